@@ -1,13 +1,21 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import manifest from './package.json' with { type: 'json' };
+
+/** Published subpaths lead to their sources, so that tests need no build. */
+const alias = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
+  typeof target === 'string'
+    ? []
+    : {
+        find: new RegExp(`^${subpath.replace('.', manifest.name)}$`),
+        replacement: fileURLToPath(
+          new URL(target.default.replace(/^\.\/dist\//, './src/').replace(/\.js$/, '.ts'), import.meta.url),
+        ),
+      },
+);
 
 export default defineConfig({
-  resolve: {
-    alias: [
-      { find: /^duologue\/server\/(node|hono|express|next)$/, replacement: new URL('./src/server/use/', import.meta.url).pathname + '$1.ts' },
-      { find: /^duologue\/parse\/(cost|otel)$/, replacement: new URL('./src/parse/', import.meta.url).pathname + '$1.ts' },
-      { find: /^duologue\/([a-z]+)$/, replacement: new URL('./src/', import.meta.url).pathname + '$1/index.ts' },
-    ],
-  },
+  resolve: { alias },
   test: {
     include: ['test/**/*.test.{ts,tsx}', 'demo/**/*.test.{ts,tsx}'],
     testTimeout: 20_000,
