@@ -1,0 +1,65 @@
+/** The longest message the rules try to understand; a longer one is never acted upon. */
+export const LONGEST_UNDERSTOOD = 1000;
+
+/** Brings a message to one spelling: full-width forms, quotes, dashes and spaces unified, ends trimmed. */
+export function tidy(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(/[‘’‛`´]/g, "'")
+    .replace(/[“”„«»]/g, '"')
+    .replace(/[−–—‒]/g, '-')
+    .replace(/[⟦⟧]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** Cuts a message into its sentences, without their full stops. */
+export function sentencesOf(text: string): string[] {
+  return text
+    .split(/(?<=[。!?！？])\s*|(?<=\.)\s+(?=\S)/)
+    .map((sentence) => sentence.replace(/[。.!！]+$/, '').trim())
+    .filter((sentence) => sentence !== '');
+}
+
+const OPENINGS_EN =
+  /^(?:(?:hi|hello|hey|ok|okay|yes|yeah|yep|sure|now|then|also|and|so|great|good|fine|thanks|thank you|alright|all right|well|right|no|sorry|excuse me|please|kindly|just|actually|there)(?:[,.!:]+\s*|\s+)|(?:(?:can|could|would|will) you(?: please| kindly| just)?|i(?:'d| would) (?:like|love)(?: you)? to|i (?:want|need)(?: you)? to|i wanna|let'?s|let me|help me(?: to)?|go ahead and|be so kind as to|i'?d like you to)\s+)/i;
+
+const OPENINGS_JA =
+  /^(?:はい|うん|ええ|すみません(?:が)?|すいません(?:が)?|ねえ|じゃあ|じゃ|では|それでは|それと|それから|あと|あの|えっと|ちょっと|ところで|ありがとう(?:ございます)?|こんにちは|こんばんは|おはよう(?:ございます)?|お願い(?:します)?|今すぐ|すぐに|では次に|次に|また|悪いけど|(?:私|わたし|僕|ぼく|俺)(?:は|が))[、,。!\s]*/;
+
+/** Removes greetings and polite openings that say nothing about the request itself. */
+export function withoutOpening(text: string): string {
+  let rest = text;
+  for (let round = 0; round < 8; round += 1) {
+    const shorter = rest.replace(OPENINGS_EN, '').replace(OPENINGS_JA, '').trim();
+    if (shorter === rest || shorter === '') return rest;
+    rest = shorter;
+  }
+  return rest;
+}
+
+const CLOSINGS_EN =
+  /[\s,]*\b(?:please|now|right now|right away|immediately|today|thanks|thank you|too|as well|for me|from my wallet|ok|okay|asap|at once|currently|at the moment|then|if you can|if possible)$/i;
+
+const CLOSINGS_JA =
+  /[、,\s]*(?:よろしく(?:お願い(?:いた|致)?し?(?:ます)?)?|お願い(?:いた|致)?し?(?:ます)?|ください|下さい|ね|よ)$/;
+
+/** Removes closing punctuation and polite endings. */
+export function withoutClosing(text: string): string {
+  let rest = text;
+  for (let round = 0; round < 8; round += 1) {
+    const shorter = rest
+      .replace(/[\s.!?。、,;:…~〜]+$/, '')
+      .replace(CLOSINGS_EN, '')
+      .replace(CLOSINGS_JA, '')
+      .trim();
+    if (shorter === rest || shorter === '') return shorter === '' ? rest : shorter;
+    rest = shorter;
+  }
+  return rest;
+}
+
+/** The request itself: the message without polite openings and endings. */
+export function coreOf(text: string): string {
+  return withoutClosing(withoutOpening(withoutClosing(text)));
+}

@@ -1,0 +1,88 @@
+import type { UIMessage, UIMessageChunk } from 'ai';
+
+/** Where a tool runs and whether it asks first: the two facts that make the four kinds of tool. */
+export interface ToolFacts {
+  runsOn: 'server' | 'client';
+  asks: boolean;
+}
+
+/** Token counts of a message, inclusive totals; null where the model reports none. */
+export interface TokenUsage {
+  input: number | null;
+  output: number | null;
+  cacheRead: number | null;
+  cacheWrite: number | null;
+  reasoning: number | null;
+  total: number | null;
+}
+
+/** A stretch of the answer that the model attributes to a source. */
+export interface Citation {
+  startIndex: number | null;
+  endIndex: number | null;
+  uri: string | null;
+  title: string | null;
+  license: string | null;
+}
+
+/** What `finish` says about a message. */
+export interface MessageMetadata {
+  usage?: TokenUsage | null;
+  modelVersion?: string;
+  /** The model's own finish reason, as it gave it. */
+  rawFinishReason?: string;
+  citations?: Citation[];
+  audio?: { chunks: number; bytes: number; sampleRate: number; duration: number };
+  interrupted?: true;
+  /** When the message began, in milliseconds since 1970. */
+  createdAt?: number;
+}
+
+/** The data of each `data-*` chunk of ours. */
+export type DataParts = {
+  pcm: { chunk: string; sampleRate: number; channels: 1; bitDepth: 16 };
+  audio: { mediaType: string; data: string };
+  image: { mediaType: string; data: string };
+  'executable-code': { language: string; code: string };
+  'code-execution-result': { outcome: string; output: string };
+  transcript: { role: 'user' | 'assistant'; text: string; finished: boolean };
+  error: { code: string; message: string; retryable: boolean; retryAfterMs?: number };
+  session: { sessionId: string; connectionId: string; epoch: string; resumed: boolean };
+  settled: { toolCallId: string; messageId: string; errorText: string };
+  reset: { messages: Message[] };
+};
+
+/** A chat message as the AI SDK keeps it, with our metadata and data parts. */
+export type Message = UIMessage<MessageMetadata, DataParts>;
+
+/** One piece of the UI message stream, in the subset that clients of ai 6 and 7 accept. */
+export type Chunk = UIMessageChunk<MessageMetadata, DataParts>;
+
+/** A part of a message that shows a tool call. */
+export type MessagePart = Message['parts'][number];
+
+/** The text that a denial carries, with the person's reason when there is one. */
+export function denialText(reason?: string): string {
+  return reason ? `User denied the tool call: ${reason}` : 'User denied the tool call';
+}
+
+/** The text of an approval that nobody gave in time. */
+export const APPROVAL_TIMED_OUT = 'Approval request timed out';
+
+/** The text of a browser tool that never answered. */
+export function outputTimedOut(toolName: string): string {
+  return `Timeout waiting for ${toolName} result`;
+}
+
+/** The text of a call whose process died while the tool ran. */
+export const OUTCOME_UNKNOWN =
+  'The outcome is unknown: the server stopped while the tool was running. It was not run again.';
+
+/** The text of a call that a newer message of the person replaced. */
+export const SUPERSEDED = 'Superseded by a newer message';
+
+/** The text of a call that the person interrupted. */
+export const INTERRUPTED = 'Interrupted by the user';
+
+/** Name of the confirmation tool in the confirmation-as-a-tool dialect. */
+export const CONFIRMATION_TOOL = 'adk_request_confirmation';

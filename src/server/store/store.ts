@@ -1,0 +1,137 @@
+import type { Event } from '@google/adk';
+import type { Message } from '../../protocol/index.ts';
+
+/** A session belongs to one user of one app; for anyone else it does not exist. */
+export interface SessionKey {
+  app: string;
+  user: string;
+  id: string;
+}
+
+/** What is known of a session without its content. */
+export interface SessionSummary {
+  id: string;
+  title: string | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** A session with the events that the model's history is made of. */
+export interface StoredSession extends SessionSummary {
+  state: Record<string, unknown>;
+  events: Event[];
+}
+
+/**
+ * Where a recorded call stands. `requested` waits for the person; `approved` may be consumed once; `running` was
+ * consumed (or needed no approval) and its tool runs, on the server or in the browser; `settled` has its answer in
+ * the history. `denied` and `expired` are decided but not yet written to the history.
+ */
+export type CallStatus = 'requested' | 'approved' | 'denied' | 'expired' | 'running' | 'settled';
+
+/** A tool call that waits, or waited, for the person or the browser: written before anyone hears of it. */
+export interface CallRecord {
+  /** The tool call id. */
+  id: string;
+  /** `approval_<uuid>`, or null when the call does not ask. */
+  approvalId: string | null;
+  toolName: string;
+  args: Record<string, unknown>;
+  /** SHA-256 of the canonical JSON of the arguments. */
+  argsHash: string;
+  runsOn: 'server' | 'client';
+  status: CallStatus;
+  reason: string | null;
+  /** The message that shows the call. */
+  messageId: string;
+  /** The agent that made the call, and its invocation. */
+  agent: string;
+  invocationId: string;
+  branch: string | null;
+  issuedAt: number;
+  /** When the approval, or after it the browser's answer, is too late. */
+  expiresAt: number | null;
+}
+
+/** What is written down about an approval. */
+export type AuditKind = 'issued' | 'approved' | 'denied' | 'expired' | 'consumed' | 'refused';
+
+/** A line of the audit log. Lines are only ever added; `args` is emptied when the session is deleted. */
+export interface AuditLine {
+  at: number;
+  kind: AuditKind;
+  sessionId: string;
+  user: string;
+  approvalId: string | null;
+  toolCallId: string | null;
+  toolName: string | null;
+  argsHash: string | null;
+  args: Record<string, unknown> | null;
+  /** Why: the person's reason, or what was wrong with a refused answer. */
+  reason: string | null;
+}
+
+/** What a caller adds to the audit log; the store fills in time, session and user. */
+export type AuditEntry = Omit<AuditLine, 'at' | 'sessionId' | 'user'>;
+
+/** A change of status that happens only if the call still stands where the caller believes. */
+export interface CallMove {
+  id: string;
+  from: CallStatus;
+  to: CallStatus;
+  reason?: string | null;
+  expiresAt?: number | null;
+}
+
+/**
+ * Everything that outlives the process: sessions, their events, messages, calls and audit lines. Every method is one
+ * transaction. Times are milliseconds since 1970 and come from the store's clock.
+ */
+export interface Store {
+  createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession>;
+  /** Null when there is no such session. */
+  loadSession(key: SessionKey): Promise<StoredSession | null>;
+  /** The user's sessions, last used first. */
+  listSessions(app: string, user: string): Promise<SessionSummary[]>;
+  /** False when there is no such session. */
+  renameSession(key: SessionKey, title: string | null): Promise<boolean>;
+  /** Removes session, events, messages, calls and files; audit lines stay, without argument values. */
+  deleteSession(key: SessionKey): Promise<boolean>;
+
+  /**
+   * Adds an event (or replaces the one with its id), applies its state delta, and settles the calls it answers: every
+   * recorded call whose id stands in a function response of the event becomes `settled` in the same transaction.
+   * Throws when the session does not exist.
+   */
+  appendEvent(key: SessionKey, event: Event): Promise<void>;
+
+  /** Adds a message at the end, or replaces the one with its id where it stands. */
+  putMessage(key: SessionKey, message: Message): Promise<void>;
+  loadMessages(key: SessionKey): Promise<Message[]>;
+  /** Removes a message and all after it; false when it is not there. */
+  truncateMessages(key: SessionKey, messageId: string): Promise<boolean>;
+
+  /** Records calls before anyone hears of them, with an `issued` line for each that asks. */
+  issueCalls(key: SessionKey, calls: CallRecord[]): Promise<void>;
+  /** The calls of a session that are not settled, in the order of issue. */
+  openCalls(key: SessionKey): Promise<CallRecord[]>;
+  /** A call by approval id or by call id; null when the session has none such. */
+  findCall(key: SessionKey, id: { approvalId: string } | { id: string }): Promise<CallRecord | null>;
+  /** Moves a call if it still is in `from`, and writes the line in the same transaction. Null when it was not. */
+  moveCall(key: SessionKey, move: CallMove, line: AuditEntry | null): Promise<CallRecord | null>;
+  /** Adds a line to the audit log. */
+  audit(key: SessionKey, line: AuditEntry): Promise<void>;
+  /** The audit lines of a session, oldest first; they outlive the session. */
+  auditLog(key: SessionKey): Promise<AuditLine[]>;
+
+  /** Keeps a file for the session, by the id given. */
+  putFile(key: SessionKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void>;
+  loadFile(key: SessionKey, id: string): Promise<{ mediaType: string; bytes: Uint8Array } | null>;
+
+  close(): Promise<void>;
+}
+
+/** Thrown when a session to be created exists, or one to be written to does not. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+}
