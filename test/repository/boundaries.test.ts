@@ -1,0 +1,174 @@
+import { posix } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Import, importsOf, isRelative, packageOf, parseFile } from './support/module.ts';
+import { entries, sourcesUnder } from './support/repository.ts';
+
+interface Rule {
+  /** Other layers of ours. */
+  layers: string[];
+  packages: string[];
+  /** Whether Node's own modules, except those of the network, may be used. */
+  node: boolean;
+}
+
+const network = ['node:http', 'node:https', 'node:http2', 'node:net', 'node:tls', 'node:dgram'];
+const frameworks = ['express', 'hono', '@hono/node-server', 'next', 'ws', ...network];
+
+/** What each layer may import; the places with more freedom are below. */
+const layers: Record<string, Rule> = {
+  protocol: { layers: [], packages: ['zod', 'ai'], node: false },
+  parse: { layers: [], packages: [], node: false },
+  adk: { layers: ['protocol', 'parse'], packages: ['@google/adk', '@google/genai', 'zod'], node: true },
+  models: {
+    layers: ['protocol', 'parse', 'adk'],
+    packages: ['@google/adk', '@google/genai', 'ai', 'zod'],
+    node: true,
+  },
+  server: {
+    layers: ['protocol', 'adk', 'models'],
+    packages: ['@google/adk', '@google/genai', 'ai', 'zod'],
+    node: true,
+  },
+  client: { layers: ['protocol'], packages: ['ai'], node: false },
+  react: { layers: ['client', 'protocol'], packages: ['react', '@ai-sdk/react'], node: false },
+  cli: { layers: ['protocol', 'parse', 'adk', 'models', 'server'], packages: [], node: true },
+};
+
+/** Packages that one place of a layer may import and the rest of it may not. */
+const places: { path: RegExp; packages: string[] }[] = [
+  { path: /^src\/parse\/cost\.ts$/, packages: ['@pydantic/genai-prices'] },
+  { path: /^src\/server\/store\//, packages: ['libsql'] },
+  { path: /^src\/server\/use\//, packages: frameworks },
+];
+
+/** The imports of one file that its layer forbids. */
+function violations(file: string, imports: Import[] = importsOf(file)): string[] {
+  const layer = file.split('/')[1] ?? '';
+  const rule = layers[layer];
+  if (rule === undefined) return [`${file} belongs to no layer`];
+  const extra = places.filter((place) => place.path.test(file)).flatMap((place) => place.packages);
+  return imports
+    .filter(({ specifier }) => {
+      if (isRelative(specifier)) {
+        const [top, target] = posix.join(posix.dirname(file), specifier).split('/');
+        return top !== 'src' || target === undefined || (target !== layer && !rule.layers.includes(target));
+      }
+      if (extra.includes(packageOf(specifier)) || rule.packages.includes(packageOf(specifier))) return false;
+      return !(rule.node && specifier.startsWith('node:') && !network.includes(specifier));
+    })
+    .map(({ specifier }) => `${file} imports ${specifier}`);
+}
+
+describe('import boundaries', () => {
+  const sources = sourcesUnder('src');
+
+  test('every source file imports only what its layer may', () => {
+    expect(sources.length).toBeGreaterThan(0);
+    expect(sources.flatMap((file) => violations(file))).toEqual([]);
+  });
+
+  test.each([
+    ['src/protocol/frames.ts', "import { randomUUID } from 'node:crypto'", ['node:crypto']],
+    ['src/protocol/frames.ts', "import type { Turn } from '../adk/turn.ts'", ['../adk/turn.ts']],
+    ['src/parse/record.ts', "import { z } from 'zod'", ['zod']],
+    ['src/parse/cost.ts', "import { calcPrice } from '@pydantic/genai-prices'", []],
+    ['src/parse/otel.ts', "export * from '@pydantic/genai-prices'", ['@pydantic/genai-prices']],
+    ['src/adk/turn.ts', "import { createServer } from 'node:http'", ['node:http']],
+    ['src/server/sse.ts', "const { Hono } = await import('hono/tiny')", ['hono/tiny']],
+    ['src/server/use/hono.ts', "const { Hono } = await import('hono/tiny')", []],
+    ['src/server/session.ts', "type Chat = import('../client/index.ts').Chat", ['../client/index.ts']],
+    ['src/server/session.ts', "import Database from 'libsql'", ['libsql']],
+    ['src/server/store/sqlite.ts', "import Database from 'libsql'", []],
+    ['src/client/connection.ts', "import { WebSocket } from 'ws'", ['ws']],
+    [
+      'src/react/use-duologue.ts',
+      "export { createDuologue } from '../server/index.ts'",
+      ['../server/index.ts'],
+    ],
+    ['src/react/use-duologue.ts', "import { stream } from '../client/index.ts'", []],
+    ['src/cli/main.ts', "import { agent } from '../../demo/agent.ts'", ['../../demo/agent.ts']],
+    ['src/models/index.ts', "import { parse } from 'duologue/parse'", ['duologue/parse']],
+  ])('in %s, of `%s` these are refused: %j', (file, text, refused) => {
+    expect(violations(file, importsOf(file, text))).toEqual(
+      refused.map((specifier) => `${file} imports ${specifier}`),
+    );
+  });
+
+  test('relative imports in src name an existing file with its ending', () => {
+    const files = new Set(sources);
+    const dangling = sources.flatMap((file) =>
+      importsOf(file)
+        .filter(({ specifier }) => isRelative(specifier))
+        .filter(({ specifier }) => !files.has(posix.join(posix.dirname(file), specifier)))
+        .map(({ specifier }) => `${file} imports ${specifier}`),
+    );
+    expect(dangling).toEqual([]);
+  });
+
+  test('no source file reaches itself through what it imports at run time', () => {
+    const next = new Map(
+      sources.map((file) => [
+        file,
+        importsOf(file)
+          .filter(({ specifier, kind }) => isRelative(specifier) && kind === 'static')
+          .map(({ specifier }) => posix.join(posix.dirname(file), specifier)),
+      ]),
+    );
+    const cycles: string[] = [];
+    const finished = new Set<string>();
+    const walk = (file: string, path: string[]): void => {
+      if (path.includes(file)) {
+        cycles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+        return;
+      }
+      if (finished.has(file)) return;
+      for (const target of next.get(file) ?? []) walk(target, [...path, file]);
+      finished.add(file);
+    };
+    for (const file of sources) walk(file, []);
+    expect(cycles).toEqual([]);
+  });
+
+  test('demo and examples import the library by its published entries alone', () => {
+    const published = new Set(entries.map((entry) => entry.name));
+    const wrong = ['demo', 'examples'].flatMap((folder) =>
+      sourcesUnder(folder).flatMap((file) => {
+        const home = file
+          .split('/')
+          .slice(0, folder === 'demo' ? 1 : 2)
+          .join('/');
+        return importsOf(file)
+          .filter(({ specifier }) =>
+            isRelative(specifier)
+              ? !posix.join(posix.dirname(file), specifier).startsWith(`${home}/`)
+              : packageOf(specifier) === 'duologue' && !published.has(specifier),
+          )
+          .map(({ specifier }) => `${file} imports ${specifier}`);
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('source files', () => {
+  const sources = sourcesUnder('src');
+
+  test('their names are kebab-case and say what is inside', () => {
+    const vague = /(^|[-/])(utils?|helpers?|managers?|handlers?|common|misc)(\.|-|\/|$)/;
+    expect(
+      sources.filter((file) => !/^src(\/[a-z0-9]+(-[a-z0-9]+)*)+\.tsx?$/.test(file) || vague.test(file)),
+    ).toEqual([]);
+  });
+
+  test('they keep no mutable variable at module level', () => {
+    const mutable = sources.filter((file) =>
+      parseFile(file).program.body.some((statement) => {
+        const declaration = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
+        return (
+          declaration?.type === 'VariableDeclaration' && declaration.kind !== 'const' && !declaration.declare
+        );
+      }),
+    );
+    expect(mutable).toEqual([]);
+  });
+});
