@@ -1,0 +1,187 @@
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { importsOf, isRelative, packageOf } from './support/module.ts';
+import { type Entry, entries, manifest, root } from './support/repository.ts';
+
+interface Needs {
+  /** Peers without which the entry cannot be imported. */
+  always: string[];
+  /** Peers that it loads when what needs them is used. */
+  onDemand: string[];
+}
+
+const nothing: Needs = { always: [], onDemand: [] };
+
+/** What a user installs beside `duologue` for each entry. */
+const needs: Record<string, Needs> = {
+  'duologue/protocol': { always: ['zod'], onDemand: [] },
+  'duologue/adk': { always: ['@google/adk', '@google/genai', 'zod'], onDemand: [] },
+  'duologue/models': { always: ['@google/adk', '@google/genai'], onDemand: [] },
+  'duologue/server': { always: ['@google/adk', '@google/genai', 'zod'], onDemand: ['libsql'] },
+  'duologue/server/node': nothing,
+  'duologue/server/hono': { always: ['hono'], onDemand: [] },
+  'duologue/server/express': nothing,
+  'duologue/server/next': nothing,
+  'duologue/client': { always: ['ai', 'zod'], onDemand: [] },
+  'duologue/react': { always: ['@ai-sdk/react', 'ai', 'react', 'zod'], onDemand: [] },
+  'duologue/parse': nothing,
+  'duologue/parse/cost': { always: ['@pydantic/genai-prices'], onDemand: [] },
+  'duologue/parse/otel': nothing,
+};
+
+const written = entries.filter((entry) => entry.exists).map((entry) => [entry.name, entry] as const);
+const commands = Object.entries(manifest.bin).filter(([, path]) =>
+  existsSync(join(root, path.replace('./dist/', 'src/').replace(/\.js$/, '.ts'))),
+);
+const folder = mkdtempSync(join(tmpdir(), 'duologue-pack-'));
+const alone = join(folder, 'alone');
+const installed = join(alone, 'node_modules', manifest.name);
+
+function run(command: string, args: string[], cwd: string): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    timeout: 120_000,
+    // Nothing of the surrounding npm run may steer this one.
+    env: Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS|VITEST)/.test(name)),
+    ),
+  });
+  if (status !== 0)
+    throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? ''}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** A project that has the packed library and links to the named peers, and nothing else. */
+function projectWith(name: string, peers: string[]): string {
+  const project = join(folder, name.replaceAll('/', '-'));
+  cpSync(installed, join(project, 'node_modules', manifest.name), { recursive: true });
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ name: 'user', private: true, type: 'module' }),
+  );
+  for (const peer of peers) {
+    const link = join(project, 'node_modules', peer);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(root, 'node_modules', peer), link, 'junction');
+  }
+  return project;
+}
+
+/** Imports an entry in a process of its own: the names it exports, or the package it could not find. */
+function importIn(
+  project: string,
+  entry: Entry,
+): { exports: string[] } | { missing: string } | { error: string } {
+  const script = `
+    import(${JSON.stringify(entry.name)}).then(
+      (module) => ({ exports: Object.keys(module).sort() }),
+      (error) => {
+        const missing = error.code === 'ERR_MODULE_NOT_FOUND' && /Cannot find package '([^']+)'/.exec(error.message)?.[1];
+        return missing ? { missing } : { error: String(error.stack) };
+      },
+    ).then((result) => process.stdout.write(JSON.stringify(result), () => process.exit(0)));
+  `;
+  return JSON.parse(run(process.execPath, ['--input-type=module', '--eval', script], project)) as ReturnType<
+    typeof importIn
+  >;
+}
+
+/** The packages that compiled files import, from one file on through everything it reaches. */
+function packagesBehind(compiled: string): Needs {
+  const always = new Set<string>();
+  const onDemand = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (file: string, into: Set<string>): void => {
+    const key = `${into === always} ${file}`;
+    if (seen.has(key)) return;
+    seen.add(key);
+    for (const { specifier, kind } of importsOf(file, readFileSync(file, 'utf8'))) {
+      const target = kind === 'dynamic' ? onDemand : into;
+      if (isRelative(specifier)) visit(join(dirname(file), specifier), target);
+      else if (!specifier.startsWith('node:')) target.add(packageOf(specifier));
+    }
+  };
+  visit(compiled, always);
+  return { always: [...always].sort(), onDemand: [...onDemand].filter((name) => !always.has(name)).sort() };
+}
+
+beforeAll(() => {
+  const source = join(folder, 'source');
+  mkdirSync(source);
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  // Types are checked elsewhere; here only what is emitted matters.
+  const options = `-p tsconfig.build.json --noCheck --outDir ${source}/dist --tsBuildInfoFile ${folder}/buildinfo`;
+  run(process.execPath, [compiler, ...options.split(' ')], root);
+  for (const file of ['package.json', 'LICENSE', 'README.md']) {
+    if (existsSync(join(root, file))) cpSync(join(root, file), join(source, file));
+  }
+  run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], source);
+  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
+
+  mkdirSync(alone);
+  writeFileSync(join(alone, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module' }));
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--no-save', join(folder, tarball)], alone);
+}, 180_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the packed library', () => {
+  test('installs alone: no peer comes with it', () => {
+    expect(readdirSync(join(alone, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+      manifest.name,
+    ]);
+  });
+
+  test('holds the compiled files, their types, the licence, and nothing else', () => {
+    const files = readdirSync(installed, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(installed, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
+    expect(files.filter((file) => !/^dist\/([^/.]+\/)*[^/.]+(\.d\.ts|\.js)$/.test(file)).sort()).toEqual(
+      ['LICENSE', 'README.md', 'package.json'].filter((file) => existsSync(join(root, file))),
+    );
+  });
+
+  test('needs a table row for every entry', () => {
+    expect(Object.keys(needs)).toEqual(entries.map((entry) => entry.name));
+  });
+
+  test.each(written)('%s imports the peers it declares and no other', (_name, entry) => {
+    expect(packagesBehind(join(installed, entry.compiled))).toEqual(needs[entry.name]);
+  });
+
+  test.each(written)(
+    '%s works with its own peers alone, and without them says which one is missing',
+    (_name, entry) => {
+      const { always } = needs[entry.name] ?? nothing;
+      expect(importIn(projectWith(`with/${entry.name}`, always), entry)).toEqual({
+        exports: expect.any(Array),
+      });
+      if (always.length === 0) return;
+      expect(importIn(alone, entry)).toEqual({
+        missing: expect.toSatisfy((name: string) => always.includes(name)),
+      });
+    },
+  );
+
+  test.each(written)('%s has its types beside it', (_name, entry) => {
+    expect(existsSync(join(installed, entry.compiled.replace(/\.js$/, '.d.ts')))).toBe(true);
+  });
+
+  test.each(commands)('the command %s runs with no peer installed', (name) => {
+    expect(run(join(alone, 'node_modules/.bin', name), ['--help'], alone)).toContain(name);
+  });
+});
