@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { manifest, read, repositoryFiles, root } from './support/repository.ts';
+
+const documents = repositoryFiles().filter((path) => path.endsWith('.md'));
+
+interface Sample {
+  file: string;
+  text: string;
+}
+
+/**
+ * The TypeScript samples of a document. A first line `// file: name.ts` names a sample, so that later ones can
+ * import it; the others are numbered.
+ */
+function samplesIn(text: string): Sample[] {
+  return [...text.matchAll(/^```(tsx?)\b[^\n]*\n(.*?)^```$/gms)].map(
+    ([, language = '', body = ''], index) => ({
+      file: /^\/\/ file: (\S+)/.exec(body)?.[1] ?? `sample-${index + 1}.${language}`,
+      text: body,
+    }),
+  );
+}
+
+/** What the compiler has against the samples, each document in a folder of its own inside the repository. */
+function compile(samples: Record<string, Sample[]>): string {
+  const cache = join(root, '.cache');
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, 'documents-'));
+  try {
+    for (const [document, list] of Object.entries(samples)) {
+      for (const { file, text } of list) {
+        const path = join(folder, document.replaceAll('/', '-'), file);
+        mkdirSync(dirname(path), { recursive: true });
+        writeFileSync(path, text);
+      }
+    }
+    const config = {
+      extends: '../../tsconfig.json',
+      compilerOptions: { moduleDetection: 'force' },
+      include: ['**/*'],
+      exclude: [],
+    };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+    const compiler = join(root, 'node_modules/typescript/bin/tsc');
+    const { stdout, stderr } = spawnSync(process.execPath, [compiler, '-p', folder, '--pretty', 'false'], {
+      cwd: folder,
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    return stdout + stderr;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+describe('documents', () => {
+  test.each([
+    'README.md',
+    'ARCHITECTURE.md',
+    'PROTOCOL.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'CHANGELOG.md',
+    'LICENSE',
+    'docs/decisions/README.md',
+  ])('%s is there', (path) => {
+    expect(existsSync(join(root, path))).toBe(true);
+  });
+
+  test('the TypeScript in them compiles', () => {
+    const samples = Object.fromEntries(documents.map((path) => [path, samplesIn(read(path))]));
+    expect(samples['README.md']?.length).toBeGreaterThan(0);
+    expect(compile(samples)).toBe('');
+  }, 60_000);
+
+  test('a sample with a mistake would be noticed, and one may import another', () => {
+    const text =
+      '```ts\n// file: a.ts\nexport const a = 1;\n```\n\n```tsx\nimport { a } from "./a.ts";\nexport const b: string = a;\n```\n';
+    expect(compile({ 'x.md': samplesIn(text) })).toContain(
+      "x.md/sample-2.tsx(2,14): error TS2322: Type 'number'",
+    );
+  }, 60_000);
+
+  test('their links to files lead somewhere', () => {
+    const dead = documents.flatMap((path) =>
+      [
+        ...read(path)
+          .replace(/^```.*?^```$/gms, '')
+          .matchAll(/\]\(([^)\s]+)\)/g),
+      ]
+        .map(([, target = '']) => target)
+        .filter((target) => !/^([a-z]+:|#)/.test(target))
+        .filter(
+          (target) => !existsSync(join(root, posix.join(posix.dirname(path), target.replace(/#.*$/, '')))),
+        )
+        .map((target) => `${path} links to ${target}`),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  test('the npm commands they name exist', () => {
+    const unknown = documents.flatMap((path) =>
+      [...read(path).matchAll(/\bnpm run ([a-z][\w:-]*)/g)]
+        .map(([, name = '']) => name)
+        .filter((name) => manifest.scripts[name] === undefined)
+        .map((name) => `${path}: npm run ${name}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test('every decision page is in the index, and every page of the index is there', () => {
+    const pages = documents.filter((path) => /^docs\/decisions\/\d{4}-[a-z0-9-]+\.md$/.test(path));
+    const listed = [...read('docs/decisions/README.md').matchAll(/\]\((\d{4}-[a-z0-9-]+\.md)\)/g)].map(
+      ([, file]) => `docs/decisions/${file}`,
+    );
+    expect(listed.sort()).toEqual(pages.sort());
+  });
+});
