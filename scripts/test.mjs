@@ -88,7 +88,7 @@ if (chosen.length === 0) {
   await check('types', () => tool('typescript/bin/tsc', ['-p', 'tsconfig.json'], { timeoutMs: 5 * minutes }));
   await check('lint', () => tool('@biomejs/biome/bin/biome', ['check', '.'], { timeoutMs: 5 * minutes }));
   await check('unused', () => tool('knip/bin/knip.js', ['--no-progress'], { timeoutMs: 5 * minutes }));
+  await check('build', () => build());
 }
-await check('build', () => build());
 await tests(browser.path === undefined ? {} : { CHROME_PATH: browser.path });
 finish();

@@ -1,38 +1,10 @@
-import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { findBrowser, isExecutable } from './find-browser.mjs';
 import { announced, root, run } from './run.mjs';
 
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'microsoft-edge'];
-const applications = [
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-  '/Applications/Chromium.app/Contents/MacOS/Chromium',
-  '/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge',
-  ...['ProgramFiles', 'ProgramFiles(x86)', 'LOCALAPPDATA'].flatMap((variable) => {
-    const folder = process.env[variable];
-    return folder === undefined ? [] : [join(folder, 'Google/Chrome/Application/chrome.exe')];
-  }),
-];
 // Without these, Japanese and emoji are boxes in every screenshot.
 const fonts = ['fonts-noto-cjk', 'fonts-noto-color-emoji'];
-
-const isExecutable = (path) => {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-/** The path of a Chromium-like browser: CHROME_PATH, else the usual places. */
-export function findBrowser() {
-  const chosen = process.env.CHROME_PATH;
-  if (chosen) return isExecutable(chosen) ? chosen : undefined;
-  const folders = ['/usr/bin', ...(process.env.PATH ?? '').split(delimiter)];
-  return [...names.flatMap((name) => folders.map((folder) => join(folder, name))), ...applications].find(
-    isExecutable,
-  );
-}
 
 /** Whether any test drives a browser. */
 export function hasBrowserTests() {
@@ -88,8 +60,10 @@ export async function ensureBrowser() {
       console.log(`installing ${wanted.join(', ')} with apt-get`);
       const { result } = await announced('installing the browser', () => aptInstall(wanted));
       path = findBrowser();
-      if (path === undefined)
+      if (path === undefined) {
         return { path, note: 'apt-get brought no browser', output: `${result.output}\n${advice}` };
+      }
+      if (result.code !== 0) return { path, note: `${path}, without ${wanted.join(', ')}: apt-get failed` };
     }
   }
   return path === undefined ? { path, note: 'none found', output: advice } : { path, note: path };

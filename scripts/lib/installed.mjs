@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
+const stampOf = (lockText) => createHash('sha256').update(lockText).digest('hex');
+
+/** Whether the package is meant for another operating system or processor than this one. */
+function isForeign(entry) {
+  const refuses = (list, mine) =>
+    list !== undefined &&
+    (list.includes(`!${mine}`) || !list.some((name) => name === mine || name.startsWith('!')));
+  return refuses(entry.os, process.platform) || refuses(entry.cpu, process.arch);
+}
+
+/** Notes beside the packages that they are those of the lockfile. */
+export function stampInstall(root) {
+  const lockText = readFileSync(resolve(root, 'package-lock.json'), 'utf8');
+  writeFileSync(resolve(root, 'node_modules/.duologue-stamp'), stampOf(lockText));
+}
+
+/**
+ * What node_modules lacks of the lockfile, by npm's own record of what it installed; so an install made by hand counts.
+ * @returns {string | undefined} the reason to install, or undefined when everything is there
+ */
+export function missingFromInstall(root) {
+  const lockText = read(resolve(root, 'package-lock.json'));
+  const installedText = read(resolve(root, 'node_modules/.package-lock.json'));
+  if (lockText === undefined) throw new Error('package-lock.json is missing: this is not a whole checkout.');
+  if (installedText === undefined) return 'node_modules is missing';
+
+  const lock = JSON.parse(lockText).packages;
+  const direct = Object.keys({ ...lock[''].dependencies, ...lock[''].devDependencies });
+  const gone = direct.find((name) => !existsSync(resolve(root, 'node_modules', name, 'package.json')));
+  if (gone !== undefined) return `${gone} is missing`;
+  if (read(resolve(root, 'node_modules/.duologue-stamp')) === stampOf(lockText)) return undefined;
+
+  const installed = JSON.parse(installedText).packages;
+  for (const [path, entry] of Object.entries(lock)) {
+    if (!path.includes('node_modules/')) continue;
+    const there = installed[path];
+    // A package of this platform may still be absent for its libc; npm decided that when it installed.
+    if (there === undefined && entry.optional && (isForeign(entry) || entry.libc !== undefined)) continue;
+    if (there === undefined) return `${path.replace(/^.*node_modules\//, '')} is missing`;
+    if (there.version !== entry.version || there.integrity !== entry.integrity) {
+      return `${path.replace(/^.*node_modules\//, '')} is ${there.version}, the lockfile says ${entry.version}`;
+    }
+  }
+  stampInstall(root);
+  return undefined;
+}

@@ -1,0 +1,170 @@
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { root } from './support/repository.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'duologue-scripts-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(files: Record<string, string>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+}
+
+function node(...args: string[]): SpawnSyncReturns<string> {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(NODE_OPTIONS|VITEST)/.test(name)),
+  );
+  return spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8', timeout: 60_000, env });
+}
+
+describe('finding what npm ci has to install', () => {
+  const { platform, arch } = process;
+  const other = platform === 'win32' ? 'linux' : 'win32';
+  const lock = (version = '1.0.0') => ({
+    '': { devDependencies: { a: '1.0.0' } },
+    'node_modules/a': { version, integrity: `sha512-${version}` },
+    'node_modules/a-here': {
+      version: '1.0.0',
+      integrity: 'sha512-h',
+      optional: true,
+      os: [platform],
+      cpu: [arch],
+    },
+    'node_modules/a-there': {
+      version: '1.0.0',
+      integrity: 'sha512-t',
+      optional: true,
+      os: [other],
+      cpu: [arch],
+    },
+  });
+  const json = (packages: object) => JSON.stringify({ packages });
+  const { 'node_modules/a-there': _absent, '': _project, ...installed } = lock();
+  const whole = {
+    'package-lock.json': json(lock()),
+    'node_modules/.package-lock.json': json(installed),
+    'node_modules/a/package.json': '{}',
+  };
+
+  async function missing(): Promise<string | undefined> {
+    const url = pathToFileURL(join(root, 'scripts/lib/installed.mjs')).href;
+    const module = (await import(/* @vite-ignore */ url)) as {
+      missingFromInstall(folder: string): string | undefined;
+    };
+    return module.missingFromInstall(folder);
+  }
+
+  test('nothing is missing after an install by hand, packages of other platforms aside', async () => {
+    write(whole);
+    expect([await missing(), await missing()]).toEqual([undefined, undefined]);
+  });
+
+  test('a fresh clone has no node_modules', async () => {
+    write({ 'package-lock.json': whole['package-lock.json'] });
+    expect(await missing()).toBe('node_modules is missing');
+  });
+
+  test('a lockfile that has moved on is noticed, also after an install that was whole', async () => {
+    write(whole);
+    expect(await missing()).toBe(undefined);
+    write({ 'package-lock.json': json(lock('2.0.0')) });
+    expect(await missing()).toBe('a is 1.0.0, the lockfile says 2.0.0');
+  });
+
+  test('a package that was removed by hand is noticed', async () => {
+    write(whole);
+    expect(await missing()).toBe(undefined);
+    rmSync(join(folder, 'node_modules/a'), { recursive: true });
+    expect(await missing()).toBe('a is missing');
+  });
+
+  test("node_modules of another platform lack this one's packages", async () => {
+    const { 'node_modules/a-here': _here, ...rest } = installed;
+    write({ ...whole, 'node_modules/.package-lock.json': json(rest) });
+    expect(await missing()).toBe('a-here is missing');
+  });
+});
+
+describe('npm start', () => {
+  test('says what is wrong when Node is too old', () => {
+    const old = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'18.20.4'})";
+    const { status, stderr } = node('--import', old, join(root, 'scripts/start.mjs'));
+    expect({ status, first: stderr.split('\n')[0] }).toEqual({
+      status: 1,
+      first: `duologue needs Node 20.19 or newer; this is Node 18.20.4 (${process.execPath}).`,
+    });
+  });
+
+  test('says what is wrong when the checkout is not whole', () => {
+    cpSync(join(root, 'scripts'), join(folder, 'scripts'), { recursive: true });
+    const { status, stderr } = node('scripts/start.mjs');
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr:
+        'duologue cannot start: demo/server/main.ts is missing: this is not a whole checkout. Clone the repository again.\n',
+    });
+  });
+});
+
+describe('npm test', () => {
+  test('ends with the number of passed and failed tests, files that cannot be loaded included', () => {
+    cpSync(join(root, 'scripts'), join(folder, 'scripts'), { recursive: true });
+    mkdirSync(join(folder, 'node_modules'));
+    symlinkSync(join(root, 'node_modules/vitest'), join(folder, 'node_modules/vitest'), 'junction');
+    write({
+      'package-lock.json': '{"packages":{"":{}}}',
+      'node_modules/.package-lock.json': '{"packages":{}}',
+      'package.json': '{"type":"module"}',
+      'vitest.config.ts': "export default { test: { include: ['test/*.test.ts'] } };",
+      'test/a.test.ts':
+        "import { expect, test } from 'vitest'; test('one', () => {}); test('two', () => expect(1).toBe(2));",
+      'test/b.test.ts': "throw new Error('cannot be loaded');",
+      'test/c.test.ts': "import { test } from 'vitest'; test('three', () => {}); test('four', () => {});",
+    });
+    const all = node('scripts/test.mjs', 'test');
+    const green = node('scripts/test.mjs', 'test/c');
+    const none = node('scripts/test.mjs', 'test/missing');
+    expect(
+      [all, green, none].map(({ status, stdout }) => [status, stdout.trimEnd().split('\n').at(-1)]),
+    ).toEqual([
+      [1, '3 passed, 2 failed'],
+      [0, '2 passed, 0 failed'],
+      [1, '0 passed, 1 failed'],
+    ]);
+  }, 60_000);
+});
+
+describe('running a command', () => {
+  test('one that does not end is ended, with everything it started', () => {
+    const run = JSON.stringify(pathToFileURL(join(root, 'scripts/lib/run.mjs')).href);
+    const { stdout } = node(
+      '--input-type=module',
+      '--eval',
+      `import { run } from ${run};
+       const child = "setInterval(() => {}, 1000); process.on('SIGTERM', () => {})";
+       const parent = \`const { pid } = require('child_process').spawn(process.execPath, ['-e', \${JSON.stringify(child)}]);
+         console.log(pid); setInterval(() => {}, 1000)\`;
+       const { code, output } = await run(process.execPath, ['-e', parent], { timeoutMs: 500 });
+       const alive = (pid) => { try { process.kill(pid, 0); return true; } catch { return false; } };
+       for (let tries = 0; tries < 100 && alive(Number(output.split('\\n')[0])); tries += 1) await new Promise((done) => setTimeout(done, 20));
+       console.log(JSON.stringify({ code, alive: alive(Number(output.split('\\n')[0])), said: output.trim().split('\\n').at(-1) }));
+       process.exit(0);`,
+    );
+    expect(JSON.parse(stdout)).toEqual({
+      code: 124,
+      alive: false,
+      said: 'stopped: still running after 0.5 s',
+    });
+  });
+});
