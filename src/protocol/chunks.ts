@@ -4,6 +4,8 @@ import type { UIMessage, UIMessageChunk } from 'ai';
 export interface ToolFacts {
   runsOn: 'server' | 'client';
   asks: boolean;
+  /** Over SSE the server goes on with an output of its own; the browser acts and sends none. */
+  optimistic?: true;
 }
 
 /** Token counts of a message, inclusive totals; null where the model reports none. */
@@ -55,10 +57,34 @@ export type DataParts = {
 /** A chat message as the AI SDK keeps it, with our metadata and data parts. */
 export type Message = UIMessage<MessageMetadata, DataParts>;
 
-/** One piece of the UI message stream, in the subset that clients of ai 6 and 7 accept. */
+/** One piece of the UI message stream. */
 export type Chunk = UIMessageChunk<MessageMetadata, DataParts>;
 
-/** A part of a message that shows a tool call. */
+/** The chunks a server sends, beside those of `DataParts`: the subset that clients of ai 6 and 7 accept. */
+export const CHUNK_TYPES = [
+  'start',
+  'text-start',
+  'text-delta',
+  'text-end',
+  'reasoning-start',
+  'reasoning-delta',
+  'reasoning-end',
+  'tool-input-start',
+  'tool-input-available',
+  'start-step',
+  'tool-approval-request',
+  'finish-step',
+  'tool-output-available',
+  'tool-output-error',
+  'tool-output-denied',
+  'file',
+  'source-url',
+  'message-metadata',
+  'error',
+  'finish',
+] as const satisfies Chunk['type'][];
+
+/** One piece of a message. */
 export type MessagePart = Message['parts'][number];
 
 /** The text that a denial carries, with the person's reason when there is one. */

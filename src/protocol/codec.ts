@@ -1,4 +1,19 @@
 import type { Chunk } from './chunks.ts';
+import type { FrameData } from './frames.ts';
+
+/** The version every client frame may carry. */
+export const FRAME_VERSION = '1.0';
+
+/** The WebSocket subprotocol that turns on ids, batches and binary audio. */
+export const SUBPROTOCOL = 'duologue.v1';
+
+/** Prefix of the subprotocol that carries a key, base64url. */
+export const KEY_SUBPROTOCOL = 'duologue.key.';
+
+/** A client frame as text, in its envelope. */
+export function encodeFrame<T extends keyof FrameData>(type: T, data: FrameData[T]): string {
+  return JSON.stringify({ type, version: FRAME_VERSION, data });
+}
 
 /** The block that ends a turn on either transport. */
 export const DONE = 'data: [DONE]\n\n';
@@ -16,10 +31,9 @@ export function formatChunkId(id: ChunkId): string {
 
 /** Reads a chunk id; null when it is none. */
 export function parseChunkId(text: string): ChunkId | null {
-  const dash = text.lastIndexOf('-');
-  if (dash <= 0) return null;
-  const seq = Number(text.slice(dash + 1));
-  return Number.isSafeInteger(seq) && seq >= 0 ? { epoch: text.slice(0, dash), seq } : null;
+  const match = /^(.{1,200})-(0|[1-9]\d{0,15})$/.exec(text);
+  const seq = Number(match?.[2]);
+  return match?.[1] !== undefined && Number.isSafeInteger(seq) ? { epoch: match[1], seq } : null;
 }
 
 /** A chunk as an SSE block. Deltas, the bulk of a stream, are written by template. */
@@ -40,47 +54,62 @@ export interface Block {
   data: string;
 }
 
-/** Splits SSE text, arriving in any pieces, into blocks; comments and other fields are passed over. */
+/**
+ * Splits SSE text, arriving in any pieces, into blocks; comments and other fields are passed over. Each piece is
+ * looked at once, however large the block that it belongs to.
+ */
 export class BlockDecoder {
-  private rest = '';
+  private line = '';
+  private id: string | undefined;
+  private data: string | undefined;
+  private afterReturn = false;
 
   push(text: string): Block[] {
+    if (text === '') return [];
     const blocks: Block[] = [];
-    let buffer = this.rest + text;
-    if (buffer.includes('\r')) {
-      // A carriage return at the very end may be the first half of CRLF: keep it for the next piece.
-      const held = buffer.endsWith('\r') ? '\r' : '';
-      buffer = buffer.slice(0, buffer.length - held.length).replace(/\r\n?/g, '\n') + held;
+    // A line feed right after a carriage return is the second half of one line end.
+    let from = this.afterReturn && text.startsWith('\n') ? 1 : 0;
+    this.afterReturn = text.endsWith('\r');
+    let feed = text.indexOf('\n', from);
+    let back = text.indexOf('\r', from);
+    while (feed !== -1 || back !== -1) {
+      const end = back === -1 || (feed !== -1 && feed < back) ? feed : back;
+      this.take(text.slice(from, end), blocks);
+      from = end === back && feed === end + 1 ? end + 2 : end + 1;
+      if (feed !== -1 && feed < from) feed = text.indexOf('\n', from);
+      if (back !== -1 && back < from) back = text.indexOf('\r', from);
     }
-    let from = 0;
-    for (let end = buffer.indexOf('\n\n', from); end !== -1; end = buffer.indexOf('\n\n', from)) {
-      const block = readBlock(buffer.slice(from, end));
-      if (block) blocks.push(block);
-      from = end + 2;
-    }
-    this.rest = buffer.slice(from);
+    this.line += text.slice(from);
     return blocks;
   }
 
+  /** The stream is over. What was not ended by an empty line may be half a block, and is dropped. */
   end(): Block[] {
-    const block = readBlock(this.rest.replace(/\r/g, '\n').trimEnd());
-    this.rest = '';
-    return block ? [block] : [];
+    this.line = '';
+    this.id = undefined;
+    this.data = undefined;
+    this.afterReturn = false;
+    return [];
+  }
+
+  private take(lineEnd: string, blocks: Block[]): void {
+    const line = this.line + lineEnd;
+    this.line = '';
+    if (line === '') {
+      if (this.data !== undefined) blocks.push({ id: this.id, data: this.data });
+      this.id = undefined;
+      this.data = undefined;
+    } else if (line.startsWith('data:')) {
+      const value = fieldValue(line, 'data:'.length);
+      this.data = this.data === undefined ? value : `${this.data}\n${value}`;
+    } else if (line.startsWith('id:')) {
+      this.id = fieldValue(line, 'id:'.length);
+    }
   }
 }
 
-function readBlock(text: string): Block | null {
-  let id: string | undefined;
-  let data: string | undefined;
-  for (const line of text.split('\n')) {
-    if (line.startsWith('data:')) {
-      const value = line.startsWith('data: ') ? line.slice(6) : line.slice(5);
-      data = data === undefined ? value : `${data}\n${value}`;
-    } else if (line.startsWith('id:')) {
-      id = line.slice(3).trim();
-    }
-  }
-  return data === undefined ? null : { id, data };
+function fieldValue(line: string, at: number): string {
+  return line.slice(line[at] === ' ' ? at + 1 : at);
 }
 
 /** Kinds of binary frame. */
@@ -95,7 +124,7 @@ export interface BinaryFrame {
 
 const HEADER = 8;
 
-/** Writes a binary frame: kind, three reserved bytes, sample rate, payload. */
+/** Writes a binary frame: kind, three reserved bytes, sample rate (little-endian), payload. */
 export function encodeBinary(frame: BinaryFrame): Uint8Array {
   const bytes = new Uint8Array(HEADER + frame.payload.byteLength);
   bytes[0] = frame.kind;

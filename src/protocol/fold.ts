@@ -13,7 +13,10 @@ interface ToolPart {
   approval?: { id: string; descriptor?: unknown; approved?: boolean; reason?: string };
 }
 
-type TextPart = { type: 'text' | 'reasoning'; id?: string; text: string; state: 'streaming' | 'done' };
+type ToolInput = Extract<Chunk, { type: 'tool-input-start' | 'tool-input-available' }>;
+type DataChunk = Extract<Chunk, { type: `data-${string}` }>;
+type BlockStart = Extract<Chunk, { type: 'text-start' | 'reasoning-start' }>;
+type BlockPart = Extract<MessagePart, { type: 'text' | 'reasoning' }>;
 
 /**
  * Builds a message from its chunks, as the AI SDK's client does, so that what the server stores is what the browser
@@ -21,27 +24,29 @@ type TextPart = { type: 'text' | 'reasoning'; id?: string; text: string; state: 
  */
 export class MessageFold {
   readonly message: Message;
-  private readonly open = new Map<string, TextPart>();
+  private readonly open = new Map<string, BlockPart>();
   private readonly calls = new Map<string, ToolPart>();
+  private readonly data = new Map<string, { data: unknown }>();
 
   constructor(message: Message) {
     this.message = message;
     for (const part of message.parts) {
       if ('toolCallId' in part) this.calls.set(part.toolCallId, part as unknown as ToolPart);
+      else if ('data' in part && part.id !== undefined) this.data.set(`${part.type} ${part.id}`, part);
     }
   }
 
   push(chunk: Chunk): void {
     switch (chunk.type) {
       case 'start':
+        if (chunk.messageId !== undefined) this.message.id = chunk.messageId;
+        return this.describe(chunk.messageMetadata);
       case 'message-metadata':
       case 'finish':
-        if (chunk.messageMetadata) this.mergeMetadata(chunk.messageMetadata);
-        return;
+        return this.describe(chunk.messageMetadata);
       case 'text-start':
-        return this.openText(chunk.id, { type: 'text', text: '', state: 'streaming' });
       case 'reasoning-start':
-        return this.openText(chunk.id, { type: 'reasoning', id: chunk.id, text: '', state: 'streaming' });
+        return this.openBlock(chunk);
       case 'text-delta':
       case 'reasoning-delta': {
         const part = this.open.get(chunk.id);
@@ -57,94 +62,108 @@ export class MessageFold {
       }
       case 'start-step':
         return this.add({ type: 'step-start' });
-      case 'finish-step':
-        return this.open.clear();
       case 'tool-input-start':
-        return this.setCall(chunk.toolCallId, chunk.toolName, 'input-streaming', chunk.toolMetadata);
-      case 'tool-input-available': {
-        this.setCall(chunk.toolCallId, chunk.toolName, 'input-available', chunk.toolMetadata);
-        const part = this.calls.get(chunk.toolCallId);
-        if (part) part.input = chunk.input;
+        this.call(chunk, 'input-streaming');
         return;
-      }
-      case 'tool-approval-request': {
-        const part = this.calls.get(chunk.toolCallId);
-        if (!part) return;
-        part.state = 'approval-requested';
-        part.approval = {
-          id: chunk.approvalId,
-          ...(chunk.approvalDescriptor == null ? {} : { descriptor: chunk.approvalDescriptor }),
-        };
+      case 'tool-input-available':
+        this.call(chunk, 'input-available').input = chunk.input;
         return;
-      }
-      case 'tool-output-available': {
-        const part = this.calls.get(chunk.toolCallId);
-        if (!part) return;
-        part.state = 'output-available';
-        part.output = chunk.output;
-        return;
-      }
-      case 'tool-output-error': {
-        const part = this.calls.get(chunk.toolCallId);
-        if (!part) return;
-        part.state = 'output-error';
-        part.errorText = chunk.errorText;
-        return;
-      }
-      case 'tool-output-denied': {
-        const part = this.calls.get(chunk.toolCallId);
-        if (part) part.state = 'output-denied';
-        return;
-      }
+      case 'tool-approval-request':
+        return this.settle(chunk.toolCallId, 'approval-requested', {
+          approval: {
+            id: chunk.approvalId,
+            ...(chunk.approvalDescriptor == null ? {} : { descriptor: chunk.approvalDescriptor }),
+          },
+        });
+      case 'tool-output-available':
+        return this.settle(chunk.toolCallId, 'output-available', { output: chunk.output });
+      case 'tool-output-error':
+        return this.settle(chunk.toolCallId, 'output-error', { errorText: chunk.errorText });
+      case 'tool-output-denied':
+        return this.settle(chunk.toolCallId, 'output-denied', {});
       case 'file':
         return this.add({ type: 'file', mediaType: chunk.mediaType, url: chunk.url });
-      case 'source-url':
-        return this.add({
-          type: 'source-url',
-          sourceId: chunk.sourceId,
-          url: chunk.url,
-          ...(chunk.title === undefined ? {} : { title: chunk.title }),
-        });
+      case 'source-url': {
+        const { sourceId, url, title } = chunk;
+        return this.add({ type: 'source-url', sourceId, url, ...(title === undefined ? {} : { title }) });
+      }
       default:
-        if (chunk.type.startsWith('data-') && 'data' in chunk && !('transient' in chunk && chunk.transient)) {
-          this.add({
-            type: chunk.type,
-            ...(chunk.id ? { id: chunk.id } : {}),
-            data: chunk.data,
-          } as MessagePart);
-        }
+        if (isData(chunk) && !chunk.transient) this.addData(chunk);
     }
   }
 
-  /** Writes the person's decision on the card, as the client did when it was made. */
+  /** Writes the person's decision on the card, as the client did when it was made. The first one stays. */
   decide(toolCallId: string, approved: boolean, reason?: string): void {
     const part = this.calls.get(toolCallId);
-    if (!part?.approval) return;
+    if (part?.state !== 'approval-requested' || !part.approval) return;
     part.approval = { ...part.approval, approved, ...(reason ? { reason } : {}) };
-    if (part.state === 'approval-requested') part.state = 'approval-responded';
+    part.state = 'approval-responded';
   }
 
-  private openText(id: string, part: TextPart): void {
-    this.open.set(id, part);
-    this.message.parts.push(part as MessagePart);
+  private openBlock(chunk: BlockStart): void {
+    const part: BlockPart =
+      chunk.type === 'text-start'
+        ? { type: 'text', text: '', state: 'streaming' }
+        : { type: 'reasoning', id: chunk.id, text: '', state: 'streaming' };
+    this.open.set(chunk.id, part);
+    this.add(part);
   }
 
-  private setCall(toolCallId: string, toolName: string, state: ToolCallState, toolMetadata: unknown): void {
-    const known = this.calls.get(toolCallId);
+  private call(chunk: ToolInput, state: ToolCallState): ToolPart {
+    const metadata = chunk.toolMetadata === undefined ? {} : { toolMetadata: chunk.toolMetadata };
+    const known = this.calls.get(chunk.toolCallId);
+    if (known) return Object.assign(known, { state, ...metadata });
+    const part: ToolPart = {
+      type: `tool-${chunk.toolName}`,
+      toolCallId: chunk.toolCallId,
+      state,
+      ...metadata,
+    };
+    this.calls.set(part.toolCallId, part);
+    this.add(part as unknown as MessagePart);
+    return part;
+  }
+
+  private settle(toolCallId: string, state: ToolCallState, fields: Partial<ToolPart>): void {
+    const part = this.calls.get(toolCallId);
+    if (part) Object.assign(part, { state, ...fields });
+  }
+
+  private addData({ type, id, data }: DataChunk): void {
+    const known = id === undefined ? undefined : this.data.get(`${type} ${id}`);
     if (known) {
-      known.state = state;
+      known.data = data;
       return;
     }
-    const part: ToolPart = { type: `tool-${toolName}`, toolCallId, state, toolMetadata };
-    this.calls.set(toolCallId, part);
-    this.message.parts.push(part as unknown as MessagePart);
+    const part = { type, ...(id === undefined ? {} : { id }), data } as MessagePart & { data: unknown };
+    if (id !== undefined) this.data.set(`${type} ${id}`, part);
+    this.add(part);
   }
 
   private add(part: MessagePart): void {
     this.message.parts.push(part);
   }
 
-  private mergeMetadata(metadata: MessageMetadata): void {
-    this.message.metadata = { ...this.message.metadata, ...metadata };
+  private describe(metadata: MessageMetadata | null | undefined): void {
+    if (metadata != null) this.message.metadata = merge(this.message.metadata ?? {}, metadata);
   }
+}
+
+function isData(chunk: Chunk): chunk is DataChunk {
+  return chunk.type.startsWith('data-');
+}
+
+/** Objects are merged, everything else is replaced; what is undefined changes nothing. */
+function merge(base: object, changes: object): object {
+  const merged = new Map<string, unknown>(Object.entries(base));
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined) continue;
+    const before = merged.get(key);
+    merged.set(key, isPlain(before) && isPlain(value) ? merge(before, value) : value);
+  }
+  return Object.fromEntries(merged);
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

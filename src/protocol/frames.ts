@@ -1,18 +1,11 @@
 import { z } from 'zod';
+import { BINARY, decodeBinary, FRAME_VERSION } from './codec.ts';
 import { ProtocolError } from './errors.ts';
+import { base64Bytes, LIMITS, type Limits } from './limits.ts';
 import { type Input, readInput } from './read.ts';
-import type { Answer } from './tool-call.ts';
+import { type Answer, failureOf, outputOf, reasonOf } from './tool-call.ts';
 
-/** The version every client frame may carry. */
-export const FRAME_VERSION = '1.0';
-
-/** The WebSocket subprotocol that turns on ids, batches and binary audio. */
-export const SUBPROTOCOL = 'duologue.v1';
-
-/** Prefix of the subprotocol that carries a key, base64url. */
-export const KEY_SUBPROTOCOL = 'duologue.key.';
-
-const id = z.string().min(1).max(256);
+const id = z.string().min(1).max(LIMITS.idLength);
 
 const schemas = {
   message: z.looseObject({
@@ -25,8 +18,8 @@ const schemas = {
     toolName: z.string().optional(),
     result: z.unknown().optional(),
     status: z.enum(['approved', 'rejected']).optional(),
-    reason: z.string().max(2000).optional(),
-    error: z.string().max(10_000).optional(),
+    reason: z.string().optional(),
+    error: z.string().optional(),
   }),
   audio_chunk: z.looseObject({
     chunk: z.string().min(1),
@@ -37,7 +30,7 @@ const schemas = {
   audio_control: z.looseObject({ action: z.enum(['start', 'stop']) }),
   video_frame: z.looseObject({ mediaType: z.literal('image/jpeg'), data: z.string().min(1) }),
   interrupt: z.looseObject({ reason: z.string().max(200).optional() }),
-  ping: z.looseObject({ timestamp: z.unknown().optional() }),
+  ping: z.looseObject({ timestamp: z.union([z.number(), z.string().max(64)]).optional() }),
 };
 
 type FrameType = keyof typeof schemas;
@@ -58,57 +51,71 @@ export type ClientFrame =
   | { type: 'audio_control'; action: 'start' | 'stop' }
   | { type: 'video_frame'; jpeg: string }
   | { type: 'interrupt'; reason: string | undefined }
-  | { type: 'ping'; timestamp: unknown };
+  | { type: 'ping'; timestamp: number | string | undefined };
+
+/** What a binary frame of a client means to the server. */
+export type ClientBinary = { type: 'audio'; pcm: Uint8Array } | { type: 'video'; jpeg: Uint8Array };
 
 /** Reads a text frame from a client: the envelope `{type, version, data}`, or the same fields flat. */
-export function readFrame(text: string): ClientFrame {
+export function readFrame(text: string, limits: Limits = LIMITS): ClientFrame {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     throw new ProtocolError('invalid_frame', 'A frame must be JSON.');
   }
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new ProtocolError('bad_request', 'A frame must be a JSON object.');
-  }
-  const { type, version, data, ...flat } = json as Record<string, unknown>;
+  if (!isRecord(json)) throw new ProtocolError('bad_request', 'A frame must be a JSON object.');
+  const { type, version, data } = json;
   if (typeof type !== 'string') throw new ProtocolError('bad_request', 'A frame needs a "type".');
   if (!Object.hasOwn(schemas, type))
     throw new ProtocolError('unknown_frame', `Unknown frame type ${JSON.stringify(type.slice(0, 64))}.`);
-  if (version !== undefined && version !== FRAME_VERSION) {
+  if (version !== undefined && version !== FRAME_VERSION)
     throw new ProtocolError('bad_version', `Frame version must be "${FRAME_VERSION}".`);
-  }
-  return meaningOf(type as FrameType, data ?? flat);
+  // A flat video frame has a `data` of its own, which is text.
+  return meaningOf(type as FrameType, isRecord(data) ? data : json, limits);
 }
 
-function meaningOf(type: FrameType, data: unknown): ClientFrame {
+/** Reads a binary frame from a client: microphone sound, or a picture of its camera or screen. */
+export function readBinaryFrame(bytes: Uint8Array, limits: Limits = LIMITS): ClientBinary {
+  const frame = decodeBinary(bytes);
+  switch (frame?.kind) {
+    case BINARY.audioUp:
+      checkAudio(frame.sampleRate, frame.payload.byteLength, limits);
+      return { type: 'audio', pcm: frame.payload };
+    case BINARY.video:
+      checkJpeg(frame.payload[0] === 0xff && frame.payload[1] === 0xd8, frame.payload.byteLength, limits);
+      return { type: 'video', jpeg: frame.payload };
+    default:
+      throw new ProtocolError('unknown_frame', 'Unknown kind of binary frame.');
+  }
+}
+
+function meaningOf(type: FrameType, data: Record<string, unknown>, limits: Limits): ClientFrame {
   switch (type) {
     case 'message': {
       const frame = check(type, data);
       return {
         type,
-        input: readInput(frame.messages),
+        input: readInput(frame.messages, limits),
         trigger: frame.trigger ?? 'submit-message',
         messageId: frame.messageId,
       };
     }
     case 'tool_result':
-      return { type: 'answers', answers: answersOf(check(type, data)) };
+      return { type: 'answers', answers: answersOf(check(type, data), limits) };
     case 'audio_chunk': {
-      const frame = check(type, data);
-      if (
-        (frame.sampleRate ?? 16_000) !== 16_000 ||
-        (frame.channels ?? 1) !== 1 ||
-        (frame.bitDepth ?? 16) !== 16
-      ) {
-        throw new ProtocolError('bad_audio', 'Audio must be 16 kHz, mono, 16-bit PCM.');
-      }
-      return { type, pcm: frame.chunk };
+      const { chunk, sampleRate = 16_000, channels = 1, bitDepth = 16 } = check(type, data);
+      if (channels !== 1 || bitDepth !== 16) throw new ProtocolError('bad_audio', AUDIO);
+      checkAudio(sampleRate, isBase64(chunk) ? base64Bytes(chunk) : Number.NaN, limits);
+      return { type, pcm: chunk };
     }
     case 'audio_control':
       return { type, action: check(type, data).action };
-    case 'video_frame':
-      return { type, jpeg: check(type, data).data };
+    case 'video_frame': {
+      const { data: jpeg } = check(type, data);
+      checkJpeg(/^\/9[g-j]/.test(jpeg) && isBase64(jpeg), base64Bytes(jpeg), limits);
+      return { type, jpeg };
+    }
     case 'interrupt':
       return { type, reason: check(type, data).reason };
     case 'ping':
@@ -119,33 +126,46 @@ function meaningOf(type: FrameType, data: unknown): ClientFrame {
 function check<T extends FrameType>(type: T, data: unknown): FrameData[T] {
   const result = schemas[type].safeParse(data);
   if (result.success) return result.data as FrameData[T];
-  const issue = result.error.issues[0];
-  const where = issue?.path.join('.') || 'data';
-  throw new ProtocolError(
-    'bad_request',
-    `Frame "${type}": ${where}: ${issue?.message ?? 'is not as expected'}.`,
-  );
+  const [issue] = result.error.issues;
+  throw new ProtocolError('bad_request', `Frame "${type}": ${issue?.path.join('.')}: ${issue?.message}.`);
 }
 
-/** A `tool_result` is a decision (`status`), an output (`result`), a failure (`error`), or a decision and an output. */
-function answersOf(frame: FrameData['tool_result']): Answer[] {
-  const { toolCallId, status, reason, error } = frame;
+const AUDIO = 'Audio must be 16 kHz, mono, 16-bit PCM.';
+
+function checkAudio(sampleRate: number, bytes: number, limits: Limits): void {
+  if (sampleRate !== 16_000 || bytes % 2 !== 0) throw new ProtocolError('bad_audio', AUDIO);
+  if (bytes > limits.audioBytes)
+    throw new ProtocolError('too_large', `A piece of audio has at most ${limits.audioBytes} bytes.`);
+}
+
+function checkJpeg(isJpeg: boolean, bytes: number, limits: Limits): void {
+  if (!isJpeg) throw new ProtocolError('bad_image', 'A video frame must be a JPEG picture.');
+  if (bytes > limits.imageBytes)
+    throw new ProtocolError('too_large', `A video frame has at most ${limits.imageBytes} bytes.`);
+}
+
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
+}
+
+/** A `tool_result` is a decision (`status`), an output (`result`), a failure (`error`), or a decision and one of these. */
+function answersOf(frame: FrameData['tool_result'], limits: Limits): Answer[] {
+  const { toolCallId, status, reason, error, result } = frame;
   const answers: Answer[] = [];
   if (status !== undefined) {
-    answers.push({
-      kind: 'decision',
-      toolCallId,
-      approved: status === 'approved',
-      ...(reason ? { reason } : {}),
-    });
-    if (status === 'rejected') return answers;
+    const approved = status === 'approved';
+    answers.push({ kind: 'decision', toolCallId, approved, ...reasonOf(reason, limits) });
+    if (!approved) return answers;
   }
-  if (error !== undefined) answers.push({ kind: 'failure', toolCallId, errorText: error });
-  else if (frame.result !== undefined && (frame.result !== null || status === undefined)) {
-    answers.push({ kind: 'output', toolCallId, output: frame.result });
-  }
-  if (answers.length === 0) {
+  if (error !== undefined) answers.push(failureOf(toolCallId, error, limits));
+  // With a status, a null result says that there is none yet.
+  else if (result !== undefined && (result !== null || status === undefined))
+    answers.push(outputOf(toolCallId, result, limits));
+  if (answers.length === 0)
     throw new ProtocolError('bad_request', 'Frame "tool_result" needs a "result", a "status" or an "error".');
-  }
   return answers;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,10 @@
-import type { Chunk } from './chunks.ts';
-import { isSettled, type ToolCallState, transition } from './tool-call.ts';
+import { CHUNK_TYPES, type Chunk } from './chunks.ts';
+import { isSettled, type ToolCallEvent, type ToolCallState, transition } from './tool-call.ts';
 
 /** What a stream of chunks is checked as: SSE has no steps around approvals, BIDI has. */
 export type GrammarMode = 'sse' | 'bidi';
+
+type Say = (message: string) => void;
 
 /**
  * Checks the order of the chunks of one session, response after response. `push` returns what is wrong with a
@@ -11,10 +13,10 @@ export type GrammarMode = 'sse' | 'bidi';
 export class Grammar {
   private readonly mode: GrammarMode;
   private readonly calls = new Map<string, ToolCallState>();
-  private open = new Map<string, 'text' | 'reasoning'>();
+  private readonly open = new Map<string, 'text' | 'reasoning'>();
   private started = false;
   private finished = false;
-  private inStep = false;
+  private step: 'none' | 'empty' | 'asking' = 'none';
 
   constructor(mode: GrammarMode) {
     this.mode = mode;
@@ -24,14 +26,21 @@ export class Grammar {
     const wrong: string[] = [];
     const say = (message: string) => wrong.push(`${chunk.type}: ${message}`);
     if (chunk.type.startsWith('data-') && 'transient' in chunk && chunk.transient) return wrong;
+    if (!chunk.type.startsWith('data-') && !types.has(chunk.type)) {
+      say('is no chunk of this protocol');
+      return wrong;
+    }
     if (chunk.type === 'start') {
-      if (this.open.size > 0) say('a text block of the message before is still open');
+      this.closed(say);
+      if (this.mode === 'bidi' && this.step !== 'none') say('a step is still open');
       this.started = true;
       this.finished = false;
       return wrong;
     }
     if (!this.started) say('comes before any start');
     if (this.finished) say('comes after finish, without a start');
+    if (this.mode === 'bidi' && this.step !== 'none' && !inStep.has(chunk.type))
+      say('stands inside the step of an approval request');
     switch (chunk.type) {
       case 'text-start':
       case 'reasoning-start':
@@ -43,50 +52,45 @@ export class Grammar {
       case 'text-end':
       case 'reasoning-end':
         if (this.open.get(chunk.id) !== chunk.type.split('-')[0]) say(`block ${chunk.id} is not open`);
-        if (chunk.type.endsWith('-end')) this.open.delete(chunk.id);
+        else if (chunk.type.endsWith('-end')) this.open.delete(chunk.id);
         break;
       case 'start-step':
-        if (this.inStep) say('a step is open already');
-        this.inStep = true;
+        if (this.step !== 'none') say('a step is open already');
+        this.step = 'empty';
         break;
       case 'finish-step':
-        if (this.mode === 'sse') say('SSE carries no finish-step');
-        if (this.open.size > 0) say('a text block is still open');
-        if (!this.inStep) say('no step is open');
-        this.inStep = false;
+        this.finishStep(say);
         break;
       case 'tool-input-start':
         if (this.calls.has(chunk.toolCallId)) say(`call ${chunk.toolCallId} is known already`);
-        this.calls.set(chunk.toolCallId, 'input-streaming');
+        else this.calls.set(chunk.toolCallId, 'input-streaming');
         break;
       case 'tool-input-available':
-        // A repeated input of a call that waits for the browser is how the server asks again.
+        // An approved client call whose output is missing is shown again.
         if (this.calls.get(chunk.toolCallId) !== 'approval-requested')
           this.move(chunk.toolCallId, 'input', say);
+        // The response pauses here, and text that is open over a pause cannot be continued.
+        if (chunk.toolMetadata?.runsOn === 'client' && chunk.toolMetadata.asks !== true) this.closed(say);
         break;
       case 'tool-approval-request':
-        if (this.open.size > 0) say('a text block is still open');
-        if (this.mode === 'bidi' && !this.inStep) say('stands outside a step');
-        if (this.mode === 'sse' && this.inStep) say('stands inside a step');
+        this.closed(say);
+        if (this.mode === 'bidi' && this.step === 'none') say('stands outside a step');
+        if (this.mode === 'sse' && this.step !== 'none') say('stands inside a step');
+        if (this.step === 'empty') this.step = 'asking';
         this.move(chunk.toolCallId, 'ask', say);
         break;
       case 'tool-output-available':
-        if (this.calls.get(chunk.toolCallId) === 'approval-requested')
-          this.move(chunk.toolCallId, 'approve', say);
-        this.move(chunk.toolCallId, 'output', say);
+        this.move(chunk.toolCallId, 'output', say, 'approve');
         break;
       case 'tool-output-error':
         this.move(chunk.toolCallId, 'fail', say);
         break;
       case 'tool-output-denied':
-        if (this.calls.get(chunk.toolCallId) === 'approval-requested')
-          this.move(chunk.toolCallId, 'deny', say);
-        this.move(chunk.toolCallId, 'refuse', say);
+        this.move(chunk.toolCallId, 'refuse', say, 'deny');
         break;
       case 'finish':
-        if (this.open.size > 0) say('a text block is still open');
-        if (this.mode === 'bidi' && this.inStep) say('a step is still open');
-        this.inStep = false;
+        this.closed(say);
+        this.step = 'none';
         this.finished = true;
         break;
     }
@@ -96,7 +100,7 @@ export class Grammar {
   /** What is wrong when the stream ends here. */
   end(): string[] {
     const wrong: string[] = [];
-    if (this.open.size > 0) wrong.push(`end: text blocks left open: ${[...this.open.keys()].join(', ')}`);
+    this.closed((message) => wrong.push(`end: ${message}`));
     if (this.started && !this.finished) wrong.push('end: no finish');
     return wrong;
   }
@@ -106,14 +110,32 @@ export class Grammar {
     return [...this.calls].filter(([, state]) => !isSettled(state)).map(([id]) => id);
   }
 
-  private move(id: string, event: Parameters<typeof transition>[1], say: (message: string) => void): void {
+  private closed(say: Say): void {
+    if (this.open.size > 0) say(`text blocks still open: ${[...this.open.keys()].join(', ')}`);
+  }
+
+  private finishStep(say: Say): void {
+    if (this.mode === 'sse') say('SSE carries no finish-step');
+    else if (this.step === 'none') say('no step is open');
+    else if (this.step === 'empty') say('the step asked for no approval');
+    this.step = 'none';
+  }
+
+  /** Moves a call. What the person decided is not on the wire: it happened unseen, if it could. */
+  private move(id: string, event: ToolCallEvent, say: Say, unseen?: ToolCallEvent): void {
     const state = this.calls.get(id);
     if (!state) {
       say(`call ${id} was never announced`);
       return;
     }
-    const next = transition(state, event);
+    const decided = unseen && transition(state, unseen);
+    const next = transition(decided ?? state, event);
     if (next) this.calls.set(id, next);
     else say(`call ${id} is ${state}`);
   }
 }
+
+const types: ReadonlySet<string> = new Set(CHUNK_TYPES);
+
+/** What may stand in the step that BIDI puts around approval requests. */
+const inStep: ReadonlySet<string> = new Set(['start-step', 'tool-approval-request', 'finish-step']);

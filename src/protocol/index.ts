@@ -4,5 +4,17 @@ export * from './errors.ts';
 export * from './fold.ts';
 export * from './frames.ts';
 export * from './grammar.ts';
+export { LIMITS, type Limits } from './limits.ts';
 export * from './read.ts';
-export * from './tool-call.ts';
+export {
+  type Answer,
+  answersIn,
+  isSettled,
+  type ToolCallEvent,
+  type ToolCallState,
+  TRANSITIONS,
+  toolNameOf,
+  transition,
+  type WaitingCall,
+  waitingFor,
+} from './tool-call.ts';

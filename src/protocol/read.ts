@@ -1,4 +1,5 @@
 import { ProtocolError } from './errors.ts';
+import { base64Bytes, cut, LIMITS, type Limits } from './limits.ts';
 import { type Answer, answersIn } from './tool-call.ts';
 
 /** A piece of what a person says: text, or a file as base64, or a file this server stored before. */
@@ -12,94 +13,136 @@ export type Input =
   | { kind: 'message'; id: string | undefined; parts: InputPart[] }
   | { kind: 'answers'; messageId: string | undefined; answers: Answer[] };
 
+type Fields = Record<string, unknown>;
+
+const NAME_LENGTH = 256;
+const URL_LENGTH = 2_048;
+
 /**
  * Reads the last message of a list strictly and nothing before it. Messages come as `parts`, as `content` (a string or
  * parts) or as `experimental_attachments`; unknown parts are passed over.
  */
-export function readInput(messages: unknown): Input {
+export function readInput(messages: unknown, limits: Limits = LIMITS): Input {
   if (!Array.isArray(messages) || messages.length === 0) {
-    throw new ProtocolError(
-      'bad_request',
-      'Expected "messages": a non-empty array whose last entry is read.',
-    );
+    throw refusal('Expected "messages": a non-empty array whose last entry is read.');
   }
   const last: unknown = messages[messages.length - 1];
-  if (!isRecord(last)) throw new ProtocolError('bad_request', 'The last message must be an object.');
+  if (!isRecord(last)) throw refusal('The last message must be an object.');
   const { role } = last;
   if (role !== 'user' && role !== 'assistant' && role !== 'tool') {
-    throw new ProtocolError(
-      'bad_request',
-      `The last message has role ${JSON.stringify(role) ?? 'none'}; expected "user" or "assistant".`,
-    );
+    const came = typeof role === 'string' ? JSON.stringify(role.slice(0, 64)) : 'none';
+    throw refusal(`The last message has role ${came}; expected "user" or "assistant".`);
   }
-  if (last.id !== undefined && typeof last.id !== 'string') {
-    throw new ProtocolError('bad_request', 'A message id must be a string.');
+  const id = last.id === null || last.id === '' ? undefined : last.id;
+  if (id !== undefined && (typeof id !== 'string' || id.length > limits.idLength)) {
+    throw refusal(`A message id must be a string of at most ${limits.idLength} characters.`);
   }
   const parts = partsOf(last);
-  const answers = answersIn(parts);
-  if (role !== 'user') return { kind: 'answers', messageId: last.id, answers };
+  const answers = answersIn(parts, limits);
+  if (role !== 'user') return { kind: 'answers', messageId: id, answers };
   const said = parts.flatMap(readPart);
   const speaks = said.some((part) => part.type !== 'text' || part.text.trim() !== '');
   if (!speaks && answers.length > 0) return { kind: 'answers', messageId: undefined, answers };
   if (!speaks) throw new ProtocolError('empty_message', 'The message has neither text nor a file.');
-  return { kind: 'message', id: last.id, parts: said };
+  measure(said, limits);
+  return { kind: 'message', id, parts: said };
 }
 
-function partsOf(message: Record<string, unknown>): Record<string, unknown>[] {
-  const lists = [message.parts, message.content, message.experimental_attachments].filter(
-    (value) => value != null,
+function partsOf(message: Fields): Fields[] {
+  const { parts, content, experimental_attachments: attachments } = message;
+  if (parts == null && content == null && attachments == null)
+    throw refusal('The last message has no "parts" and no "content".');
+  const own = list(parts, '"parts"');
+  // Older clients write the text of the parts into `content` too.
+  const said =
+    own.length > 0
+      ? own
+      : typeof content === 'string'
+        ? [{ type: 'text', text: content }]
+        : list(content, '"content"');
+  const attached = list(attachments, '"experimental_attachments"').map((entry) =>
+    isRecord(entry) && entry.type === undefined && typeof entry.url === 'string'
+      ? { type: 'file', url: entry.url, mediaType: entry.contentType, filename: entry.name }
+      : entry,
   );
-  if (lists.length === 0)
-    throw new ProtocolError('bad_request', 'The last message has no "parts" and no "content".');
-  const parts: Record<string, unknown>[] = [];
-  for (const list of lists) {
-    if (typeof list === 'string') {
-      // With parts present, a content string is the same text again.
-      if (list !== message.content || message.parts == null) parts.push({ type: 'text', text: list });
-      continue;
-    }
-    if (!Array.isArray(list)) throw new ProtocolError('bad_request', 'Message parts must be an array.');
-    if (list === message.content && message.parts != null) continue;
-    for (const part of list) {
-      if (!isRecord(part)) throw new ProtocolError('bad_request', 'A message part must be an object.');
-      if (typeof part.type === 'string') parts.push(part);
-      else if (list === message.experimental_attachments && typeof part.url === 'string') {
-        parts.push({ ...part, type: 'file', mediaType: part.contentType, filename: part.name });
-      } else throw new ProtocolError('bad_request', 'A message part has no "type".');
-    }
-  }
-  return parts;
+  return [...said, ...attached].map((part) => {
+    if (!isRecord(part)) throw refusal('A message part must be an object.');
+    if (typeof part.type !== 'string') throw refusal('A message part has no "type".');
+    return part;
+  });
 }
 
-function readPart(part: Record<string, unknown>): InputPart[] {
-  if (part.type === 'text') {
-    if (typeof part.text !== 'string')
-      throw new ProtocolError('bad_request', 'A text part has no "text" string.');
-    return [{ type: 'text', text: part.text }];
-  }
-  const filename = typeof part.filename === 'string' ? { filename: part.filename } : {};
-  if (part.type === 'image' || (part.type === 'data-image' && isRecord(part.data))) {
-    const image = part.type === 'image' ? part : (part.data as Record<string, unknown>);
-    const mediaType = image.media_type ?? image.mediaType;
-    if (typeof image.data !== 'string' || typeof mediaType !== 'string') {
-      throw new ProtocolError('bad_request', 'An image part needs "data" (base64) and "media_type".');
-    }
-    return [{ type: 'file', mediaType, data: image.data, ...filename }];
-  }
-  if (part.type !== 'file') return [];
-  if (typeof part.url !== 'string')
-    throw new ProtocolError('bad_request', 'A file part has no "url" string.');
-  const match = /^data:([^;,]*)((?:;[^;,]*)*),/.exec(part.url.slice(0, 256));
-  if (!match) {
-    const mediaType = typeof part.mediaType === 'string' ? { mediaType: part.mediaType } : {};
-    return [{ type: 'stored-file', url: part.url, ...mediaType, ...filename }];
-  }
-  if (!match[2]?.includes(';base64'))
-    throw new ProtocolError('bad_request', 'A file must be a base64 data URL.');
-  const mediaType = typeof part.mediaType === 'string' ? part.mediaType : (match[1] ?? '');
-  return [{ type: 'file', mediaType, data: part.url.slice(match[0].length), ...filename }];
+function list(value: unknown, name: string): unknown[] {
+  if (value == null) return [];
+  if (!Array.isArray(value)) throw refusal(`Of the last message, ${name} must be an array.`);
+  return value;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+function readPart(part: Fields): InputPart[] {
+  switch (part.type) {
+    case 'text':
+      if (typeof part.text !== 'string') throw refusal('A text part has no "text" string.');
+      return part.text === '' ? [] : [{ type: 'text', text: part.text }];
+    case 'file':
+      return [readFile(part)];
+    case 'image':
+    case 'data-image':
+      return [readImage(part)];
+    default:
+      return [];
+  }
+}
+
+function readFile(part: Fields): InputPart {
+  if (typeof part.url !== 'string') throw refusal('A file part has no "url" string.');
+  const named = typeof part.mediaType === 'string' ? cut(part.mediaType, NAME_LENGTH) : undefined;
+  if (!/^data:/i.test(part.url)) {
+    if (part.url.length > URL_LENGTH)
+      throw refusal(`The "url" of a file has at most ${URL_LENGTH} characters.`);
+    return {
+      type: 'stored-file',
+      url: part.url,
+      ...(named === undefined ? {} : { mediaType: named }),
+      ...filename(part),
+    };
+  }
+  const match = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i.exec(part.url.slice(0, URL_LENGTH));
+  if (!match) throw refusal('A file must be a base64 data URL.');
+  return {
+    type: 'file',
+    mediaType: named ?? match[1] ?? '',
+    data: part.url.slice(match[0].length),
+    ...filename(part),
+  };
+}
+
+function readImage(part: Fields): InputPart {
+  const image = isRecord(part.data) ? part.data : part;
+  const mediaType = image.media_type ?? image.mediaType;
+  if (typeof image.data !== 'string' || typeof mediaType !== 'string')
+    throw refusal('An image part needs "data" (base64) and "media_type".');
+  return { type: 'file', mediaType: cut(mediaType, NAME_LENGTH), data: image.data, ...filename(part) };
+}
+
+function filename(part: Fields): { filename?: string } {
+  return typeof part.filename === 'string' ? { filename: cut(part.filename, NAME_LENGTH) } : {};
+}
+
+function measure(parts: InputPart[], limits: Limits): void {
+  const files = parts.filter((part) => part.type !== 'text');
+  const textLength = parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
+  if (textLength > limits.textLength)
+    throw new ProtocolError('too_large', `A message has at most ${limits.textLength} characters of text.`);
+  if (files.length > limits.files)
+    throw new ProtocolError('too_large', `A message has at most ${limits.files} files.`);
+  if (files.some((file) => file.type === 'file' && base64Bytes(file.data) > limits.imageBytes))
+    throw new ProtocolError('too_large', `A file has at most ${limits.imageBytes} bytes.`);
+}
+
+function refusal(message: string): ProtocolError {
+  return new ProtocolError('bad_request', message);
+}
+
+function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import type { ToolFacts } from './chunks.ts';
+import { cut, LIMITS, type Limits, nestsWithin } from './limits.ts';
 
 /** The states of a tool call, named as the AI SDK names them. */
 export type ToolCallState =
@@ -50,7 +51,8 @@ export function waitingFor(call: WaitingCall): 'nobody' | 'server' | 'client' | 
     case 'input-streaming':
       return 'server';
     case 'input-available':
-      return call.asks ? 'server' : call.runsOn;
+      // An approved client call is shown again in this state when its output is still missing.
+      return call.asks && call.approved !== true ? 'server' : call.runsOn;
     case 'approval-requested':
       return 'person';
     case 'approval-responded':
@@ -85,37 +87,60 @@ export function toolNameOf(part: { type: string; toolName?: unknown }): string |
  * The answers in the parts of an assistant message, in order. An approval is read whatever state the part is in,
  * since the SDK keeps it on parts that already have an output. Anything that is not an answer is passed over.
  */
-export function answersIn(parts: readonly unknown[]): Answer[] {
+export function answersIn(parts: readonly unknown[], limits: Limits = LIMITS): Answer[] {
   const answers: Answer[] = [];
   for (const part of parts) {
-    if (!isRecord(part) || typeof part.type !== 'string' || typeof part.toolCallId !== 'string') continue;
+    if (!isRecord(part) || typeof part.type !== 'string' || !isId(part.toolCallId, limits)) continue;
     if (toolNameOf({ type: part.type, toolName: part.toolName }) === null) continue;
     const { toolCallId } = part;
-    const input = 'input' in part && part.input !== undefined ? { input: part.input } : {};
+    const input = part.input === undefined ? {} : { input: bounded(part.input, limits) };
     const approval = part.approval;
-    if (isRecord(approval) && typeof approval.id === 'string' && typeof approval.approved === 'boolean') {
-      const reason =
-        typeof approval.reason === 'string' && approval.reason ? { reason: approval.reason } : {};
+    if (isRecord(approval) && isId(approval.id, limits) && typeof approval.approved === 'boolean') {
+      const { id: approvalId, approved } = approval;
       answers.push({
         kind: 'decision',
         toolCallId,
-        approvalId: approval.id,
-        approved: approval.approved,
-        ...reason,
+        approvalId,
+        approved,
+        ...reasonOf(approval.reason, limits),
         ...input,
       });
     }
     if (part.type === 'tool-result') {
-      answers.push({ kind: 'output', toolCallId, output: part.result ?? part.output ?? null });
+      answers.push(outputOf(toolCallId, part.result ?? part.output ?? null, limits));
     } else if (part.state === 'output-available') {
-      answers.push({ kind: 'output', toolCallId, output: part.output ?? null, ...input });
+      answers.push({ ...outputOf(toolCallId, part.output ?? null, limits), ...input });
     } else if (part.state === 'output-error') {
-      const errorText =
-        typeof part.errorText === 'string' ? part.errorText : 'The tool failed in the browser';
-      answers.push({ kind: 'failure', toolCallId, errorText, ...input });
+      answers.push({ ...failureOf(toolCallId, part.errorText, limits), ...input });
     }
   }
   return answers;
+}
+
+/** The reason of a decision, when there is one. */
+export function reasonOf(reason: unknown, limits: Limits): { reason?: string } {
+  return typeof reason === 'string' && reason !== '' ? { reason: cut(reason, limits.reasonLength) } : {};
+}
+
+/** An output as an answer; one that nests too deep to be kept is a failure of the tool. */
+export function outputOf(toolCallId: string, output: unknown, limits: Limits): Answer {
+  if (nestsWithin(output, limits.depth)) return { kind: 'output', toolCallId, output };
+  return failureOf(toolCallId, `The output has more than ${limits.depth} levels`, limits);
+}
+
+/** A failure as an answer. */
+export function failureOf(toolCallId: string, errorText: unknown, limits: Limits): Answer {
+  const text = typeof errorText === 'string' ? errorText : 'The tool failed in the browser';
+  return { kind: 'failure', toolCallId, errorText: cut(text, limits.errorLength) };
+}
+
+/** Null equals the arguments of no call, so that an input too deep to compare counts as changed. */
+function bounded(input: unknown, limits: Limits): unknown {
+  return nestsWithin(input, limits.depth) ? input : null;
+}
+
+function isId(value: unknown, limits: Limits): value is string {
+  return typeof value === 'string' && value.length <= limits.idLength;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,0 +1,52 @@
+/** How much a server takes. Sizes are bytes after decoding, lengths are UTF-16 units. */
+export interface Limits {
+  /** An HTTP body, or one frame. */
+  bodyBytes: number;
+  imageBytes: number;
+  /** Files in one message. */
+  files: number;
+  /** All text of one message. */
+  textLength: number;
+  /** An id that a client gives. Longer ones are not ours. */
+  idLength: number;
+  /** A person's reason; the rest is cut off. */
+  reasonLength: number;
+  /** The error text of a browser tool; the rest is cut off. */
+  errorLength: number;
+  /** One piece of microphone sound: ten seconds. */
+  audioBytes: number;
+  /** Objects and arrays inside one another in a value that is kept. */
+  depth: number;
+}
+
+/** The limits of a server that was not told others. */
+export const LIMITS: Readonly<Limits> = {
+  bodyBytes: 24 * 1024 * 1024,
+  imageBytes: 5 * 1024 * 1024,
+  files: 4,
+  textLength: 100_000,
+  idLength: 256,
+  reasonLength: 2_000,
+  errorLength: 10_000,
+  audioBytes: 320_000,
+  depth: 100,
+};
+
+/** The start of a text, without half a character at its end. */
+export function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+}
+
+/** Whether a JSON value has at most so many objects and arrays inside one another. */
+export function nestsWithin(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((inner) => nestsWithin(inner, depth - 1));
+}
+
+/** How many bytes a base64 text stands for. */
+export function base64Bytes(text: string): number {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  return Math.floor((text.length * 3) / 4) - padding;
+}
