@@ -1,0 +1,277 @@
+import type { Event } from '@google/adk';
+import type { Message } from '../../protocol/index.ts';
+import { answeredCalls, eventToJson, fromJson, stateFromJson, toJson } from './json.ts';
+import { issuedLine, lastUsedFirst, noSuchSession, recordedAlready } from './rules.ts';
+import { applyDelta, emptyState, hasKeys, joinState, type ScopedState, splitState } from './state.ts';
+import {
+  type AuditEntry,
+  type AuditLine,
+  type CallRecord,
+  type SessionKey,
+  type SessionSummary,
+  type Store,
+  type StoredSession,
+  StoreError,
+} from './store.ts';
+
+interface HeldSession {
+  title: string | null;
+  createdAt: number;
+  updatedAt: number;
+  /** JSON, here and below: what comes out is what a file would give back, and no caller shares an object with us. */
+  state: string;
+  events: Map<string, string>;
+  messages: Map<string, string>;
+  calls: Map<string, string>;
+  /** Call id by approval id. */
+  approvals: Map<string, string>;
+  files: Map<string, { mediaType: string; bytes: Uint8Array }>;
+}
+
+/** A store that lives as long as the process: for tests and for conversations nobody needs to keep. */
+export function createMemoryStore(options: { now?: () => number } = {}): Store {
+  const now = options.now ?? Date.now;
+  const sessions = new Map<string, Map<string, HeldSession>>();
+  const appStates = new Map<string, string>();
+  const userStates = new Map<string, string>();
+  const auditLines = new Map<string, string[]>();
+  let closed = false;
+
+  const assertOpen = (): void => {
+    if (closed) throw new StoreError('The store is closed.');
+  };
+  const find = (key: SessionKey): HeldSession | undefined => {
+    assertOpen();
+    return sessions.get(ownerOf(key.app, key.user))?.get(key.id);
+  };
+  const need = (key: SessionKey): HeldSession => {
+    const session = find(key);
+    if (session === undefined) throw noSuchSession(key);
+    return session;
+  };
+  const stateOf = (key: SessionKey, session: string): ScopedState => ({
+    app: stateFromJson(appStates.get(key.app) ?? '{}'),
+    user: stateFromJson(userStates.get(ownerOf(key.app, key.user)) ?? '{}'),
+    session: stateFromJson(session),
+  });
+  /** Everything that can fail is done before the returned function writes. */
+  const prepareState = (key: SessionKey, session: string, delta: ScopedState): (() => string) => {
+    const current = stateOf(key, session);
+    const next = {
+      app: toJson(applyDelta(current.app, delta.app), 'The app state'),
+      user: toJson(applyDelta(current.user, delta.user), 'The user state'),
+      session: toJson(applyDelta(current.session, delta.session), 'The session state'),
+    };
+    return () => {
+      if (hasKeys(delta.app)) appStates.set(key.app, next.app);
+      if (hasKeys(delta.user)) userStates.set(ownerOf(key.app, key.user), next.user);
+      return next.session;
+    };
+  };
+  const prepareLine = (key: SessionKey, entry: AuditEntry): (() => void) => {
+    const line: AuditLine = {
+      at: now(),
+      kind: entry.kind,
+      sessionId: key.id,
+      user: key.user,
+      approvalId: entry.approvalId,
+      toolCallId: entry.toolCallId,
+      toolName: entry.toolName,
+      argsHash: entry.argsHash,
+      args: find(key) === undefined ? null : entry.args,
+      reason: entry.reason,
+    };
+    const text = toJson(line, 'The audit line');
+    return () => {
+      const lines = auditLines.get(sessionOf(key));
+      if (lines === undefined) auditLines.set(sessionOf(key), [text]);
+      else lines.push(text);
+    };
+  };
+
+  return {
+    async createSession(key, state): Promise<StoredSession> {
+      if (find(key) !== undefined) throw new StoreError(`The session ${key.id} exists.`);
+      const at = now();
+      const writeState = prepareState(key, '{}', splitState(state));
+      const session: HeldSession = {
+        title: null,
+        createdAt: at,
+        updatedAt: at,
+        state: writeState(),
+        events: new Map(),
+        messages: new Map(),
+        calls: new Map(),
+        approvals: new Map(),
+        files: new Map(),
+      };
+      const owner = ownerOf(key.app, key.user);
+      const owned = sessions.get(owner);
+      if (owned === undefined) sessions.set(owner, new Map([[key.id, session]]));
+      else owned.set(key.id, session);
+      return { ...summaryOf(key.id, session), state: joinState(stateOf(key, session.state)), events: [] };
+    },
+
+    async loadSession(key): Promise<StoredSession | null> {
+      const session = find(key);
+      if (session === undefined) return null;
+      return {
+        ...summaryOf(key.id, session),
+        state: joinState(stateOf(key, session.state)),
+        events: [...session.events.values()].map((text) => fromJson<Event>(text)),
+      };
+    },
+
+    async listSessions(app, user): Promise<SessionSummary[]> {
+      assertOpen();
+      const owned = sessions.get(ownerOf(app, user)) ?? new Map<string, HeldSession>();
+      return lastUsedFirst([...owned].map(([id, session]) => summaryOf(id, session)));
+    },
+
+    async renameSession(key, title): Promise<boolean> {
+      const session = find(key);
+      if (session === undefined) return false;
+      session.title = title;
+      return true;
+    },
+
+    async deleteSession(key): Promise<boolean> {
+      if (find(key) === undefined) return false;
+      const owner = ownerOf(key.app, key.user);
+      const owned = sessions.get(owner);
+      owned?.delete(key.id);
+      if (owned?.size === 0) sessions.delete(owner);
+      const lines = auditLines.get(sessionOf(key));
+      if (lines !== undefined) {
+        auditLines.set(
+          sessionOf(key),
+          lines.map((line) =>
+            toJson({ ...fromJson<AuditLine>(line), args: null, reason: null }, 'The audit line'),
+          ),
+        );
+      }
+      return true;
+    },
+
+    async appendEvent(key, event): Promise<void> {
+      const session = need(key);
+      const text = eventToJson(event);
+      const delta = event.actions?.stateDelta ?? emptyState();
+      const writeState = hasKeys(delta) ? prepareState(key, session.state, splitState(delta)) : null;
+      session.events.set(event.id, text);
+      if (writeState !== null) session.state = writeState();
+      for (const id of answeredCalls(event)) {
+        const call = session.calls.get(id);
+        if (call !== undefined) {
+          session.calls.set(id, toJson({ ...fromJson<CallRecord>(call), status: 'settled' }, 'The call'));
+        }
+      }
+      session.updatedAt = now();
+    },
+
+    async putMessage(key, message): Promise<void> {
+      const session = need(key);
+      session.messages.set(message.id, toJson(message, 'The message'));
+      session.updatedAt = now();
+    },
+
+    async loadMessages(key): Promise<Message[]> {
+      return [...(find(key)?.messages.values() ?? [])].map((text) => fromJson<Message>(text));
+    },
+
+    async truncateMessages(key, messageId): Promise<boolean> {
+      const session = find(key);
+      if (!session?.messages.has(messageId)) return false;
+      const ids = [...session.messages.keys()];
+      for (const id of ids.slice(ids.indexOf(messageId))) session.messages.delete(id);
+      session.updatedAt = now();
+      return true;
+    },
+
+    async issueCalls(key, calls): Promise<void> {
+      const session = need(key);
+      const ids = new Set<string>();
+      const approvalIds = new Set<string>();
+      const writes = calls.map((call) => {
+        if (ids.has(call.id) || session.calls.has(call.id)) throw recordedAlready(`call ${call.id}`);
+        ids.add(call.id);
+        const text = toJson(call, 'The call');
+        if (call.approvalId === null) return () => session.calls.set(call.id, text);
+        const { approvalId } = call;
+        if (approvalIds.has(approvalId) || session.approvals.has(approvalId)) {
+          throw recordedAlready(`approval ${approvalId}`);
+        }
+        approvalIds.add(approvalId);
+        const writeLine = prepareLine(key, issuedLine(call));
+        return () => {
+          session.calls.set(call.id, text);
+          session.approvals.set(approvalId, call.id);
+          writeLine();
+        };
+      });
+      for (const write of writes) write();
+    },
+
+    async openCalls(key): Promise<CallRecord[]> {
+      const calls = [...(find(key)?.calls.values() ?? [])].map((text) => fromJson<CallRecord>(text));
+      return calls.filter((call) => call.status !== 'settled');
+    },
+
+    async findCall(key, id): Promise<CallRecord | null> {
+      const session = find(key);
+      const callId = 'id' in id ? id.id : session?.approvals.get(id.approvalId);
+      const text = callId === undefined ? undefined : session?.calls.get(callId);
+      return text === undefined ? null : fromJson<CallRecord>(text);
+    },
+
+    async moveCall(key, move, line): Promise<CallRecord | null> {
+      const session = find(key);
+      const text = session?.calls.get(move.id);
+      if (session === undefined || text === undefined) return null;
+      const call = fromJson<CallRecord>(text);
+      if (call.status !== move.from) return null;
+      call.status = move.to;
+      if (move.reason !== undefined) call.reason = move.reason;
+      if (move.expiresAt !== undefined) call.expiresAt = move.expiresAt;
+      const writeLine = line === null ? null : prepareLine(key, line);
+      session.calls.set(move.id, toJson(call, 'The call'));
+      writeLine?.();
+      return call;
+    },
+
+    async audit(key, line): Promise<void> {
+      prepareLine(key, line)();
+    },
+
+    async auditLog(key): Promise<AuditLine[]> {
+      assertOpen();
+      return (auditLines.get(sessionOf(key)) ?? []).map((text) => fromJson<AuditLine>(text));
+    },
+
+    async putFile(key, id, file): Promise<void> {
+      need(key).files.set(id, { mediaType: file.mediaType, bytes: Uint8Array.from(file.bytes) });
+    },
+
+    async loadFile(key, id): Promise<{ mediaType: string; bytes: Uint8Array } | null> {
+      const file = find(key)?.files.get(id);
+      return file === undefined ? null : { mediaType: file.mediaType, bytes: Uint8Array.from(file.bytes) };
+    },
+
+    async close(): Promise<void> {
+      closed = true;
+    },
+  };
+}
+
+/** JSON keeps the parts of a key apart whatever they contain. */
+function ownerOf(app: string, user: string): string {
+  return JSON.stringify([app, user]);
+}
+
+function sessionOf(key: SessionKey): string {
+  return JSON.stringify([key.app, key.user, key.id]);
+}
+
+function summaryOf(id: string, session: HeldSession): SessionSummary {
+  return { id, title: session.title, createdAt: session.createdAt, updatedAt: session.updatedAt };
+}

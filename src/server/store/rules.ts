@@ -1,0 +1,35 @@
+import {
+  type AuditEntry,
+  type CallRecord,
+  type SessionKey,
+  type SessionSummary,
+  StoreError,
+} from './store.ts';
+
+/** The line that is written when a call asks for approval. */
+export function issuedLine(call: CallRecord): AuditEntry {
+  return {
+    kind: 'issued',
+    approvalId: call.approvalId,
+    toolCallId: call.id,
+    toolName: call.toolName,
+    argsHash: call.argsHash,
+    args: call.args,
+    reason: null,
+  };
+}
+
+/** Sorts the summaries in place; sessions used in the same millisecond stand by id. */
+export function lastUsedFirst(summaries: SessionSummary[]): SessionSummary[] {
+  return summaries.sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1));
+}
+
+/** Says that there is nothing to write to. */
+export function noSuchSession(key: SessionKey): StoreError {
+  return new StoreError(`There is no session ${key.id}.`);
+}
+
+/** Says that a call or an approval stands in the ledger and is not written twice. */
+export function recordedAlready(name: string): StoreError {
+  return new StoreError(`The ${name} is recorded already.`);
+}

@@ -1,0 +1,417 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Event } from '@google/adk';
+import type { Message } from '../../protocol/index.ts';
+import { answeredCalls, eventToJson, fromJson, stateFromJson, toJson } from './json.ts';
+import { issuedLine, lastUsedFirst, noSuchSession, recordedAlready } from './rules.ts';
+import { type Database, openDatabase, type Statement } from './sqlite-database.ts';
+import { takeLock } from './sqlite-lock.ts';
+import {
+  type AuditRow,
+  auditLineOf,
+  type CallRow,
+  callOf,
+  orNull,
+  type SessionRow,
+  summaryOf,
+} from './sqlite-rows.ts';
+import { migrate } from './sqlite-schema.ts';
+import { toText } from './sqlite-text.ts';
+import { applyDelta, emptyState, hasKeys, joinState, type StateRecord, splitState } from './state.ts';
+import {
+  type AuditEntry,
+  type AuditLine,
+  type CallMove,
+  type CallRecord,
+  type SessionKey,
+  type SessionSummary,
+  type Store,
+  type StoredSession,
+  StoreError,
+} from './store.ts';
+
+/**
+ * Opens the store in a folder (or in a file whose name ends in `.db`), creating what is missing. One process at a time
+ * may hold it; a second one gets a `StoreError` that says so.
+ */
+export async function openSqliteStore(
+  folderOrFile: string,
+  options: { now?: () => number } = {},
+): Promise<Store> {
+  const file = resolve(folderOrFile.endsWith('.db') ? folderOrFile : join(folderOrFile, 'duologue.db'));
+  // What people said is nobody else's to read.
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const releaseLock = await takeLock(file);
+  let db: Database | undefined;
+  try {
+    db = await openDatabase(file);
+    db.exec('pragma busy_timeout = 5000');
+    db.exec('pragma journal_mode = wal');
+    // What is committed has left the process and survives its death; only a power cut can take the last transactions,
+    // never tear one. The ledger asks for more: see `#writeToDisk`.
+    db.exec('pragma synchronous = normal');
+    migrate(db);
+    return new SqliteStore(db, releaseLock, options.now ?? Date.now);
+  } catch (error) {
+    db?.close();
+    releaseLock();
+    throw error;
+  }
+}
+
+class SqliteStore implements Store {
+  readonly #db: Database;
+  readonly #sql: ReturnType<typeof prepareAll>;
+  readonly #now: () => number;
+  readonly #releaseLock: () => void;
+  #closed = false;
+
+  constructor(db: Database, releaseLock: () => void, now: () => number) {
+    this.#db = db;
+    this.#sql = prepareAll(db);
+    this.#now = now;
+    this.#releaseLock = releaseLock;
+  }
+
+  async createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession> {
+    return this.#write(() => {
+      if (this.#find(key) !== undefined) throw new StoreError(`The session ${key.id} exists.`);
+      const at = this.#now();
+      const delta = splitState(state);
+      this.#changeSharedState(key, delta);
+      const text = toJson(applyDelta(emptyState(), delta.session), 'The session state');
+      this.#sql.addSession.run(...keyText(key), text, at, at);
+      return {
+        id: key.id,
+        title: null,
+        createdAt: at,
+        updatedAt: at,
+        state: this.#stateOf(key, text),
+        events: [],
+      };
+    });
+  }
+
+  async loadSession(key: SessionKey): Promise<StoredSession | null> {
+    return this.#read(() => {
+      const session = this.#find(key);
+      if (session === undefined) return null;
+      const rows = this.#sql.events.all(session.n);
+      return {
+        ...summaryOf(session),
+        state: this.#stateOf(key, session.state),
+        events: rows.map((row) => fromJson<Event>(row.data)),
+      };
+    });
+  }
+
+  async listSessions(app: string, user: string): Promise<SessionSummary[]> {
+    return this.#read(() =>
+      lastUsedFirst(this.#sql.sessionsOfUser.all(toText(app), toText(user)).map(summaryOf)),
+    );
+  }
+
+  async renameSession(key: SessionKey, title: string | null): Promise<boolean> {
+    return this.#write(() => this.#sql.renameSession.run(orNull(title, toText), ...keyText(key)) > 0);
+  }
+
+  async deleteSession(key: SessionKey): Promise<boolean> {
+    return this.#write(() => {
+      const session = this.#find(key);
+      if (session === undefined) return false;
+      for (const remove of this.#sql.deleteAllOf) remove.run(session.n);
+      this.#sql.emptyAuditLines.run(...keyText(key));
+      return true;
+    });
+  }
+
+  async appendEvent(key: SessionKey, event: Event): Promise<void> {
+    this.#write(() => {
+      const session = this.#need(key);
+      this.#sql.putEvent.run(session.n, session.n, toText(event.id), eventToJson(event));
+      const delta = event.actions?.stateDelta ?? emptyState();
+      if (hasKeys(delta)) this.#changeState(key, session, delta);
+      for (const id of answeredCalls(event)) this.#sql.settleCall.run(session.n, toText(id));
+      this.#sql.touchSession.run(this.#now(), session.n);
+    });
+  }
+
+  async putMessage(key: SessionKey, message: Message): Promise<void> {
+    this.#write(() => {
+      const { n } = this.#need(key);
+      this.#sql.putMessage.run(n, n, toText(message.id), toJson(message, 'The message'));
+      this.#sql.touchSession.run(this.#now(), n);
+    });
+  }
+
+  async loadMessages(key: SessionKey): Promise<Message[]> {
+    return this.#read(() => {
+      const session = this.#find(key);
+      if (session === undefined) return [];
+      return this.#sql.messages.all(session.n).map((row) => fromJson<Message>(row.data));
+    });
+  }
+
+  async truncateMessages(key: SessionKey, messageId: string): Promise<boolean> {
+    return this.#write(() => {
+      const session = this.#find(key);
+      if (session === undefined) return false;
+      if (this.#sql.truncateMessages.run(session.n, session.n, toText(messageId)) === 0) return false;
+      this.#sql.touchSession.run(this.#now(), session.n);
+      return true;
+    });
+  }
+
+  async issueCalls(key: SessionKey, calls: CallRecord[]): Promise<void> {
+    this.#write(() => {
+      const { n } = this.#need(key);
+      for (const call of calls) {
+        if (this.#sql.callById.first(n, toText(call.id)) !== undefined)
+          throw recordedAlready(`call ${call.id}`);
+        if (call.approvalId !== null) {
+          if (this.#sql.callByApproval.first(n, toText(call.approvalId)) !== undefined) {
+            throw recordedAlready(`approval ${call.approvalId}`);
+          }
+          this.#addLine(key, issuedLine(call));
+        }
+        this.#sql.addCall.run(
+          n,
+          toText(call.id),
+          orNull(call.approvalId, toText),
+          toText(call.toolName),
+          toJson(call.args, 'The arguments'),
+          toText(call.argsHash),
+          call.runsOn,
+          call.status,
+          orNull(call.reason, toText),
+          toText(call.messageId),
+          toText(call.agent),
+          toText(call.invocationId),
+          orNull(call.branch, toText),
+          call.issuedAt,
+          call.expiresAt,
+        );
+      }
+    });
+  }
+
+  async openCalls(key: SessionKey): Promise<CallRecord[]> {
+    return this.#read(() => {
+      const session = this.#find(key);
+      return session === undefined ? [] : this.#sql.openCalls.all(session.n).map(callOf);
+    });
+  }
+
+  async findCall(key: SessionKey, id: { approvalId: string } | { id: string }): Promise<CallRecord | null> {
+    return this.#read(() => {
+      const session = this.#find(key);
+      if (session === undefined) return null;
+      const row =
+        'id' in id
+          ? this.#sql.callById.first(session.n, toText(id.id))
+          : this.#sql.callByApproval.first(session.n, toText(id.approvalId));
+      return row === undefined ? null : callOf(row);
+    });
+  }
+
+  async moveCall(key: SessionKey, move: CallMove, line: AuditEntry | null): Promise<CallRecord | null> {
+    return this.#writeToDisk(() => {
+      const session = this.#find(key);
+      if (session === undefined) return null;
+      const id = toText(move.id);
+      if (this.#sql.moveCall.run(move.to, session.n, id, move.from) === 0) return null;
+      if (move.reason !== undefined) this.#sql.setReason.run(orNull(move.reason, toText), session.n, id);
+      if (move.expiresAt !== undefined) this.#sql.setExpiry.run(move.expiresAt, session.n, id);
+      if (line !== null) this.#addLine(key, line);
+      const row = this.#sql.callById.first(session.n, id);
+      return row === undefined ? null : callOf(row);
+    });
+  }
+
+  async audit(key: SessionKey, line: AuditEntry): Promise<void> {
+    this.#write(() => this.#addLine(key, line));
+  }
+
+  async auditLog(key: SessionKey): Promise<AuditLine[]> {
+    return this.#read(() => this.#sql.auditLines.all(...keyText(key)).map(auditLineOf));
+  }
+
+  async putFile(key: SessionKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void> {
+    this.#write(() => {
+      this.#sql.putFile.run(this.#need(key).n, toText(id), toText(file.mediaType), file.bytes);
+    });
+  }
+
+  async loadFile(key: SessionKey, id: string): Promise<{ mediaType: string; bytes: Uint8Array } | null> {
+    return this.#read(() => {
+      const session = this.#find(key);
+      const row = session === undefined ? undefined : this.#sql.file.first(session.n, toText(id));
+      return row === undefined ? null : { mediaType: row.media_type, bytes: new Uint8Array(row.bytes) };
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    // Statements that the garbage collector has not reached keep the driver's connection half open, so the log would
+    // stay behind.
+    this.#db.exec('pragma wal_checkpoint(truncate)');
+    this.#db.close();
+    this.#releaseLock();
+  }
+
+  #read<T>(work: () => T): T {
+    if (this.#closed) throw new StoreError('The store is closed.');
+    return work();
+  }
+
+  #write<T>(work: () => T): T {
+    return this.#read(() => this.#db.transaction(work));
+  }
+
+  /**
+   * A tool may act on the world right after such a write: were it lost in a power cut, the tool could act twice. So the
+   * commit, and with it all before it, is on the disk before anyone hears of it.
+   */
+  #writeToDisk<T>(work: () => T): T {
+    return this.#read(() => {
+      this.#db.exec('pragma synchronous = full');
+      try {
+        return this.#db.transaction(work);
+      } finally {
+        this.#db.exec('pragma synchronous = normal');
+      }
+    });
+  }
+
+  #find(key: SessionKey): SessionRow | undefined {
+    return this.#sql.session.first(...keyText(key));
+  }
+
+  #need(key: SessionKey): SessionRow {
+    const session = this.#find(key);
+    if (session === undefined) throw noSuchSession(key);
+    return session;
+  }
+
+  #stateOf(key: SessionKey, session: string): StateRecord {
+    return joinState({
+      app: stateFromJson(this.#sql.appState.first(toText(key.app))?.state ?? '{}'),
+      user: stateFromJson(this.#sql.userState.first(toText(key.app), toText(key.user))?.state ?? '{}'),
+      session: stateFromJson(session),
+    });
+  }
+
+  #changeState(key: SessionKey, session: SessionRow, change: Record<string, unknown>): void {
+    const delta = splitState(change);
+    this.#changeSharedState(key, delta);
+    if (hasKeys(delta.session)) {
+      const next = applyDelta(stateFromJson(session.state), delta.session);
+      this.#sql.setState.run(toJson(next, 'The session state'), session.n);
+    }
+  }
+
+  #changeSharedState(key: SessionKey, delta: { app: StateRecord; user: StateRecord }): void {
+    const app = toText(key.app);
+    const user = toText(key.user);
+    if (hasKeys(delta.app)) {
+      const current = stateFromJson(this.#sql.appState.first(app)?.state ?? '{}');
+      this.#sql.setAppState.run(app, toJson(applyDelta(current, delta.app), 'The app state'));
+    }
+    if (hasKeys(delta.user)) {
+      const current = stateFromJson(this.#sql.userState.first(app, user)?.state ?? '{}');
+      this.#sql.setUserState.run(app, user, toJson(applyDelta(current, delta.user), 'The user state'));
+    }
+  }
+
+  #addLine(key: SessionKey, line: AuditEntry): void {
+    const args = this.#find(key) === undefined ? null : line.args;
+    this.#sql.addAuditLine.run(
+      ...keyText(key),
+      this.#now(),
+      line.kind,
+      orNull(line.approvalId, toText),
+      orNull(line.toolCallId, toText),
+      orNull(line.toolName, toText),
+      orNull(line.argsHash, toText),
+      orNull(args, (value) => toJson(value, 'The arguments')),
+      orNull(line.reason, toText),
+    );
+  }
+}
+
+function keyText(key: SessionKey): [app: string, user: string, id: string] {
+  return [toText(key.app), toText(key.user), toText(key.id)];
+}
+
+function prepareAll(db: Database) {
+  const tables = ['events', 'messages', 'calls', 'files'];
+  return {
+    addSession: db.prepare(
+      'insert into sessions (app, user, id, state, created_at, updated_at) values (?, ?, ?, ?, ?, ?)',
+    ),
+    session: db.prepare<SessionRow>('select * from sessions where app = ? and user = ? and id = ?'),
+    sessionsOfUser: db.prepare<SessionRow>(
+      `select n, id, title, '' as state, created_at, updated_at from sessions where app = ? and user = ?`,
+    ),
+    renameSession: db.prepare('update sessions set title = ? where app = ? and user = ? and id = ?'),
+    touchSession: db.prepare('update sessions set updated_at = ? where n = ?'),
+    deleteAllOf: [
+      ...tables.map((table) => db.prepare(`delete from ${table} where session = ?`)),
+      db.prepare('delete from sessions where n = ?'),
+    ] as Statement<never>[],
+
+    setState: db.prepare('update sessions set state = ? where n = ?'),
+    appState: db.prepare<{ state: string }>('select state from app_states where app = ?'),
+    setAppState: db.prepare('insert or replace into app_states (app, state) values (?, ?)'),
+    userState: db.prepare<{ state: string }>('select state from user_states where app = ? and user = ?'),
+    setUserState: db.prepare('insert or replace into user_states (app, user, state) values (?, ?, ?)'),
+
+    putEvent: db.prepare(putAtTheEnd('events')),
+    events: db.prepare<{ data: string }>('select data from events where session = ? order by seq'),
+    putMessage: db.prepare(putAtTheEnd('messages')),
+    messages: db.prepare<{ data: string }>('select data from messages where session = ? order by seq'),
+    truncateMessages: db.prepare(
+      `delete from messages where session = ?
+       and seq >= (select seq from messages where session = ? and id = ?)`,
+    ),
+
+    addCall: db.prepare(
+      `insert into calls (session, id, approval_id, tool_name, args, args_hash, runs_on, status, reason, message_id,
+         agent, invocation_id, branch, issued_at, expires_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    openCalls: db.prepare<CallRow>(
+      `select * from calls where session = ? and status <> 'settled' order by n`,
+    ),
+    callById: db.prepare<CallRow>('select * from calls where session = ? and id = ?'),
+    callByApproval: db.prepare<CallRow>('select * from calls where session = ? and approval_id = ?'),
+    moveCall: db.prepare('update calls set status = ? where session = ? and id = ? and status = ?'),
+    setReason: db.prepare('update calls set reason = ? where session = ? and id = ?'),
+    setExpiry: db.prepare('update calls set expires_at = ? where session = ? and id = ?'),
+    settleCall: db.prepare(`update calls set status = 'settled' where session = ? and id = ?`),
+
+    addAuditLine: db.prepare(
+      `insert into audit_lines (app, user, session_id, at, kind, approval_id, tool_call_id, tool_name, args_hash, args,
+         reason)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    auditLines: db.prepare<AuditRow>(
+      'select * from audit_lines where app = ? and user = ? and session_id = ? order by n',
+    ),
+    emptyAuditLines: db.prepare(
+      'update audit_lines set args = null, reason = null where app = ? and user = ? and session_id = ?',
+    ),
+
+    putFile: db.prepare('insert or replace into files (session, id, media_type, bytes) values (?, ?, ?, ?)'),
+    file: db.prepare<{ media_type: string; bytes: Uint8Array }>(
+      'select media_type, bytes from files where session = ? and id = ?',
+    ),
+  };
+}
+
+function putAtTheEnd(table: 'events' | 'messages'): string {
+  return `insert into ${table} (session, seq, id, data)
+    values (?, (select coalesce(max(seq), 0) + 1 from ${table} where session = ?), ?, ?)
+    on conflict (session, id) do update set data = excluded.data`;
+}

@@ -1,0 +1,51 @@
+import { State } from '@google/adk';
+
+/** A record without prototype, so that keys such as `__proto__` and `constructor` are keys like any other. */
+export type StateRecord = Record<string, unknown>;
+
+/** State by how far it reaches: all sessions of the app, all of the user, or this session alone. */
+export interface ScopedState {
+  app: StateRecord;
+  user: StateRecord;
+  session: StateRecord;
+}
+
+/** An empty record without prototype. */
+export function emptyState(): StateRecord {
+  return Object.create(null) as StateRecord;
+}
+
+/** Sorts state keys by ADK's prefixes, which are cut off; `temp:` keys are left out. */
+export function splitState(state: Record<string, unknown>): ScopedState {
+  const scopes: ScopedState = { app: emptyState(), user: emptyState(), session: emptyState() };
+  for (const [key, value] of Object.entries(state)) {
+    if (key.startsWith(State.TEMP_PREFIX)) continue;
+    if (key.startsWith(State.APP_PREFIX)) scopes.app[key.slice(State.APP_PREFIX.length)] = value;
+    else if (key.startsWith(State.USER_PREFIX)) scopes.user[key.slice(State.USER_PREFIX.length)] = value;
+    else scopes.session[key] = value;
+  }
+  return scopes;
+}
+
+/** One record with ADK's prefixes put back: what a session sees. */
+export function joinState(scopes: ScopedState): StateRecord {
+  const state = applyDelta(emptyState(), scopes.session);
+  for (const [key, value] of Object.entries(scopes.app)) state[State.APP_PREFIX + key] = value;
+  for (const [key, value] of Object.entries(scopes.user)) state[State.USER_PREFIX + key] = value;
+  return state;
+}
+
+/** Writes the delta into the state, and returns it; a key set to undefined, which JSON has no word for, is removed. */
+export function applyDelta(state: StateRecord, delta: Record<string, unknown>): StateRecord {
+  for (const [key, value] of Object.entries(delta)) {
+    if (value === undefined) delete state[key];
+    else state[key] = value;
+  }
+  return state;
+}
+
+/** Whether there is anything in the record. */
+export function hasKeys(record: Record<string, unknown>): boolean {
+  for (const _ in record) return true;
+  return false;
+}

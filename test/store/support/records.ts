@@ -1,0 +1,82 @@
+import { createEvent, type Event } from '@google/adk';
+import type { Message } from '../../../src/protocol/index.ts';
+import type { AuditEntry, CallRecord, SessionKey } from '../../../src/server/store/store.ts';
+
+/** A session of the default user. */
+export function keyOf(id: string, user = 'ann', app = 'shop'): SessionKey {
+  return { app, user, id };
+}
+
+/** An event that says something. */
+export function textEvent(id: string, text: string, delta: Record<string, unknown> = {}): Event {
+  return createEvent({
+    id,
+    invocationId: 'invocation_1',
+    author: 'agent',
+    timestamp: 1_000,
+    content: { role: 'model', parts: [{ text }] },
+    actions: { stateDelta: delta },
+  });
+}
+
+/** An event that answers calls. */
+export function answerEvent(id: string, callIds: string[], delta: Record<string, unknown> = {}): Event {
+  return createEvent({
+    id,
+    invocationId: 'invocation_1',
+    author: 'agent',
+    timestamp: 1_000,
+    content: {
+      role: 'user',
+      parts: callIds.map((callId) => ({
+        functionResponse: { id: callId, name: 'pay', response: { ok: true } },
+      })),
+    },
+    actions: { stateDelta: delta },
+  });
+}
+
+/** A message of the person. */
+export function messageOf(id: string, text: string): Message {
+  return { id, role: 'user', parts: [{ type: 'text', text }] };
+}
+
+/** A call that waits for the person. */
+export function callOf(id: string, change: Partial<CallRecord> = {}): CallRecord {
+  return {
+    id,
+    approvalId: `approval_${id}`,
+    toolName: 'pay',
+    args: { amount: 5, to: 'Bob' },
+    argsHash: 'a1b2',
+    runsOn: 'server',
+    status: 'requested',
+    reason: null,
+    messageId: 'message_1',
+    agent: 'agent',
+    invocationId: 'invocation_1',
+    branch: null,
+    issuedAt: 1_000,
+    expiresAt: null,
+    ...change,
+  };
+}
+
+/** A line about a call made by `callOf`. */
+export function lineOf(kind: AuditEntry['kind'], id: string, change: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    kind,
+    approvalId: `approval_${id}`,
+    toolCallId: id,
+    toolName: 'pay',
+    argsHash: 'a1b2',
+    args: { amount: 5, to: 'Bob' },
+    reason: null,
+    ...change,
+  };
+}
+
+/** The value as it comes back from a store. */
+export function stored<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}

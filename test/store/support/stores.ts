@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createMemoryStore } from '../../../src/server/store/memory.ts';
+import { openSqliteStore } from '../../../src/server/store/sqlite.ts';
+import type { Store } from '../../../src/server/store/store.ts';
+
+/** A clock that stands until it is moved. */
+export interface Clock {
+  now: () => number;
+  set(at: number): void;
+}
+
+/** A clock that starts at 1000. */
+export function createClock(): Clock {
+  let at = 1_000;
+  return {
+    now: () => at,
+    set(next) {
+      at = next;
+    },
+  };
+}
+
+/** Every kind of store, and how to open a fresh one. */
+export const kinds: [name: string, open: (now: () => number) => Promise<Store>][] = [
+  ['memory', async (now) => createMemoryStore({ now })],
+  [
+    'sqlite',
+    async (now) => {
+      const folder = createFolder();
+      const store = await openSqliteStore(folder, { now });
+      const close = store.close.bind(store);
+      store.close = async () => {
+        await close();
+        rmSync(folder, { recursive: true, force: true });
+      };
+      return store;
+    },
+  ],
+];
+
+/** A folder of its own. */
+export function createFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'duologue-store-'));
+}
