@@ -1,0 +1,32 @@
+import type { Obj } from './json.ts';
+import type { Api, ParsedResponse, Warning } from './record.ts';
+
+/** What a value is to an API: a whole response, one event of a stream, either (the two look alike), or nothing. */
+export type Recognised = 'body' | 'event' | 'either' | null;
+
+/** What a fold did with an event: took it, saw the start of another response, or does not know it. */
+export type Taken = 'taken' | 'restart' | 'foreign';
+
+/** A stream folded into the body that the same call would have returned whole. */
+export interface Folded {
+  body: Obj;
+  /** The terminal event has been seen. */
+  complete: boolean;
+}
+
+/** Folds the events of one streamed response. */
+export interface Fold {
+  push(event: Obj, warnings: Warning[]): Taken;
+  end(warnings: Warning[]): Folded;
+}
+
+/** One API: how to tell it, how to read a whole body, how to fold a stream into one. */
+export interface ApiReader {
+  readonly api: Api;
+  readonly provider: string;
+  /** Over SSE the stream ends with `data: [DONE]`. */
+  readonly endsWithDone?: boolean;
+  recognise(value: Obj): Recognised;
+  read(body: Obj, record: ParsedResponse): void;
+  fold(): Fold;
+}

@@ -1,0 +1,25 @@
+export { type Accumulator, createAccumulator } from './accumulator.ts';
+export { type Detected, detect } from './detect.ts';
+export { type AiSdkFinish, aiSdkFinishOf, type FinishContext, finishOf } from './finish.ts';
+export { type FlatResponse, type FlatToolUse, parseProviderResponse, toFlat } from './flat.ts';
+export type { HeaderSource } from './headers.ts';
+export { parse } from './parse.ts';
+export type {
+  Api,
+  Citation,
+  Finish,
+  LiveFacts,
+  Modality,
+  Output,
+  ParsedChoice,
+  ParsedError,
+  ParsedResponse,
+  Part,
+  ToolUse,
+  Usage,
+  Warning,
+  WarningCode,
+} from './record.ts';
+export type { ParseOptions } from './settle.ts';
+export { parseStream, type StreamSource } from './stream.ts';
+export { usageOf } from './usage.ts';

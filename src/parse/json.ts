@@ -1,0 +1,54 @@
+/** A JSON object of unknown content. */
+export type Obj = Readonly<Record<string, unknown>>;
+
+/** A JSON object under construction. */
+export type Draft = Record<string, unknown>;
+
+const NOTHING: Obj = Object.freeze({});
+const NONE: readonly unknown[] = Object.freeze([]);
+
+/** Whether a value is an object and not an array. */
+export function isObject(value: unknown): value is Obj {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value if it is an object, else an empty one. */
+export function obj(value: unknown): Obj {
+  return isObject(value) ? value : NOTHING;
+}
+
+/** The value if it is an array, else an empty one. */
+export function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : NONE;
+}
+
+/** The value if it is a string, else an empty one. */
+export function str(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The value if it is a non-empty string, else null. */
+export function strOrNull(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** The first key that is present with a value, or undefined. */
+export function firstKey(value: Obj, keys: readonly string[]): string | undefined {
+  return keys.find((key) => value[key] !== undefined);
+}
+
+/** JSON.parse that answers undefined instead of throwing. */
+export function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Milliseconds from OpenAI's seconds or an ISO date. */
+export function millis(value: unknown): number | null {
+  const ms =
+    typeof value === 'number' ? value * 1000 : typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isFinite(ms) ? ms : null;
+}

@@ -1,0 +1,121 @@
+import { type Obj, str, strOrNull, tryJson } from './json.ts';
+import type { Citation, Output, Part, ToolUse } from './record.ts';
+
+type TextPart = Extract<Part, { type: 'text' }>;
+type ReasoningPart = Extract<Part, { type: 'reasoning' }>;
+
+/** Adds visible text. */
+export function addText(out: Output, text: string): TextPart {
+  const part: TextPart = { type: 'text', text };
+  out.content.push(part);
+  out.text += text;
+  return part;
+}
+
+/** Adds reasoning; an empty text still keeps its place and its signature. */
+export function addReasoning(out: Output, text: string, signature?: unknown): ReasoningPart {
+  const part: ReasoningPart = { type: 'reasoning', text };
+  if (typeof signature === 'string' && signature !== '') part.signature = signature;
+  out.content.push(part);
+  if (text !== '') out.thinking = out.thinking === null ? text : `${out.thinking}\n\n${text}`;
+  return part;
+}
+
+/** Adds reasoning that the provider shows only in encrypted form. */
+export function addRedacted(out: Output, raw: unknown): void {
+  out.content.push({ type: 'reasoning', text: '', redacted: true, raw });
+}
+
+/** Adds a refusal in words. */
+export function addRefusal(out: Output, text: string): void {
+  out.content.push({ type: 'refusal', text });
+  out.refusal = (out.refusal ?? '') + text;
+}
+
+/** Adds a call of a client's function tool. */
+export function addFunction(out: Output, id: unknown, name: unknown, args: unknown): ToolUse {
+  return addTool(out, id, name, args, 'client', 'function');
+}
+
+/** Adds a tool call; arguments may be an object, JSON text, or missing, which means none. */
+export function addTool(
+  out: Output,
+  id: unknown,
+  name: unknown,
+  args: unknown,
+  executor: ToolUse['executor'],
+  kind: ToolUse['kind'],
+): ToolUse {
+  const known = typeof id === 'string' && id !== '';
+  const use: ToolUse = {
+    type: 'tool_call',
+    id: known ? id : `call_${out.toolUses.length}`,
+    idSynthesized: !known,
+    name: str(name),
+    input: args ?? {},
+    inputValid: true,
+    executor,
+    kind,
+    status: executor === 'client' ? 'pending' : 'completed',
+  };
+  if (typeof args === 'string') {
+    use.inputRaw = args;
+    if (kind !== 'custom') {
+      const input = args.trim() === '' ? {} : tryJson(args);
+      use.inputValid = input !== undefined;
+      use.input = input ?? args;
+    }
+  }
+  out.content.push(use);
+  out.toolUses.push(use);
+  return use;
+}
+
+/** Adds the result of a tool and hands it to the call it belongs to. */
+export function addToolResult(
+  out: Output,
+  toolUseId: unknown,
+  output: unknown,
+  failed: boolean,
+  raw: unknown,
+): void {
+  const id = strOrNull(toolUseId);
+  out.content.push({ type: 'tool_result', toolUseId: id, output, failed, raw });
+  const use = id === null ? out.toolUses.at(-1) : out.toolUses.findLast((candidate) => candidate.id === id);
+  if (use === undefined) return;
+  use.output = output;
+  use.status = failed ? 'failed' : 'completed';
+}
+
+/** Adds an image, a sound, a file. */
+export function addMedia(
+  out: Output,
+  mediaType: unknown,
+  data: unknown,
+  raw: unknown,
+  transcript?: unknown,
+): void {
+  const part: Part = { type: 'media', mediaType: strOrNull(mediaType), data, raw };
+  if (typeof transcript === 'string') part.transcript = transcript;
+  out.content.push(part);
+}
+
+/** Adds a block that has no meaning in the record but must not be lost. */
+export function addOther(out: Output, kind: string, raw: unknown): void {
+  out.content.push({ type: 'other', kind, raw });
+}
+
+/** Adds a source to the record and, where it belongs to one, to a text part. */
+export function addCitation(out: Output, part: TextPart | null, raw: Obj, source: Obj, text?: unknown): void {
+  const citation: Citation = {
+    type: str(raw.type) || 'citation',
+    url: strOrNull(source.url ?? source.uri ?? source.source),
+    title: strOrNull(source.title ?? source.document_title ?? source.filename),
+    text: strOrNull(text),
+    raw,
+  };
+  out.citations.push(citation);
+  if (part === null) return;
+  part.citations ??= [];
+  part.citations.push(citation);
+}

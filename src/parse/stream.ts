@@ -1,0 +1,38 @@
+import { createAccumulator } from './accumulator.ts';
+import type { ParsedResponse } from './record.ts';
+import type { ParseOptions } from './settle.ts';
+
+/** What a stream may be read from: text, bytes or decoded events, all at once or as they arrive. */
+export type StreamSource =
+  | string
+  | Uint8Array
+  | ReadableStream<unknown>
+  | AsyncIterable<unknown>
+  | Iterable<unknown>;
+
+// Some browsers cannot iterate a ReadableStream.
+async function* chunksOf(stream: ReadableStream<unknown>): AsyncGenerator<unknown> {
+  const reader = stream.getReader();
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } finally {
+    reader.releaseLock();
+  }
+}
+
+/** Reads a streamed response to its end; a source that fails gives what had arrived, with the error. */
+export async function parseStream(
+  source: StreamSource,
+  options: ParseOptions | string = {},
+): Promise<ParsedResponse> {
+  const accumulator = createAccumulator(options);
+  if (typeof source === 'string' || source instanceof Uint8Array) return accumulator.push(source).end();
+  try {
+    const chunks = 'getReader' in source ? chunksOf(source) : source;
+    for await (const chunk of chunks) accumulator.push(chunk);
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    accumulator.push({ error: { type: 'stream_error', message } });
+  }
+  return accumulator.end();
+}
