@@ -54,6 +54,17 @@ export type DataParts = {
   reset: { messages: Message[] };
 };
 
+/** The data that is told and not kept in the message. */
+export const TRANSIENT_DATA = [
+  'pcm',
+  'audio',
+  'transcript',
+  'error',
+  'session',
+  'settled',
+  'reset',
+] as const satisfies (keyof DataParts)[];
+
 /** A chat message as the AI SDK keeps it, with our metadata and data parts. */
 export type Message = UIMessage<MessageMetadata, DataParts>;
 

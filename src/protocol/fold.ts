@@ -1,5 +1,5 @@
 import type { Chunk, Message, MessageMetadata, MessagePart } from './chunks.ts';
-import type { ToolCallState } from './tool-call.ts';
+import { isSettled, type ToolCallState } from './tool-call.ts';
 
 /** A tool part while it is being built: the states of the AI SDK share these fields. */
 interface ToolPart {
@@ -98,6 +98,17 @@ export class MessageFold {
     if (part?.state !== 'approval-requested' || !part.approval) return;
     part.approval = { ...part.approval, approved, ...(reason ? { reason } : {}) };
     part.state = 'approval-responded';
+  }
+
+  /** Whether the message shows the call. */
+  knows(toolCallId: string): boolean {
+    return this.calls.has(toolCallId);
+  }
+
+  /** Whether the message shows the call as not settled. */
+  isOpen(toolCallId: string): boolean {
+    const part = this.calls.get(toolCallId);
+    return part !== undefined && !isSettled(part.state);
   }
 
   private openBlock(chunk: BlockStart): void {

@@ -1,4 +1,4 @@
-import { CHUNK_TYPES, type Chunk } from './chunks.ts';
+import { CHUNK_TYPES, type Chunk, TRANSIENT_DATA } from './chunks.ts';
 import { isSettled, type ToolCallEvent, type ToolCallState, transition } from './tool-call.ts';
 
 /** What a stream of chunks is checked as: SSE has no steps around approvals, BIDI has. */
@@ -25,8 +25,10 @@ export class Grammar {
   push(chunk: Chunk): string[] {
     const wrong: string[] = [];
     const say = (message: string) => wrong.push(`${chunk.type}: ${message}`);
-    if (chunk.type.startsWith('data-') && 'transient' in chunk && chunk.transient) return wrong;
-    if (!chunk.type.startsWith('data-') && !types.has(chunk.type)) {
+    if (chunk.type.startsWith('data-')) {
+      if ('transient' in chunk && chunk.transient) return wrong;
+      if (transient.has(chunk.type)) say('must be transient');
+    } else if (!types.has(chunk.type)) {
       say('is no chunk of this protocol');
       return wrong;
     }
@@ -66,6 +68,7 @@ export class Grammar {
         else this.calls.set(chunk.toolCallId, 'input-streaming');
         break;
       case 'tool-input-available':
+        if (chunk.input === undefined) say('has no input');
         // An approved client call whose output is missing is shown again.
         if (this.calls.get(chunk.toolCallId) !== 'approval-requested')
           this.move(chunk.toolCallId, 'input', say);
@@ -80,6 +83,7 @@ export class Grammar {
         this.move(chunk.toolCallId, 'ask', say);
         break;
       case 'tool-output-available':
+        if (chunk.output === undefined) say('has no output');
         this.move(chunk.toolCallId, 'output', say, 'approve');
         break;
       case 'tool-output-error':
@@ -136,6 +140,8 @@ export class Grammar {
 }
 
 const types: ReadonlySet<string> = new Set(CHUNK_TYPES);
+
+const transient: ReadonlySet<string> = new Set(TRANSIENT_DATA.map((name) => `data-${name}`));
 
 /** What may stand in the step that BIDI puts around approval requests. */
 const inStep: ReadonlySet<string> = new Set(['start-step', 'tool-approval-request', 'finish-step']);

@@ -1,0 +1,250 @@
+import {
+  BaseLlmRequestProcessor,
+  BasePlugin,
+  BaseTool,
+  CONTENT_REQUEST_PROCESSOR,
+  Context,
+  type Event,
+  getFunctionCalls,
+  type InvocationContext,
+  isLlmAgent,
+  type LlmAgent,
+  type LlmRequest,
+} from '@google/adk';
+import type { ToolFacts } from '../protocol/index.ts';
+import { prepareHistory } from './history.ts';
+import { type ApprovalOverride, type Decision, decide, type Run } from './run.ts';
+import { DuologueTool } from './tools.ts';
+
+/** Identifies the session a run belongs to. */
+export interface RunKey {
+  appName: string;
+  userId: string;
+  id: string;
+}
+
+/** What is known of the calls of a run. */
+export interface RunView {
+  factsOf(callId: string): ToolFacts;
+  /** Whether the tool itself failed, as opposed to returning something that looks like an error. */
+  failed(callId: string): boolean;
+}
+
+/** A run with the tools its agents have in this step and what was decided about each call. */
+class ActiveRun implements RunView {
+  readonly run: Run;
+  readonly tools = new Map<string, Record<string, BaseTool>>();
+  readonly decisions = new Map<string, Decision>();
+  readonly failures = new Set<string>();
+
+  constructor(run: Run) {
+    this.run = run;
+  }
+
+  factsOf(callId: string): ToolFacts {
+    const { runsOn = 'server', asks = false, optimistic } = this.decisions.get(callId) ?? {};
+    return { runsOn, asks, ...(optimistic ? { optimistic } : {}) };
+  }
+
+  failed(callId: string): boolean {
+    return this.failures.has(callId);
+  }
+}
+
+const GATE = 'duologue';
+
+/** The link from inside ADK to the session that runs: tools find it through their context, without any global. */
+export class GatePlugin extends BasePlugin {
+  private readonly active = new Map<string, ActiveRun>();
+  readonly override: ApprovalOverride;
+
+  constructor(override?: ApprovalOverride) {
+    super(GATE);
+    this.override = override;
+  }
+
+  begin(key: RunKey, run: Run): RunView {
+    const active = new ActiveRun(run);
+    this.active.set(keyOf(key), active);
+    return active;
+  }
+
+  end(key: RunKey): void {
+    this.active.delete(keyOf(key));
+  }
+
+  activeIn(context: InvocationContext): ActiveRun | undefined {
+    return this.active.get(keyOf(context.session));
+  }
+
+  /** Decides about every call when ADK announces it, so that the card can say at once what it is. */
+  override async onEventCallback(params: {
+    invocationContext: InvocationContext;
+    event: Event;
+  }): Promise<undefined> {
+    const { event, invocationContext } = params;
+    if (event.partial || !event.content) return;
+    const calls = getFunctionCalls(event);
+    if (calls.length === 0) return;
+    const active = this.activeIn(invocationContext);
+    const tools = active?.tools.get(event.author ?? '');
+    if (!active || !tools) return;
+    for (const call of calls) {
+      const gated = call.name === undefined ? undefined : tools[call.name];
+      if (!call.id || !(gated instanceof Gated)) continue;
+      const context = new Context({ invocationContext, functionCallId: call.id });
+      const decision = await decide(gated.inner, call.args ?? {}, context, this.override);
+      const isOptimistic =
+        !active.run.live && !decision.asks && decision.tool instanceof DuologueTool && !decision.refusal
+          ? decision.tool.optimistic(call.args ?? {}) !== undefined
+          : false;
+      active.decisions.set(call.id, isOptimistic ? { ...decision, optimistic: true } : decision);
+    }
+  }
+}
+
+/**
+ * Stands last among an agent's tools and has no declaration of its own: ADK calls it once all tools are in the request,
+ * and it puts a gate before each.
+ */
+class Gate extends BaseTool {
+  constructor() {
+    super({ name: 'duologue_gate', description: 'Puts a gate before every tool.' });
+  }
+
+  override runAsync(): Promise<unknown> {
+    throw new Error('The gate is not a tool to call.');
+  }
+
+  override async processLlmRequest(request: { toolContext: Context; llmRequest: LlmRequest }): Promise<void> {
+    const { toolsDict } = request.llmRequest;
+    const { invocationContext, agentName } = request.toolContext;
+    const active = pluginIn(invocationContext)?.activeIn(invocationContext);
+    if (!active) return;
+    for (const [name, tool] of Object.entries(toolsDict)) {
+      if (!(tool instanceof Gated)) toolsDict[name] = new Gated(tool);
+    }
+    active.tools.set(agentName, toolsDict);
+  }
+}
+
+/** A tool behind a gate: it runs, or its call is deferred and nothing waits for it. */
+class Gated extends BaseTool {
+  readonly inner: BaseTool;
+
+  constructor(inner: BaseTool) {
+    super({ name: inner.name, description: inner.description });
+    this.inner = inner;
+  }
+
+  override _getDeclaration() {
+    return this.inner._getDeclaration();
+  }
+
+  override async runAsync(request: {
+    args: Record<string, unknown>;
+    toolContext: Context;
+  }): Promise<unknown> {
+    const { args, toolContext } = request;
+    const { invocationContext, functionCallId: id } = toolContext;
+    const plugin = pluginIn(invocationContext);
+    const active = plugin?.activeIn(invocationContext);
+    if (!plugin || !active || !id) return this.inner.runAsync(request);
+
+    const decision =
+      active.decisions.get(id) ?? (await decide(this.inner, args, toolContext, plugin.override));
+    const later = async (facts: ToolFacts) => {
+      await active.run.defer({
+        id,
+        toolName: this.name,
+        args,
+        runsOn: facts.runsOn,
+        asks: facts.asks,
+        agent: toolContext.agentName,
+        invocationId: toolContext.invocationId,
+        branch: invocationContext.branch,
+      });
+      return this.answerLater(true);
+    };
+
+    this.answerLater(false);
+    if (decision.refusal) {
+      active.failures.add(id);
+      throw new Error(decision.refusal);
+    }
+    if (decision.asks) return later(decision);
+    if (decision.runsOn === 'client') {
+      const optimistic = decision.optimistic && this.inner instanceof DuologueTool;
+      return optimistic ? (this.inner as DuologueTool).optimistic(args)?.output : later(decision);
+    }
+    // Live, ADK reads nothing from the model while a tool runs: so no tool runs inside its loop.
+    if (active.run.live) return later(decision);
+    try {
+      const output = await this.inner.runAsync(request);
+      return takeConfirmationRequest(toolContext, id) ? later({ runsOn: 'server', asks: true }) : output;
+    } catch (error) {
+      active.failures.add(id);
+      throw error;
+    }
+  }
+
+  /** ADK leaves a call open when a long-running tool returns nothing; read right after the tool, one call at a time. */
+  private answerLater(later: boolean): undefined {
+    (this as { isLongRunning: boolean }).isLongRunning = later;
+    return undefined;
+  }
+}
+
+/** Whether a tool asked for confirmation while it ran; the request is taken back, the gate asks instead. */
+export function takeConfirmationRequest(context: Context, callId: string): boolean {
+  const requested = context.actions.requestedToolConfirmations;
+  if (!requested || !Object.hasOwn(requested, callId)) return false;
+  delete requested[callId];
+  context.actions.skipSummarization = false;
+  return true;
+}
+
+/** Gives the model a sound history, and ends the step instead of calling the model while a call is open. */
+class History extends BaseLlmRequestProcessor {
+  override async *runAsync(
+    context: InvocationContext,
+    request: LlmRequest,
+  ): AsyncGenerator<Event, void, void> {
+    const live = context.liveRequestQueue !== undefined;
+    const { events, open } = prepareHistory(context.session.events, { placeholders: live });
+    if (open && !live) {
+      context.endInvocation = true;
+      return;
+    }
+    const session = events === context.session.events ? context.session : { ...context.session, events };
+    yield* CONTENT_REQUEST_PROCESSOR.runAsync(
+      session === context.session ? context : context.clone({ session }),
+      request,
+    );
+  }
+}
+
+/** Prepares every LLM agent of a tree to run behind gates. Doing it twice changes nothing. */
+export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
+  const agents: unknown[] = [root];
+  for (let agent = agents.pop(); agent !== undefined; agent = agents.pop()) {
+    const { subAgents } = agent as { subAgents?: unknown[] };
+    agents.push(...(subAgents ?? []));
+    if (!isLlmAgent(agent as never)) continue;
+    const llmAgent = agent as LlmAgent;
+    if (llmAgent.tools.some((tool) => tool instanceof Gate)) continue;
+    llmAgent.tools = [...llmAgent.tools, new Gate()];
+    llmAgent.requestProcessors = llmAgent.requestProcessors.map((processor) =>
+      processor === CONTENT_REQUEST_PROCESSOR ? new History() : processor,
+    );
+  }
+}
+
+function pluginIn(context: InvocationContext): GatePlugin | undefined {
+  const plugin = context.pluginManager.getPlugin(GATE);
+  return plugin instanceof GatePlugin ? plugin : undefined;
+}
+
+function keyOf(key: RunKey): string {
+  return JSON.stringify([key.appName, key.userId, key.id]);
+}

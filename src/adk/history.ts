@@ -1,0 +1,121 @@
+import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
+import type { FunctionResponse } from '@google/genai';
+
+/** Key in an event's custom metadata: drop this event and all after it, up to the marker. */
+const REWIND = 'duologueRewind';
+
+/** Custom metadata of the message that makes ADK go on without anything new being said; it is never stored. */
+export const RESUME = { duologue: 'resume' } as const;
+
+/** What a model sees for a call that still waits for the person or the browser. */
+export const PENDING_RESPONSE = {
+  status: 'pending',
+  note: 'This call is still waiting for the user. Its result will follow.',
+} as const;
+
+const CONFIRMATION = 'adk_request_confirmation';
+
+/** An event that takes back what was said from the given event on. */
+export function rewindEvent(toEventId: string): Event {
+  return createEvent({ author: 'user', customMetadata: { [REWIND]: toEventId } });
+}
+
+/**
+ * A session's events as a model can take them: what was rewound is left out, and the responses to the calls of one event
+ * stand together right behind it, wherever they were recorded. `open` says whether some call has no response;
+ * with `placeholders` such a call gets one that says it is pending.
+ */
+export function prepareHistory(
+  all: Event[],
+  options: { placeholders: boolean },
+): { events: Event[]; open: boolean } {
+  const events = withoutRewound(all);
+  const { responses, inPlace, open } = survey(events);
+  if (inPlace && !(open && options.placeholders)) return { events, open };
+
+  const ordered: Event[] = [];
+  for (const event of events) {
+    const answers = getFunctionResponses(event);
+    if (answers.some((answer) => answer.id !== undefined && responses.has(answer.id))) continue;
+    ordered.push(event);
+    const calls = getFunctionCalls(event).filter((call) => call.name !== CONFIRMATION);
+    if (calls.length === 0) continue;
+    const parts = calls.flatMap((call) => {
+      const response = responses.get(call.id ?? '') ?? (options.placeholders ? pendingFor(call) : undefined);
+      return response ? [{ functionResponse: response }] : [];
+    });
+    if (parts.length === 0) continue;
+    ordered.push(
+      createEvent({
+        ...event,
+        id: `${event.id}-responses`,
+        content: { role: 'user', parts },
+        longRunningToolIds: [],
+      }),
+    );
+  }
+  return { events: ordered, open };
+}
+
+function pendingFor(call: { id?: string; name?: string }): FunctionResponse {
+  return {
+    ...(call.id === undefined ? {} : { id: call.id }),
+    ...(call.name === undefined ? {} : { name: call.name }),
+    response: { ...PENDING_RESPONSE },
+  };
+}
+
+function withoutRewound(events: Event[]): Event[] {
+  if (!events.some((event) => event.customMetadata?.[REWIND] !== undefined)) return events;
+  const kept: Event[] = [];
+  for (const event of events) {
+    const target = event.customMetadata?.[REWIND];
+    if (target === undefined) {
+      kept.push(event);
+      continue;
+    }
+    const index = kept.findIndex((candidate) => candidate.id === target);
+    if (index !== -1) kept.length = index;
+  }
+  return kept;
+}
+
+/** The responses by call id, whether each stands right behind its call, and whether a call has none. */
+function survey(events: Event[]): {
+  responses: Map<string, FunctionResponse>;
+  inPlace: boolean;
+  open: boolean;
+} {
+  const responses = new Map<string, FunctionResponse>();
+  const calls = new Map<string, number>();
+  let inPlace = true;
+  events.forEach((event, index) => {
+    if (!event.content?.parts) return;
+    for (const call of getFunctionCalls(event)) {
+      if (call.id && call.name !== CONFIRMATION && event.author !== 'user') calls.set(call.id, index);
+    }
+    for (const response of getFunctionResponses(event)) {
+      if (!response.id || response.name === CONFIRMATION) continue;
+      if (calls.get(response.id) !== index - 1) inPlace = false;
+      responses.set(response.id, response);
+    }
+  });
+  let open = false;
+  for (const id of calls.keys()) {
+    if (!responses.has(id)) open = true;
+  }
+  return { responses, inPlace, open };
+}
+
+/** The calls in a history that nothing answers, with the event that made each. */
+export function danglingCalls(all: Event[]): { id: string; name: string; event: Event }[] {
+  const events = withoutRewound(all);
+  const { responses } = survey(events);
+  return events.flatMap((event) =>
+    event.author === 'user'
+      ? []
+      : getFunctionCalls(event).flatMap(({ id, name }) =>
+          id && name && name !== CONFIRMATION && !responses.has(id) ? [{ id, name, event }] : [],
+        ),
+  );
+}

@@ -1,0 +1,3 @@
+export { instrument } from './gate.ts';
+export { type ClientTool, DuologueTool, defineTool, type ServerTool } from './tools.ts';
+export { Turn, type TurnOutput } from './turn.ts';

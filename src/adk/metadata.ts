@@ -1,0 +1,49 @@
+import type { Event } from '@google/adk';
+import { geminiUsage } from '../parse/usage.ts';
+import type { Citation, TokenUsage } from '../protocol/index.ts';
+
+/** ADK's token counts, whichever model they come from, in one meaning. */
+export function usageOf(raw: object): TokenUsage | null {
+  const usage = geminiUsage(raw as Record<string, unknown>, []);
+  if (!usage) return null;
+  const { input, output, cacheRead, cacheWrite, reasoning, total } = usage;
+  return { input, output, cacheRead, cacheWrite, reasoning, total };
+}
+
+/** The counts of two model calls together; null only where neither has a count. */
+export function addUsage(a: TokenUsage | null, b: TokenUsage | null): TokenUsage | null {
+  if (!a || !b) return a ?? b;
+  const plus = (x: number | null, y: number | null) => (x === null ? y : y === null ? x : x + y);
+  return {
+    input: plus(a.input, b.input),
+    output: plus(a.output, b.output),
+    cacheRead: plus(a.cacheRead, b.cacheRead),
+    cacheWrite: plus(a.cacheWrite, b.cacheWrite),
+    reasoning: plus(a.reasoning, b.reasoning),
+    total: plus(a.total, b.total),
+  };
+}
+
+/** The web pages an answer rests on: grounding first, then citations. */
+export function sourcesOf(event: Event): { url: string; title?: string }[] {
+  const sources: { url: string; title?: string }[] = [];
+  const add = (url: string | undefined, title: string | undefined) => {
+    if (url && /^https?:/.test(url)) sources.push({ url, ...(title ? { title } : {}) });
+  };
+  for (const chunk of event.groundingMetadata?.groundingChunks ?? []) {
+    add(chunk.web?.uri ?? chunk.retrievedContext?.uri, chunk.web?.title ?? chunk.retrievedContext?.title);
+  }
+  for (const citation of event.citationMetadata?.citations ?? []) add(citation.uri, citation.title);
+  return sources;
+}
+
+/** Citations as the finish of a message carries them. */
+export function citationsOf(metadata: NonNullable<Event['citationMetadata']>): Citation[] {
+  return (metadata.citations ?? []).map((citation) => ({
+    startIndex: citation.startIndex ?? null,
+    endIndex: citation.endIndex ?? null,
+    uri: citation.uri ?? null,
+    title: citation.title ?? null,
+    license: citation.license ?? null,
+  }));
+}

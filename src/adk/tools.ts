@@ -1,0 +1,96 @@
+import { type BaseTool, type Context, FunctionTool } from '@google/adk';
+import { z } from 'zod';
+
+type Parameters = z.ZodObject;
+type Args<P extends Parameters> = z.infer<P>;
+type Maybe<T> = T | Promise<T>;
+
+interface Definition<P extends Parameters> {
+  name: string;
+  description: string;
+  /** The arguments; without it the tool takes none. */
+  parameters?: P;
+  /** Whether a person is asked before each call. A function that throws means: ask. */
+  needsApproval?: boolean | ((args: Args<P>, context: Context) => Maybe<boolean>);
+  /** Throws when these arguments cannot work: before anyone is asked, and again before the tool runs. */
+  check?: (args: Args<P>, context: Context) => Maybe<void>;
+}
+
+/** A tool that runs on the server. */
+export interface ServerTool<P extends Parameters> extends Definition<P> {
+  runsOn?: 'server';
+  /** Does the work. What it returns is the output; what it throws is the error that person and model see. */
+  execute: (args: Args<P>, context: Context) => unknown;
+}
+
+/** A tool that runs in the browser. */
+export interface ClientTool<P extends Parameters> extends Definition<P> {
+  runsOn: 'client';
+  /** Over SSE: the output to go on with at once, while the browser acts on the call. */
+  optimistic?: (args: Args<P>) => unknown;
+}
+
+/** An ADK tool that knows where it runs and whether it asks. */
+export class DuologueTool extends FunctionTool<Parameters> {
+  readonly runsOn: 'server' | 'client';
+  private readonly definition: ServerTool<Parameters> | ClientTool<Parameters>;
+  private readonly schema: Parameters;
+
+  constructor(definition: ServerTool<Parameters> | ClientTool<Parameters>) {
+    const schema = definition.parameters ?? z.object({});
+    super({
+      name: definition.name,
+      description: definition.description,
+      parameters: schema,
+      execute: () => undefined,
+    });
+    this.definition = definition;
+    this.schema = schema;
+    this.runsOn = definition.runsOn ?? 'server';
+  }
+
+  /** The arguments as the schema reads them; throws in plain words when they cannot work. */
+  async validate(args: Record<string, unknown>, context: Context): Promise<Record<string, unknown>> {
+    const parsed = this.schema.safeParse(args);
+    if (!parsed.success) throw new Error(describeIssues(parsed.error));
+    await this.definition.check?.(parsed.data, context);
+    return parsed.data;
+  }
+
+  async asks(args: Record<string, unknown>, context: Context): Promise<boolean> {
+    const { needsApproval } = this.definition;
+    if (typeof needsApproval !== 'function') return needsApproval ?? false;
+    try {
+      return await needsApproval(args, context);
+    } catch {
+      return true;
+    }
+  }
+
+  /** The output to answer with at once over SSE, or undefined when the browser's own is awaited. */
+  optimistic(args: Record<string, unknown>): { output: unknown } | undefined {
+    const { definition } = this;
+    if (definition.runsOn !== 'client' || !definition.optimistic) return undefined;
+    return { output: definition.optimistic(args) };
+  }
+
+  override async runAsync({ args, toolContext }: Parameters_<BaseTool['runAsync']>): Promise<unknown> {
+    const { definition } = this;
+    if (definition.runsOn === 'client') throw new Error(`${this.name} runs in the browser`);
+    const valid = await this.validate(args, toolContext);
+    return (await definition.execute(valid, toolContext)) ?? {};
+  }
+}
+
+type Parameters_<F> = F extends (input: infer I) => unknown ? I : never;
+
+/** Makes an ADK tool from what it does, where it runs and whether it asks. */
+export function defineTool<P extends Parameters = z.ZodObject<Record<never, never>>>(
+  definition: ServerTool<P> | ClientTool<P>,
+): DuologueTool {
+  return new DuologueTool(definition as unknown as ServerTool<Parameters> | ClientTool<Parameters>);
+}
+
+function describeIssues(error: z.ZodError): string {
+  return error.issues.map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`).join('; ');
+}

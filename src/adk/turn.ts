@@ -1,0 +1,270 @@
+import type { Event } from '@google/adk';
+import type { Part } from '@google/genai';
+import { aiSdkFinishOf, finishOf } from '../parse/finish.ts';
+import type { Chunk, Citation, MessageMetadata, TokenUsage } from '../protocol/index.ts';
+import { addUsage, citationsOf, sourcesOf, usageOf } from './metadata.ts';
+
+/** What comes out of a turn: chunks, and what the session must act on. */
+export type TurnOutput =
+  | Chunk
+  | { type: 'call'; id: string; name: string; args: Record<string, unknown> }
+  | { type: 'response'; id: string; name: string; response: Record<string, unknown> }
+  | { type: 'audio'; data: string; sampleRate: number }
+  | { type: 'heard'; text: string; finished: boolean }
+  | { type: 'failed'; code: string; message: string }
+  | { type: 'interrupted'; cancelled: string[] }
+  | { type: 'turn-complete' };
+
+type BlockKind = 'text' | 'reasoning';
+
+type FinishReason = NonNullable<Extract<Chunk, { type: 'finish' }>['finishReason']>;
+
+/**
+ * Turns the events of one message into chunks. A model call gives partial texts and then its whole content again: only
+ * what has not been streamed yet is passed on. All state belongs to one message and lives as long as its turn.
+ */
+export class Turn {
+  private readonly images: 'file' | 'data-image';
+  private readonly block: Record<BlockKind, { id: string | null; streamed: string }> = {
+    text: { id: null, streamed: '' },
+    reasoning: { id: null, streamed: '' },
+  };
+  private readonly sources = new Set<string>();
+  private nextId: number;
+  private usage: TokenUsage | null;
+  private citations: Citation[] = [];
+  private audio: MessageMetadata['audio'];
+  private modelVersion: string | undefined;
+  private rawFinish: string | undefined;
+  private spoke = false;
+  private called = false;
+
+  constructor(options: { images?: 'file' | 'data-image'; usage?: TokenUsage | null; firstId?: number } = {}) {
+    this.images = options.images ?? 'file';
+    this.usage = options.usage ?? null;
+    this.nextId = options.firstId ?? 0;
+  }
+
+  push(event: Event): TurnOutput[] {
+    const out: TurnOutput[] = [];
+    this.remember(event);
+    const parts = event.content?.parts;
+    if (parts) {
+      if (event.partial) for (const part of parts) this.partial(part, out);
+      else this.final(parts, event, out);
+    }
+    if (event.inputTranscription?.text) {
+      out.push({
+        type: 'heard',
+        text: event.inputTranscription.text,
+        finished: event.inputTranscription.finished === true,
+      });
+    }
+    if (event.outputTranscription)
+      this.transcript(event.outputTranscription, event.content !== undefined, out);
+    this.fail(event, out);
+    if (event.interrupted) {
+      out.push(...this.close(), { type: 'interrupted', cancelled: cancelledIn(event) });
+    }
+    if (event.turnComplete) out.push(...this.close(), { type: 'turn-complete' });
+    return out;
+  }
+
+  /** Closes the open blocks: before a pause, an output, an end. */
+  close(): Chunk[] {
+    const out: Chunk[] = [];
+    this.closeBlock('reasoning', out);
+    this.closeBlock('text', out);
+    return out;
+  }
+
+  /** Whether anything was said since the turn began. */
+  get hasSpoken(): boolean {
+    return this.spoke;
+  }
+
+  /** Whether the agent called a tool since the turn began. */
+  get hasCalled(): boolean {
+    return this.called;
+  }
+
+  /** The text that was streamed but never came whole: what an aborted model call said. */
+  get unfinishedText(): string {
+    return this.block.text.streamed;
+  }
+
+  /** Closes what is open and says how the response ended. */
+  end(reason?: FinishReason, extra: MessageMetadata = {}): Chunk[] {
+    return [
+      ...this.close(),
+      {
+        type: 'finish',
+        finishReason:
+          reason ?? (this.rawFinish === undefined ? 'stop' : aiSdkFinishOf(finishOf(this.rawFinish))),
+        messageMetadata: {
+          usage: this.usage,
+          ...(this.modelVersion === undefined ? {} : { modelVersion: this.modelVersion }),
+          ...(this.rawFinish === undefined ? {} : { rawFinishReason: this.rawFinish }),
+          ...(this.citations.length === 0 ? {} : { citations: this.citations }),
+          ...(this.audio === undefined ? {} : { audio: this.audio }),
+          ...extra,
+        },
+      },
+    ];
+  }
+
+  private partial(part: Part, out: TurnOutput[]): void {
+    if (!part.text) return;
+    const kind = part.thought ? 'reasoning' : 'text';
+    this.delta(kind, part.text, out);
+    this.block[kind].streamed += part.text;
+  }
+
+  private final(parts: Part[], event: Event, out: TurnOutput[]): void {
+    for (const part of parts) {
+      if (part.text) {
+        const kind = part.thought ? 'reasoning' : 'text';
+        const missing = this.missing(kind, part.text);
+        if (missing) this.delta(kind, missing, out);
+      }
+      this.other(part, out);
+    }
+    // Live audio comes as content too, between the pieces of one transcript: only words end a block.
+    if (parts.some((part) => !part.inlineData)) {
+      out.push(...this.close());
+      this.block.text.streamed = '';
+      this.block.reasoning.streamed = '';
+    }
+    for (const source of sourcesOf(event)) {
+      if (this.sources.has(source.url)) continue;
+      this.sources.add(source.url);
+      out.push({ type: 'source-url', sourceId: `source-${this.sources.size}`, ...source });
+    }
+  }
+
+  /** What of a final text has not been streamed yet. */
+  private missing(kind: BlockKind, text: string): string {
+    const { streamed } = this.block[kind];
+    if (streamed.startsWith(text)) {
+      this.block[kind].streamed = streamed.slice(text.length);
+      return '';
+    }
+    this.block[kind].streamed = '';
+    return text.startsWith(streamed) ? text.slice(streamed.length) : text;
+  }
+
+  private other(part: Part, out: TurnOutput[]): void {
+    if (part.functionCall?.name) {
+      this.called = true;
+      out.push(...this.close());
+      out.push({
+        type: 'call',
+        id: part.functionCall.id ?? '',
+        name: part.functionCall.name,
+        args: part.functionCall.args ?? {},
+      });
+    } else if (part.functionResponse?.name) {
+      const { id = '', name, response = {} } = part.functionResponse;
+      out.push({ type: 'response', id, name, response });
+    } else if (part.executableCode) {
+      const { language = 'LANGUAGE_UNSPECIFIED', code = '' } = part.executableCode;
+      out.push(...this.close(), { type: 'data-executable-code', data: { language, code } });
+    } else if (part.codeExecutionResult) {
+      const { outcome = 'OUTCOME_UNSPECIFIED', output = '' } = part.codeExecutionResult;
+      out.push(...this.close(), { type: 'data-code-execution-result', data: { outcome, output } });
+    } else if (part.fileData?.fileUri && /^https?:/.test(part.fileData.fileUri)) {
+      const mediaType = part.fileData.mimeType ?? 'application/octet-stream';
+      out.push(...this.close(), { type: 'file', mediaType, url: part.fileData.fileUri });
+    } else if (part.inlineData?.data && part.inlineData.mimeType) {
+      this.media(part.inlineData.mimeType, part.inlineData.data, out);
+    }
+  }
+
+  private media(mimeType: string, data: string, out: TurnOutput[]): void {
+    this.spoke = true;
+    if (mimeType.startsWith('audio/pcm')) {
+      const sampleRate = Number(/rate=(\d+)/.exec(mimeType)?.[1] ?? 24_000);
+      const bytes =
+        Math.floor((data.length * 3) / 4) - (data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0);
+      const { chunks = 0, bytes: before = 0 } = this.audio ?? {};
+      const total = before + bytes;
+      this.audio = { chunks: chunks + 1, bytes: total, sampleRate, duration: total / (sampleRate * 2) };
+      out.push({ type: 'audio', data, sampleRate });
+      return;
+    }
+    if (mimeType.startsWith('audio/')) {
+      out.push({ type: 'data-audio', data: { mediaType: mimeType, data }, transient: true });
+      return;
+    }
+    if (mimeType.startsWith('image/') && this.images === 'data-image') {
+      out.push(...this.close(), { type: 'data-image', data: { mediaType: mimeType, data } });
+      return;
+    }
+    out.push(...this.close(), { type: 'file', mediaType: mimeType, url: `data:${mimeType};base64,${data}` });
+  }
+
+  /** The words of speech are the text of the message. A finished transcript repeats what its pieces said. */
+  private transcript(
+    transcription: { text?: string; finished?: boolean },
+    alreadyContent: boolean,
+    out: TurnOutput[],
+  ): void {
+    const { text = '', finished = false } = transcription;
+    if (finished) {
+      const missing = alreadyContent ? '' : this.missing('text', text);
+      if (missing) this.delta('text', missing, out);
+      this.closeBlock('text', out);
+      this.block.text.streamed = '';
+    } else if (text) {
+      this.delta('text', text, out);
+      this.block.text.streamed += text;
+    }
+  }
+
+  private delta(kind: BlockKind, delta: string, out: TurnOutput[]): void {
+    this.spoke = true;
+    const block = this.block[kind];
+    if (block.id === null) {
+      this.closeBlock(kind === 'text' ? 'reasoning' : 'text', out);
+      block.id = String(this.nextId++);
+      out.push({ type: `${kind}-start`, id: block.id });
+    }
+    out.push({ type: `${kind}-delta`, id: block.id, delta });
+  }
+
+  private closeBlock(kind: BlockKind, out: (Chunk | TurnOutput)[]): void {
+    const { id } = this.block[kind];
+    if (id === null) return;
+    out.push({ type: `${kind}-end`, id });
+    this.block[kind].id = null;
+  }
+
+  private remember(event: Event): void {
+    if (event.modelVersion) this.modelVersion = event.modelVersion;
+    if (event.finishReason) this.rawFinish = event.finishReason;
+    if (event.usageMetadata && !event.partial)
+      this.usage = addUsage(this.usage, usageOf(event.usageMetadata));
+    if (event.citationMetadata && !event.partial) this.citations.push(...citationsOf(event.citationMetadata));
+  }
+
+  /** An error code that is only the name of a finish reason beside content is how ADK says why the model stopped. */
+  private fail(event: Event, out: TurnOutput[]): void {
+    if (!event.errorCode) return;
+    const finish = finishOf(event.errorCode);
+    const isFinish = event.errorCode === event.finishReason || (finish !== null && finish !== 'other');
+    if (isFinish && (event.content?.parts?.length || this.spoke)) {
+      this.rawFinish ??= event.errorCode;
+      return;
+    }
+    out.push(...this.close(), {
+      type: 'failed',
+      code: event.errorCode,
+      message: event.errorMessage ?? '',
+    });
+  }
+}
+
+function cancelledIn(event: Event): string[] {
+  const ids = event.customMetadata?.toolCallCancellation;
+  return Array.isArray(ids) ? ids.filter((id): id is string => typeof id === 'string') : [];
+}

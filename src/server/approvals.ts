@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import type { Answer } from '../protocol/index.ts';
+import type { AuditEntry, AuditKind, CallRecord, SessionKey, Store } from './store/store.ts';
+
+/** What became of a decision: it counts, it said nothing new, or it was refused. */
+export type Verdict =
+  | { kind: 'counts'; call: CallRecord }
+  | { kind: 'ignored' }
+  | { kind: 'refused'; why: string; open: boolean };
+
+/** SHA-256 over JSON with sorted keys: the same arguments always give the same hash. */
+export function hashArgs(args: unknown): string {
+  return createHash('sha256').update(canonicalJson(args)).digest('hex');
+}
+
+/**
+ * The approvals of one session. Every step is written to the store, with its line, before anything follows from it;
+ * a step happens only if the record still stands where it must.
+ */
+export class Approvals {
+  private readonly store: Store;
+  private readonly key: SessionKey;
+  private readonly now: () => number;
+
+  constructor(store: Store, key: SessionKey, now: () => number) {
+    this.store = store;
+    this.key = key;
+    this.now = now;
+  }
+
+  /** Applies a person's decision to the call it names. */
+  async decide(
+    answer: Extract<Answer, { kind: 'decision' }>,
+    isShown: (call: CallRecord) => boolean,
+  ): Promise<Verdict> {
+    const call = await this.store.findCall(
+      this.key,
+      answer.approvalId === undefined ? { id: answer.toolCallId } : { approvalId: answer.approvalId },
+    );
+    if (!call || call.approvalId === null) return this.refuse(answer, null, 'no such approval');
+    const wanted = answer.approved ? 'approved' : 'denied';
+    if (call.status === 'settled' || call.status === 'running') return { kind: 'ignored' };
+    if (call.status === 'denied' || call.status === 'approved') {
+      // The same decision again: whoever sent it did not hear that it counted.
+      return call.status === wanted
+        ? { kind: 'counts', call }
+        : this.refuse(answer, call, `already ${call.status}`);
+    }
+    if (call.status === 'expired') return this.refuse(answer, call, 'expired');
+    if (!isShown(call)) return this.refuse(answer, call, 'not asked yet');
+    if (answer.approvalId !== undefined && !namesCall(answer, call)) {
+      return this.refuse(answer, call, 'belongs to another call');
+    }
+    if (answer.input !== undefined && hashArgs(answer.input) !== call.argsHash) {
+      return this.refuse(answer, call, 'arguments differ from those that were asked about');
+    }
+    if (call.expiresAt !== null && call.expiresAt <= this.now()) {
+      await this.expire(call);
+      return this.refuse(answer, call, 'expired');
+    }
+    const moved = await this.store.moveCall(
+      this.key,
+      { id: call.id, from: 'requested', to: wanted, reason: answer.reason ?? null },
+      lineFor(wanted, call, answer.reason ?? null),
+    );
+    return moved ? { kind: 'counts', call: moved } : { kind: 'ignored' };
+  }
+
+  /** Takes an approval for use: true once, false for ever after. */
+  async consume(call: CallRecord, expiresAt: number | null): Promise<CallRecord | null> {
+    return this.store.moveCall(
+      this.key,
+      { id: call.id, from: 'approved', to: 'running', expiresAt },
+      lineFor('consumed', call, null),
+    );
+  }
+
+  /** Nobody decided in time, or nobody will. */
+  async expire(call: CallRecord, reason: string | null = null): Promise<CallRecord | null> {
+    return this.store.moveCall(
+      this.key,
+      { id: call.id, from: 'requested', to: 'expired', reason },
+      lineFor('expired', call, reason),
+    );
+  }
+
+  private async refuse(
+    answer: Extract<Answer, { kind: 'decision' }>,
+    call: CallRecord | null,
+    why: string,
+  ): Promise<Verdict> {
+    const line: AuditEntry = call
+      ? lineFor('refused', call, why)
+      : {
+          kind: 'refused',
+          approvalId: answer.approvalId?.slice(0, 256) ?? null,
+          toolCallId: answer.toolCallId.slice(0, 256),
+          toolName: null,
+          argsHash: null,
+          args: null,
+          reason: why,
+        };
+    await this.store.audit(this.key, line);
+    return { kind: 'refused', why, open: call !== null && call.status === 'requested' };
+  }
+}
+
+/** A part names its call by its id; in the confirmation dialect the confirmation is a call of its own. */
+function namesCall(answer: { toolCallId: string }, call: CallRecord): boolean {
+  return answer.toolCallId === call.id || answer.toolCallId === call.approvalId;
+}
+
+function lineFor(kind: AuditKind, call: CallRecord, reason: string | null): AuditEntry {
+  return {
+    kind,
+    approvalId: call.approvalId,
+    toolCallId: call.id,
+    toolName: call.toolName,
+    argsHash: call.argsHash,
+    args: call.args,
+    reason,
+  };
+}
+
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) => {
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

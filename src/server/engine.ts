@@ -1,0 +1,41 @@
+import type { BaseAgent, BaseSessionService, Runner } from '@google/adk';
+import type { GatePlugin } from '../adk/engine.ts';
+import type { Clock } from './clock.ts';
+import type { FileLimits } from './files.ts';
+import type { Logger } from './logger.ts';
+import type { Store } from './store/store.ts';
+
+/** How sessions behave; every field is an option of the server. */
+export interface SessionOptions {
+  /** Images that the agent makes: as standard `file` chunks, or as `data-image`. */
+  images: 'file' | 'data-image';
+  /** How a denial is told. */
+  denials: 'tool-output-error' | 'tool-output-denied';
+  /** Approval cards as the SDK knows them, or a confirmation that is a tool call of its own. */
+  confirmations: 'approval' | 'tool';
+  /** Over BIDI: one card at a time, or all at once. */
+  approvals: 'sequential' | 'parallel';
+  /** How long a card waits, in milliseconds; null is for ever. */
+  approvalTimeoutMs: { sse: number | null; bidi: number | null };
+  /** How long a tool in the browser may take. */
+  clientTimeoutMs: number | null;
+  /** Over BIDI: what a typed message does while the agent speaks. */
+  whenBusy: 'queue' | 'interrupt';
+  /** How many turns of one session may wait for their turn. */
+  maxQueued: number;
+  files: FileLimits;
+}
+
+/** What all sessions of a server share. */
+export interface Engine {
+  appName: string;
+  rootAgent: BaseAgent;
+  runner: Runner;
+  plugin: GatePlugin;
+  store: Store;
+  sessionService: BaseSessionService;
+  clock: Clock;
+  newId: () => string;
+  logger: Logger;
+  options: SessionOptions;
+}

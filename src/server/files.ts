@@ -1,0 +1,140 @@
+import { type InputPart, type Message, ProtocolError } from '../protocol/index.ts';
+import type { SessionKey, Store } from './store/store.ts';
+
+/** What may be sent with a message. */
+export interface FileLimits {
+  maxImageBytes: number;
+  maxImages: number;
+  maxTextLength: number;
+}
+
+/** The limits of the protocol. */
+export const DEFAULT_FILE_LIMITS: FileLimits = {
+  maxImageBytes: 5 * 1024 * 1024,
+  maxImages: 4,
+  maxTextLength: 100_000,
+};
+
+type ResolvedPart = Exclude<InputPart, { type: 'stored-file' }>;
+
+/** The image type that bytes really are; null when they are none of those we take. */
+export function sniffImage(bytes: Uint8Array): 'image/png' | 'image/jpeg' | 'image/webp' | null {
+  const starts = (at: number, ...values: number[]) =>
+    values.every((value, index) => bytes[at + index] === value);
+  if (starts(0, 0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)) return 'image/png';
+  if (starts(0, 0xff, 0xd8, 0xff)) return 'image/jpeg';
+  if (starts(0, 0x52, 0x49, 0x46, 0x46) && starts(8, 0x57, 0x45, 0x42, 0x50)) return 'image/webp';
+  return null;
+}
+
+/** What a person sent, checked: images are what they claim to be, by their bytes, and within the limits. */
+export async function admit(
+  parts: InputPart[],
+  store: Store,
+  key: SessionKey,
+  limits: FileLimits,
+): Promise<ResolvedPart[]> {
+  const textLength = parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
+  if (textLength > limits.maxTextLength) {
+    throw new ProtocolError(
+      'too_large',
+      `A message may have ${limits.maxTextLength} characters; this one has ${textLength}.`,
+    );
+  }
+  if (parts.filter((part) => part.type !== 'text').length > limits.maxImages) {
+    throw new ProtocolError('too_large', `A message may have ${limits.maxImages} images.`);
+  }
+  return Promise.all(parts.map((part) => admitPart(part, store, key, limits)));
+}
+
+async function admitPart(
+  part: InputPart,
+  store: Store,
+  key: SessionKey,
+  limits: FileLimits,
+): Promise<ResolvedPart> {
+  if (part.type === 'text') return part;
+  const filename = part.filename === undefined ? {} : { filename: part.filename.slice(0, 256) };
+  if (part.type === 'stored-file') {
+    const id = fileIdIn(part.url, key.id);
+    const file = id === null ? null : await store.loadFile(key, id);
+    if (!file) throw new ProtocolError('unsupported_media', 'A file must be a base64 data URL.');
+    return {
+      type: 'file',
+      mediaType: file.mediaType,
+      data: Buffer.from(file.bytes).toString('base64'),
+      ...filename,
+    };
+  }
+  if (!part.mediaType.startsWith('image/')) {
+    throw new ProtocolError(
+      'unsupported_media',
+      `Files of type ${JSON.stringify(part.mediaType.slice(0, 64))} are not accepted; send PNG, JPEG or WebP.`,
+    );
+  }
+  if (part.data.length > Math.ceil((limits.maxImageBytes * 4) / 3) + 4) {
+    throw new ProtocolError(
+      'too_large',
+      `An image may have ${Math.floor(limits.maxImageBytes / 1024 / 1024)} MB.`,
+    );
+  }
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(part.data))
+    throw new ProtocolError('bad_image', 'An image is not valid base64.');
+  const mediaType = sniffImage(Buffer.from(part.data.slice(0, 32), 'base64'));
+  if (!mediaType) throw new ProtocolError('bad_image', 'A file is not a PNG, JPEG or WebP image.');
+  return { type: 'file', mediaType, data: part.data, ...filename };
+}
+
+/** Keeps the files of a message and gives the message as it is stored: files by their address. */
+export async function storeMessage(
+  id: string,
+  parts: ResolvedPart[],
+  store: Store,
+  key: SessionKey,
+  newId: () => string,
+  createdAt: number,
+): Promise<Message> {
+  const stored: Message = { id, role: 'user', metadata: { createdAt }, parts: [] };
+  for (const part of parts) {
+    if (part.type === 'text') {
+      stored.parts.push({ type: 'text', text: part.text });
+      continue;
+    }
+    const fileId = newId();
+    await store.putFile(key, fileId, { mediaType: part.mediaType, bytes: Buffer.from(part.data, 'base64') });
+    stored.parts.push({
+      type: 'file',
+      mediaType: part.mediaType,
+      url: fileUrl(key.id, fileId),
+      ...(part.filename === undefined ? {} : { filename: part.filename }),
+    });
+  }
+  return stored;
+}
+
+/** The address of a stored file, relative to where the server is mounted. */
+export function fileUrl(sessionId: string, fileId: string): string {
+  return `/sessions/${encodeURIComponent(sessionId)}/files/${fileId}`;
+}
+
+function fileIdIn(url: string, sessionId: string): string | null {
+  const path = url.slice(url.indexOf(fileUrl(sessionId, '')));
+  const prefix = fileUrl(sessionId, '');
+  return path.startsWith(prefix) ? path.slice(prefix.length) : null;
+}
+
+/** Moves images out of a message that is stored: it keeps their addresses, the browser had the bytes. */
+export async function externalise(
+  message: Message,
+  store: Store,
+  key: SessionKey,
+  newId: () => string,
+): Promise<void> {
+  for (const part of message.parts) {
+    if (part.type !== 'file' || !part.url.startsWith('data:')) continue;
+    const fileId = newId();
+    const bytes = Buffer.from(part.url.slice(part.url.indexOf(',') + 1), 'base64');
+    await store.putFile(key, fileId, { mediaType: part.mediaType, bytes });
+    part.url = fileUrl(key.id, fileId);
+  }
+}

@@ -1,0 +1,125 @@
+import { type Chunk, type Message, MessageFold } from '../protocol/index.ts';
+import { ChunkLog } from './log.ts';
+import type { SessionKey, Store } from './store/store.ts';
+
+/** Chunks that a connected reader may lag behind before the agent is held back. */
+const MAX_LAG = 4096;
+
+/** A reader of the log as the agent sees it: how far it is, and when it moves. */
+export interface Reader {
+  position(): number;
+}
+
+/**
+ * The session's side of what is said: every chunk goes into the log and into the message it belongs to, and messages are
+ * saved whole. Chunks belong to the message of the last `start`.
+ */
+export class Output {
+  readonly log: ChunkLog;
+  private readonly store: Store;
+  private readonly key: SessionKey;
+  private readonly folds = new Map<string, MessageFold>();
+  private readonly starts = new Map<string, number>();
+  private readonly readers = new Set<Reader>();
+  private current: MessageFold | null = null;
+  private moved: (() => void) | null = null;
+
+  constructor(store: Store, key: SessionKey, epoch: string) {
+    this.store = store;
+    this.key = key;
+    this.log = new ChunkLog(epoch);
+  }
+
+  /** The message that chunks go to now. */
+  get message(): Message | null {
+    return this.current?.message ?? null;
+  }
+
+  /** Begins a message, or goes on with one: says `start` unless it is the current one and `again` is not asked for. */
+  begin(message: Message): void {
+    const fold = this.folds.get(message.id) ?? new MessageFold(message);
+    this.folds.set(message.id, fold);
+    this.current = fold;
+    const seq = this.log.append({ type: 'start', messageId: message.id });
+    if (!this.starts.has(message.id)) this.starts.set(message.id, seq);
+  }
+
+  /** Makes a message the current one; `start` is repeated only when another one was. */
+  switchTo(message: Message): void {
+    if (this.current?.message.id !== message.id) this.begin(message);
+  }
+
+  say(chunk: Chunk): void {
+    this.current?.push(chunk);
+    this.log.append(chunk);
+  }
+
+  /** Says a chunk that shapes the stream but is no part of the message. */
+  inject(chunk: Chunk): void {
+    this.log.append(chunk);
+  }
+
+  /** Ends a response. */
+  done(): void {
+    this.log.append(null);
+  }
+
+  fold(messageId: string): MessageFold | undefined {
+    return this.folds.get(messageId);
+  }
+
+  /** A message in progress, or the stored one. */
+  async load(messageId: string): Promise<Message | null> {
+    const fold = this.folds.get(messageId);
+    if (fold) return fold.message;
+    const messages = await this.store.loadMessages(this.key);
+    return messages.find((message) => message.id === messageId) ?? null;
+  }
+
+  async save(messageId = this.current?.message.id): Promise<void> {
+    const fold = messageId === undefined ? undefined : this.folds.get(messageId);
+    if (fold) await this.store.putMessage(this.key, fold.message);
+  }
+
+  /** A message that is over: it stays in the log for those who come back, but nothing more is written to it. */
+  release(messageId: string): void {
+    this.folds.delete(messageId);
+    if (this.current?.message.id === messageId) this.current = null;
+    for (const [id, seq] of this.starts) if (seq < this.log.first) this.starts.delete(id);
+  }
+
+  /** Where the message's first chunk stands in the log; null when it is not (or no longer) there. */
+  startOf(messageId: string): number | null {
+    const seq = this.starts.get(messageId);
+    return seq !== undefined && seq >= this.log.first ? seq : null;
+  }
+
+  attach(reader: Reader): () => void {
+    this.readers.add(reader);
+    return () => {
+      this.readers.delete(reader);
+      this.readerMoved();
+    };
+  }
+
+  /** A reader took something. */
+  readerMoved(): void {
+    if (this.moved && !this.isLagging()) {
+      this.moved();
+      this.moved = null;
+    }
+  }
+
+  /** Resolves when no connected reader lags far behind; nothing to wait for when none does. */
+  room(): Promise<void> | undefined {
+    if (!this.isLagging()) return undefined;
+    return new Promise((resolve) => {
+      this.moved = resolve;
+    });
+  }
+
+  private isLagging(): boolean {
+    for (const reader of this.readers) if (this.log.last - reader.position() > MAX_LAG) return true;
+    return false;
+  }
+}

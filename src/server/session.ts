@@ -1,0 +1,195 @@
+import { type Session as AdkSession, createEvent, type Event } from '@google/adk';
+import { danglingCalls, type Outcome, responseEvent, runDeferred } from '../adk/engine.ts';
+import {
+  type Chunk,
+  CONFIRMATION_TOOL,
+  type Message,
+  ProtocolError,
+  SUPERSEDED,
+  type ToolFacts,
+} from '../protocol/index.ts';
+import { Calls } from './calls.ts';
+import type { Engine } from './engine.ts';
+import { Output } from './output.ts';
+import { reconcile } from './reconcile.ts';
+import type { CallRecord, SessionKey } from './store/store.ts';
+
+/** One conversation: what is said, which calls wait, one turn at a time. It knows no socket and no request. */
+export class Session {
+  readonly key: SessionKey;
+  readonly engine: Engine;
+  readonly output: Output;
+  readonly calls: Calls;
+  private tail: Promise<unknown> = Promise.resolve();
+  private queued = 0;
+  /** Time of the last input or output, for eviction. */
+  touchedAt: number;
+
+  private constructor(key: SessionKey, engine: Engine) {
+    this.key = key;
+    this.engine = engine;
+    this.touchedAt = engine.clock.now();
+    this.output = new Output(engine.store, key, engine.newId().slice(0, 8));
+    this.calls = new Calls({
+      key,
+      store: engine.store,
+      clock: engine.clock,
+      newId: engine.newId,
+      output: this.output,
+      sessionService: engine.sessionService,
+      adkSession: () => this.adkSession(),
+      denials: engine.options.denials,
+      clientTimeoutMs: engine.options.clientTimeoutMs,
+    });
+  }
+
+  /** Takes up a stored session. */
+  static async load(key: SessionKey, engine: Engine): Promise<Session> {
+    const session = new Session(key, engine);
+    await session.calls.recover();
+    await reconcile(engine.store, key, await session.adkSession());
+    return session;
+  }
+
+  async adkSession(): Promise<AdkSession> {
+    const { appName, userId, sessionId } = this.adkKey;
+    const session = await this.engine.sessionService.getSession({ appName, userId, sessionId });
+    if (!session) throw new ProtocolError('not_found', 'There is no such session.');
+    return session;
+  }
+
+  get adkKey(): { appName: string; userId: string; sessionId: string } {
+    return { appName: this.key.app, userId: this.key.user, sessionId: this.key.id };
+  }
+
+  /** Whether a turn runs or waits to. */
+  get isBusy(): boolean {
+    return this.queued > 0;
+  }
+
+  /** Runs one thing at a time, in the order asked for. */
+  exclusive<T>(work: () => Promise<T>): Promise<T> {
+    if (this.queued > this.engine.options.maxQueued) {
+      throw new ProtocolError(
+        'busy',
+        'This conversation has too many messages waiting. Try again in a moment.',
+        {
+          retryAfterMs: 2000,
+        },
+      );
+    }
+    this.queued++;
+    const run = this.tail.then(work).finally(() => {
+      this.queued--;
+      this.touchedAt = this.engine.clock.now();
+    });
+    this.tail = run.catch(() => undefined);
+    return run;
+  }
+
+  newMessage(): Message {
+    return { id: `msg_${this.engine.newId()}`, role: 'assistant', parts: [] };
+  }
+
+  /** The chunks that announce a call. */
+  announce(call: { id: string; toolName: string; args: Record<string, unknown> }, facts: ToolFacts): void {
+    const toolMetadata = { ...facts };
+    this.output.say({ type: 'tool-input-start', toolCallId: call.id, toolName: call.toolName, toolMetadata });
+    this.output.say({
+      type: 'tool-input-available',
+      toolCallId: call.id,
+      toolName: call.toolName,
+      input: call.args,
+      toolMetadata,
+    });
+  }
+
+  /** The chunks of the confirmation dialect: a call of its own that asks about the original one. */
+  announceConfirmation(call: CallRecord): void {
+    if (call.approvalId === null) return;
+    this.announce(
+      {
+        id: call.approvalId,
+        toolName: CONFIRMATION_TOOL,
+        args: {
+          originalFunctionCall: { id: call.id, name: call.toolName, args: call.args },
+          toolConfirmation: { confirmed: false },
+        },
+      },
+      { runsOn: 'client', asks: false },
+    );
+  }
+
+  /** The request chunk of a card. */
+  approvalRequest(call: CallRecord): Chunk {
+    return {
+      type: 'tool-approval-request',
+      approvalId: call.approvalId ?? '',
+      toolCallId: call.id,
+      ...(call.expiresAt === null ? {} : { approvalDescriptor: { expiresAt: call.expiresAt } }),
+    };
+  }
+
+  /** Runs the tool of a call on the server. */
+  async run(call: CallRecord, signal: AbortSignal): Promise<Outcome> {
+    const { rootAgent, sessionService, runner } = this.engine;
+    return runDeferred({
+      rootAgent,
+      sessionService,
+      pluginManager: runner.pluginManager,
+      session: await this.adkSession(),
+      agent: call.agent,
+      invocationId: call.invocationId,
+      toolName: call.toolName,
+      callId: call.id,
+      args: call.args,
+      approved: call.approvalId !== null,
+      signal,
+    });
+  }
+
+  /** Ends every call whose time is up while nobody listens. */
+  async expireQuietly(): Promise<void> {
+    for (const { call, settlement } of this.calls.overdue()) await this.calls.settleQuietly(call, settlement);
+  }
+
+  /** A new message of the person replaces what still waits, and leaves no call unanswered in the history. */
+  async supersede(errorText: string = SUPERSEDED): Promise<void> {
+    for (const call of this.calls.all) {
+      await this.calls.settleQuietly(call, { kind: 'error', errorText });
+      this.output.inject({
+        type: 'data-settled',
+        data: { toolCallId: call.id, messageId: call.messageId, errorText },
+        transient: true,
+      });
+    }
+    await this.closeDangling(errorText);
+  }
+
+  /** What the agent said, as an event of the history. */
+  spokenEvent(text: string, messageId: string): Event {
+    return createEvent({
+      author: this.engine.rootAgent.name,
+      content: { role: 'model', parts: [{ text }] },
+      customMetadata: { messageId },
+    });
+  }
+
+  /** Answers, with an error, every call in the history that nothing answers and that does not wait. */
+  async closeDangling(errorText: string): Promise<string[]> {
+    const session = await this.adkSession();
+    const dangling = danglingCalls(session.events).filter(({ id }) => !this.calls.get(id));
+    for (const { id, name, event } of dangling) {
+      const author = {
+        agent: event.author ?? 'model',
+        invocationId: event.invocationId,
+        branch: event.branch ?? null,
+      };
+      await this.engine.sessionService.appendEvent({
+        session,
+        event: responseEvent(author, [{ id, name, response: { error: errorText } }]),
+      });
+    }
+    return dangling.map(({ id }) => id);
+  }
+}

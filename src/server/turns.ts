@@ -1,0 +1,389 @@
+import { StreamingMode } from '@google/adk';
+import type { Content } from '@google/genai';
+import {
+  type DeferredCall,
+  RESUME,
+  type RunView,
+  rewindEvent,
+  Turn,
+  type TurnOutput,
+  toContent,
+} from '../adk/engine.ts';
+import { type Answer, INTERRUPTED, type Input, type Message, ProtocolError } from '../protocol/index.ts';
+import { type Settlement, type Step, settlementOf } from './calls.ts';
+import { admit, externalise, storeMessage } from './files.ts';
+import { modelErrorText } from './model-error.ts';
+import type { Session } from './session.ts';
+import type { CallRecord } from './store/store.ts';
+
+/** A message as a client posted it. */
+export interface PostedMessage {
+  input: Extract<Input, { kind: 'message' }>;
+  trigger: 'submit-message' | 'regenerate-message';
+}
+
+/** How one run of the agent went. */
+interface RunResult {
+  turn: Turn;
+  failure: string | null;
+  aborted: boolean;
+}
+
+/**
+ * The turns of a session over SSE: each input gives one response, and the response ends whenever everything still open
+ * waits for the person or the browser.
+ */
+export class Turns {
+  private readonly session: Session;
+  private controller: AbortController | null = null;
+  private running: string | null = null;
+
+  constructor(session: Session) {
+    this.session = session;
+  }
+
+  /** The message whose response is being written, or null. */
+  get current(): string | null {
+    return this.running;
+  }
+
+  /** Stops the response in progress; false when there is none. */
+  stop(): boolean {
+    if (!this.controller) return false;
+    this.controller.abort();
+    return true;
+  }
+
+  /** Takes a new message. Resolves, when its turn comes, with the place in the log before its first chunk. */
+  async message(posted: PostedMessage): Promise<{ begun: Promise<number>; finished: Promise<void> }> {
+    const { engine, key } = this.session;
+    const parts = await admit(posted.input.parts, engine.store, key, engine.options.files);
+    return this.inTurn(async (begin) => {
+      const from = this.session.output.log.last;
+      await this.session.expireQuietly();
+      await this.session.supersede();
+      const { id = `msg_${engine.newId()}` } = posted.input;
+      await this.rewindTo(id);
+      const user = await storeMessage(id, parts, engine.store, key, engine.newId, engine.clock.now());
+      await engine.store.putMessage(key, user);
+      const message = this.session.newMessage();
+      message.metadata = { createdAt: engine.clock.now() };
+      begin(from, message);
+      await this.respond(message, toContent(parts), { messageId: id });
+    });
+  }
+
+  /** Takes answers to open calls. Rejects when they answer nothing. */
+  async answers(
+    answers: Answer[],
+    messageId: string | undefined,
+  ): Promise<{ begun: Promise<number>; finished: Promise<void> }> {
+    return this.inTurn(async (begin) => {
+      const { session } = this;
+      const from = session.output.log.last;
+      await session.expireQuietly();
+      const { steps, refused } = await session.calls.answer(answers);
+      const target = steps[0]?.call.messageId ?? (await this.unfinished(messageId));
+      const message = target === undefined ? null : await session.output.load(target);
+      if (!message) {
+        throw refused.length > 0
+          ? new ProtocolError('answer_refused', `The answer was refused: ${refused.join('; ')}.`)
+          : new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
+      }
+      begin(from, message);
+      for (const why of refused) {
+        session.output.inject({
+          type: 'data-error',
+          data: { code: 'answer_refused', message: `An answer was refused: ${why}.`, retryable: false },
+          transient: true,
+        });
+      }
+      await this.take(steps);
+      if (session.calls.size > 0) {
+        this.end(newTurn(session, message), 'tool-calls');
+        await session.output.save(message.id);
+        return;
+      }
+      if (session.engine.options.confirmations === 'tool') session.output.say({ type: 'start-step' });
+      await this.respond(message, { role: 'user', parts: [{ text: '' }] }, RESUME);
+    });
+  }
+
+  private async inTurn(
+    work: (begin: (from: number, message: Message) => void) => Promise<void>,
+  ): Promise<{ begun: Promise<number>; finished: Promise<void> }> {
+    const { session } = this;
+    let resolve: (from: number) => void = () => undefined;
+    let reject: (error: unknown) => void = () => undefined;
+    const begun = new Promise<number>((yes, no) => {
+      resolve = yes;
+      reject = no;
+    });
+    begun.catch(() => undefined);
+    let message: Message | null = null;
+    const finished = session
+      .exclusive(() => {
+        this.controller = new AbortController();
+        return work((from, opened) => {
+          message = opened;
+          this.running = opened.id;
+          session.output.begin(opened);
+          resolve(from);
+        });
+      })
+      .catch((error: unknown) => {
+        reject(error);
+        if (!message) return;
+        session.engine.logger.error('a turn failed', { session: session.key.id, error: String(error) });
+        session.output.say({
+          type: 'error',
+          errorText: 'Something went wrong on the server. Please try again.',
+        });
+        this.end(newTurn(session, message), 'error');
+      })
+      .finally(() => {
+        this.controller = null;
+        this.running = null;
+        if (message) {
+          session.output.done();
+          if (!session.calls.all.some((call) => call.messageId === message?.id))
+            session.output.release(message.id);
+        }
+      });
+    return { begun, finished };
+  }
+
+  /** Does what the answers allow, call after call, each written down before the next. */
+  private async take(steps: Step[]): Promise<void> {
+    const { session } = this;
+    const signal = this.controller?.signal ?? new AbortController().signal;
+    for (const step of steps) {
+      const call = step.call.status === 'approved' ? await session.calls.consume(step.call) : step.call;
+      if (!call) continue;
+      this.confirm(call, call.status !== 'denied');
+      if (step.next === 'settle') await this.settle(call, step.settlement);
+      else if (step.next === 'run') {
+        const outcome = await session.run(call, signal);
+        await this.settle(
+          call,
+          outcome.kind === 'asks'
+            ? { kind: 'error', errorText: `${call.toolName} asked again for a confirmation it already had.` }
+            : settlementOf(outcome),
+        );
+      } else if (session.engine.options.confirmations === 'approval') {
+        session.output.say({
+          type: 'tool-input-available',
+          toolCallId: call.id,
+          toolName: call.toolName,
+          input: call.args,
+          toolMetadata: { runsOn: call.runsOn, asks: true },
+        });
+      }
+    }
+  }
+
+  /** In the confirmation dialect the answer closes the confirmation, and the original call is announced. */
+  private confirm(call: CallRecord, confirmed: boolean): void {
+    const { session } = this;
+    if (session.engine.options.confirmations !== 'tool' || call.approvalId === null) return;
+    if (session.output.fold(call.messageId)?.knows(call.id)) return;
+    session.output.say({ type: 'tool-output-available', toolCallId: call.approvalId, output: { confirmed } });
+    session.announce(call, { runsOn: call.runsOn, asks: true });
+  }
+
+  private async settle(call: CallRecord, settlement: Settlement): Promise<void> {
+    const { calls, output } = this.session;
+    const response = await calls.settle(call, settlement);
+    if (!response) return;
+    output.say(calls.chunkOf(call, settlement));
+    await output.save(call.messageId);
+  }
+
+  /** Runs the agent and writes its response: to its end, or to the pause. */
+  private async respond(
+    message: Message,
+    content: Content,
+    customMetadata: Record<string, unknown>,
+  ): Promise<void> {
+    const { session } = this;
+    const { turn, failure, aborted } = await this.run(message, content, customMetadata);
+    for (const chunk of turn.close()) session.output.say(chunk);
+    if (aborted) {
+      await this.keepUnfinished(turn, message);
+      for (const call of session.calls.all)
+        await this.settle(call, { kind: 'error', errorText: INTERRUPTED });
+    }
+    await this.closeAnnounced(aborted ? INTERRUPTED : 'The call was not completed');
+    if (aborted) this.end(turn, 'other', { interrupted: true });
+    else if (failure !== null) {
+      session.output.say({ type: 'error', errorText: failure });
+      this.end(turn, 'error');
+    } else this.end(turn, session.calls.size > 0 ? 'tool-calls' : undefined);
+    await externalise(message, session.engine.store, session.key, session.engine.newId);
+    await session.output.save(message.id);
+  }
+
+  private async run(
+    message: Message,
+    content: Content,
+    customMetadata: Record<string, unknown>,
+  ): Promise<RunResult> {
+    const { session } = this;
+    const { runner, plugin } = session.engine;
+    const { appName, userId, sessionId } = session.adkKey;
+    const signal = this.controller?.signal ?? new AbortController().signal;
+    const turn = newTurn(session, message);
+    const runKey = { appName, userId, id: sessionId };
+    const view = plugin.begin(runKey, { live: false, defer: (call) => this.defer(call, turn, message) });
+    let failure: string | null = null;
+    let said = false;
+    try {
+      const events = runner.runAsync({
+        userId,
+        sessionId,
+        newMessage: content,
+        runConfig: { streamingMode: StreamingMode.SSE },
+        abortSignal: signal,
+        customMetadata,
+      });
+      for await (const event of events) {
+        for (const out of turn.push(event)) {
+          if (out.type === 'failed') failure = this.report(out.code, out.message);
+          else this.handle(out, view);
+        }
+        const room = session.output.room();
+        if (room) await Promise.race([room, aborted(signal)]);
+      }
+      said = turn.hasSpoken || session.calls.size > 0 || signal.aborted;
+    } catch (error) {
+      failure = this.report('UNKNOWN_ERROR', error instanceof Error ? error.message : String(error));
+    } finally {
+      plugin.end(runKey);
+    }
+    if (!said && failure === null && !turn.hasCalled) failure = this.report('EMPTY_RESPONSE', '');
+    return { turn, failure, aborted: signal.aborted };
+  }
+
+  private handle(out: TurnOutput, view: RunView): void {
+    const { session } = this;
+    switch (out.type) {
+      case 'call': {
+        const facts = view.factsOf(out.id);
+        if (session.engine.options.confirmations === 'tool' && facts.asks) return;
+        session.announce({ id: out.id, toolName: out.name, args: out.args }, facts);
+        return;
+      }
+      case 'response': {
+        const { id: toolCallId, response } = out;
+        const failed = view.failed(toolCallId) && typeof response.error === 'string';
+        session.output.say(
+          failed
+            ? { type: 'tool-output-error', toolCallId, errorText: String(response.error) }
+            : { type: 'tool-output-available', toolCallId, output: response },
+        );
+        return;
+      }
+      case 'audio': {
+        const { data: chunk, sampleRate } = out;
+        session.output.say({
+          type: 'data-pcm',
+          data: { chunk, sampleRate, channels: 1, bitDepth: 16 },
+          transient: true,
+        });
+        return;
+      }
+      case 'heard':
+      case 'failed':
+      case 'interrupted':
+      case 'turn-complete':
+        return;
+      default:
+        session.output.say(out);
+    }
+  }
+
+  /** A call that waits: written down first, then shown. */
+  private async defer(call: DeferredCall, turn: Turn, message: Message): Promise<void> {
+    const { session } = this;
+    const { approvalTimeoutMs, confirmations } = session.engine.options;
+    const record = await session.calls.issue(call, message.id);
+    for (const chunk of turn.close()) session.output.say(chunk);
+    if (call.asks) {
+      const timeout = approvalTimeoutMs.sse;
+      const shown = await session.calls.show(
+        record,
+        timeout === null ? null : session.engine.clock.now() + timeout,
+      );
+      if (confirmations === 'tool') session.announceConfirmation(shown);
+      else session.output.say(session.approvalRequest(shown));
+    }
+    await session.output.save(message.id);
+  }
+
+  /** What was said before an abort belongs to the history, though ADK does not keep it. */
+  private async keepUnfinished(turn: Turn, message: Message): Promise<void> {
+    const text = turn.unfinishedText;
+    if (!text) return;
+    const { session } = this;
+    const event = session.spokenEvent(text, message.id);
+    await session.engine.sessionService.appendEvent({ session: await session.adkSession(), event });
+  }
+
+  /** No call stays without an answer, in the history or on the screen. */
+  private async closeAnnounced(errorText: string): Promise<void> {
+    const { session } = this;
+    for (const toolCallId of await session.closeDangling(errorText)) {
+      if (session.output.message && session.output.fold(session.output.message.id)?.isOpen(toolCallId)) {
+        session.output.say({ type: 'tool-output-error', toolCallId, errorText });
+      }
+    }
+  }
+
+  private end(turn: Turn, ...how: Parameters<Turn['end']>): void {
+    for (const chunk of turn.end(...how)) this.session.output.say(chunk);
+  }
+
+  /** Takes back everything from a message on: regenerate, edit, or the same message sent again. */
+  private async rewindTo(messageId: string): Promise<void> {
+    const { session } = this;
+    const { store, sessionService } = session.engine;
+    if (!(await store.truncateMessages(session.key, messageId))) return;
+    const adkSession = await session.adkSession();
+    const event = adkSession.events.find((candidate) => candidate.customMetadata?.messageId === messageId);
+    if (event) await sessionService.appendEvent({ session: adkSession, event: rewindEvent(event.id) });
+  }
+
+  /** The message whose calls are all answered but which the model has not gone on with: its process died in between. */
+  private async unfinished(messageId: string | undefined): Promise<string | undefined> {
+    const { session } = this;
+    if (session.calls.size > 0) return undefined;
+    const { events } = await session.adkSession();
+    const last = events.findLast((event) => event.content?.parts?.length);
+    if (!last?.content?.parts?.some((part) => part.functionResponse)) return undefined;
+    const messages = await session.engine.store.loadMessages(session.key);
+    const message = messages.at(-1);
+    const isThat = message?.role === 'assistant' && (messageId === undefined || message.id === messageId);
+    return isThat ? message.id : undefined;
+  }
+
+  private report(code: string, message: string): string {
+    const { session } = this;
+    session.engine.logger.error('the agent failed', { session: session.key.id, code, message });
+    return modelErrorText(code, message);
+  }
+}
+
+function newTurn(session: Session, message: Message): Turn {
+  return new Turn({
+    images: session.engine.options.images,
+    usage: message.metadata?.usage ?? null,
+    firstId: message.parts.length,
+  });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
