@@ -155,6 +155,10 @@ class MessageFold implements Fold {
 
   private open(index: unknown, block: Draft): Draft {
     if (Array.isArray(block.citations)) block.citations = [...block.citations];
+    // A whole response names the model that answered, not the one that was asked.
+    if (block.type === 'fallback' && obj(block.to).model) {
+      this.message = { ...this.message, model: obj(block.to).model };
+    }
     this.blocks.set(index, block);
     return block;
   }

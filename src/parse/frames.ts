@@ -71,8 +71,13 @@ export class SseFraming implements Framing<string> {
   }
 }
 
+const NEWLINE = 10;
 const QUOTE = 34;
+const OPEN_ARRAY = 91;
 const BACKSLASH = 92;
+const CLOSE_ARRAY = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
 
 /** JSON values one after the other: one a line, merely concatenated, or the elements of one array. */
 export class JsonFraming implements Framing<string> {
@@ -83,35 +88,44 @@ export class JsonFraming implements Framing<string> {
   private escaped = false;
   private closed = true;
   private seen = false;
+  private atLineStart = true;
 
   push(chunk: string): Framed[] {
     const frames: Framed[] = [];
     let from = this.depth > this.base ? 0 : -1;
+    const take = (to: number): void => {
+      frames.push(decode(this.rest + chunk.slice(from, to), ''));
+      this.rest = '';
+      from = -1;
+    };
     for (let i = 0; i < chunk.length; i++) {
       const c = chunk.charCodeAt(i);
+      const first = this.atLineStart;
+      this.atLineStart = c === NEWLINE;
+      // A value that starts a line inside another one: the one before was broken off.
+      if (first && c === OPEN_OBJECT && this.depth > this.base) {
+        take(i);
+        this.depth = this.base;
+        this.inString = false;
+      }
       if (this.inString) {
         if (this.escaped) this.escaped = false;
         else if (c === BACKSLASH) this.escaped = true;
         else if (c === QUOTE) this.inString = false;
       } else if (c === QUOTE) this.inString = true;
-      else if (c === 123 || c === 91) {
-        if (!this.seen && c === 91) {
+      else if (c === OPEN_OBJECT || c === OPEN_ARRAY) {
+        if (!this.seen && c === OPEN_ARRAY) {
           this.base = 1;
           this.closed = false;
         } else if (this.depth === this.base) from = i;
         this.seen = true;
         this.depth++;
-      } else if (c === 125 || c === 93) {
+      } else if (c === CLOSE_OBJECT || c === CLOSE_ARRAY) {
         this.depth--;
         if (this.depth < this.base) {
           this.closed = true;
           this.depth = this.base;
-        } else if (this.depth === this.base && from !== -1) {
-          const text = this.rest + chunk.slice(from, i + 1);
-          this.rest = '';
-          from = -1;
-          frames.push(decode(text, ''));
-        }
+        } else if (this.depth === this.base && from !== -1) take(i + 1);
       }
     }
     if (from !== -1) this.rest += chunk.slice(from);

@@ -226,7 +226,7 @@ function textOf(items: readonly unknown[]): string {
 
 class ResponseFold implements Fold {
   private response: Obj = {};
-  private final: Obj | null = null;
+  private final: Draft | null = null;
   private readonly items = new Map<unknown, Item>();
 
   push(event: Obj): Taken {
@@ -249,7 +249,9 @@ class ResponseFold implements Fold {
       case 'response.failed':
       case 'response.incomplete':
       case 'response.done':
-        this.final = isObject(event.response) ? event.response : { ...this.response, status: type.slice(9) };
+        this.final = { status: type.slice(9), ...obj(event.response ?? this.response) };
+        // Where ids rotate, the first one is the response's.
+        this.final.id = this.response.id ?? this.final.id;
         break;
       case 'response.output_item.added':
       case 'response.output_item.done':
