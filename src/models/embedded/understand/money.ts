@@ -19,7 +19,10 @@ interface Unit {
 }
 
 const UNITS: readonly Unit[] = [
-  { currency: 'USD', pattern: "us dollars?|u\\.s\\. dollars?|american dollars?|dollars?|bucks?|usd|米ドル|ドル|弗" },
+  {
+    currency: 'USD',
+    pattern: 'us dollars?|u\\.s\\. dollars?|american dollars?|dollars?|bucks?|usd|米ドル|ドル|弗',
+  },
   { currency: 'USD', pattern: 'cents?|セント|¢', per: 100 },
   { currency: 'CAD', pattern: 'canadian dollars?|カナダドル' },
   { currency: 'AUD', pattern: 'australian dollars?|オーストラリアドル|豪ドル' },
@@ -37,7 +40,18 @@ const CODES =
   'USD|JPY|EUR|GBP|CHF|CNY|KRW|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|TRY|BRL|MXN|ARS|CLP|COP|ZAR|EGP|NGN|KES|ILS|AED|SAR|SGD|HKD|TWD|THB|VND|IDR|MYR|PHP|RUB|UAH|BTC|ETH';
 
 const SYMBOLS: Readonly<Record<string, string>> = {
-  us$: 'USD', $: 'USD', ca$: 'CAD', c$: 'CAD', a$: 'AUD', au$: 'AUD', '€': 'EUR', '£': 'GBP', '¥': 'JPY', '₩': 'KRW', '₹': 'INR', '₿': 'BTC',
+  us$: 'USD',
+  $: 'USD',
+  ca$: 'CAD',
+  c$: 'CAD',
+  a$: 'AUD',
+  au$: 'AUD',
+  '€': 'EUR',
+  '£': 'GBP',
+  '¥': 'JPY',
+  '₩': 'KRW',
+  '₹': 'INR',
+  '₿': 'BTC',
 };
 
 const DIGITS = '(?:\\d{1,3}(?:,\\d{3})+|\\d+)(?:\\.\\d+)?';
@@ -77,10 +91,18 @@ function amountIn(groups: Readonly<Record<string, string | undefined>>): Money |
         ? englishNumeral(groups.words)
         : japaneseNumeral(groups.kanji ?? '');
   if (value === undefined || !Number.isFinite(value)) return undefined;
-  const isNegative = [groups.sign, groups.inner, groups.minus, groups.below, groups.under, groups.negative].some(
-    (sign) => sign !== undefined,
+  const isNegative = [
+    groups.sign,
+    groups.inner,
+    groups.minus,
+    groups.below,
+    groups.under,
+    groups.negative,
+  ].some((sign) => sign !== undefined);
+  return priced(
+    isNegative ? -value : value,
+    groups.symbol ?? groups.unit ?? groups.wordUnit ?? groups.kanjiUnit,
   );
-  return priced(isNegative ? -value : value, groups.symbol ?? groups.unit ?? groups.wordUnit ?? groups.kanjiUnit);
 }
 
 /** Finds every amount of a message and puts a mark in its place. */

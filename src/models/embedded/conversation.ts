@@ -1,0 +1,146 @@
+import type { LlmRequest } from '@google/adk';
+import { tidy } from './understand/text.ts';
+
+type Content = LlmRequest['contents'][number];
+type Part = NonNullable<Content['parts']>[number];
+
+/** A picture that came with a message. */
+export interface Picture {
+  mimeType: string;
+  base64: string;
+}
+
+/** A tool call the model made, with its response as far as there is one. */
+export interface Call {
+  name: string;
+  args: Record<string, unknown>;
+  id?: string;
+  response?: Record<string, unknown>;
+}
+
+/** A person's message and everything that followed until the next one. */
+export interface Turn {
+  text: string;
+  pictures: Picture[];
+  calls: Call[];
+  /** What the model said in this turn. */
+  spoken: string;
+  /** What it said after the last of its calls: empty while it has not spoken about them. */
+  closing: string;
+}
+
+/**
+ * What the model is asked for: to answer the last message, to speak about results, or to go on after its own words
+ * (a call of an earlier turn was answered meanwhile).
+ */
+export type Asked = 'answer' | 'results' | 'continuation';
+
+/** The conversation so far, read from what ADK shows the model. */
+export interface Conversation {
+  turns: Turn[];
+  /** Calls answered since the model last spoke. */
+  fresh: Call[];
+  asked: Asked;
+}
+
+const NOTICE = /^\[(?:notice|system|duologue)\b[^\]]*\]/i;
+
+/** Reads the contents of a request into turns; thoughts and other agents' words are left out. */
+export function readConversation(contents: readonly Content[]): Conversation {
+  const turns: Turn[] = [];
+  let fresh: Call[] = [];
+  let asked: Asked = 'answer';
+  for (const content of contents) {
+    const parts = content.parts ?? [];
+    if (content.role === 'model') {
+      asked = hear(currentOf(turns), parts) ? 'results' : 'continuation';
+      fresh = [];
+      continue;
+    }
+    if (parts[0]?.text?.startsWith('For context:')) continue;
+    for (const part of parts) {
+      const answered = answer(turns, part);
+      if (answered === undefined) continue;
+      if (!fresh.includes(answered)) fresh.push(answered);
+      asked = 'results';
+    }
+    const message = messageIn(parts);
+    if (message === undefined) continue;
+    if (NOTICE.test(message.text)) {
+      asked = 'continuation';
+      continue;
+    }
+    turns.push(message);
+    asked = 'answer';
+  }
+  if (asked === 'results' && fresh.length === 0) {
+    fresh = currentOf(turns).calls.filter((call) => call.response === undefined);
+  }
+  return { turns, fresh, asked };
+}
+
+function currentOf(turns: Turn[]): Turn {
+  const last = turns.at(-1);
+  if (last !== undefined) return last;
+  const first = { text: '', pictures: [], calls: [], spoken: '', closing: '' };
+  turns.push(first);
+  return first;
+}
+
+/** Adds the model's words and calls to the turn; tells whether there were calls. */
+function hear(turn: Turn, parts: readonly Part[]): boolean {
+  let hasCalls = false;
+  for (const part of parts) {
+    const call = callIn(part);
+    if (call !== undefined) {
+      turn.calls.push(call);
+      turn.closing = '';
+      hasCalls = true;
+    } else if (part.text !== undefined && part.thought !== true) {
+      turn.spoken += part.text;
+      turn.closing += part.text;
+    }
+  }
+  return hasCalls;
+}
+
+function callIn(part: Part): Call | undefined {
+  const { functionCall } = part;
+  if (functionCall?.name === undefined || functionCall.name.startsWith('adk_')) return undefined;
+  return {
+    name: functionCall.name,
+    args: functionCall.args ?? {},
+    ...(functionCall.id === undefined ? {} : { id: functionCall.id }),
+  };
+}
+
+function messageIn(parts: readonly Part[]): Turn | undefined {
+  const texts = parts.flatMap((part) =>
+    part.text === undefined || part.thought === true ? [] : [part.text],
+  );
+  const pictures = parts.flatMap(({ inlineData }) =>
+    inlineData?.data !== undefined && (inlineData.mimeType ?? '').startsWith('image/')
+      ? [{ mimeType: inlineData.mimeType ?? '', base64: inlineData.data }]
+      : [],
+  );
+  const others = parts.some((part) => part.inlineData !== undefined || part.fileData !== undefined);
+  if (texts.length === 0 && pictures.length === 0 && !others) return undefined;
+  return { text: tidy(texts.join('\n')), pictures, calls: [], spoken: '', closing: '' };
+}
+
+/** Finds the call a response belongs to: by id, else the oldest call of that name that still waits. */
+function answer(turns: readonly Turn[], part: Part): Call | undefined {
+  const { functionResponse } = part;
+  if (functionResponse === undefined) return undefined;
+  const calls = turns.flatMap((turn) => turn.calls);
+  const sameName = calls.filter((call) => call.name === functionResponse.name);
+  const call =
+    (functionResponse.id === undefined
+      ? undefined
+      : calls.find((known) => known.id === functionResponse.id)) ??
+    sameName.find((known) => known.response === undefined) ??
+    sameName.find((known) => known.response?.status === 'pending');
+  if (call === undefined) return undefined;
+  call.response = functionResponse.response ?? {};
+  return call;
+}

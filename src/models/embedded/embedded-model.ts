@@ -1,0 +1,112 @@
+import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
+import { FinishReason } from '@google/genai';
+import { readConversation } from './conversation.ts';
+import { decodeImage } from './image/decode.ts';
+import type { DecodeImage } from './image/pixels.ts';
+import { pause, piecesOf } from './pieces.ts';
+import type { Reply, Rule } from './rule.ts';
+import { RULES } from './rules/index.ts';
+import { think } from './think.ts';
+import { type Language, languageOf } from './understand/language.ts';
+
+/** The name under which the embedded model presents itself. */
+export const EMBEDDED_MODEL = 'duologue-embedded';
+
+/** How the embedded model behaves. */
+export interface EmbeddedModelOptions {
+  /** Milliseconds between two pieces of a streamed text; 0 streams without waiting. */
+  paceMs?: number;
+  /** Whether a short thought comes before an answer. */
+  thinks?: boolean;
+  /** Rules of your own, asked before the built-in ones. */
+  rules?: readonly Rule[];
+  /** How pictures become pixels, to support more formats. */
+  decodeImage?: DecodeImage;
+  /** Makes the live connection; without it the model is for turns only. */
+  connect?: (model: EmbeddedModel, request: LlmRequest) => Promise<BaseLlmConnection>;
+}
+
+type Part = NonNullable<NonNullable<LlmResponse['content']>['parts']>[number];
+
+/** A model made of rules instead of an LLM: it needs no key and no network, and keeps nothing between two calls. */
+export class EmbeddedModel extends BaseLlm {
+  static override readonly supportedModels = [EMBEDDED_MODEL];
+
+  private readonly paceMs: number;
+  private readonly thinks: boolean;
+  private readonly rules: readonly Rule[];
+  private readonly decodeImage: DecodeImage;
+  private readonly makeConnection: EmbeddedModelOptions['connect'];
+
+  constructor(options: EmbeddedModelOptions = {}) {
+    super({ model: EMBEDDED_MODEL });
+    this.paceMs = options.paceMs ?? 15;
+    this.thinks = options.thinks ?? true;
+    this.rules = [...(options.rules ?? []), ...RULES];
+    this.decodeImage = options.decodeImage ?? decodeImage;
+    this.makeConnection = options.connect;
+  }
+
+  override async *generateContentAsync(
+    request: LlmRequest,
+    stream = false,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void> {
+    const reply = await this.reply(request);
+    const thought = this.thinks ? reply.thought : undefined;
+    const parts: Part[] = [
+      ...(thought === undefined ? [] : [{ text: thought, thought: true }]),
+      ...(reply.text === undefined ? [] : [{ text: reply.text }]),
+    ];
+    if (stream) {
+      for (const part of parts) {
+        for (const piece of piecesOf(part.text ?? '')) {
+          if (abortSignal?.aborted) return;
+          yield { content: { role: 'model', parts: [{ ...part, text: piece }] }, partial: true };
+          await pause(this.paceMs, abortSignal);
+        }
+      }
+    }
+    if (abortSignal?.aborted) return;
+    // Calls are only in the final response, without ids: ADK would run a partial one and makes its own ids.
+    const calls = (reply.calls ?? []).map(({ name, args }) => ({
+      functionCall: { name, args: { ...args } },
+    }));
+    yield {
+      content: { role: 'model', parts: [...parts, ...calls] },
+      partial: false,
+      finishReason: FinishReason.STOP,
+      modelVersion: EMBEDDED_MODEL,
+    };
+  }
+
+  override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
+    if (this.makeConnection !== undefined) return this.makeConnection(this, request);
+    throw new Error('The embedded model has no live connection: pass `connect` to its constructor.');
+  }
+
+  private async reply(request: LlmRequest): Promise<Partial<Reply>> {
+    const conversation = readConversation(request.contents);
+    const tools = toolNames(request);
+    const language = conversation.turns.reduce<Language>(
+      (before, turn) => languageOf(turn.text, before),
+      'en',
+    );
+    return think(this.rules, {
+      text: conversation.turns.at(-1)?.text ?? '',
+      language,
+      conversation,
+      can: (tool) => tools.has(tool),
+      decodeImage: this.decodeImage,
+    });
+  }
+}
+
+function toolNames(request: LlmRequest): Set<string> {
+  const declared = (request.config?.tools ?? []).flatMap((tool) =>
+    'functionDeclarations' in tool
+      ? (tool.functionDeclarations ?? []).map((declaration) => declaration.name ?? '')
+      : [],
+  );
+  return new Set([...Object.keys(request.toolsDict ?? {}), ...declared]);
+}

@@ -1,0 +1,74 @@
+import type { Call } from '../conversation.ts';
+
+/** How a tool call ended, as far as its response says. */
+export type Outcome =
+  | { kind: 'done'; value: Record<string, unknown> }
+  | { kind: 'pending' }
+  | { kind: 'denied'; reason?: string }
+  | { kind: 'approval-timeout' }
+  | { kind: 'result-timeout' }
+  | { kind: 'unknown' }
+  | { kind: 'cancelled' }
+  | { kind: 'refused'; why: string }
+  | { kind: 'failed'; why: string }
+  | { kind: 'silent' };
+
+/** A call that ended, or still waits, with how it did. */
+export interface Settled {
+  call: Call;
+  outcome: Outcome;
+}
+
+/** Reads a tool's response; nothing counts as done that does not look like it. */
+export function outcomeOf(call: Call): Outcome {
+  const response = unwrapped(call.response);
+  if (response === undefined) return { kind: 'silent' };
+  if (response.status === 'pending' || response.pending === true) return { kind: 'pending' };
+  const error = errorIn(response);
+  if (error !== undefined) return outcomeOfError(error, response.success === false);
+  if (response.success === false) return { kind: 'failed', why: textOf(response.message) ?? '' };
+  return Object.keys(response).length === 0 ? { kind: 'silent' } : { kind: 'done', value: response };
+}
+
+function unwrapped(response: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  const keys = Object.keys(response ?? {});
+  const inner = keys.length === 1 ? (response?.result ?? response?.output) : undefined;
+  return isRecord(inner) ? inner : response;
+}
+
+function errorIn(response: Record<string, unknown>): string | undefined {
+  const { error } = response;
+  if (error === undefined || error === null || error === false) return undefined;
+  if (isRecord(error)) return textOf(error.message) ?? JSON.stringify(error);
+  return textOf(error) ?? String(error);
+}
+
+function outcomeOfError(error: string, isRefusal: boolean): Outcome {
+  const denied =
+    /^(?:user denied\b[^:]*|this tool call is rejected\.?|.*\bdenied by (?:the )?user\b[^:]*)(?::\s*(?<reason>.+))?$/is.exec(
+      error,
+    );
+  if (denied !== null) {
+    const reason = denied.groups?.reason?.trim();
+    return reason ? { kind: 'denied', reason } : { kind: 'denied' };
+  }
+  if (/outcome (?:is )?unknown|may or may not have/i.test(error)) return { kind: 'unknown' };
+  if (/approval .*(?:timed out|expired)|approval expired/i.test(error)) return { kind: 'approval-timeout' };
+  if (/^timeout waiting for|timed out/i.test(error)) return { kind: 'result-timeout' };
+  if (/supersed|cancel|interrupt|abort/i.test(error)) return { kind: 'cancelled' };
+  const words = error.replace(/^Error in tool '[^']*':\s*/, '');
+  const isJudgement =
+    isRefusal ||
+    /insufficient|invalid|unsupported|not supported|must be|only .*supported|too (?:large|small|many|precise)/i.test(
+      words,
+    );
+  return isJudgement ? { kind: 'refused', why: words } : { kind: 'failed', why: words };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,65 @@
+import type { Settled } from '../results/outcome.ts';
+import { troubleText } from '../results/words.ts';
+import type { Rule, RuleContext } from '../rule.ts';
+import { say } from '../understand/language.ts';
+import { isNegated } from '../understand/payments.ts';
+import { coreOf } from '../understand/text.ts';
+
+const TOOL = 'get_location';
+
+const ENGLISH =
+  /^(?:(?:do you know |tell me |show me |find out |see |know |guess )?where (?:am i|i am|are we|we are|i'?m at|am i at|exactly am i)(?: located| standing| right now| now| exactly| currently)?|(?:(?:what'?s|what is|what are|whats|tell me|show me|find|get|give me|detect|determine|check|look up|know|share|use|fetch|read) )?(?:my |our |the )?(?:current |exact |present |gps |geo)?(?:location|position|coordinates|whereabouts|geolocation)(?: on the map)?|locate me|find me(?: on the map)?|(?:what|which) (?:city|town|place|country|street) (?:am i|are we) (?:in|at))$/i;
+const NOT_MINE = /^(?:the|a)? ?(?:location|position|coordinates|whereabouts|geolocation)$/i;
+const ASK =
+  '(?:ください|下さい|くれ(?:る|ない|ますか|ませんか)?|もらえ(?:る|ない|ますか|ませんか)?|いただけ(?:ますか|ませんか)?|ほしい(?:です)?|欲しい(?:です)?|ちょうだい)?';
+const JAPANESE = new RegExp(
+  `^(?:(?:今の|現在の|私の|僕の|自分の|わたしの)*(?:現在地|現在位置|居場所|位置情報|今いる場所|いる場所|位置|所在地)(?:は|を|が|って|の座標を?|の座標は)?(?:どこ(?:です(?:か)?|なの|かな|になりますか)?|(?:教えて|調べて|見せて|取得して|表示して|確認して|特定して|探して|使って)${ASK}|知りたい(?:です|んですが|のですが)?|(?:分|わ)かり?(?:る|ますか)?|取得|お願い)?|(?:私|僕|俺|わたし|自分)?(?:は|が)?(?:今|いま|現在)?(?:は)?(?:、)?どこ(?:に)?(?:い(?:る|ます)(?:の|か|のか|んだろう|のかな)?|にいる)(?:か)?(?:を)?(?:(?:教えて|調べて)${ASK}|(?:分|わ)かり?(?:る|ますか)?)?|ここ(?:は|って)?(?:、)?(?:どこ|何(?:市|町|県|区)|なんという(?:町|街|場所))(?:です(?:か)?|なの|だろう|でしょう(?:か)?|かな)?|(?:今|いま)(?:は)?どこ(?:です(?:か)?|にい(?:る|ます)(?:か|の)?)?)$`,
+);
+
+/** Where the person is. */
+export const location: Rule = {
+  name: 'location',
+  match({ text, language, can }) {
+    const core = coreOf(text);
+    const isAsked = (ENGLISH.test(core) && !NOT_MINE.test(core)) || JAPANESE.test(core);
+    if (!isAsked || isNegated(text)) return null;
+    if (!can(TOOL)) {
+      return {
+        thought: say(
+          language,
+          'Where the person is, but there is no tool for it here.',
+          '現在地の質問ですが、ここでは分かりません。',
+        ),
+        text: say(
+          language,
+          'I cannot find out where you are: this agent has no location tool.',
+          'ここでは現在地を調べられません。このエージェントには位置情報の機能がありません。',
+        ),
+      };
+    }
+    return {
+      thought: say(language, 'The person asks where they are.', '現在地を調べる依頼だと理解しました。'),
+      calls: [{ name: TOOL, args: {} }],
+    };
+  },
+  tool: { name: TOOL, report },
+};
+
+function report(settled: readonly Settled[], context: RuleContext): string {
+  return settled.map((one) => locationText(one, context)).join(context.language === 'ja' ? '' : ' ');
+}
+
+function locationText({ outcome }: Settled, { language }: RuleContext): string {
+  const subject = { en: 'reading your location', ja: '現在地の取得' };
+  if (outcome.kind !== 'done') return troubleText(language, subject, outcome) ?? '';
+  const { latitude, longitude, accuracy, city, country } = outcome.value;
+  if (typeof latitude !== 'number' || typeof longitude !== 'number') {
+    return troubleText(language, subject, { kind: 'silent' }) ?? '';
+  }
+  const place = [city, country].filter((name) => typeof name === 'string' && name !== '');
+  const metres = typeof accuracy === 'number' ? Math.round(accuracy) : undefined;
+  const within = metres === undefined ? '' : say(language, `, within ${metres} m`, `、誤差は約${metres}m`);
+  return language === 'ja'
+    ? `現在地は${place.length > 0 ? `${place.toReversed().join('、')}（緯度${latitude}、経度${longitude}${within}）` : `緯度${latitude}、経度${longitude}${within}`}です。`
+    : `You are ${place.length > 0 ? `in ${place.join(', ')} (latitude ${latitude}, longitude ${longitude}${within})` : `at latitude ${latitude}, longitude ${longitude}${within}`}.`;
+}

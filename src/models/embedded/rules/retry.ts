@@ -1,0 +1,55 @@
+import { earlierTurns } from '../memory.ts';
+import { outcomeOf } from '../results/outcome.ts';
+import type { Rule } from '../rule.ts';
+import { say } from '../understand/language.ts';
+import { coreOf } from '../understand/text.ts';
+
+const ENGLISH =
+  /^(?:(?:try|do|send|run|ask|pay|retry)(?: (?:it|that|this|the payment|the same))?(?: once more| one more time| again)|retry(?: (?:it|that|please))?|again|once more|one more time|repeat(?: (?:it|that))?)$/i;
+const JAPANESE =
+  /^(?:もう一度|もう一回|再度|再び|もういちど)(?:やって|試して|して|お願い(?:します)?|実行して|送金して|送って)?(?:ください|下さい|みて)?$|^(?:再試行|リトライ|やり直し)(?:て|して)?(?:ください|下さい)?$/;
+
+/** Repeats the last tool calls, because the person says so. */
+export const retry: Rule = {
+  name: 'retry',
+  match({ text, language, conversation, can }) {
+    const core = coreOf(text);
+    if (!ENGLISH.test(core) && !JAPANESE.test(core)) return null;
+    const last = earlierTurns(conversation).findLast((turn) => turn.calls.length > 0);
+    const calls = (last?.calls ?? []).filter((call) => can(call.name));
+    if (calls.length === 0) {
+      return {
+        thought: say(
+          language,
+          'Again, but nothing was done before.',
+          'やり直しの依頼ですが、前の操作がありません。',
+        ),
+        text: say(language, 'There is nothing to repeat yet.', 'やり直す操作がまだありません。'),
+      };
+    }
+    // A payment that may have happened is only made again when it is asked for in full.
+    const mayHavePaid = calls.some(
+      (call) =>
+        call.name === 'process_payment' &&
+        ['done', 'unknown', 'silent', 'pending', 'result-timeout'].includes(outcomeOf(call).kind),
+    );
+    if (mayHavePaid) {
+      return {
+        thought: say(
+          language,
+          'Again, but the payment may have happened.',
+          'やり直しの依頼ですが、送金は済んでいるかもしれません。',
+        ),
+        text: say(
+          language,
+          'That payment was made, still waits, or may have been made. To be sure, please say the whole request again, for example: send $50 to Bob.',
+          'その送金は済んでいるか、承認待ちか、済んでいる可能性があります。念のため「花子さんに50ドル送金して」のように依頼の全文を言ってください。',
+        ),
+      };
+    }
+    return {
+      thought: say(language, 'The person wants the same once more.', '同じ操作をもう一度行う依頼です。'),
+      calls: calls.map(({ name, args }) => ({ name, args })),
+    };
+  },
+};

@@ -1,0 +1,123 @@
+import type { Call, Turn } from './conversation.ts';
+import { waitingCalls } from './memory.ts';
+import { outcomeOf, type Settled } from './results/outcome.ts';
+import { troubleText } from './results/words.ts';
+import type { Reply, Rule, RuleContext } from './rule.ts';
+import { say } from './understand/language.ts';
+import { isNegated } from './understand/payments.ts';
+import { LONGEST_UNDERSTOOD, sentencesOf } from './understand/text.ts';
+import { unknownReply } from './unknown.ts';
+
+/** What the model says next: words about results, or the answer of the first rule that understands. */
+export async function think(rules: readonly Rule[], context: RuleContext): Promise<Partial<Reply>> {
+  const { conversation, language } = context;
+  switch (conversation.asked) {
+    case 'results':
+      return { text: reportOn(rules, conversation.fresh, context) };
+    case 'continuation': {
+      const unspoken = conversation.turns.flatMap((turn, index) =>
+        unspokenOf(rules, turn, conversation.turns.slice(index), context),
+      );
+      return unspoken.length > 0
+        ? { text: reportOn(rules, unspoken, context) }
+        : { text: say(language, 'Is there anything else?', 'ほかに何かありますか？') };
+    }
+    case 'answer': {
+      const news = conversation.fresh.filter((call) => outcomeOf(call).kind !== 'pending');
+      const reply = await answer(rules, context);
+      const before = news.length > 0 ? reportOn(rules, news, context) : '';
+      const after = reply.calls === undefined ? stillWaiting(rules, context) : '';
+      const text = [before, reply.text ?? '', after].filter((part) => part !== '').join('\n\n');
+      return { ...reply, ...(text === '' ? {} : { text }) };
+    }
+  }
+}
+
+async function answer(rules: readonly Rule[], context: RuleContext): Promise<Reply> {
+  if (context.text.length > LONGEST_UNDERSTOOD) return unknownReply(context);
+  const whole = await firstMatch(rules, context);
+  return whole ?? (await answerSentences(rules, context)) ?? unknownReply(context);
+}
+
+async function firstMatch(rules: readonly Rule[], context: RuleContext): Promise<Reply | null> {
+  for (const rule of rules) {
+    const reply = await rule.match(context);
+    if (reply !== null) return reply;
+  }
+  return null;
+}
+
+/** Several sentences, each understood by itself. */
+async function answerSentences(rules: readonly Rule[], context: RuleContext): Promise<Reply | null> {
+  const sentences = sentencesOf(context.text);
+  if (sentences.length < 2 || sentences.length > 8) return null;
+  const replies: (Reply | null)[] = [];
+  for (const text of sentences) replies.push(await firstMatch(rules, { ...context, text }));
+  const understood = replies.filter((reply) => reply !== null);
+  const calls = understood.flatMap((reply) => reply.calls ?? []);
+  // Money moves only when every word around it was understood: the next sentence may take it back.
+  const isDoubtful = understood.length < replies.length || sentences.some((sentence) => isNegated(sentence));
+  if (isDoubtful && calls.some((call) => call.name === 'process_payment')) return null;
+  const [first] = understood;
+  if (first === undefined) return null;
+  if (calls.length > 0) {
+    const makers = understood.filter((reply) => reply.calls !== undefined);
+    return {
+      thought: makers.map((reply) => reply.thought).join(context.language === 'ja' ? '' : ' '),
+      calls,
+    };
+  }
+  return understood.length === replies.length || understood.length === 1
+    ? { thought: first.thought, text: understood.map((reply) => reply.text ?? '').join('\n\n') }
+    : null;
+}
+
+/** Tells what came of calls, each tool's in the words of its own rule. */
+function reportOn(rules: readonly Rule[], calls: readonly Call[], context: RuleContext): string {
+  const settled = calls.map((call) => ({ call, outcome: outcomeOf(call) }));
+  const names = [...new Set(settled.map(({ call }) => call.name))];
+  const texts = names.map((name) => {
+    const own = settled.filter(({ call }) => call.name === name);
+    const rule = rules.find(({ tool }) => tool?.name === name);
+    return rule?.tool?.report(own, context) ?? own.map((one) => plainReport(one, context)).join(' ');
+  });
+  const text = texts.join(context.language === 'ja' ? '' : ' ').trim();
+  return text === ''
+    ? say(context.language, 'There is no result to tell.', 'お伝えする結果はありません。')
+    : text;
+}
+
+function plainReport({ call, outcome }: Settled, { language }: RuleContext): string {
+  const subject = { en: `the call to ${call.name}`, ja: `${call.name}の呼び出し` };
+  return (
+    troubleText(language, subject, outcome) ??
+    say(language, `${call.name} is done.`, `${call.name}が完了しました。`)
+  );
+}
+
+function stillWaiting(rules: readonly Rule[], context: RuleContext): string {
+  const waiting = waitingCalls(context.conversation);
+  if (waiting.length === 0) return '';
+  return `(${reportOn(
+    rules,
+    waiting.map(({ call }) => call),
+    context,
+  )})`;
+}
+
+/** Answered calls of a turn that ended without a word about them, unless a later turn told it. */
+function unspokenOf(
+  rules: readonly Rule[],
+  turn: Turn,
+  since: readonly Turn[],
+  context: RuleContext,
+): Call[] {
+  if (turn.closing !== '') return [];
+  const settled = turn.calls.filter(
+    (call) => call.response !== undefined && outcomeOf(call).kind !== 'pending',
+  );
+  return settled.filter((call) => {
+    const told = reportOn(rules, [call], context);
+    return !since.some((later) => later.spoken.includes(told));
+  });
+}

@@ -1,0 +1,27 @@
+import { type Language, languageOf } from './language.ts';
+import { isNegatedEn, understandPaymentsEn } from './payments-en.ts';
+import { isNegatedJa, understandPaymentsJa } from './payments-ja.ts';
+import type { PaymentHistory, PaymentIntent } from './requests.ts';
+
+/** Understands a tidied message as a request to pay, or gives null when it is about something else. */
+export function understandPayments(text: string, history: PaymentHistory): PaymentIntent | null {
+  return languageOf(text) === 'ja'
+    ? understandPaymentsJa(text, history)
+    : understandPaymentsEn(text, history);
+}
+
+/** Whether the message tells not to do something. */
+export function isNegated(text: string, language: Language = languageOf(text)): boolean {
+  return language === 'ja' ? isNegatedJa(text) : isNegatedEn(text);
+}
+
+const CANCELS_EN =
+  /^(?:oh |ok |okay |actually |sorry )*(?:never ?mind|cancel(?: (?:it|that|this|the payment|the transfer))?|forget (?:it|that|about it)|stop|no|nope|no thanks|no thank you|not (?:any ?more|now|today)|don'?t|abort|drop it|leave it|let'?s not|i changed my mind|scratch that)(?: (?:please|then|thanks))?$/i;
+const CANCELS_JA =
+  /^(?:やっぱり?|ああ|いや|ごめん|すみません)?[、,\s]*(?:(?:それは|送金は|送金を)?(?:やめて(?:おき(?:ます)?|おく|ください|おこう)?|やめ(?:ます|た|とく|よう|る)?|キャンセル(?:して(?:ください)?|します|で)?|中止(?:して(?:ください)?|します)?|取り消し(?:て(?:ください)?|ます)?)|いい(?:です|や|よ)?|結構です|けっこうです|いらない(?:です)?|要りません|いりません|なし(?:で|にして)?|なんでもない(?:です)?|何でもない(?:です)?|忘れて(?:ください)?|いいえ|いや)$/;
+
+/** Whether a whole message takes back what was just asked: "never mind", やっぱりやめて. */
+export function takesBack(text: string): boolean {
+  const bare = text.replace(/[\s.!。、,]+$/, '').replace(/[.,!]+ /g, ' ');
+  return CANCELS_EN.test(bare) || CANCELS_JA.test(bare);
+}
