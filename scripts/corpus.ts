@@ -202,8 +202,12 @@ function main(args: string[]): number {
       ...told,
       ...found.filter((fact) => !told.includes(fact)).map((fact) => `without a hint: ${fact}`),
     ];
+    const known = WRONG_EXPECTATIONS[row.file];
     if (wrong.length === 0) line.right++;
-    else failures.push(`${row.file}\n${wrong.map((fact) => `    ${fact}`).join('\n')}`);
+    else if (known !== undefined && wrong.every((fact) => fact.startsWith(`${known.fact}:`))) {
+      line.contested++;
+      contested.push(`${row.file}: ${known.fact}: ${known.proof}`);
+    } else failures.push(`${row.file}\n${wrong.map((fact) => `    ${fact}`).join('\n')}`);
   }
   const listed = new Set(rows.map((row) => row.file));
   const strangers = filesUnder(dir).filter((path) => !listed.has(relative(dir, path)));

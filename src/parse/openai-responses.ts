@@ -226,6 +226,7 @@ function textOf(items: readonly unknown[]): string {
 
 class ResponseFold implements Fold {
   private response: Obj = {};
+  private firstId: unknown;
   private final: Draft | null = null;
   private readonly items = new Map<unknown, Item>();
 
@@ -240,6 +241,7 @@ class ResponseFold implements Fold {
       case 'response.created':
         if (this.final !== null || this.items.size > 0) return 'restart';
         this.response = obj(event.response);
+        this.firstId = this.response.id;
         break;
       case 'response.queued':
       case 'response.in_progress':
@@ -251,7 +253,7 @@ class ResponseFold implements Fold {
       case 'response.done':
         this.final = { status: type.slice(9), ...obj(event.response ?? this.response) };
         // Where ids rotate, the first one is the response's.
-        this.final.id = this.response.id ?? this.final.id;
+        this.final.id = this.firstId ?? this.final.id;
         break;
       case 'response.output_item.added':
       case 'response.output_item.done':
@@ -297,7 +299,7 @@ class ResponseFold implements Fold {
     const keys = [...this.items.keys()].sort((a, b) => Number(a) - Number(b) || 0);
     const output = keys.map((key) => this.items.get(key)?.end());
     if (this.final === null)
-      return { body: { object: 'response', ...this.response, output }, complete: false };
+      return { body: { object: 'response', ...this.response, id: this.firstId, output }, complete: false };
     const final = list(this.final.output);
     if (final.length === 0 && output.length > 0) {
       warn(
