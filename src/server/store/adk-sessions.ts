@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type AppendEventRequest,
+  BaseSessionService,
+  type CompositeSessionKey,
+  type CreateSessionRequest,
+  type Event,
+  type GetSessionConfig,
+  type GetSessionRequest,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  type Session,
+  State,
+  trimTempDeltaState,
+} from '@google/adk';
+import { EventList } from './event-list.ts';
+import { fromJson, toJson } from './json.ts';
+import { type LiveLimits, type LiveSession, LiveSessions } from './live-sessions.ts';
+import { emptyState, hasKeys, type StateRecord } from './state.ts';
+import { type SessionKey, type Store, type StoredSession, StoreError } from './store.ts';
+
+/**
+ * ADK's sessions in a store of ours. The sessions used last are kept ready, so that a turn starts without reading or
+ * copying the history: each `getSession` gives a session of its own, whose event objects are shared and are not to be
+ * changed, while its list of events and its state are the caller's (ADK's compactors cut the list, and a tool's
+ * uncommitted writes must end with its turn). What is appended is in the store before it is anywhere else.
+ *
+ * Two turns at a time in one session see each other's events only at their next `getSession`: the caller lets one wait.
+ * Whoever writes events to the store by another way has to call `forget`.
+ */
+export class StoreSessionService extends BaseSessionService {
+  readonly #store: Store;
+  readonly #app: string | undefined;
+  readonly #live: LiveSessions;
+  readonly #lists = new WeakMap<Event[], EventList>();
+  /** Reads on their way; one that a write overtakes is not kept ready. */
+  readonly #reads = new Set<{ key: SessionKey; overtaken: boolean }>();
+
+  /** With `app`, sessions are kept under that name whatever the runner's app is called. */
+  constructor(
+    store: Store,
+    app?: string,
+    limits: LiveLimits = { sessions: 500, characters: 256 * 1024 * 1024 },
+  ) {
+    super();
+    this.#store = store;
+    this.#app = app;
+    this.#live = new LiveSessions(limits);
+  }
+
+  override async createSession(request: CreateSessionRequest): Promise<Session> {
+    const id = request.sessionId || randomUUID();
+    const key = this.#keyOf(request.appName, request.userId, id);
+    const initial = request.state ?? {};
+    const stored = await this.#store.createSession(key, initial);
+    this.#spread(key, initial);
+    return this.#open(liveOf(key, stored), request.appName);
+  }
+
+  override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
+    const key = this.#keyOf(request.appName, request.userId, request.sessionId);
+    const live = this.#live.get(key) ?? (await this.#read(key));
+    return live === null ? undefined : this.#open(live, request.appName, request.config);
+  }
+
+  /** The sessions of one user: without a user there is nobody whose sessions could be shown. */
+  override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    const { appName, userId, limit, order } = request;
+    if (userId === undefined) throw new StoreError('Sessions are listed for one user: pass userId.');
+    const summaries = await this.#store.listSessions(this.#app ?? appName, userId);
+    const sessions = summaries.map(
+      (summary): Session => ({
+        id: summary.id,
+        appName,
+        userId,
+        state: emptyState(),
+        events: [],
+        lastUpdateTime: summary.updatedAt,
+      }),
+    );
+    if (order === 'asc') sessions.reverse();
+    const totalItems = sessions.length;
+    if (limit === undefined) {
+      return {
+        sessions: sessions.slice(request.offset ?? 0),
+        page: 1,
+        limit: totalItems,
+        totalItems,
+        totalPages: totalItems === 0 ? 0 : 1,
+      };
+    }
+    const start = request.page === undefined ? (request.offset ?? 0) : (request.page - 1) * limit;
+    return {
+      sessions: sessions.slice(start, start + limit),
+      page: request.page ?? (limit === 0 ? 1 : Math.floor(start / limit) + 1),
+      limit,
+      totalItems,
+      totalPages: limit === 0 ? 0 : Math.ceil(totalItems / limit),
+    };
+  }
+
+  override async deleteSession(request: CompositeSessionKey): Promise<void> {
+    const key = this.#keyOf(request.appName, request.userId, request.sessionId);
+    try {
+      await this.#store.deleteSession(key);
+    } finally {
+      this.forget(key);
+    }
+  }
+
+  override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
+    if (event.partial || event.customMetadata?.duologue === 'resume') return event;
+    const key = this.#keyOf(session.appName, session.userId, session.id);
+    trimTempDeltaState(event);
+    try {
+      await this.#store.appendEvent(key, event);
+    } catch (error) {
+      this.forget(key);
+      throw error;
+    }
+    this.#overtakeReads((other) => isSame(other, key));
+    this.#live.append(key, event);
+    this.#spread(key, event.actions?.stateDelta ?? {});
+    this.#listOf(session.events).put(event);
+    session.lastUpdateTime = event.timestamp;
+    // ADK knows which of two writes to a key is the later one; of the session only its state is given, since ADK would
+    // search all events for the id.
+    await super.appendEvent({ session: { ...session, events: [] }, event });
+    return event;
+  }
+
+  /** Lets go of what is kept ready of a session, which is then read from the store again. */
+  forget(key: SessionKey): void {
+    this.#overtakeReads((other) => isSame(other, key));
+    this.#live.remove(key);
+  }
+
+  #keyOf(appName: string, user: string, id: string): SessionKey {
+    return { app: this.#app ?? appName, user, id };
+  }
+
+  async #read(key: SessionKey): Promise<LiveSession | null> {
+    const reading = { key, overtaken: false };
+    this.#reads.add(reading);
+    try {
+      const stored = await this.#store.loadSession(key);
+      if (stored === null) return null;
+      const live = liveOf(key, stored);
+      if (!reading.overtaken) this.#live.add(live);
+      return live;
+    } finally {
+      this.#reads.delete(reading);
+    }
+  }
+
+  #overtakeReads(reaches: (key: SessionKey) => boolean): void {
+    for (const reading of this.#reads) if (reaches(reading.key)) reading.overtaken = true;
+  }
+
+  #open(live: LiveSession, appName: string, config?: GetSessionConfig): Session {
+    const events = eventsIn(live.list.events, config);
+    if (events.length === live.list.events.length) this.#lists.set(events, new EventList(events, live.list));
+    return {
+      id: live.key.id,
+      appName,
+      userId: live.key.user,
+      state: copyOf(live.state),
+      events,
+      lastUpdateTime: live.lastUpdateTime,
+    };
+  }
+
+  #listOf(events: Event[]): EventList {
+    const known = this.#lists.get(events);
+    if (known !== undefined) return known;
+    const list = new EventList(events);
+    this.#lists.set(events, list);
+    return list;
+  }
+
+  /** Shows a committed delta to the sessions kept ready that it reaches. */
+  #spread(key: SessionKey, delta: Record<string, unknown>): void {
+    if (!hasKeys(delta)) return;
+    const parts = { app: emptyState(), user: emptyState(), session: emptyState() };
+    // As the store will give it back, and shared with no tool.
+    const written = fromJson<Record<string, unknown>>(toJson(delta, 'The state delta'));
+    for (const name of Object.keys(delta)) {
+      if (name.startsWith(State.TEMP_PREFIX)) continue;
+      const value = Object.hasOwn(written, name) ? written[name] : undefined;
+      if (name.startsWith(State.APP_PREFIX)) parts.app[name] = value;
+      else if (name.startsWith(State.USER_PREFIX)) parts.user[name] = value;
+      else parts.session[name] = value;
+    }
+    this.#change(parts.app, (other) => other.app === key.app);
+    this.#change(parts.user, (other) => other.app === key.app && other.user === key.user);
+    this.#change(parts.session, (other) => isSame(other, key));
+  }
+
+  #change(delta: StateRecord, reaches: (key: SessionKey) => boolean): void {
+    if (!hasKeys(delta)) return;
+    this.#live.change(delta, reaches);
+    this.#overtakeReads(reaches);
+  }
+}
+
+function liveOf(key: SessionKey, stored: StoredSession): LiveSession {
+  const { state, events, updatedAt } = stored;
+  return { key, state, list: new EventList(events), lastUpdateTime: updatedAt };
+}
+
+function isSame(a: SessionKey, b: SessionKey): boolean {
+  return a.id === b.id && a.user === b.user && a.app === b.app;
+}
+
+/** A copy of the list: all of it, or the part that ADK's configuration asks for. */
+function eventsIn(all: readonly Event[], config: GetSessionConfig = {}): Event[] {
+  let events = config.numRecentEvents ? all.slice(-config.numRecentEvents) : all.slice();
+  const { afterTimestamp } = config;
+  if (afterTimestamp)
+    events = events.slice(events.findLastIndex((event) => event.timestamp < afterTimestamp) + 1);
+  return events;
+}
+
+function copyOf(state: StateRecord): StateRecord {
+  const copy = emptyState();
+  for (const [key, value] of Object.entries(state)) {
+    copy[key] = typeof value === 'object' ? structuredClone(value) : value;
+  }
+  return copy;
+}

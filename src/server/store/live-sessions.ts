@@ -1,0 +1,96 @@
+import type { Event } from '@google/adk';
+import type { EventList } from './event-list.ts';
+import { applyDelta, type StateRecord } from './state.ts';
+import type { SessionKey } from './store.ts';
+
+/** What the store holds of a session, ready for use. */
+export interface LiveSession {
+  key: SessionKey;
+  /** As the store has it: nothing that a turn has not committed. */
+  state: StateRecord;
+  list: EventList;
+  lastUpdateTime: number;
+}
+
+/** How much is kept ready: sessions, and characters of text and inline data in their events. */
+export interface LiveLimits {
+  sessions: number;
+  characters: number;
+}
+
+interface Held {
+  session: LiveSession;
+  size: number;
+}
+
+/** The sessions used last, up to the limits. */
+export class LiveSessions {
+  readonly #limits: LiveLimits;
+  readonly #held = new Map<string, Held>();
+  #size = 0;
+
+  constructor(limits: LiveLimits) {
+    this.#limits = limits;
+  }
+
+  get(key: SessionKey): LiveSession | undefined {
+    const name = nameOf(key);
+    const held = this.#held.get(name);
+    if (held === undefined) return undefined;
+    this.#held.delete(name);
+    this.#held.set(name, held);
+    return held.session;
+  }
+
+  add(session: LiveSession): void {
+    this.remove(session.key);
+    const held: Held = { session, size: 0 };
+    this.#held.set(nameOf(session.key), held);
+    this.#grow(held, session.list.events);
+  }
+
+  remove(key: SessionKey): void {
+    const held = this.#held.get(nameOf(key));
+    if (held === undefined) return;
+    this.#size -= held.size;
+    this.#held.delete(nameOf(key));
+  }
+
+  /** Adds an event that the store has taken, if the session is here. */
+  append(key: SessionKey, event: Event): void {
+    const held = this.#held.get(nameOf(key));
+    if (held === undefined) return;
+    held.session.list.put(event);
+    held.session.lastUpdateTime = event.timestamp;
+    this.#grow(held, [event]);
+  }
+
+  /** Applies a state delta that the store has taken to every session here that `reaches` picks. */
+  change(delta: Record<string, unknown>, reaches: (key: SessionKey) => boolean): void {
+    for (const { session } of this.#held.values()) if (reaches(session.key)) applyDelta(session.state, delta);
+  }
+
+  #grow(held: Held, events: readonly Event[]): void {
+    for (const event of events) held.size += sizeOf(event);
+    for (const event of events) this.#size += sizeOf(event);
+    for (const [name, oldest] of this.#held) {
+      if (this.#held.size <= this.#limits.sessions && this.#size <= this.#limits.characters) return;
+      this.#size -= oldest.size;
+      this.#held.delete(name);
+    }
+  }
+}
+
+/** JSON keeps the parts of a key apart whatever they contain. */
+function nameOf(key: SessionKey): string {
+  return JSON.stringify([key.app, key.user, key.id]);
+}
+
+/** Roughly what an event takes in memory. */
+function sizeOf(event: Event): number {
+  let size = 500;
+  for (const part of event.content?.parts ?? []) {
+    size += (part.text?.length ?? 0) + (part.inlineData?.data?.length ?? 0);
+  }
+  return size;
+}
