@@ -13,6 +13,7 @@ type Say = (message: string) => void;
 export class Grammar {
   private readonly mode: GrammarMode;
   private readonly calls = new Map<string, ToolCallState>();
+  private readonly earlier = new Set<string>();
   private readonly open = new Map<string, 'text' | 'reasoning'>();
   private started = false;
   private finished = false;
@@ -58,6 +59,8 @@ export class Grammar {
         break;
       case 'start-step':
         if (this.step !== 'none') say('a step is open already');
+        // Clients find the call of an input in the last step alone; the steps of BIDI are taken out before.
+        if (this.mode === 'sse') for (const id of this.calls.keys()) this.earlier.add(id);
         this.step = 'empty';
         break;
       case 'finish-step':
@@ -69,6 +72,7 @@ export class Grammar {
         break;
       case 'tool-input-available':
         if (chunk.input === undefined) say('has no input');
+        if (this.earlier.has(chunk.toolCallId)) say(`call ${chunk.toolCallId} is of an earlier step`);
         // An approved client call whose output is missing is shown again.
         if (this.calls.get(chunk.toolCallId) !== 'approval-requested')
           this.move(chunk.toolCallId, 'input', say);

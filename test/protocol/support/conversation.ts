@@ -1,0 +1,206 @@
+import fc from 'fast-check';
+import type { Chunk, GrammarMode, ToolFacts } from '../../../src/protocol/index.ts';
+
+/** What happens to one assistant message: chunks of a response, or a click of the person between two responses. */
+export type Act =
+  | { kind: 'response'; chunks: Chunk[] }
+  | { kind: 'decision'; toolCallId: string; approved: boolean; reason: string };
+
+interface Call extends ToolFacts {
+  state: 'streaming' | 'ready' | 'asked' | 'approved' | 'denied' | 'settled';
+}
+
+interface Draw {
+  pick: number;
+  word: string;
+  value: unknown;
+}
+
+/** Any life of one assistant message that the grammar allows, told from nothing but a list of draws. */
+export function conversation(mode: GrammarMode): fc.Arbitrary<Act[]> {
+  const draw = fc.record({
+    pick: fc.nat(),
+    word: fc.oneof(fc.string(), fc.constantFrom('', '\u2028', '\ud83d', '💸')),
+    value: fc.jsonValue({ maxDepth: 2 }),
+  });
+  return fc.array(draw, { maxLength: 60, size: 'max' }).map((draws) => new Story(mode).tell(draws));
+}
+
+class Story {
+  private readonly mode: GrammarMode;
+  private readonly acts: Act[] = [];
+  private readonly calls = new Map<string, Call>();
+  private readonly blocks = new Map<string, 'text' | 'reasoning'>();
+  private chunks: Chunk[] | null = null;
+  private count = 0;
+
+  constructor(mode: GrammarMode) {
+    this.mode = mode;
+  }
+
+  tell(draws: Draw[]): Act[] {
+    for (const draw of draws) {
+      const options = this.chunks ? this.inResponse(draw) : this.between(draw);
+      options[draw.pick % options.length]?.();
+    }
+    if (this.chunks) this.finish();
+    return this.acts;
+  }
+
+  private say(...chunks: Chunk[]): void {
+    this.chunks?.push(...chunks);
+  }
+
+  private between({ word, value, pick }: Draw): (() => void)[] {
+    const asked = [...this.calls].filter(([, call]) => call.state === 'asked');
+    return [
+      () => {
+        this.chunks = [];
+        this.say({
+          type: 'start',
+          messageId: 'm1',
+          ...(pick % 2 ? { messageMetadata: { createdAt: pick } } : {}),
+        });
+        if (value === null) this.say({ type: 'message-metadata', messageMetadata: { modelVersion: word } });
+      },
+      ...asked.map(([toolCallId, call]) => () => {
+        call.state = pick % 3 ? 'approved' : 'denied';
+        this.acts.push({ kind: 'decision', toolCallId, approved: call.state === 'approved', reason: word });
+      }),
+    ];
+  }
+
+  private inResponse(draw: Draw): (() => void)[] {
+    return [
+      ...this.blockOptions(draw),
+      ...[...this.calls].flatMap(([id, call]) => this.callOptions(id, call, draw)),
+      ...this.otherOptions(draw),
+    ];
+  }
+
+  private blockOptions({ word }: Draw): (() => void)[] {
+    const id = `b${this.count}`;
+    const open = (kind: 'text' | 'reasoning') => () => {
+      this.count += 1;
+      this.blocks.set(id, kind);
+      this.say({ type: `${kind}-start`, id });
+    };
+    return [
+      open('text'),
+      open('reasoning'),
+      ...[...this.blocks].flatMap(([block, kind]) => [
+        () => this.say({ type: `${kind}-delta`, id: block, delta: word }),
+        () => this.say({ type: `${kind}-delta`, id: block, delta: `${word}.` }),
+        () => this.close(block, kind),
+      ]),
+    ];
+  }
+
+  private close(id: string, kind: 'text' | 'reasoning'): void {
+    this.blocks.delete(id);
+    this.say({ type: `${kind}-end`, id });
+  }
+
+  private closeAll(): void {
+    for (const [id, kind] of this.blocks) this.close(id, kind);
+  }
+
+  private callOptions(toolCallId: string, call: Call, { word, value }: Draw): (() => void)[] {
+    const become = (state: Call['state'], ...chunks: Chunk[]) => {
+      call.state = state;
+      this.say(...chunks);
+    };
+    const toolMetadata = { runsOn: call.runsOn, asks: call.asks };
+    const input = () => {
+      if (call.runsOn === 'client' && !call.asks) this.closeAll();
+      this.say({ type: 'tool-input-available', toolCallId, toolName: 'pay', input: value, toolMetadata });
+    };
+    const output = () => become('settled', { type: 'tool-output-available', toolCallId, output: value });
+    const fail = () => become('settled', { type: 'tool-output-error', toolCallId, errorText: word });
+    const deny = () => become('settled', { type: 'tool-output-denied', toolCallId });
+    const ask = () => {
+      this.closeAll();
+      const request: Chunk = {
+        type: 'tool-approval-request',
+        toolCallId,
+        approvalId: `approval_${toolCallId}`,
+        ...(word ? { approvalDescriptor: { expiresAt: word.length } } : {}),
+      };
+      if (this.mode === 'sse') become('asked', request);
+      else become('asked', { type: 'start-step' }, request, { type: 'finish-step' });
+    };
+    switch (call.state) {
+      case 'streaming':
+        return [
+          () => {
+            input();
+            call.state = 'ready';
+          },
+          fail,
+        ];
+      case 'ready':
+        return call.asks ? [ask, ask, fail] : [output, fail];
+      case 'asked':
+        return [fail];
+      case 'approved':
+        return [output, fail, ...(call.runsOn === 'client' ? [input] : [])];
+      case 'denied':
+        return [fail, deny];
+      case 'settled':
+        return [];
+    }
+  }
+
+  private otherOptions({ word, value, pick }: Draw): (() => void)[] {
+    return [
+      () => {
+        const id = pick % 5 === 0 ? ['__proto__', 'constructor', 'toString'][this.calls.size] : undefined;
+        const call: Call = { runsOn: pick % 2 ? 'server' : 'client', asks: pick % 3 > 0, state: 'streaming' };
+        const toolCallId = id ?? `c${this.calls.size}`;
+        if (this.calls.has(toolCallId)) return;
+        this.calls.set(toolCallId, call);
+        const toolMetadata = { runsOn: call.runsOn, asks: call.asks };
+        this.say({
+          type: 'tool-input-start',
+          toolCallId,
+          toolName: 'pay',
+          ...(pick % 7 ? { toolMetadata } : {}),
+        });
+      },
+      () => this.say({ type: 'file', mediaType: 'image/png', url: `/files/${word}` }),
+      () => this.say({ type: 'source-url', sourceId: word, url: word, ...(pick % 2 ? { title: word } : {}) }),
+      () => this.say({ type: 'data-executable-code', data: { language: word, code: word } }),
+      () => this.say({ type: 'data-image', id: `${pick % 3}`, data: { mediaType: word, data: word } }),
+      () =>
+        this.say({
+          type: 'data-transcript',
+          transient: true,
+          data: { role: 'user', text: word, finished: true },
+        }),
+      () =>
+        this.say({
+          type: 'message-metadata',
+          messageMetadata: {
+            usage:
+              pick % 3
+                ? { input: pick, output: null, cacheRead: 1, cacheWrite: 2, reasoning: 3, total: 4 }
+                : null,
+            ...(pick % 2 ? { rawFinishReason: word } : {}),
+            ...(Array.isArray(value) ? { citations: [] } : {}),
+          },
+        }),
+      () => this.finish(),
+    ];
+  }
+
+  private finish(): void {
+    this.closeAll();
+    this.say({
+      type: 'finish',
+      finishReason: 'stop',
+      messageMetadata: { audio: { chunks: this.count, bytes: 2, sampleRate: 24_000, duration: 1 } },
+    });
+    this.acts.push({ kind: 'response', chunks: this.chunks ?? [] });
+    this.chunks = null;
+  }
+}

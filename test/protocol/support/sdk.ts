@@ -1,0 +1,44 @@
+import * as ai from 'ai';
+import * as ai6min from 'ai6min';
+import * as ai7 from 'ai7';
+import type { Chunk, Message } from '../../../src/protocol/index.ts';
+
+/** The versions of the AI SDK whose clients must understand us: the oldest we allow, the newest 6, the newest 7. */
+export const sdks: [string, typeof ai][] = [
+  ['6.0.304', ai6min as unknown as typeof ai],
+  ['6.0.320', ai],
+  ['7.0.169', ai7 as unknown as typeof ai],
+];
+
+/** What is left of a value when it has crossed the wire. */
+export function plain<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+/** Lets an AI SDK client build a message from the chunks of one response. */
+export async function buildWith(sdk: typeof ai, message: Message, chunks: Chunk[]): Promise<Message> {
+  const stream = new ReadableStream<Chunk>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(plain(chunk));
+      controller.close();
+    },
+  });
+  const built = plain(message);
+  const states = sdk.readUIMessageStream<Message>({ message: built, stream, terminateOnError: true });
+  for await (const _ of states) {
+    // The client works on `built` itself; some chunks change it without a new state.
+  }
+  return plain(built);
+}
+
+/** What a client makes of the person's click on a card. */
+export function decided(message: Message, toolCallId: string, approved: boolean, reason?: string): Message {
+  return plain({
+    ...message,
+    parts: message.parts.map((part) =>
+      'toolCallId' in part && part.toolCallId === toolCallId && part.state === 'approval-requested'
+        ? { ...part, state: 'approval-responded', approval: { ...part.approval, approved, reason } }
+        : part,
+    ),
+  } as Message);
+}
