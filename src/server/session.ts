@@ -13,6 +13,7 @@ import type { Engine } from './engine.ts';
 import { Output } from './output.ts';
 import { reconcile } from './reconcile.ts';
 import type { CallRecord, SessionKey } from './store/store.ts';
+import { Turns } from './turns.ts';
 
 /** One conversation: what is said, which calls wait, one turn at a time. It knows no socket and no request. */
 export class Session {
@@ -20,6 +21,7 @@ export class Session {
   readonly engine: Engine;
   readonly output: Output;
   readonly calls: Calls;
+  readonly turns: Turns;
   private tail: Promise<unknown> = Promise.resolve();
   private queued = 0;
   /** Time of the last input or output, for eviction. */
@@ -41,6 +43,7 @@ export class Session {
       denials: engine.options.denials,
       clientTimeoutMs: engine.options.clientTimeoutMs,
     });
+    this.turns = new Turns(this);
   }
 
   /** Takes up a stored session. */
@@ -65,6 +68,11 @@ export class Session {
   /** Whether a turn runs or waits to. */
   get isBusy(): boolean {
     return this.queued > 0;
+  }
+
+  /** Whether nothing runs and nobody reads. */
+  get isIdle(): boolean {
+    return !this.isBusy && this.output.log.readers === 0;
   }
 
   /** Runs one thing at a time, in the order asked for. */
@@ -173,6 +181,12 @@ export class Session {
       content: { role: 'model', parts: [{ text }] },
       customMetadata: { messageId },
     });
+  }
+
+  /** Stops what runs and waits for it; calls that wait stay open in the store. */
+  async close(): Promise<void> {
+    this.turns.stop();
+    await this.tail;
   }
 
   /** Answers, with an error, every call in the history that nothing answers and that does not wait. */

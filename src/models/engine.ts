@@ -1,0 +1,1 @@
+export { instrumentModels } from './instrument-models.ts';

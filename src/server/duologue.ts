@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { type BaseAgent, type BasePlugin, LogLevel, Runner, setLogLevel } from '@google/adk';
+import { type ApprovalOverride, GatePlugin, instrument } from '../adk/engine.ts';
+import { instrumentModels } from '../models/engine.ts';
+import { Access, type AccessOptions } from './access.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { Engine, SessionOptions } from './engine.ts';
+import { DEFAULT_FILE_LIMITS } from './files.ts';
+import { type HttpContext, handle } from './http.ts';
+import { type Logger, silentLogger } from './logger.ts';
+import { Pulse, Window } from './pace.ts';
+import { DEFAULT_RATE_LIMIT, type RateLimit, RateLimiter } from './rate-limit.ts';
+import type { Reply } from './reply.ts';
+import { ResponseReader } from './response-reader.ts';
+import { Sessions } from './sessions.ts';
+import { StoreSessionService } from './store/adk-sessions.ts';
+import { createMemoryStore } from './store/memory.ts';
+import type { Store } from './store/store.ts';
+
+/** What a server is made of; everything but the agent has a default. */
+export interface DuologueOptions {
+  /** An ordinary ADK agent. */
+  agent: BaseAgent;
+  /** Name of the app that sessions are kept under. */
+  appName?: string;
+  /** Where sessions live; in memory unless given. */
+  store?: Store;
+  /** Plugins for ADK's runner. */
+  plugins?: BasePlugin[];
+  /** Where the server is mounted, e.g. `/api/chat`. */
+  basePath?: string;
+  /** A key every request must show. */
+  apiKey?: string | undefined;
+  /** Origins of pages on other hosts that may use the server. */
+  origins?: readonly string[];
+  /** Further host names under which the server is reached. */
+  hosts?: readonly string[];
+  /** Tells the user of a request; null refuses it. */
+  authenticate?: AccessOptions['authenticate'];
+  /** Requests per user that make the agent work; false for no limit. */
+  rateLimit?: RateLimit | false;
+  /** The tools that ask, by name, whatever their definitions say. */
+  toolsRequiringApproval?: ApprovalOverride;
+  images?: SessionOptions['images'];
+  denials?: SessionOptions['denials'];
+  confirmations?: SessionOptions['confirmations'];
+  approvals?: SessionOptions['approvals'];
+  /** How long a card waits: for both modes, or for each; null is for ever. */
+  approvalTimeoutMs?: number | null | Partial<SessionOptions['approvalTimeoutMs']>;
+  clientTimeoutMs?: number | null;
+  whenBusy?: SessionOptions['whenBusy'];
+  logger?: Logger;
+  clock?: Clock;
+  newId?: () => string;
+}
+
+/** A server: give it requests, get responses. */
+export interface Duologue {
+  /** Answers a request; anything that is not ours gets 404. */
+  fetch(request: Request): Promise<Response>;
+  /** Answers a request; null when the path is not ours. */
+  respond(request: Request): Promise<Response | null>;
+  /** Answers a request in the form doors write; null when the path is not ours. */
+  handle(request: Request): Promise<Reply | null>;
+  /** Whether every request must show a key. */
+  readonly needsKey: boolean;
+  /** Ends what runs, within a few seconds, and lets go of everything. */
+  close(): Promise<void>;
+}
+
+const MAX_BODY_BYTES = 24 * 1024 * 1024;
+const SWEEP_MS = 60_000;
+
+/** Makes a server around an agent. */
+export function createDuologue(options: DuologueOptions): Duologue {
+  setLogLevel(LogLevel.ERROR);
+  const engine = createEngine(options);
+  const { clock } = engine;
+  const sessions = new Sessions(engine);
+  const access = new Access({
+    apiKey: options.apiKey,
+    origins: options.origins ?? [],
+    hosts: options.hosts ?? [],
+    authenticate: options.authenticate,
+    defaultUser: 'live_user',
+  });
+  let closing = false;
+  const context: HttpContext = {
+    engine,
+    sessions,
+    access,
+    limiter:
+      options.rateLimit === false ? null : new RateLimiter(options.rateLimit ?? DEFAULT_RATE_LIMIT, clock),
+    pacing: { window: new Window(clock, 12), keepAlive: new Pulse(clock, 15_000) },
+    maxBodyBytes: MAX_BODY_BYTES,
+    basePath: (options.basePath ?? '').replace(/\/$/, ''),
+    isClosing: () => closing,
+  };
+  let cancelSweep = clock.after(SWEEP_MS, sweep);
+  function sweep(): void {
+    cancelSweep = clock.after(SWEEP_MS, sweep);
+    void sessions.sweep();
+  }
+  async function respond(request: Request): Promise<Response | null> {
+    const reply = await handle(request, context);
+    return reply && toResponse(reply);
+  }
+  return {
+    needsKey: access.needsKey,
+    handle: (request) => handle(request, context),
+    respond,
+    async fetch(request) {
+      return (await respond(request)) ?? new Response('Not found', { status: 404 });
+    },
+    async close() {
+      closing = true;
+      cancelSweep();
+      for (const session of await sessions.all()) await session.close();
+      await engine.store.close();
+    },
+  };
+}
+
+function createEngine(options: DuologueOptions): Engine {
+  const { agent, appName = 'duologue', clock = systemClock } = options;
+  instrument(agent);
+  instrumentModels(agent);
+  const store = options.store ?? createMemoryStore({ now: () => clock.now() });
+  const sessionService = new StoreSessionService(store);
+  const plugin = new GatePlugin(options.toolsRequiringApproval);
+  const runner = new Runner({
+    appName,
+    agent,
+    sessionService,
+    plugins: [...(options.plugins ?? []), plugin],
+  });
+  return {
+    appName,
+    rootAgent: agent,
+    runner,
+    plugin,
+    store,
+    sessionService,
+    clock,
+    newId: options.newId ?? randomUUID,
+    logger: options.logger ?? silentLogger,
+    options: {
+      images: options.images ?? 'file',
+      denials: options.denials ?? 'tool-output-error',
+      confirmations: options.confirmations ?? 'approval',
+      approvals: options.approvals ?? 'sequential',
+      approvalTimeoutMs: timeouts(options.approvalTimeoutMs),
+      clientTimeoutMs: options.clientTimeoutMs === undefined ? 60_000 : options.clientTimeoutMs,
+      whenBusy: options.whenBusy ?? 'queue',
+      maxQueued: 16,
+      files: DEFAULT_FILE_LIMITS,
+    },
+  };
+}
+
+function timeouts(given: DuologueOptions['approvalTimeoutMs']): SessionOptions['approvalTimeoutMs'] {
+  if (given === null || typeof given === 'number') return { sse: given, bidi: given };
+  return { sse: given?.sse ?? null, bidi: given?.bidi === undefined ? 30_000 : given.bidi };
+}
+
+function toResponse(reply: Reply): Response {
+  const { status, headers, body } = reply;
+  if (!(body instanceof ResponseReader)) return new Response(body as BodyInit | null, { status, headers });
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const text = await body.next();
+        if (text === null) controller.close();
+        else controller.enqueue(encoder.encode(text));
+      },
+      cancel: () => body.close(),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(stream, { status, headers });
+}

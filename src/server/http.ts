@@ -1,0 +1,254 @@
+import { ProtocolError, parseChunkId, readInput, toProtocolError } from '../protocol/index.ts';
+import type { Access } from './access.ts';
+import type { Engine } from './engine.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import { errorReply, json, type Reply, readJson, streamReply } from './reply.ts';
+import { type Pacing, ResponseReader } from './response-reader.ts';
+import type { Sessions } from './sessions.ts';
+
+/** What the routes need. */
+export interface HttpContext {
+  engine: Engine;
+  sessions: Sessions;
+  access: Access;
+  limiter: RateLimiter | null;
+  pacing: Pacing;
+  maxBodyBytes: number;
+  /** Where the server is mounted, without a trailing slash. */
+  basePath: string;
+  isClosing: () => boolean;
+}
+
+interface Call {
+  context: HttpContext;
+  request: Request;
+  user: string;
+  params: string[];
+}
+
+type Route = {
+  method: string;
+  path: RegExp;
+  open?: true;
+  limited?: true;
+  run: (call: Call) => Reply | Promise<Reply>;
+};
+
+const ROUTES: Route[] = [
+  { method: 'GET', path: /^\/health$/, open: true, run: health },
+  { method: 'POST', path: /^\/login$/, open: true, limited: true, run: login },
+  { method: 'POST', path: /^\/stream$/, limited: true, run: postStream },
+  { method: 'GET', path: /^\/stream\/([^/]+)\/stream$/, run: resumeStream },
+  { method: 'GET', path: /^\/sessions$/, run: listSessions },
+  { method: 'GET', path: /^\/sessions\/([^/]+)$/, run: getSession },
+  { method: 'PATCH', path: /^\/sessions\/([^/]+)$/, run: renameSession },
+  { method: 'DELETE', path: /^\/sessions\/([^/]+)$/, run: deleteSession },
+  { method: 'POST', path: /^\/sessions\/([^/]+)\/stop$/, limited: true, run: stopSession },
+  { method: 'GET', path: /^\/sessions\/([^/]+)\/files\/([^/]+)$/, run: getFile },
+  { method: 'GET', path: /^\/approvals\/([^/]+)$/, run: getApprovals },
+];
+
+/** Answers a request, or gives null when the path is none of ours. Never throws. */
+export async function handle(request: Request, context: HttpContext): Promise<Reply | null> {
+  const url = new URL(request.url);
+  if (!url.pathname.startsWith(context.basePath)) return null;
+  const path = url.pathname.slice(context.basePath.length);
+  const matching = ROUTES.filter((route) => route.path.test(path));
+  if (matching.length === 0) return null;
+  let cors: string | null = null;
+  let reply: Reply;
+  try {
+    cors = context.access.checkOrigin(request);
+    const route = matching.find(({ method }) => method === request.method);
+    if (request.method === 'OPTIONS' && cors)
+      reply = { status: 204, headers: preflight(matching), body: null };
+    else if (!route) {
+      const allow = matching.map(({ method }) => method).join(', ');
+      reply = errorReply(new ProtocolError('method_not_allowed', `Use ${allow} here.`));
+      reply.headers.allow = allow;
+    } else reply = await run(route, path, request, context);
+  } catch (thrown) {
+    const error = toProtocolError(thrown);
+    if (error.code === 'internal') {
+      context.engine.logger.error('a request failed', { path, error: describe(thrown) });
+    }
+    reply = errorReply(error);
+  }
+  if (cors) Object.assign(reply.headers, corsHeaders(cors));
+  return reply;
+}
+
+async function run(route: Route, path: string, request: Request, context: HttpContext): Promise<Reply> {
+  if (context.isClosing() && !route.open) {
+    throw new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.', {
+      retryAfterMs: 2000,
+    });
+  }
+  const params = (route.path.exec(path) ?? []).slice(1).map(decode);
+  const user = route.open ? '' : await context.access.identify(request);
+  const wait = route.limited ? (context.limiter?.take(user) ?? 0) : 0;
+  if (wait > 0) {
+    throw new ProtocolError('rate_limited', `Too many requests. Try again in ${Math.ceil(wait / 1000)} s.`, {
+      retryAfterMs: wait,
+    });
+  }
+  return route.run({ context, request, user, params });
+}
+
+async function postStream({ context, request, user }: Call): Promise<Reply> {
+  const body = await readJson(request, context.maxBodyBytes);
+  const { trigger = 'submit-message' } = body;
+  if (trigger !== 'submit-message' && trigger !== 'regenerate-message') {
+    throw new ProtocolError('bad_request', '"trigger" must be "submit-message" or "regenerate-message".');
+  }
+  const id = sessionIdIn(body, user, context);
+  const input = readInput(body.messages);
+  if (input.kind === 'answers') {
+    const session = await context.sessions.get(user, id).catch((error: unknown) => {
+      throw error instanceof ProtocolError && error.code === 'not_found'
+        ? new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.')
+        : error;
+    });
+    const { begun } = await session.turns.answers(input.answers, input.messageId);
+    return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
+  }
+  const session = await context.sessions.getOrCreate(user, id);
+  const { begun } = await session.turns.message({ input, trigger });
+  return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
+}
+
+/** Gives the rest of a response: from the last chunk the client names, or from the first of its message. */
+async function resumeStream({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
+  const nothing: Reply = { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
+  const session = await context.sessions.get(user, id).catch(() => null);
+  if (!session) return nothing;
+  const { output, turns } = session;
+  const named = parseChunkId(
+    new URL(request.url).searchParams.get('last') ?? request.headers.get('last-event-id') ?? '',
+  );
+  const { log } = output;
+  if (named && named.epoch === log.epoch && named.seq >= log.first - 1 && named.seq <= log.last) {
+    const over = turns.current === null;
+    if (over && named.seq === log.last) return nothing;
+    // What is over ends at the last end there is; what runs ends at the next.
+    return streamReply(
+      new ResponseReader(output, context.pacing, named.seq, over ? log.last - 1 : log.last),
+      id,
+    );
+  }
+  const start = turns.current === null ? null : output.startOf(turns.current);
+  if (start === null) return nothing;
+  return streamReply(new ResponseReader(output, context.pacing, start - 1, log.last), id);
+}
+
+async function listSessions({ context, user }: Call): Promise<Reply> {
+  return json(200, { sessions: await context.sessions.list(user) });
+}
+
+async function getSession({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
+  const session = await context.sessions.get(user, id);
+  const stored = await context.engine.store.loadMessages(session.key);
+  const base = new URL(request.url).origin + context.basePath;
+  const messages = stored.map((message) => ({
+    ...message,
+    parts: message.parts.map((part) =>
+      part.type === 'file' && part.url.startsWith('/sessions/') ? { ...part, url: base + part.url } : part,
+    ),
+  }));
+  const summary = (await context.sessions.list(user)).find((candidate) => candidate.id === id);
+  return json(200, { ...(summary ?? { id }), messages, isRunning: session.turns.current !== null });
+}
+
+async function renameSession({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
+  const { title } = await readJson(request, 64 * 1024);
+  if (title !== null && (typeof title !== 'string' || title.trim() === '' || title.length > 200)) {
+    throw new ProtocolError('bad_request', '"title" must be a text of at most 200 characters, or null.');
+  }
+  await context.sessions.rename(user, id, title);
+  return json(200, { id, title });
+}
+
+async function deleteSession({ context, user, params: [id = ''] }: Call): Promise<Reply> {
+  await context.sessions.remove(user, id);
+  return { status: 204, headers: {}, body: null };
+}
+
+async function stopSession({ context, user, params: [id = ''] }: Call): Promise<Reply> {
+  const session = await context.sessions.get(user, id);
+  return json(200, { stopped: session.turns.stop() });
+}
+
+async function getFile({ context, user, params: [id = '', fileId = ''] }: Call): Promise<Reply> {
+  const session = await context.sessions.get(user, id);
+  const file = await context.engine.store.loadFile(session.key, fileId);
+  if (!file) throw new ProtocolError('not_found', 'There is no such file.');
+  return {
+    status: 200,
+    headers: {
+      'content-type': file.mediaType,
+      'cache-control': 'private, max-age=31536000, immutable',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
+    },
+    body: file.bytes,
+  };
+}
+
+/** The audit log of a session as JSON lines; it outlives the session. */
+async function getApprovals({ context, user, params: [id = ''] }: Call): Promise<Reply> {
+  const lines = await context.engine.store.auditLog({ app: context.engine.appName, user, id });
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/x-ndjson; charset=utf-8', 'cache-control': 'no-store' },
+    body: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+  };
+}
+
+function health({ context }: Call): Reply {
+  return context.isClosing() ? json(503, { status: 'closing' }) : json(200, { status: 'ok' });
+}
+
+async function login({ context, request }: Call): Promise<Reply> {
+  const { key } = await readJson(request, 64 * 1024);
+  const secure = new URL(request.url).protocol === 'https:';
+  const cookie = context.access.login(key, secure);
+  return { status: 204, headers: { 'set-cookie': cookie }, body: null };
+}
+
+function sessionIdIn(body: Record<string, unknown>, user: string, context: HttpContext): string {
+  const id = body.id ?? body.chatId;
+  if (id === undefined) return `session_${user}_${context.engine.newId()}`;
+  if (typeof id !== 'string' || id === '' || id.length > 256) {
+    throw new ProtocolError('bad_request', '"id" must be a text of 1 to 256 characters.');
+  }
+  return id;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ProtocolError('bad_request', 'The address is not valid.');
+  }
+}
+
+function preflight(routes: Route[]): Record<string, string> {
+  return {
+    'access-control-allow-methods': routes.map(({ method }) => method).join(', '),
+    'access-control-allow-headers': 'content-type, authorization, x-api-key, last-event-id, user-agent',
+    'access-control-max-age': '600',
+  };
+}
+
+function corsHeaders(origin: string): Record<string, string> {
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-allow-credentials': 'true',
+    'access-control-expose-headers': 'x-duologue-session, retry-after',
+    vary: 'origin',
+  };
+}
+
+function describe(thrown: unknown): string {
+  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+}

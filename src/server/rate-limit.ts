@@ -1,0 +1,42 @@
+import type { Clock } from './clock.ts';
+
+/** How much a user may ask for: a burst, and a steady rate. */
+export interface RateLimit {
+  burst: number;
+  perMinute: number;
+}
+
+/** The default for requests that make the agent work. */
+export const DEFAULT_RATE_LIMIT: RateLimit = { burst: 60, perMinute: 120 };
+
+/** A bucket of tokens for each user; users who have been quiet long enough are forgotten. */
+export class RateLimiter {
+  private readonly limit: RateLimit;
+  private readonly clock: Clock;
+  private readonly buckets = new Map<string, { tokens: number; at: number }>();
+
+  constructor(limit: RateLimit, clock: Clock) {
+    this.limit = limit;
+    this.clock = clock;
+  }
+
+  /** Takes a token: 0 when there was one, else the milliseconds until there is. */
+  take(user: string): number {
+    const now = this.clock.now();
+    const perMs = this.limit.perMinute / 60_000;
+    const { tokens = this.limit.burst, at = now } = this.buckets.get(user) ?? {};
+    const filled = Math.min(this.limit.burst, tokens + (now - at) * perMs);
+    if (this.buckets.size > 10_000) this.forgetQuiet(now);
+    if (filled < 1) {
+      this.buckets.set(user, { tokens: filled, at: now });
+      return Math.ceil((1 - filled) / perMs);
+    }
+    this.buckets.set(user, { tokens: filled - 1, at: now });
+    return 0;
+  }
+
+  private forgetQuiet(now: number): void {
+    const full = (this.limit.burst / this.limit.perMinute) * 60_000;
+    for (const [user, { at }] of this.buckets) if (now - at > full) this.buckets.delete(user);
+  }
+}

@@ -1,0 +1,134 @@
+import { DONE, encodeBlock, KEEP_ALIVE } from '../protocol/index.ts';
+import type { Output, Reader } from './output.ts';
+import type { Pulse, Window } from './pace.ts';
+
+/** Timers that all readers share. */
+export interface Pacing {
+  window: Window;
+  keepAlive: Pulse;
+}
+
+/**
+ * Reads one response from the log as SSE text. `next` gives all there is: the first piece at once, then what gathers
+ * within a short window; whatever a person waits for (a tool, a card, an error, the end) goes at once.
+ */
+export class ResponseReader implements Reader {
+  private readonly output: Output;
+  private readonly pacing: Pacing;
+  private readonly endsAfter: number;
+  private seq: number;
+  private scanned: number;
+  private urgent = true;
+  private ended = false;
+  private idle = false;
+  private wake: (() => void) | null = null;
+  private leave: (() => void)[] = [];
+
+  /** Reads from behind `from` to the first end of a response that stands after `endsAfter`. */
+  constructor(output: Output, pacing: Pacing, from: number, endsAfter = from) {
+    this.output = output;
+    this.pacing = pacing;
+    this.seq = from;
+    this.scanned = from;
+    this.endsAfter = endsAfter;
+    this.leave = [
+      output.log.subscribe(() => this.arrived()),
+      output.attach(this),
+      pacing.keepAlive.join(() => this.beat()),
+    ];
+  }
+
+  position(): number {
+    return this.seq;
+  }
+
+  /** The next text, or null when the response is over or the reader was closed. */
+  async next(): Promise<string | null> {
+    while (!this.ended) {
+      if (this.output.log.last > this.seq && this.isDue()) return this.take();
+      if (this.output.log.last > this.seq) await this.gather();
+      else {
+        this.urgent = true;
+        const beat = await this.arrival();
+        if (beat) return KEEP_ALIVE;
+      }
+    }
+    return null;
+  }
+
+  close(): void {
+    this.ended = true;
+    for (const leave of this.leave) leave();
+    this.leave = [];
+    this.wake?.();
+    this.wake = null;
+  }
+
+  private take(): string {
+    const { log } = this.output;
+    let text = '';
+    for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
+      this.seq = entry.seq;
+      if (entry.chunk) {
+        text += encodeBlock(entry.chunk, `${log.epoch}-${entry.seq}`);
+        continue;
+      }
+      if (entry.seq <= this.endsAfter) continue;
+      text += DONE;
+      this.close();
+      break;
+    }
+    if (text === '' && this.seq < log.first - 1) this.seq = log.first - 1;
+    this.scanned = this.seq;
+    this.urgent = false;
+    this.idle = false;
+    this.output.readerMoved();
+    return text;
+  }
+
+  /** Whether what has arrived should leave now. */
+  private isDue(): boolean {
+    if (this.urgent) return true;
+    const { log } = this.output;
+    for (let seq = this.scanned + 1; seq <= log.last; seq++) {
+      const type = log.at(seq)?.chunk?.type;
+      if (type !== 'text-delta' && type !== 'reasoning-delta') return true;
+    }
+    this.scanned = log.last;
+    return false;
+  }
+
+  private gather(): Promise<void> {
+    return new Promise((resolve) => {
+      this.wake = resolve;
+      this.pacing.window.wake(() => {
+        this.urgent = true;
+        resolve();
+      });
+    });
+  }
+
+  private arrival(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.wake = () => resolve(this.idle && this.output.log.last === this.seq && !this.ended);
+    });
+  }
+
+  private arrived(): void {
+    if (!this.wake) return;
+    const { chunk } = this.output.log.at(this.output.log.last) ?? {};
+    if (!this.urgent && chunk && (chunk.type === 'text-delta' || chunk.type === 'reasoning-delta')) return;
+    this.idle = false;
+    const { wake } = this;
+    this.wake = null;
+    wake();
+  }
+
+  private beat(): void {
+    if (!this.wake || this.output.log.last > this.seq) return;
+    this.idle = true;
+    const { wake } = this;
+    this.wake = null;
+    wake();
+  }
+}

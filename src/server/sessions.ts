@@ -1,0 +1,103 @@
+import { ProtocolError } from '../protocol/index.ts';
+import type { Engine } from './engine.ts';
+import { Session } from './session.ts';
+import type { SessionKey, SessionSummary } from './store/store.ts';
+
+/** How long a quiet session stays in memory, with its log, for those who come back. */
+const KEEP_MS = 5 * 60_000;
+
+/** The sessions that are in memory, each once; the rest are in the store. */
+export class Sessions {
+  private readonly engine: Engine;
+  private readonly open = new Map<string, Promise<Session>>();
+
+  constructor(engine: Engine) {
+    this.engine = engine;
+  }
+
+  /** The session, made when there is none. */
+  async getOrCreate(user: string, id: string): Promise<Session> {
+    const key = this.keyOf(user, id);
+    const { store } = this.engine;
+    const session = await this.find(user, id);
+    if (session) return session;
+    try {
+      await store.createSession(key, {});
+    } catch (error) {
+      // Two first messages at once: one of them made it.
+      if (!(await store.loadSession(key))) throw error;
+    }
+    return this.load(key);
+  }
+
+  /** The session; throws `not_found` when this user has none such. */
+  async get(user: string, id: string): Promise<Session> {
+    const session = await this.find(user, id);
+    if (!session) throw new ProtocolError('not_found', 'There is no such session.');
+    return session;
+  }
+
+  list(user: string): Promise<SessionSummary[]> {
+    return this.engine.store.listSessions(this.engine.appName, user);
+  }
+
+  async rename(user: string, id: string, title: string | null): Promise<void> {
+    const renamed = await this.engine.store.renameSession(this.keyOf(user, id), title);
+    if (!renamed) throw new ProtocolError('not_found', 'There is no such session.');
+  }
+
+  /** Ends what runs and removes the session; the audit log stays. */
+  async remove(user: string, id: string): Promise<void> {
+    const session = await this.get(user, id);
+    session.turns.stop();
+    await session.exclusive(async () => {
+      const { appName, userId, sessionId } = session.adkKey;
+      await this.engine.sessionService.deleteSession({ appName, userId, sessionId });
+      this.open.delete(nameOf(session.key));
+    });
+  }
+
+  /** Lets go of sessions that nobody uses. */
+  async sweep(): Promise<void> {
+    const now = this.engine.clock.now();
+    for (const [name, loading] of this.open) {
+      const session = await loading.catch(() => null);
+      if (!session || (session.isIdle && now - session.touchedAt > KEEP_MS)) this.open.delete(name);
+    }
+  }
+
+  get size(): number {
+    return this.open.size;
+  }
+
+  /** Every session in memory. */
+  async all(): Promise<Session[]> {
+    const loaded = await Promise.allSettled(this.open.values());
+    return loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  }
+
+  private async find(user: string, id: string): Promise<Session | null> {
+    const key = this.keyOf(user, id);
+    const known = this.open.get(nameOf(key));
+    if (known) return known;
+    return (await this.engine.store.loadSession(key)) ? this.load(key) : null;
+  }
+
+  private load(key: SessionKey): Promise<Session> {
+    const name = nameOf(key);
+    const known = this.open.get(name);
+    if (known) return known;
+    const loading = Session.load(key, this.engine);
+    this.open.set(name, loading);
+    loading.catch(() => this.open.delete(name));
+    return loading;
+  }
+
+  private keyOf(user: string, id: string): SessionKey {
+    return { app: this.engine.appName, user, id };
+  }
+}
+
+function nameOf(key: SessionKey): string {
+  return JSON.stringify([key.user, key.id]);
+}
