@@ -1,0 +1,38 @@
+import { type BaseLlmConnection, Gemini, type GeminiParams, type LlmRequest } from '@google/adk';
+import type { HttpOptions } from '@google/genai';
+import { connectGemini, type GeminiLiveOptions } from './gemini-live.ts';
+
+/** Options of a Gemini model: ADK's own, where the service is, and how it is used live. */
+export interface DuologueGeminiParams extends GeminiParams {
+  /** The service's address, for a proxy or a test. */
+  baseUrl?: string;
+  live?: GeminiLiveOptions;
+}
+
+/** ADK's Gemini with a live connection that fails in words, resumes, and delivers interruptions and tool calls at once. */
+export class DuologueGemini extends Gemini {
+  private readonly baseUrl: string | undefined;
+  private readonly live: GeminiLiveOptions | undefined;
+
+  constructor({ baseUrl, live, ...params }: DuologueGeminiParams) {
+    super(params);
+    this.baseUrl = baseUrl;
+    this.live = live;
+  }
+
+  override connect(request: LlmRequest): Promise<BaseLlmConnection> {
+    return connectGemini(this, request, this.live);
+  }
+
+  protected override getHttpOptions(): HttpOptions {
+    return this.at(super.getHttpOptions());
+  }
+
+  protected override getLiveHttpOptions(): HttpOptions {
+    return this.at(super.getLiveHttpOptions());
+  }
+
+  private at(options: HttpOptions): HttpOptions {
+    return this.baseUrl === undefined ? options : { ...options, baseUrl: this.baseUrl };
+  }
+}

@@ -1,0 +1,19 @@
+import { type BaseAgent, isBaseLlm, isLlmAgent, LLMRegistry } from '@google/adk';
+import { SingleFinalModel, type SingleFinalOptions, singleFinal } from './single-final.ts';
+
+/** Wraps the model of every LLM agent of a tree that has its own. Doing it twice changes nothing. */
+export function instrumentModels(root: BaseAgent, options?: SingleFinalOptions): void {
+  for (const agent of agentsIn(root)) {
+    if (!isLlmAgent(agent) || !agent.model) continue;
+    const { model } = agent;
+    if (isBaseLlm(model)) agent.model = singleFinal(model, options);
+    else if (typeof model === 'string') {
+      agent.model = new SingleFinalModel({ name: model, create: () => LLMRegistry.newLlm(model) }, options);
+    }
+  }
+}
+
+function* agentsIn(root: BaseAgent): Generator<BaseAgent> {
+  yield root;
+  for (const agent of root.subAgents) yield* agentsIn(agent);
+}

@@ -1,0 +1,87 @@
+import {
+  BaseLlm,
+  type BaseLlmConnection,
+  Gemini,
+  isBaseLlm,
+  type LlmRequest,
+  type LlmResponse,
+} from '@google/adk';
+import {
+  connectGemini,
+  type GeminiLiveOptions,
+  isLiveModelName,
+  keepsStockConnection,
+} from './gemini-live.ts';
+import { guardConnection } from './guard-connection.ts';
+import { callModel } from './model-call.ts';
+import { TurnBasedLiveConnection } from './turn-based-live.ts';
+
+/** ADK tells a Gemini model by this key. */
+const GEMINI = Symbol.for('google.adk.geminiModel');
+
+/** How a wrapped model is used live. */
+export interface SingleFinalOptions {
+  /** For Gemini's live models. */
+  live?: GeminiLiveOptions;
+}
+
+/**
+ * A model whose every call gives partial texts and exactly one final response, and which can be used live whether it has a live
+ * connection of its own or not. A model says that it has one by its name (Gemini) or by `nativeLive: true`.
+ */
+export class SingleFinalModel extends BaseLlm {
+  private readonly resolve: () => BaseLlm;
+  private readonly options: SingleFinalOptions;
+  private resolved: BaseLlm | undefined;
+
+  constructor(model: BaseLlm | { name: string; create: () => BaseLlm }, options: SingleFinalOptions = {}) {
+    super({ model: isBaseLlm(model) ? model.model : model.name });
+    this.resolve = isBaseLlm(model) ? () => model : model.create;
+    this.options = options;
+    // ADK continues a stored interaction only for what it takes for a Gemini model.
+    if (model instanceof Gemini && model.useInteractionsApi) {
+      Object.assign(this, { [GEMINI]: true, useInteractionsApi: true });
+    }
+  }
+
+  /** The wrapped model. A model given by name is made when it is first used, so that a missing key fails no import. */
+  get inner(): BaseLlm {
+    this.resolved ??= this.resolve();
+    return this.resolved;
+  }
+
+  /** Whether a live run speaks to the model's own live connection. */
+  get nativeLive(): boolean {
+    return isNativeLive(this.inner);
+  }
+
+  override generateContentAsync(
+    request: LlmRequest,
+    stream?: boolean,
+    signal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void> {
+    return callModel(this.inner, request, stream, signal);
+  }
+
+  override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
+    const { inner } = this;
+    if (!isNativeLive(inner)) return new TurnBasedLiveConnection(inner, request);
+    const connection =
+      inner instanceof Gemini && keepsStockConnection(inner)
+        ? await connectGemini(inner, request, this.options.live)
+        : await inner.connect(request);
+    return guardConnection(connection, request);
+  }
+}
+
+/** Wraps a model so that each call gives exactly one final response and every model can be used live. */
+export function singleFinal(model: BaseLlm, options?: SingleFinalOptions): BaseLlm {
+  return model instanceof SingleFinalModel ? model : new SingleFinalModel(model, options);
+}
+
+/** Whether a model has a live connection of its own. */
+export function isNativeLive(model: BaseLlm): boolean {
+  const { nativeLive } = model as { nativeLive?: unknown };
+  if (typeof nativeLive === 'boolean') return nativeLive;
+  return model instanceof Gemini && isLiveModelName(model.model);
+}

@@ -1,0 +1,176 @@
+import {
+  AsyncQueue,
+  type BaseLlm,
+  type BaseLlmConnection,
+  type LlmRequest,
+  type LlmResponse,
+} from '@google/adk';
+import type { Blob, Content, Part } from '@google/genai';
+import { LiveConversation } from './live-conversation.ts';
+import { callModel, callsIn, messageOf } from './model-call.ts';
+import { noticeOf } from './notice.ts';
+
+/** One model call in progress and what it has said so far. */
+interface Generation {
+  controller: AbortController;
+  said: Part[];
+}
+
+/** How many times in a row a model may be called without the person saying anything: ADK's own limit. */
+const MAX_CALLS = 500;
+
+/**
+ * A live connection to a model that has none: it is called again whenever something is said or a call is answered. It hears no
+ * sound. `sendActivityStart` is the person interrupting: the generation ends and so does the turn.
+ */
+export class TurnBasedLiveConnection implements BaseLlmConnection {
+  private readonly model: BaseLlm;
+  private readonly request: LlmRequest;
+  private readonly maxCalls: number;
+  private readonly conversation = new LiveConversation();
+  private readonly out = new AsyncQueue<LlmResponse>();
+  private generation: Generation | undefined;
+  /** Notices of answers that came late, waiting for the generation to end. */
+  private late: string[] = [];
+  private callsInARow = 0;
+  private isClosed = false;
+
+  constructor(model: BaseLlm, request: LlmRequest, options: { maxCalls?: number } = {}) {
+    this.model = model;
+    this.request = request;
+    this.maxCalls = options.maxCalls ?? MAX_CALLS;
+  }
+
+  async sendHistory(history: Content[]): Promise<void> {
+    this.conversation.addHistory(history);
+    if (endsInTransfer(history)) this.generate();
+  }
+
+  async sendContent(content: Content): Promise<void> {
+    if (this.isClosed) return;
+    const parts = content.parts ?? [];
+    let isDue = false;
+    for (const { functionResponse } of parts) {
+      if (!functionResponse) continue;
+      const answered = this.conversation.answer(functionResponse);
+      if (answered.kind === 'due') isDue = true;
+      if (answered.kind === 'late') {
+        const { name = '', response = {} } = functionResponse;
+        this.late.push(noticeOf(name, answered.args, response));
+      }
+    }
+    const said = parts.filter((part) => !part.functionResponse);
+    if (said.length > 0) {
+      this.interrupt();
+      this.tellLate();
+      this.conversation.addUser({ ...content, parts: said });
+      this.callsInARow = 0;
+      this.generate();
+    } else if (!this.generation && (this.tellLate() || isDue)) this.generate();
+  }
+
+  async sendRealtime(_blob: Blob): Promise<void> {}
+
+  async sendActivityStart(): Promise<void> {
+    const wasWaiting = this.conversation.isWaiting;
+    const wasTalking = this.interrupt();
+    this.tellLate();
+    this.conversation.moveOn();
+    if (!wasTalking && wasWaiting) this.out.push({ interrupted: true });
+    if (wasTalking || wasWaiting) this.out.push({ turnComplete: true });
+  }
+
+  async sendActivityEnd(): Promise<void> {}
+
+  async *receive(): AsyncGenerator<LlmResponse, void, void> {
+    yield* this.out;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.generation?.controller.abort();
+    this.generation = undefined;
+    this.out.close();
+  }
+
+  /** Ends the generation in progress, if there is one. What it has said stays said. */
+  private interrupt(): boolean {
+    const { generation } = this;
+    if (!generation) return false;
+    this.generation = undefined;
+    generation.controller.abort();
+    if (generation.said.length > 0) {
+      const content = { role: 'model', parts: generation.said };
+      this.conversation.addModel(content);
+      this.out.push({ content, partial: false });
+    }
+    this.out.push({ interrupted: true });
+    return true;
+  }
+
+  private tellLate(): boolean {
+    if (this.late.length === 0) return false;
+    this.conversation.addUser({ role: 'user', parts: this.late.map((text) => ({ text })) });
+    this.late = [];
+    return true;
+  }
+
+  private generate(): void {
+    this.callsInARow += 1;
+    if (this.callsInARow > this.maxCalls) {
+      this.finish({
+        errorCode: 'TOO_MANY_CALLS',
+        errorMessage: `The model was called ${this.maxCalls} times in a row without an end.`,
+      });
+      return;
+    }
+    const generation: Generation = { controller: new AbortController(), said: [] };
+    this.generation = generation;
+    void this.play(generation);
+  }
+
+  /** Never rejects: whatever goes wrong is told as a response. */
+  private async play(generation: Generation): Promise<void> {
+    const request = {
+      ...this.request,
+      contents: this.conversation.contents(),
+      config: { ...this.request.config },
+    };
+    try {
+      for await (const response of callModel(this.model, request, true, generation.controller.signal)) {
+        if (this.generation !== generation) return;
+        if (response.partial) {
+          remember(generation.said, response.content?.parts ?? []);
+          this.out.push(response);
+        } else this.finish(response);
+      }
+    } catch (error) {
+      if (this.generation !== generation) return;
+      this.finish({ errorCode: 'MODEL_ERROR', errorMessage: messageOf(error) });
+    }
+  }
+
+  private finish(response: LlmResponse): void {
+    this.generation = undefined;
+    if (response.content) this.conversation.addModel(response.content);
+    this.out.push(response);
+    if (callsIn(response.content).length === 0) this.out.push({ turnComplete: true });
+    if (this.tellLate()) this.generate();
+  }
+}
+
+function remember(said: Part[], parts: Part[]): void {
+  for (const { text, thought } of parts) {
+    if (!text) continue;
+    const last = said.at(-1);
+    if (last && (last.thought ?? false) === (thought ?? false)) last.text += text;
+    else said.push(thought ? { text, thought } : { text });
+  }
+}
+
+/** An agent that a conversation was just handed to speaks first; otherwise history asks for nothing. */
+function endsInTransfer(history: Content[]): boolean {
+  return (history.at(-1)?.parts ?? []).some((part) =>
+    part.text?.includes('`transfer_to_agent` tool returned result:'),
+  );
+}
