@@ -1,7 +1,10 @@
 import type { Pixels } from './pixels.ts';
 
 /** Pictures with more pixels than this are not decoded: their bytes may unpack to far more than they are worth. */
-const MOST_PIXELS = 40_000_000;
+const MOST_PIXELS = 20_000_000;
+
+/** Larger pictures are given reduced, every nth pixel of every nth row: enough to tell the colours. */
+const MOST_GIVEN = 250_000;
 
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
@@ -34,24 +37,29 @@ export async function decodePng(bytes: Uint8Array): Promise<Pixels | null> {
   const raw = await inflated(png.packed, expected);
   if (raw === null) return null;
 
-  const rgba = new Uint8Array(png.width * png.height * 4);
+  const step = Math.max(1, Math.ceil(Math.sqrt((png.width * png.height) / MOST_GIVEN)));
+  const width = Math.ceil(png.width / step);
+  const height = Math.ceil(png.height / step);
+  const rgba = new Uint8Array(width * height * 4);
+  const distance = Math.max(1, bitsPerPixel >> 3);
   let at = 0;
   for (const size of drawn) {
     const length = rowBytes(size.width);
-    let above = new Uint8Array(length);
+    let above: Uint8Array = new Uint8Array(length);
     for (let row = 0; row < size.height; row += 1) {
-      const line = raw.slice(at + 1, at + 1 + length);
-      if (!unfilter(raw[at] ?? 0, line, above, Math.max(1, bitsPerPixel >> 3))) return null;
-      for (let column = 0; column < size.width; column += 1) {
-        const x = size.x + column * size.stepX;
-        const y = size.y + row * size.stepY;
-        writePixel(png, line, column, rgba, (y * png.width + x) * 4);
-      }
+      const line = raw.subarray(at + 1, at + 1 + length);
+      if (!unfilter(raw[at] ?? 0, line, above, distance)) return null;
       above = line;
       at += 1 + length;
+      const y = size.y + row * size.stepY;
+      if (y % step !== 0) continue;
+      for (let column = 0; column < size.width; column += 1) {
+        const x = size.x + column * size.stepX;
+        if (x % step === 0) writePixel(png, line, column, rgba, ((y / step) * width + x / step) * 4);
+      }
     }
   }
-  return { width: png.width, height: png.height, rgba };
+  return { width, height, rgba };
 }
 
 const ADAM7 = [
@@ -118,26 +126,44 @@ async function inflated(packed: readonly Uint8Array[], length: number): Promise<
   return filled === length ? raw : null;
 }
 
+/** Undoes a row's filter in place; the loops are written out because they touch every byte of the picture. */
 function unfilter(kind: number, line: Uint8Array, above: Uint8Array, distance: number): boolean {
-  if (kind > 4) return false;
-  for (let index = 0; index < line.length; index += 1) {
-    const left = index >= distance ? (line[index - distance] ?? 0) : 0;
-    const up = above[index] ?? 0;
-    const corner = index >= distance ? (above[index - distance] ?? 0) : 0;
-    line[index] = (line[index] ?? 0) + predicted(kind, left, up, corner);
+  const length = line.length;
+  switch (kind) {
+    case 0:
+      return true;
+    case 1:
+      for (let index = distance; index < length; index += 1) {
+        line[index] = (line[index] as number) + (line[index - distance] as number);
+      }
+      return true;
+    case 2:
+      for (let index = 0; index < length; index += 1) {
+        line[index] = (line[index] as number) + (above[index] as number);
+      }
+      return true;
+    case 3:
+      for (let index = 0; index < length; index += 1) {
+        const left = index >= distance ? (line[index - distance] as number) : 0;
+        line[index] = (line[index] as number) + ((left + (above[index] as number)) >> 1);
+      }
+      return true;
+    case 4:
+      for (let index = 0; index < length; index += 1) {
+        const left = index >= distance ? (line[index - distance] as number) : 0;
+        const corner = index >= distance ? (above[index - distance] as number) : 0;
+        line[index] = (line[index] as number) + nearest(left, above[index] as number, corner);
+      }
+      return true;
+    default:
+      return false;
   }
-  return true;
 }
 
-function predicted(kind: number, left: number, up: number, corner: number): number {
-  if (kind === 1) return left;
-  if (kind === 2) return up;
-  if (kind === 3) return (left + up) >> 1;
-  if (kind !== 4) return 0;
-  const guess = left + up - corner;
-  const toLeft = Math.abs(guess - left);
-  const toUp = Math.abs(guess - up);
-  const toCorner = Math.abs(guess - corner);
+function nearest(left: number, up: number, corner: number): number {
+  const toLeft = Math.abs(up - corner);
+  const toUp = Math.abs(left - corner);
+  const toCorner = Math.abs(left + up - 2 * corner);
   if (toLeft <= toUp && toLeft <= toCorner) return left;
   return toUp <= toCorner ? up : corner;
 }
@@ -150,24 +176,26 @@ function sampleAt(png: Png, line: Uint8Array, index: number): number {
 }
 
 function writePixel(png: Png, line: Uint8Array, column: number, rgba: Uint8Array, at: number): void {
-  const sample = (channel: number): number => sampleAt(png, line, column * png.channels + channel);
-  const toByte = (value: number): number => Math.round((value * 255) / (2 ** png.depth - 1));
-  const keyAt = (index: number): number =>
-    ((png.transparency[index * 2] ?? 0) << 8) | (png.transparency[index * 2 + 1] ?? 0);
+  const first = column * png.channels;
   if (png.colourType === 3) {
-    const index = sample(0);
-    rgba.set(png.palette.subarray(index * 3, index * 3 + 3), at);
+    const index = sampleAt(png, line, first);
+    for (let channel = 0; channel < 3; channel += 1)
+      rgba[at + channel] = png.palette[index * 3 + channel] ?? 0;
     rgba[at + 3] = png.transparency[index] ?? 255;
     return;
   }
+  const scale = 255 / (2 ** png.depth - 1);
   const isGrey = png.colourType === 0 || png.colourType === 4;
-  const colours = isGrey ? [sample(0), sample(0), sample(0)] : [sample(0), sample(1), sample(2)];
-  for (const [channel, value] of colours.entries()) rgba[at + channel] = toByte(value);
-  if (png.colourType === 4 || png.colourType === 6) rgba[at + 3] = toByte(sample(png.channels - 1));
-  else {
-    const isKey =
-      png.transparency.length >= png.channels * 2 &&
-      colours.slice(0, png.channels).every((value, index) => value === keyAt(index));
-    rgba[at + 3] = isKey ? 0 : 255;
+  const hasAlpha = png.colourType === 4 || png.colourType === 6;
+  // Without an alpha channel one colour may be declared transparent.
+  let isClear = !hasAlpha && png.transparency.length >= png.channels * 2;
+  for (let channel = 0; channel < 3; channel += 1) {
+    const own = isGrey ? 0 : channel;
+    const value = sampleAt(png, line, first + own);
+    rgba[at + channel] = Math.round(value * scale);
+    if (isClear && value !== ((png.transparency[own * 2] ?? 0) << 8) + (png.transparency[own * 2 + 1] ?? 0))
+      isClear = false;
   }
+  if (hasAlpha) rgba[at + 3] = Math.round(sampleAt(png, line, first + png.channels - 1) * scale);
+  else rgba[at + 3] = isClear ? 0 : 255;
 }

@@ -2,7 +2,7 @@ const WORD = "[\\p{L}\\p{M}\\p{N}@._'+#&/-]+";
 const NAME = new RegExp(`^(?:(?:my|the|our) )?${WORD}(?: ${WORD}){0,2}$`, 'u');
 
 const NOT_A_NAME = new Set(
-  `to for of and or if when while in on at by from with via is are was were be been because as than about into onto
+  `to between up exactly only about almost roughly for of and or if when while in on at by from with via is are was were be been because as than about into onto
   tomorrow later tonight next every each a an this that these those it its him her them me myself us you yourself
   anyone anything nothing nobody someone somebody everyone everybody hello hi hey help thanks thank yes no yeah yep
   nope ok okay sure what whats what's who whom why how when where which weather forecast music track song bgm picture

@@ -17,7 +17,7 @@ const POLITE_NEGATIVE =
 const NEGATION =
   /ない|ません|なく|なし|ずに|やめ|止め|辞め|中止|キャンセル|取り消|取消|不要|いらな|要らな|いりま|禁止|だめ|ダメ|駄目|ストップ|(?:する|送る|払う|支払う|振り込む|渡す|送金)な(?:[よ!。]|$)/;
 const HAPPENED =
-  /(?:送金|振込|振り込み|支払い?|決済)(?:を)?(?:し(?:た(?!い)|ました|てい|てた|てる|ちゃった)|済み|済)|(?:送っ|払っ|支払っ|渡し|もらっ|くれ)た(?!い)|振り込んだ|(?:送り|払い|支払い|渡し|振り込み)ました|(?:送っ|払っ|支払っ|渡し)て(?:いる|いた|る|た|しま)/;
+  /(?:送金|振込|振り込み|支払い?|決済)(?:を)?(?:し(?:た(?!い)|ました|てい(?!た?だ)|てた|てる|ちゃった)|済み|済)|(?:送っ|払っ|支払っ|渡し|もらっ|くれ)た(?!い)|振り込んだ|(?:送り|払い|支払い|渡し|振り込み)ました|(?:送っ|払っ|支払っ|渡し)て(?:いる|いた(?!だ)|る|た|しま)/;
 const NO_REQUEST =
   /もし|たら|れば|なら|場合|方法|やり方|仕方|手順|とは|意味|仕組|いくら|どう(?:やって|すれば|したら|いう)|なぜ|どうして|予定|つもり|かもしれ|と言|って言|らしい|べき|(?:て|で)も?(?:いい|良い|大丈夫|よい|よろしい)(?:です)?か|手数料|履歴|何(?!か)|誰が|だれが|覚え/;
 const LATER =
@@ -27,7 +27,7 @@ const TO = '(?:宛て?に|あてに|に対して|に|へ|まで)';
 
 /** Whether a Japanese message says not to do something; polite questions such as くれませんか do not. */
 export function isNegatedJa(text: string): boolean {
-  return NEGATION.test(text.replace(POLITE_NEGATIVE, ''));
+  return NEGATION.test(text.replace(/す[みい]ません|かもしれません/g, '').replace(POLITE_NEGATIVE, ''));
 }
 
 /** Understands a Japanese message as one or more payments, or gives null when it is about something else. */
@@ -73,7 +73,7 @@ function clausesOf(rest: string, amounts: Money[], history: PaymentHistory): Pay
   ).exec(rest);
   const money = amounts[Number(shared?.groups?.n)];
   const names = shared?.groups?.names ?? '';
-  if (shared !== null && money !== undefined && !names.includes('⟦') && /と|、|,/.test(names)) {
+  if (shared !== null && money !== undefined && !/⟦|として/.test(names) && /と|、|,/.test(names)) {
     const recipients = names.split(/\s*(?:と|、|,)\s*/).map(personNameJa);
     const known = recipients.filter((name) => name !== undefined);
     if (known.length === recipients.length && known.length > 1) {
@@ -114,7 +114,9 @@ function clausesOf(rest: string, amounts: Money[], history: PaymentHistory): Pay
 
 function clauseOf(clause: string, amounts: Money[], history: PaymentHistory): PaymentRequest | 'self' | null {
   if (/^(?:お金|現金|代金)?(?:を|の)?$/.test(clause)) return {};
-  const because = /^(?<why>.{1,30}?)(?:として|の分として|名目で)[、,]?\s*(?<what>.+)$/.exec(clause)?.groups;
+  const because = /^(?<why>.{1,30}?)(?:として|の分として|名目で)[、,]?\s*(?<what>.+(?:に|へ).*)$/.exec(
+    clause,
+  )?.groups;
   const what = (because?.what ?? clause).trim();
   const patterns = [
     new RegExp(

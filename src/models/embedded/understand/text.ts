@@ -25,7 +25,7 @@ const OPENINGS_EN =
   /^(?:(?:hi|hello|hey|hi there|hello there|ok|okay|yes|yeah|yep|sure|now|then|also|and|so|well|please|kindly|just|actually)(?:[,.!:]+\s*|\s+)|(?:no|great|good|fine|right|thanks|thank you|alright|all right|sorry|excuse me|thanks a lot)[,.!:]+\s*|(?:(?:can|could|would|will) you(?: please| kindly| just)?|i(?:'d| would) (?:like|love)(?: you)? to|i (?:want|need)(?: you)? to|i wanna|let'?s|let me|help me(?: to)?|go ahead and|be so kind as to)\s+)/i;
 
 const OPENINGS_JA =
-  /^(?:はい|うん|ええ|すみません(?:が)?|すいません(?:が)?|ねえ|じゃあ|じゃ|では|それでは|それと|それから|あと|あの|えっと|ちょっと|ところで|ありがとう(?:ございます)?|こんにちは|こんばんは|おはよう(?:ございます)?|お願い(?:します)?|今すぐ|すぐに|では次に|次に|また|悪いけど|(?:私|わたし|僕|ぼく|俺)(?:は|が))[、,。!\s]*/;
+  /^(?:はい|うん|ええ|すみません(?:が)?|すいません(?:が)?|ねえ|じゃあ|じゃ|では|それでは|それと|それから|あと(?=[、,\s])|あの|えっと|ちょっと|ところで|ありがとう(?:ございます)?|こんにちは|こんばんは|おはよう(?:ございます)?|お願い(?:します)?|今すぐ|すぐに|では次に|次に|また|悪いけど|(?:私|わたし|僕|ぼく|俺)(?:は|が))[、,。!\s]*/;
 
 /** Removes greetings and polite openings that say nothing about the request itself. */
 export function withoutOpening(text: string): string {

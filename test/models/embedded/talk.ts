@@ -1,0 +1,88 @@
+import type { LlmRequest, LlmResponse } from '@google/adk';
+import { EmbeddedModel, type EmbeddedModelOptions } from '../../../src/models/embedded/index.ts';
+
+type Content = LlmRequest['contents'][number];
+
+/** The tools of the demo agent. */
+export const ALL_TOOLS = ['get_weather', 'process_payment', 'change_bgm', 'get_location'];
+
+/** A request as ADK makes it for these contents and tools. */
+export function requestOf(contents: Content[], tools: readonly string[] = ALL_TOOLS): LlmRequest {
+  return {
+    contents,
+    config: { tools: [{ functionDeclarations: tools.map((name) => ({ name })) }] },
+    liveConnectConfig: {},
+    toolsDict: {},
+  };
+}
+
+export const user = (text: string): Content => ({ role: 'user', parts: [{ text }] });
+export const model = (text: string): Content => ({ role: 'model', parts: [{ text }] });
+export const called = (...calls: [name: string, args: Record<string, unknown>][]): Content => ({
+  role: 'model',
+  parts: calls.map(([name, args]) => ({ functionCall: { name, args } })),
+});
+export const answered = (...responses: [name: string, response: Record<string, unknown>][]): Content => ({
+  role: 'user',
+  parts: responses.map(([name, response]) => ({ functionResponse: { name, response } })),
+});
+
+/** What a model said: its thought, its words and its calls as `[name, args]`. */
+export interface Said {
+  thought: string;
+  text: string;
+  calls: [string, Record<string, unknown>][];
+}
+
+/** What a final response says. */
+export function saidIn(response: LlmResponse | undefined): Said {
+  const parts = response?.content?.parts ?? [];
+  return {
+    thought: parts.flatMap((part) => (part.thought ? [part.text ?? ''] : [])).join(''),
+    text: parts.flatMap((part) => (part.thought ? [] : [part.text ?? ''])).join(''),
+    calls: parts.flatMap(({ functionCall }) =>
+      functionCall?.name
+        ? [[functionCall.name, functionCall.args ?? {}] as [string, Record<string, unknown>]]
+        : [],
+    ),
+  };
+}
+
+/** Asks the model once, without streaming. */
+export async function ask(
+  contents: Content[] | string,
+  tools?: readonly string[],
+  options: EmbeddedModelOptions = {},
+): Promise<Said> {
+  const conversation = typeof contents === 'string' ? [user(contents)] : contents;
+  const responses: LlmResponse[] = [];
+  for await (const response of new EmbeddedModel({ paceMs: 0, ...options }).generateContentAsync(
+    requestOf(conversation, tools),
+  )) {
+    responses.push(response);
+  }
+  return saidIn(responses.at(-1));
+}
+
+/** A conversation of messages only: the model's own words are put in between as it says them. */
+export async function converse(...messages: string[]): Promise<Said> {
+  const contents: Content[] = [];
+  let said: Said = { thought: '', text: '', calls: [] };
+  for (const message of messages) {
+    contents.push(user(message));
+    said = await ask(contents);
+    contents.push(said.calls.length > 0 ? called(...said.calls) : model(said.text));
+    if (said.calls.length > 0) {
+      contents.push(
+        answered(
+          ...said.calls.map(([name, args]): [string, Record<string, unknown>] => [
+            name,
+            { success: true, ...args },
+          ]),
+        ),
+      );
+      if (message !== messages.at(-1)) contents.push(model((await ask(contents)).text));
+    }
+  }
+  return said;
+}
