@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from './lib/build.mjs';
 import { install } from './lib/install.mjs';
-import { announced, root } from './lib/run.mjs';
+import { announced, endWithNpm, root } from './lib/run.mjs';
 
 function give(problem, output = '') {
   console.error(`${output.trimEnd()}\n\nduologue cannot start: ${problem}`.trimStart());
@@ -16,6 +16,8 @@ function give(problem, output = '') {
 if (!existsSync(resolve(root, 'demo/server/main.ts'))) {
   give('demo/server/main.ts is missing: this is not a whole checkout. Clone the repository again.');
 }
+
+endWithNpm();
 
 const installed = await install();
 if (!installed.ok)

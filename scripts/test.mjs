@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { ensureBrowser, hasBrowserTests } from './lib/browser.mjs';
 import { build } from './lib/build.mjs';
 import { install } from './lib/install.mjs';
-import { announced, tool } from './lib/run.mjs';
+import { announced, endWithNpm, tool } from './lib/run.mjs';
 
 const minutes = 60_000;
 const chosen = process.argv.slice(2);
@@ -65,6 +65,8 @@ async function tests(env) {
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+endWithNpm();
 
 const installed = await install();
 if (!installed.ok) {

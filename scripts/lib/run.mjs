@@ -90,6 +90,18 @@ export function tool(path, args, options) {
   return run(process.execPath, [resolve(root, 'node_modules', path), ...args], options);
 }
 
+/**
+ * Ends us when the shell between npm and us has ended. npm sends a signal to that shell alone, and some shells
+ * die of it without passing it on.
+ */
+export function endWithNpm() {
+  const shell = process.ppid;
+  if (process.env.npm_lifecycle_event === undefined || process.platform === 'win32') return;
+  setInterval(() => {
+    if (process.ppid !== shell) process.kill(process.pid, 'SIGTERM');
+  }, 500).unref();
+}
+
 /** Says on the terminal that a step goes on, when it takes longer than a second, and again every ten seconds. */
 export async function announced(label, work) {
   const started = performance.now();
