@@ -7,6 +7,7 @@ import {
   LlmAgent,
   Runner,
   type Session,
+  State,
   TruncatingContextCompactor,
 } from '@google/adk';
 import fc from 'fast-check';
@@ -14,6 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { StoreSessionService } from '../../src/server/store/adk-sessions.ts';
 import { createMemoryStore } from '../../src/server/store/memory.ts';
+import { prefixes } from '../../src/server/store/state.ts';
 import { type Store, StoreError } from '../../src/server/store/store.ts';
 import { keyOf, messageOf, stored, textEvent } from './support/records.ts';
 import { ScriptedModel } from './support/scripted-model.ts';
@@ -256,9 +258,8 @@ describe.each(kinds)('ADK sessions in the %s store', (_name, open) => {
           const pair = each.fresh ? await reopen(each.session) : held.get(each.session);
           const [mine, adks] = pair ?? (await reopen(each.session));
           const make = (): Event => {
-            const event = { ...textEvent('x', each.id), id: each.id, partial: each.partial };
-            event.actions.stateDelta = Object.fromEntries(structuredClone(each.delta));
-            return event;
+            const delta = Object.fromEntries(structuredClone(each.delta));
+            return { ...textEvent(each.id, each.id, delta), partial: each.partial };
           };
           await ours.appendEvent({ session: mine, event: make() });
           // ADK's own takes the app state even of a partial event, which its runner never appends.
@@ -275,6 +276,10 @@ describe.each(kinds)('ADK sessions in the %s store', (_name, open) => {
 });
 
 describe('ADK sessions', () => {
+  test("the prefixes of state keys are ADK's", () => {
+    expect(prefixes).toEqual({ app: State.APP_PREFIX, user: State.USER_PREFIX, temp: State.TEMP_PREFIX });
+  });
+
   test('a part of the history is given as ADK gives it', async () => {
     const ours = new StoreSessionService(createMemoryStore());
     const theirs = new InMemorySessionService();

@@ -175,8 +175,7 @@ describe.each(kinds)('the %s store', (_name, open) => {
           [`user:${odd}`, { polluted: 3 }],
         ]);
         await store.createSession(strange, delta);
-        const event = { ...textEvent('e', 'hi'), id: odd };
-        event.actions.stateDelta = delta;
+        const event = textEvent(odd, 'hi', delta);
         await store.appendEvent(strange, event);
         await store.putMessage(strange, messageOf(odd, 'hi'));
         await store.issueCalls(strange, [

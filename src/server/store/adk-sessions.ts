@@ -10,13 +10,12 @@ import {
   type ListSessionsRequest,
   type ListSessionsResponse,
   type Session,
-  State,
   trimTempDeltaState,
 } from '@google/adk';
 import { EventList } from './event-list.ts';
 import { fromJson, toJson } from './json.ts';
 import { type LiveLimits, type LiveSession, LiveSessions } from './live-sessions.ts';
-import { emptyState, hasKeys, type StateRecord } from './state.ts';
+import { emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
 import { type SessionKey, type Store, type StoredSession, StoreError } from './store.ts';
 
 /**
@@ -185,10 +184,10 @@ export class StoreSessionService extends BaseSessionService {
     // As the store will give it back, and shared with no tool.
     const written = fromJson<Record<string, unknown>>(toJson(delta, 'The state delta'));
     for (const name of Object.keys(delta)) {
-      if (name.startsWith(State.TEMP_PREFIX)) continue;
+      if (name.startsWith(prefixes.temp)) continue;
       const value = Object.hasOwn(written, name) ? written[name] : undefined;
-      if (name.startsWith(State.APP_PREFIX)) parts.app[name] = value;
-      else if (name.startsWith(State.USER_PREFIX)) parts.user[name] = value;
+      if (name.startsWith(prefixes.app)) parts.app[name] = value;
+      else if (name.startsWith(prefixes.user)) parts.user[name] = value;
       else parts.session[name] = value;
     }
     this.#change(parts.app, (other) => other.app === key.app);

@@ -1,6 +1,5 @@
 import type { Event } from '@google/adk';
-import { State } from '@google/adk';
-import { applyDelta, emptyState, type StateRecord } from './state.ts';
+import { applyDelta, emptyState, prefixes, type StateRecord } from './state.ts';
 import { StoreError } from './store.ts';
 
 /** The value as JSON; a `StoreError` naming it when it has no JSON, so that a write fails before it begins. */
@@ -28,11 +27,11 @@ export function stateFromJson(text: string): StateRecord {
 /** The event as JSON, without the `temp:` keys of its state delta, which never outlive a turn. */
 export function eventToJson(event: Event): string {
   const delta = event.actions?.stateDelta;
-  if (delta === undefined || !Object.keys(delta).some((key) => key.startsWith(State.TEMP_PREFIX))) {
+  if (delta === undefined || !Object.keys(delta).some((key) => key.startsWith(prefixes.temp))) {
     return toJson(event, 'The event');
   }
   const kept = emptyState();
-  for (const [key, value] of Object.entries(delta)) if (!key.startsWith(State.TEMP_PREFIX)) kept[key] = value;
+  for (const [key, value] of Object.entries(delta)) if (!key.startsWith(prefixes.temp)) kept[key] = value;
   return toJson({ ...event, actions: { ...event.actions, stateDelta: kept } }, 'The event');
 }
 

@@ -1,4 +1,5 @@
-import { State } from '@google/adk';
+/** ADK's prefixes of state keys; written out, since loading ADK for three words takes most of a second. */
+export const prefixes = { app: 'app:', user: 'user:', temp: 'temp:' } as const;
 
 /** A record without prototype, so that keys such as `__proto__` and `constructor` are keys like any other. */
 export type StateRecord = Record<string, unknown>;
@@ -19,9 +20,9 @@ export function emptyState(): StateRecord {
 export function splitState(state: Record<string, unknown>): ScopedState {
   const scopes: ScopedState = { app: emptyState(), user: emptyState(), session: emptyState() };
   for (const [key, value] of Object.entries(state)) {
-    if (key.startsWith(State.TEMP_PREFIX)) continue;
-    if (key.startsWith(State.APP_PREFIX)) scopes.app[key.slice(State.APP_PREFIX.length)] = value;
-    else if (key.startsWith(State.USER_PREFIX)) scopes.user[key.slice(State.USER_PREFIX.length)] = value;
+    if (key.startsWith(prefixes.temp)) continue;
+    if (key.startsWith(prefixes.app)) scopes.app[key.slice(prefixes.app.length)] = value;
+    else if (key.startsWith(prefixes.user)) scopes.user[key.slice(prefixes.user.length)] = value;
     else scopes.session[key] = value;
   }
   return scopes;
@@ -30,8 +31,8 @@ export function splitState(state: Record<string, unknown>): ScopedState {
 /** One record with ADK's prefixes put back: what a session sees. */
 export function joinState(scopes: ScopedState): StateRecord {
   const state = applyDelta(emptyState(), scopes.session);
-  for (const [key, value] of Object.entries(scopes.app)) state[State.APP_PREFIX + key] = value;
-  for (const [key, value] of Object.entries(scopes.user)) state[State.USER_PREFIX + key] = value;
+  for (const [key, value] of Object.entries(scopes.app)) state[prefixes.app + key] = value;
+  for (const [key, value] of Object.entries(scopes.user)) state[prefixes.user + key] = value;
   return state;
 }
 

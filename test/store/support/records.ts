@@ -1,4 +1,4 @@
-import { createEvent, type Event } from '@google/adk';
+import type { Event } from '@google/adk';
 import type { Message } from '../../../src/protocol/index.ts';
 import type { AuditEntry, CallRecord, SessionKey } from '../../../src/server/store/store.ts';
 
@@ -9,31 +9,30 @@ export function keyOf(id: string, user = 'ann', app = 'shop'): SessionKey {
 
 /** An event that says something. */
 export function textEvent(id: string, text: string, delta: Record<string, unknown> = {}): Event {
-  return createEvent({
-    id,
-    invocationId: 'invocation_1',
-    author: 'agent',
-    timestamp: 1_000,
-    content: { role: 'model', parts: [{ text }] },
-    actions: { stateDelta: delta },
-  });
+  return eventOf(id, { role: 'model', parts: [{ text }] }, delta);
 }
 
 /** An event that answers calls. */
 export function answerEvent(id: string, callIds: string[], delta: Record<string, unknown> = {}): Event {
-  return createEvent({
+  const parts = callIds.map((callId) => ({
+    functionResponse: { id: callId, name: 'pay', response: { ok: true } },
+  }));
+  return eventOf(id, { role: 'user', parts }, delta);
+}
+
+function eventOf(
+  id: string,
+  content: NonNullable<Event['content']>,
+  stateDelta: Record<string, unknown>,
+): Event {
+  return {
     id,
     invocationId: 'invocation_1',
     author: 'agent',
     timestamp: 1_000,
-    content: {
-      role: 'user',
-      parts: callIds.map((callId) => ({
-        functionResponse: { id: callId, name: 'pay', response: { ok: true } },
-      })),
-    },
-    actions: { stateDelta: delta },
-  });
+    content,
+    actions: { stateDelta, artifactDelta: {}, requestedAuthConfigs: {}, requestedToolConfirmations: {} },
+  };
 }
 
 /** A message of the person. */

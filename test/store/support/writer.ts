@@ -1,0 +1,22 @@
+import { writeSync } from 'node:fs';
+import { openSqliteStore } from '../../../src/server/store/sqlite.ts';
+import { answerEvent, callOf, keyOf } from './records.ts';
+
+/** Opens the store in the folder given and, if told so, writes without end, saying each write that was taken. */
+const [folder, work] = process.argv.slice(2);
+const store = await openSqliteStore(folder ?? '');
+const key = keyOf('s1');
+const session = (await store.loadSession(key)) ?? (await store.createSession(key, {}));
+writeSync(1, 'open\n');
+
+if (work === 'write') {
+  for (let index = session.events.length; ; index++) {
+    const call = callOf(`c${index}`);
+    if ((await store.findCall(key, { id: call.id })) === null) await store.issueCalls(key, [call]);
+    await store.appendEvent(key, answerEvent(`e${index}`, [call.id], { count: index + 1 }));
+    writeSync(1, `${index}\n`);
+  }
+} else {
+  // Held until the process is killed.
+  setInterval(() => {}, 60_000);
+}
