@@ -1,12 +1,6 @@
 import type { BaseTool, LlmRequest } from '@google/adk';
-import {
-  Behavior,
-  type Content,
-  type ContentUnion,
-  type LiveConnectConfig,
-  type Part,
-  type ToolListUnion,
-} from '@google/genai';
+import { Behavior, type LiveConnectConfig, type ToolListUnion } from '@google/genai';
+import { instructionParts } from './instruction.ts';
 
 /** What an agent's `generateContentConfig` can say that a live session understands too. */
 const SHARED = [
@@ -39,7 +33,9 @@ export function liveConfigOf(
   return {
     ...shared,
     ...liveConnectConfig,
-    ...(systemInstruction ? { systemInstruction: asContent(systemInstruction) } : {}),
+    ...(systemInstruction
+      ? { systemInstruction: { role: 'system', parts: instructionParts(systemInstruction) } }
+      : {}),
     ...(tools ? { tools: withBehavior(tools, options.nonBlocking) } : {}),
     // Always asked for: without it the server never says from where to resume.
     sessionResumption: options.vertexai && transparent ? { ...resumption, transparent } : resumption,
@@ -78,17 +74,4 @@ function withBehavior(tools: ToolListUnion, nonBlocking: ReadonlySet<string>): T
       ),
     };
   });
-}
-
-/** ADK's instruction is a text; an agent's own configuration may hold parts. */
-function asContent(instruction: ContentUnion): Content {
-  const parts = (Array.isArray(instruction) ? instruction : [instruction]).flatMap((part): Part[] => {
-    if (typeof part === 'string') return [{ text: part }];
-    return isContent(part) ? (part.parts ?? []) : [part];
-  });
-  return { role: 'system', parts };
-}
-
-function isContent(value: Content | Part): value is Content {
-  return 'parts' in value;
 }

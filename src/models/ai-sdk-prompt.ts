@@ -1,0 +1,190 @@
+import type { LlmRequest } from '@google/adk';
+import { type Content, FunctionCallingConfigMode, type FunctionDeclaration, type Part } from '@google/genai';
+import type {
+  CallOptions,
+  FilePart,
+  Message,
+  ProviderMetadata,
+  TextPart,
+  ToolResultPart,
+} from './ai-sdk-types.ts';
+import { instructionParts } from './instruction.ts';
+
+/** Where a part keeps what the provider wants back with it. */
+const METADATA = 'aiSdk';
+
+/** What a provider said about a part, to be kept with it. */
+export function keepMetadata(metadata: ProviderMetadata | undefined): Pick<Part, 'partMetadata'> {
+  return metadata ? { partMetadata: { [METADATA]: metadata } } : {};
+}
+
+/** An ADK request as a provider of the AI SDK takes it. */
+export function toCallOptions(request: LlmRequest, specificationVersion: string): CallOptions {
+  const { config = {} } = request;
+  const tools = (config.tools ?? []).flatMap((tool) =>
+    'functionDeclarations' in tool ? (tool.functionDeclarations ?? []) : [],
+  );
+  const { temperature, maxOutputTokens, topP, topK, stopSequences, presencePenalty, frequencyPenalty, seed } =
+    config;
+  const set = {
+    temperature,
+    maxOutputTokens,
+    topP,
+    topK,
+    stopSequences,
+    presencePenalty,
+    frequencyPenalty,
+    seed,
+  };
+  const toolChoice = toToolChoice(config.toolConfig?.functionCallingConfig?.mode);
+  const schema = config.responseJsonSchema ?? config.responseSchema;
+  return {
+    prompt: toPrompt(request, specificationVersion === 'v3'),
+    ...Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined)),
+    ...(schema || config.responseMimeType === 'application/json'
+      ? {
+          responseFormat: {
+            type: 'json',
+            ...(schema ? { schema: toJsonSchema(schema) as Record<string, unknown> } : {}),
+          },
+        }
+      : {}),
+    ...(tools.length > 0 ? { tools: tools.map(toTool) } : {}),
+    ...(tools.length > 0 && toolChoice ? { toolChoice } : {}),
+  };
+}
+
+function toPrompt(request: LlmRequest, isBare: boolean): Message[] {
+  const prompt: Message[] = [];
+  const { systemInstruction } = request.config ?? {};
+  const instruction = (systemInstruction ? instructionParts(systemInstruction) : [])
+    .map((part) => part.text ?? '')
+    .join('\n');
+  if (instruction) prompt.push({ role: 'system', content: instruction });
+  const ids = new CallIds();
+  for (const content of request.contents) prompt.push(...toMessages(content, ids, isBare));
+  return prompt;
+}
+
+function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] {
+  const assistant: Extract<Message, { role: 'assistant' }>['content'] = [];
+  const tool: ToolResultPart[] = [];
+  const user: (TextPart | FilePart)[] = [];
+  const isModel = content.role === 'model';
+  for (const part of content.parts ?? []) {
+    const said = providerOptionsOf(part);
+    if (part.functionCall) {
+      const { id, name = '', args = {} } = part.functionCall;
+      assistant.push({
+        type: 'tool-call',
+        toolCallId: ids.forCall(name, id),
+        toolName: name,
+        input: args,
+        ...said,
+      });
+    } else if (part.functionResponse) {
+      const { id, name = '', response = {} } = part.functionResponse;
+      tool.push({
+        type: 'tool-result',
+        toolCallId: ids.forResponse(name, id),
+        toolName: name,
+        output:
+          typeof response.error === 'string'
+            ? { type: 'error-text', value: response.error }
+            : { type: 'json', value: response },
+      });
+    } else if (part.inlineData || part.fileData) {
+      const file = toFile(part, isBare);
+      if (file) (isModel ? assistant : user).push(file);
+    } else if (part.text !== undefined && (part.text !== '' || part.partMetadata)) {
+      if (part.thought) assistant.push({ type: 'reasoning', text: part.text, ...said });
+      else (isModel ? assistant : user).push({ type: 'text', text: part.text, ...(isModel ? said : {}) });
+    }
+  }
+  return [
+    ...(assistant.length > 0 ? [{ role: 'assistant' as const, content: assistant }] : []),
+    ...(tool.length > 0 ? [{ role: 'tool' as const, content: tool }] : []),
+    ...(user.length > 0 ? [{ role: 'user' as const, content: user }] : []),
+  ];
+}
+
+function providerOptionsOf(part: Part): { providerOptions?: ProviderMetadata } {
+  const metadata = part.partMetadata?.[METADATA];
+  return metadata ? { providerOptions: metadata as ProviderMetadata } : {};
+}
+
+function toFile({ inlineData, fileData }: Part, isBare: boolean): FilePart | undefined {
+  const { mimeType: mediaType = 'application/octet-stream', displayName } = inlineData ?? fileData ?? {};
+  const named = { type: 'file' as const, mediaType, ...(displayName ? { filename: displayName } : {}) };
+  if (inlineData?.data) {
+    return { ...named, data: isBare ? inlineData.data : { type: 'data', data: inlineData.data } };
+  }
+  if (!fileData?.fileUri || !URL.canParse(fileData.fileUri)) return undefined;
+  const url = new URL(fileData.fileUri);
+  return { ...named, data: isBare ? url : { type: 'url', url } };
+}
+
+/** ADK takes its own ids out of what a model sees, and providers want one on every call: call and response meet by name, in order. */
+class CallIds {
+  private readonly open = new Map<string, string[]>();
+  private made = 0;
+
+  forCall(name: string, id: string | undefined): string {
+    if (id !== undefined) return id;
+    const made = `call_adk_${this.made++}`;
+    this.open.set(name, [...(this.open.get(name) ?? []), made]);
+    return made;
+  }
+
+  forResponse(name: string, id: string | undefined): string {
+    return id ?? this.open.get(name)?.shift() ?? `call_adk_${this.made++}`;
+  }
+}
+
+function toTool(declaration: FunctionDeclaration) {
+  const { name = '', description, parametersJsonSchema, parameters } = declaration;
+  const schema = toJsonSchema(parametersJsonSchema ?? parameters ?? {}) as Record<string, unknown>;
+  return {
+    type: 'function' as const,
+    name,
+    ...(description === undefined ? {} : { description }),
+    inputSchema: 'type' in schema ? schema : { type: 'object', properties: {}, ...schema },
+  };
+}
+
+const LENGTHS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
+
+/** Google's schema as JSON Schema: types in lower case, lengths as numbers, `nullable` as a type. */
+function toJsonSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(toJsonSchema);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const out: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === 'nullable') continue;
+    if (key === 'type' && typeof value === 'string') out.type = value.toLowerCase();
+    else if (key === 'properties' && typeof value === 'object' && value !== null) {
+      // A property may be called `type` or `nullable`: its name is not a keyword.
+      out.properties = Object.fromEntries(
+        Object.entries(value).map(([name, one]) => [name, toJsonSchema(one)]),
+      );
+    } else if (LENGTHS.has(key) && typeof value === 'string') out[key] = Number(value);
+    else if (
+      key === 'enum' ||
+      key === 'required' ||
+      key === 'default' ||
+      key === 'example' ||
+      key === 'const'
+    )
+      out[key] = value;
+    else out[key] = toJsonSchema(value);
+  }
+  if ('nullable' in schema && schema.nullable === true && typeof out.type === 'string')
+    out.type = [out.type, 'null'];
+  return out;
+}
+
+function toToolChoice(mode: FunctionCallingConfigMode | undefined): CallOptions['toolChoice'] {
+  if (mode === FunctionCallingConfigMode.ANY) return { type: 'required' };
+  if (mode === FunctionCallingConfigMode.NONE) return { type: 'none' };
+  return undefined;
+}

@@ -1,0 +1,188 @@
+import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
+import { FinishReason, type GenerateContentResponseUsageMetadata, type Part } from '@google/genai';
+import { keepMetadata, toCallOptions } from './ai-sdk-prompt.ts';
+import type { AiSdkModel, CallOptions, StreamPart, Usage } from './ai-sdk-types.ts';
+import { TurnBasedLiveConnection } from './turn-based-live.ts';
+
+export type { AiSdkModel } from './ai-sdk-types.ts';
+
+/** Options of a model of the AI SDK. */
+export interface FromAiSdkOptions {
+  /** Settings that only this provider knows, as the AI SDK takes them. */
+  providerOptions?: Record<string, Record<string, unknown>>;
+}
+
+/** Makes any language model of an AI SDK provider (`ai` 6 or 7) one that ADK agents can use, live too. */
+export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): BaseLlm {
+  if (model.specificationVersion !== 'v3' && model.specificationVersion !== 'v4') {
+    throw new Error(
+      `The model ${model.provider}/${model.modelId} speaks version ${model.specificationVersion} of the AI SDK's contract; v3 (ai 6) and v4 (ai 7) are supported.`,
+    );
+  }
+  return new AiSdkLlm(model, options);
+}
+
+class AiSdkLlm extends BaseLlm {
+  private readonly inner: AiSdkModel;
+  private readonly options: FromAiSdkOptions;
+
+  constructor(inner: AiSdkModel, options: FromAiSdkOptions) {
+    super({ model: inner.modelId });
+    this.inner = inner;
+    this.options = options;
+  }
+
+  override async *generateContentAsync(
+    request: LlmRequest,
+    stream = false,
+    signal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void> {
+    const options: CallOptions = {
+      ...toCallOptions(request, this.inner.specificationVersion),
+      ...this.options,
+      ...(signal ? { abortSignal: signal } : {}),
+    };
+    const answer = new Answer();
+    try {
+      const result = await this.inner.doStream(options as never);
+      for await (const part of result.stream as ReadableStream<StreamPart>) {
+        const partial = answer.push(part);
+        if (partial && stream) yield partial;
+      }
+    } catch (error) {
+      if (signal?.aborted) return;
+      throw error;
+    }
+    if (!signal?.aborted) yield answer.end();
+  }
+
+  override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
+    return new TurnBasedLiveConnection(this, request);
+  }
+}
+
+const FINISH: Record<string, FinishReason> = {
+  stop: FinishReason.STOP,
+  'tool-calls': FinishReason.STOP,
+  length: FinishReason.MAX_TOKENS,
+  'content-filter': FinishReason.SAFETY,
+};
+
+/** Gathers what a provider streams: each delta is a partial response, the end is the whole answer. */
+class Answer {
+  private readonly parts: Part[] = [];
+  private readonly texts = new Map<string, Part>();
+  private readonly sources: { web: { uri: string; title?: string } }[] = [];
+  private finishReason: FinishReason = FinishReason.OTHER;
+  private usage: GenerateContentResponseUsageMetadata | undefined;
+  private modelVersion: string | undefined;
+
+  push(part: StreamPart): LlmResponse | undefined {
+    switch (part.type) {
+      case 'text-start':
+      case 'text-end':
+      case 'reasoning-start':
+      case 'reasoning-end':
+        if (part.providerMetadata) Object.assign(this.textOf(part), keepMetadata(part.providerMetadata));
+        return undefined;
+      case 'text-delta':
+      case 'reasoning-delta': {
+        const text = this.textOf(part);
+        text.text += part.delta;
+        Object.assign(text, keepMetadata(part.providerMetadata));
+        if (!part.delta) return undefined;
+        const { thought } = text;
+        return {
+          content: { role: 'model', parts: [{ text: part.delta, ...(thought ? { thought } : {}) }] },
+          partial: true,
+        };
+      }
+      case 'tool-call':
+        // The provider's own tools have run already.
+        if (part.providerExecuted) return undefined;
+        this.parts.push({
+          functionCall: { id: part.toolCallId, name: part.toolName, args: readArguments(part.input) },
+          ...keepMetadata(part.providerMetadata),
+        });
+        return undefined;
+      case 'file': {
+        const data = toBase64(part.data);
+        if (data) this.parts.push({ inlineData: { mimeType: part.mediaType, data } });
+        return undefined;
+      }
+      case 'source':
+        if (part.url) {
+          this.sources.push({ web: { uri: part.url, ...(part.title ? { title: part.title } : {}) } });
+        }
+        return undefined;
+      case 'response-metadata':
+        this.modelVersion = part.modelId ?? this.modelVersion;
+        return undefined;
+      case 'finish':
+        this.finishReason = FINISH[part.finishReason.unified] ?? FinishReason.OTHER;
+        this.usage = toUsage(part.usage);
+        return undefined;
+      case 'error':
+        throw part.error instanceof Error ? part.error : new Error(String(part.error));
+      default:
+        return undefined;
+    }
+  }
+
+  end(): LlmResponse {
+    const parts = this.parts.filter((part) => part.text !== '' || part.partMetadata);
+    const { finishReason, usage, modelVersion } = this;
+    const common: LlmResponse = {
+      partial: false,
+      finishReason,
+      ...(usage ? { usageMetadata: usage } : {}),
+      ...(modelVersion ? { modelVersion } : {}),
+      ...(this.sources.length > 0 ? { groundingMetadata: { groundingChunks: this.sources } } : {}),
+      ...(finishReason === FinishReason.STOP ? {} : { errorCode: finishReason }),
+    };
+    if (parts.length > 0) return { ...common, content: { role: 'model', parts } };
+    return { errorCode: 'EMPTY_RESPONSE', errorMessage: 'The model returned no content.', ...common };
+  }
+
+  private textOf(part: { type: string; id: string }): Part {
+    const thought = part.type.startsWith('reasoning');
+    const key = `${thought}:${part.id}`;
+    const known = this.texts.get(key);
+    if (known) return known;
+    const text: Part = { text: '', ...(thought ? { thought } : {}) };
+    this.texts.set(key, text);
+    this.parts.push(text);
+    return text;
+  }
+}
+
+/** Arguments that are no JSON object are none: the tool then says what it misses. */
+function readArguments(input: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(input || '{}');
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : {};
+  } catch {
+    return {};
+  }
+}
+
+function toBase64(data: Extract<StreamPart, { type: 'file' }>['data']): string | undefined {
+  if (typeof data === 'string') return data;
+  if (data instanceof Uint8Array) return Buffer.from(data).toString('base64');
+  return data.data === undefined ? undefined : toBase64(data.data);
+}
+
+/** ADK counts thoughts apart from what the model wrote; providers count them together. */
+function toUsage({ inputTokens, outputTokens }: Usage): GenerateContentResponseUsageMetadata {
+  const { total: input, cacheRead } = inputTokens;
+  const { total: output, reasoning } = outputTokens;
+  return {
+    ...(input === undefined ? {} : { promptTokenCount: input }),
+    ...(cacheRead ? { cachedContentTokenCount: cacheRead } : {}),
+    ...(output === undefined ? {} : { candidatesTokenCount: output - (reasoning ?? 0) }),
+    ...(reasoning ? { thoughtsTokenCount: reasoning } : {}),
+    ...(input === undefined || output === undefined ? {} : { totalTokenCount: input + output }),
+  };
+}

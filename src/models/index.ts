@@ -1,0 +1,10 @@
+export { type AiSdkModel, type FromAiSdkOptions, fromAiSdk } from './ai-sdk.ts';
+export { type ChooseOptions, type ChosenModel, chooseModel } from './choose.ts';
+export * from './embedded/index.ts';
+export { DuologueGemini, type DuologueGeminiParams } from './gemini.ts';
+export type { GeminiLiveOptions } from './gemini-live.ts';
+export { instrumentModels } from './instrument-models.ts';
+export { type Notice, noticeOf, noticesIn, readNotice } from './notice.ts';
+export { pairOf } from './pair.ts';
+export { type SingleFinalOptions, singleFinal } from './single-final.ts';
+export { TurnBasedLiveConnection } from './turn-based-live.ts';
