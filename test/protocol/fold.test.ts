@@ -8,6 +8,7 @@ import {
   type Message,
   MessageFold,
 } from '../../src/protocol/index.ts';
+import { scriptedChat } from './support/chat.ts';
 import { type Act, conversation } from './support/conversation.ts';
 import { buildWith, decided, plain, sdks } from './support/sdk.ts';
 
@@ -106,6 +107,61 @@ describe.each(['sse', 'bidi'] as const)('a message of %s', (mode) => {
   });
 });
 
+describe.each(sdks)('the chat of ai %s', (_version, sdk) => {
+  const call = { toolCallId: 'c1', toolName: 'process_payment' };
+  const toolMetadata = { runsOn: 'server', asks: true };
+  const asked: Chunk[] = [
+    { type: 'start', messageId: 'm1', messageMetadata: { createdAt: 1 } },
+    { type: 'text-start', id: '0' },
+    { type: 'text-delta', id: '0', delta: 'One moment.' },
+    { type: 'text-end', id: '0' },
+    { type: 'tool-input-start', ...call, toolMetadata },
+    { type: 'tool-input-available', ...call, toolMetadata, input: { amount: 50 } },
+    {
+      type: 'tool-approval-request',
+      toolCallId: 'c1',
+      approvalId: 'a1',
+      approvalDescriptor: { expiresAt: 9 },
+    },
+    { type: 'finish', finishReason: 'tool-calls' },
+  ];
+  const answered = (settled: Chunk): Chunk[] => [
+    { type: 'start', messageId: 'm1' },
+    settled,
+    { type: 'text-start', id: '1' },
+    { type: 'text-delta', id: '1', delta: 'Done.' },
+    { type: 'text-end', id: '1' },
+    { type: 'finish', finishReason: 'stop', messageMetadata: { modelVersion: 'rules-1' } },
+  ];
+
+  test.each<[string, boolean, Chunk]>([
+    ['an approval', true, { type: 'tool-output-available', toolCallId: 'c1', output: { ok: true } }],
+    [
+      'a denial',
+      false,
+      { type: 'tool-output-error', toolCallId: 'c1', errorText: 'User denied the tool call: hm' },
+    ],
+    ['a denial as a state of its own', false, { type: 'tool-output-denied', toolCallId: 'c1' }],
+  ])(
+    '[C11] [S4] continues one message after %s, the one that the server stores',
+    async (_what, approved, settled) => {
+      const { chat, finished, requests } = scriptedChat(sdk, [asked, answered(settled)]);
+      const ours = new MessageFold(empty());
+      await chat.sendMessage({ text: 'Pay Hanako 50 dollars' });
+      for (const chunk of asked) ours.push(chunk);
+      expect(plain(chat.messages.at(-1))).toEqual(plain(ours.message));
+      await chat.addToolApprovalResponse({ id: 'a1', approved, reason: 'hm' });
+      await finished(2);
+      ours.decide('c1', approved, 'hm');
+      expect(plain(requests[1]?.at(-1))).toEqual(plain(ours.message));
+      for (const chunk of answered(settled)) ours.push(chunk);
+      expect(chat.messages.map((message) => message.role)).toEqual(['user', 'assistant']);
+      expect(plain(chat.messages.at(-1))).toEqual(plain(ours.message));
+      expect(requests.length).toBe(2);
+    },
+  );
+});
+
 function chunksOf(story: Act[]): Chunk[] {
   return story.flatMap((act) => (act.kind === 'response' ? act.chunks : []));
 }
@@ -135,16 +191,24 @@ describe('a fold', () => {
   });
 
   test('[C11] merges metadata object by object and replaces everything else', () => {
-    const metadata = [
-      { createdAt: 1, usage: { input: 1, output: null }, citations: [{ uri: 'a' }] },
-      { usage: { output: 2 }, citations: [] },
-      { usage: null, interrupted: true },
-    ];
-    const message = fold(
-      empty(),
-      metadata.map((messageMetadata) => ({ type: 'message-metadata', messageMetadata }) as unknown as Chunk),
-    );
-    expect(message.metadata).toEqual({ createdAt: 1, usage: null, citations: [], interrupted: true });
+    const merged = (...metadata: object[]) =>
+      fold(
+        empty(),
+        metadata.map(
+          (messageMetadata) => ({ type: 'message-metadata', messageMetadata }) as unknown as Chunk,
+        ),
+      ).metadata;
+    const first = { createdAt: 1, usage: { input: 1, output: null }, citations: [{ uri: 'a' }] };
+    expect(merged(first, { usage: { output: 2 }, citations: [] })).toEqual({
+      createdAt: 1,
+      usage: { input: 1, output: 2 },
+      citations: [],
+    });
+    expect(merged(first, { usage: null, interrupted: true, createdAt: undefined })).toEqual({
+      ...first,
+      usage: null,
+      interrupted: true,
+    });
     expect(fold(empty(), [{ type: 'finish' }])).toEqual(empty());
   });
 

@@ -15,16 +15,24 @@ export function plain<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** Lets an AI SDK client build a message from the chunks of one response. */
-export async function buildWith(sdk: typeof ai, message: Message, chunks: Chunk[]): Promise<Message> {
-  const stream = new ReadableStream<Chunk>({
+/** Chunks as a response that has already arrived. */
+export function streamOf(chunks: Chunk[]): ReadableStream<Chunk> {
+  return new ReadableStream<Chunk>({
     start(controller) {
       for (const chunk of chunks) controller.enqueue(plain(chunk));
       controller.close();
     },
   });
+}
+
+/** Lets an AI SDK client build a message from the chunks of one response. */
+export async function buildWith(sdk: typeof ai, message: Message, chunks: Chunk[]): Promise<Message> {
   const built = plain(message);
-  const states = sdk.readUIMessageStream<Message>({ message: built, stream, terminateOnError: true });
+  const states = sdk.readUIMessageStream<Message>({
+    message: built,
+    stream: streamOf(chunks),
+    terminateOnError: true,
+  });
   for await (const _ of states) {
     // The client works on `built` itself; some chunks change it without a new state.
   }

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import {
+  APPROVAL_TIMED_OUT,
+  CHUNK_TYPES,
+  type Chunk,
+  CONFIRMATION_TOOL,
+  type DataParts,
+  denialText,
+  encodeBlock,
+  INTERRUPTED,
+  type MessageMetadata,
+  OUTCOME_UNKNOWN,
+  outputTimedOut,
+  SUPERSEDED,
+  TRANSIENT_DATA,
+} from '../../src/protocol/index.ts';
+import { sdks } from './support/sdk.ts';
+
+/** What `finish` can say, everything at once. */
+const messageMetadata: Required<MessageMetadata> = {
+  usage: { input: 1, output: null, cacheRead: 0, cacheWrite: null, reasoning: 5, total: 6 },
+  modelVersion: 'rules-1',
+  rawFinishReason: 'STOP',
+  citations: [{ startIndex: 0, endIndex: 4, uri: 'https://example.org', title: null, license: null }],
+  audio: { chunks: 3, bytes: 96_000, sampleRate: 24_000, duration: 2 },
+  interrupted: true,
+  createdAt: 1_763_000_000_000,
+};
+
+/** One example of each kind of data. */
+const data: { [Name in keyof DataParts]: DataParts[Name] } = {
+  pcm: { chunk: 'AAA=', sampleRate: 24_000, channels: 1, bitDepth: 16 },
+  audio: { mediaType: 'audio/ogg', data: 'AAA=' },
+  image: { mediaType: 'image/png', data: 'AAA=' },
+  'executable-code': { language: 'PYTHON', code: 'print(1)' },
+  'code-execution-result': { outcome: 'OUTCOME_OK', output: '1' },
+  transcript: { role: 'user', text: 'hello', finished: false },
+  error: { code: 'busy', message: 'Try later.', retryable: true, retryAfterMs: 500 },
+  session: { sessionId: 'session_live_user_1', connectionId: 'u', epoch: 'e', resumed: false },
+  settled: { toolCallId: 'c', messageId: 'm', errorText: SUPERSEDED },
+  reset: { messages: [{ id: 'm', role: 'assistant', parts: [{ type: 'text', text: 'hi', state: 'done' }] }] },
+};
+
+const toolMetadata = { runsOn: 'client', asks: true };
+const call = { toolCallId: 'c', toolName: 'get_location' };
+
+/** At least one example of every chunk that can be sent, with every field that it can have. */
+const examples: Chunk[] = [
+  { type: 'start', messageId: 'm' },
+  { type: 'start', messageId: 'm', messageMetadata: { createdAt: 1 } },
+  { type: 'text-start', id: '0' },
+  { type: 'text-delta', id: '0', delta: '💸\u2028\ud83d' },
+  { type: 'text-end', id: '0' },
+  { type: 'reasoning-start', id: '1' },
+  { type: 'reasoning-delta', id: '1', delta: 'hm' },
+  { type: 'reasoning-end', id: '1' },
+  { type: 'tool-input-start', ...call, toolMetadata },
+  { type: 'tool-input-available', ...call, input: {}, toolMetadata },
+  { type: 'tool-input-available', ...call, input: null, toolMetadata },
+  { type: 'start-step' },
+  { type: 'tool-approval-request', toolCallId: 'c', approvalId: 'approval_1' },
+  {
+    type: 'tool-approval-request',
+    toolCallId: 'c',
+    approvalId: 'approval_1',
+    approvalDescriptor: { expiresAt: 1 },
+  },
+  { type: 'finish-step' },
+  { type: 'tool-output-available', toolCallId: 'c', output: { latitude: 1 } },
+  { type: 'tool-output-available', toolCallId: 'c', output: null },
+  { type: 'tool-output-error', toolCallId: 'c', errorText: denialText('too dear') },
+  { type: 'tool-output-denied', toolCallId: 'c' },
+  { type: 'file', url: '/files/1', mediaType: 'image/png' },
+  { type: 'source-url', sourceId: 's', url: 'https://example.org' },
+  { type: 'source-url', sourceId: 's', url: 'https://example.org', title: 'Example' },
+  { type: 'message-metadata', messageMetadata },
+  { type: 'error', errorText: 'The model failed.' },
+  ...(['stop', 'length', 'content-filter', 'tool-calls', 'error', 'other'] as const).map(
+    (finishReason): Chunk => ({ type: 'finish', finishReason, messageMetadata }),
+  ),
+  { type: 'finish' },
+  ...(Object.keys(data) as (keyof DataParts)[]).flatMap((name) => {
+    const chunk = { type: `data-${name}`, data: data[name] } as Chunk;
+    return [chunk, { ...chunk, id: 'd' } as Chunk, { ...chunk, transient: true } as Chunk];
+  }),
+];
+
+describe('what a server sends', () => {
+  test('[C1] is shown here, every type of it', () => {
+    const shown = new Set<string>(examples.map((chunk) => chunk.type));
+    expect([...shown].sort()).toEqual(
+      [...CHUNK_TYPES, ...Object.keys(data).map((name) => `data-${name}`)].sort(),
+    );
+  });
+
+  describe.each(sdks)('to a client of ai %s', (_version, sdk) => {
+    test.each(examples.map((chunk) => [chunk.type, chunk] as const))(
+      '[C1] %s passes, whole: %j',
+      async (_type, chunk) => {
+        const sent: unknown = JSON.parse(encodeBlock(chunk).slice('data: '.length));
+        expect(sent).toEqual(chunk);
+        expect(await sdk.uiMessageChunkSchema().validate?.(sent)).toEqual({ success: true, value: sent });
+      },
+    );
+
+    test.each([
+      { type: 'tool-approval' },
+      { type: 'tool-output-error', toolCallId: 'c', error: 'x' },
+      { type: 'finish', finishReason: 'unknown' },
+      { type: 'error', error: 'x' },
+    ])('[C1] the check would notice %j', async (chunk) => {
+      expect(await sdk.uiMessageChunkSchema().validate?.(chunk)).toMatchObject({ success: false });
+    });
+  });
+
+  test('[C10] keeps images and code in the message and nothing else of its own', () => {
+    expect(Object.keys(data).filter((name) => !(TRANSIENT_DATA as readonly string[]).includes(name))).toEqual(
+      ['image', 'executable-code', 'code-execution-result'],
+    );
+  });
+});
+
+describe('texts that programs may compare', () => {
+  test('[T4] a denial has one text, with the reason after a colon', () => {
+    expect([denialText(), denialText(''), denialText('too dear')]).toEqual([
+      'User denied the tool call',
+      'User denied the tool call',
+      'User denied the tool call: too dear',
+    ]);
+  });
+
+  test('[T5] every other end of a call has its text', () => {
+    expect([
+      APPROVAL_TIMED_OUT,
+      outputTimedOut('get_location'),
+      OUTCOME_UNKNOWN,
+      SUPERSEDED,
+      INTERRUPTED,
+    ]).toEqual([
+      'Approval request timed out',
+      'Timeout waiting for get_location result',
+      'The outcome is unknown: the server stopped while the tool was running. It was not run again.',
+      'Superseded by a newer message',
+      'Interrupted by the user',
+    ]);
+    expect(CONFIRMATION_TOOL).toBe('adk_request_confirmation');
+  });
+});
