@@ -5,12 +5,12 @@ import { personName, personNameJa } from '../understand/names.ts';
 import { withoutClosing, withoutOpening } from '../understand/text.ts';
 
 const TOLD_EN = /^(?:my name is|my name'?s|call me|you can call me|i am called|the name'?s) (?<name>.+)$/i;
-const TOLD_I_AM = /^(?:i'?m|i am|this is) (?<name>\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)$/u;
+const TOLD_I_AM = /^(?:[Ii]'?m|[Ii] am|[Tt]his is) (?<name>\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)$/u;
 const TOLD_JA =
   /^(?:私|わたし|僕|ぼく|俺)?(?:の名前|名前)?は?、?(?<name>.+?)(?:と申します|といいます|と言います|って言います|と呼んで(?:ください)?|って呼んで(?:ください)?)$|^(?:私|わたし|僕|ぼく|俺)の名前は(?<plain>.+?)(?:です|だ|だよ)?$/;
 const ASKED_EN = /^(?:what'?s|what is|whats|do you (?:know|remember)|tell me|say) my name$|^who am i$/i;
 const ASKED_JA =
-  /^(?:私|わたし|僕|ぼく|俺)(?:の名前)?(?:は|を|って)(?:何|なん|なに|誰|だれ|覚えて(?:い)?(?:る|ます)|(?:分|わ)かり?(?:る|ます)|教えて|言って)(?:です)?(?:か)?(?:ください)?$|^名前(?:を)?覚えて(?:い)?(?:る|ます)(?:か)?$/;
+  /^(?:私|わたし|僕|ぼく|俺)(?:の名前)?(?:は|を|って)(?:何|なん|なに|誰|だれ|覚えて(?:い)?(?:る|ます)|(?:分|わ)かり?(?:る|ます)|教えて|言って)(?:です)?(?:か)?(?:ください)?$|^(?:私|わたし|僕|ぼく|俺)の名前は$|^名前(?:を)?覚えて(?:い)?(?:る|ます)(?:か)?$/;
 
 /** The person's name: told once, remembered in the conversation. */
 export const name: Rule = {
@@ -23,9 +23,9 @@ export const name: Rule = {
         text: say(language, `Nice to meet you, ${told}!`, `${told}さん、よろしくお願いします。`),
       };
     }
-    const core = withoutClosing(withoutOpening(text));
-    if (!ASKED_EN.test(core) && !ASKED_JA.test(core) && !ASKED_EN.test(text.replace(/[?.!]+$/, '')))
-      return null;
+    // The opening 私は is cut off as politeness, so the whole sentence is looked at too.
+    const forms = [withoutClosing(withoutOpening(text)), withoutClosing(text)];
+    if (!forms.some((form) => ASKED_EN.test(form) || ASKED_JA.test(form))) return null;
     const known = knownName(conversation.turns);
     return {
       thought: say(language, 'The person asks for their own name.', '自分の名前についての質問です。'),
@@ -49,7 +49,6 @@ function nameIn(text: string): string | undefined {
   const core = withoutClosing(withoutOpening(text));
   const english = (TOLD_EN.exec(core) ?? TOLD_I_AM.exec(core))?.groups?.name;
   if (english !== undefined) return NOT_SAID_OF_NAMES.test(english) ? undefined : personName(english);
-  // The opening 私は is cut off as politeness, so the whole sentence is looked at too.
   const groups = (TOLD_JA.exec(withoutClosing(text)) ?? TOLD_JA.exec(core))?.groups;
   const japanese = groups?.name ?? groups?.plain;
   return japanese === undefined || /何|なん|なに|誰|だれ/.test(japanese)
