@@ -40,7 +40,13 @@ export class Output {
     const fold = this.folds.get(message.id) ?? new MessageFold(message);
     this.folds.set(message.id, fold);
     this.current = fold;
-    const seq = this.log.append({ type: 'start', messageId: message.id });
+    // What is known of a message at its birth; on a continuation the client has it already.
+    const { metadata: messageMetadata } = message;
+    const seq = this.log.append(
+      messageMetadata && message.parts.length === 0
+        ? { type: 'start', messageId: message.id, messageMetadata: { ...messageMetadata } }
+        : { type: 'start', messageId: message.id },
+    );
     if (!this.starts.has(message.id)) this.starts.set(message.id, seq);
   }
 
@@ -79,6 +85,11 @@ export class Output {
   async save(messageId = this.current?.message.id): Promise<void> {
     const fold = messageId === undefined ? undefined : this.folds.get(messageId);
     if (fold) await this.store.putMessage(this.key, fold.message);
+  }
+
+  /** The response of the current message is over: whoever speaks next says `start`. */
+  leave(): void {
+    this.current = null;
   }
 
   /** A message that is over: it stays in the log for those who come back, but nothing more is written to it. */
