@@ -1,5 +1,5 @@
 import type { LlmRequest } from '@google/adk';
-import { tidy } from './understand/text.ts';
+import { LONGEST_UNDERSTOOD, tidy } from './understand/text.ts';
 
 type Content = LlmRequest['contents'][number];
 type Part = NonNullable<Content['parts']>[number];
@@ -20,7 +20,10 @@ export interface Call {
 
 /** A person's message and everything that followed until the next one. */
 export interface Turn {
+  /** The message, tidied; empty when it is too long to be understood. */
   text: string;
+  /** The beginning of a message that is too long. */
+  excerpt?: string;
   pictures: Picture[];
   calls: Call[];
   /** What the model said in this turn. */
@@ -125,7 +128,15 @@ function messageIn(parts: readonly Part[]): Turn | undefined {
   );
   const others = parts.some((part) => part.inlineData !== undefined || part.fileData !== undefined);
   if (texts.length === 0 && pictures.length === 0 && !others) return undefined;
-  return { text: tidy(texts.join('\n')), pictures, calls: [], spoken: '', closing: '' };
+  return { ...wordsOf(texts.join('\n')), pictures, calls: [], spoken: '', closing: '' };
+}
+
+function wordsOf(written: string): Pick<Turn, 'text' | 'excerpt'> {
+  const excerpt = tidy(written.slice(0, 200));
+  // Unifying the spelling of a message of unbounded length would be work without use.
+  if (written.length > 10 * LONGEST_UNDERSTOOD) return { text: '', excerpt };
+  const text = tidy(written);
+  return text.length > LONGEST_UNDERSTOOD ? { text: '', excerpt } : { text };
 }
 
 /** Finds the call a response belongs to: by id, else the oldest call of that name that still waits. */

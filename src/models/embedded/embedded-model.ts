@@ -89,7 +89,7 @@ export class EmbeddedModel extends BaseLlm {
     const conversation = readConversation(request.contents);
     const tools = toolNames(request);
     const language = conversation.turns.reduce<Language>(
-      (before, turn) => languageOf(turn.text, before),
+      (before, turn) => languageOf(turn.excerpt ?? turn.text, before),
       'en',
     );
     return think(this.rules, {

@@ -5,7 +5,7 @@ import { troubleText } from './results/words.ts';
 import type { Reply, Rule, RuleContext } from './rule.ts';
 import { say } from './understand/language.ts';
 import { isNegated } from './understand/payments.ts';
-import { LONGEST_UNDERSTOOD, sentencesOf } from './understand/text.ts';
+import { sentencesOf } from './understand/text.ts';
 import { unknownReply } from './unknown.ts';
 
 /** What the model says next: words about results, or the answer of the first rule that understands. */
@@ -34,7 +34,7 @@ export async function think(rules: readonly Rule[], context: RuleContext): Promi
 }
 
 async function answer(rules: readonly Rule[], context: RuleContext): Promise<Reply> {
-  if (context.text.length > LONGEST_UNDERSTOOD) return unknownReply(context);
+  if (context.conversation.turns.at(-1)?.excerpt !== undefined) return unknownReply(context);
   const whole = await firstMatch(rules, context);
   return whole ?? (await answerSentences(rules, context)) ?? unknownReply(context);
 }

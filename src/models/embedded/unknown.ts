@@ -6,8 +6,7 @@ import { LONGEST_UNDERSTOOD } from './understand/text.ts';
 /** The answer to what no rule understands. */
 export function unknownReply(context: RuleContext): Reply {
   const { language, conversation } = context;
-  const asked = conversation.turns.at(-1)?.text ?? '';
-  const isTooLong = asked.length > LONGEST_UNDERSTOOD;
+  const isTooLong = conversation.turns.at(-1)?.excerpt !== undefined;
   const opening = isTooLong
     ? say(
         language,

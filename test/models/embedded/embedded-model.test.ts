@@ -257,7 +257,7 @@ describe('with the real ADK', () => {
         const parts = event.content?.parts ?? [];
         if (event.partial) {
           partials += parts.map(({ text, thought }) => (thought ? '' : text)).join('');
-          if (abortAt !== undefined && partials.endsWith(abortAt)) stop.abort();
+          if (abortAt !== undefined && message === messages[0] && partials.endsWith(abortAt)) stop.abort();
           continue;
         }
         for (const { text, thought, functionCall, functionResponse } of parts) {

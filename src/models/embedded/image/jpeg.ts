@@ -1,3 +1,4 @@
+import { BitReader, DamagedError, type Huffman } from './jpeg-bits.ts';
 import type { Pixels } from './pixels.ts';
 
 interface Component {
@@ -10,14 +11,6 @@ interface Component {
   /** Mean value of each 8 x 8 block, the picture at an eighth of its size. */
   means: Float32Array;
   isRead: boolean;
-}
-
-interface Huffman {
-  /** For each code length 1..16: first code, first index into `values`, number of codes. */
-  first: number[];
-  start: number[];
-  count: number[];
-  values: Uint8Array;
 }
 
 interface Frame {
@@ -42,8 +35,6 @@ export function decodeJpeg(bytes: Uint8Array): Pixels | null {
     throw error;
   }
 }
-
-class DamagedError extends Error {}
 
 const MOST_BLOCKS = 1_000_000;
 
@@ -219,68 +210,6 @@ function readScan(
   }
   for (const part of parts) part.component.isRead = true;
   return 0;
-}
-
-class BitReader {
-  private readonly data: Uint8Array;
-  private at = 0;
-  private held = 0;
-  private heldBits = 0;
-
-  constructor(data: Uint8Array) {
-    this.data = data;
-  }
-
-  bit(): number {
-    if (this.heldBits === 0) {
-      const byte = this.data[this.at];
-      if (byte === undefined) throw new DamagedError();
-      this.at += 1;
-      if (byte === 0xff) {
-        if (this.data[this.at] !== 0) throw new DamagedError();
-        this.at += 1;
-      }
-      this.held = byte;
-      this.heldBits = 8;
-    }
-    this.heldBits -= 1;
-    return (this.held >> this.heldBits) & 1;
-  }
-
-  code(table: Huffman): number {
-    let code = 0;
-    for (let length = 1; length <= 16; length += 1) {
-      code = (code << 1) | this.bit();
-      const index = code - (table.first[length] ?? 0);
-      if (index >= 0 && index < (table.count[length] ?? 0))
-        return table.values[(table.start[length] ?? 0) + index] ?? 0;
-    }
-    throw new DamagedError();
-  }
-
-  signed(size: number): number {
-    if (size === 0) return 0;
-    let value = 0;
-    for (let index = 0; index < size; index += 1) value = value * 2 + this.bit();
-    return value < 2 ** (size - 1) ? value - 2 ** size + 1 : value;
-  }
-
-  skip(count: number): void {
-    for (let index = 0; index < count; index += 1) this.bit();
-  }
-
-  restart(): void {
-    this.heldBits = 0;
-    while (this.at + 1 < this.data.length) {
-      const next = this.data[this.at + 1] ?? 0;
-      if (this.data[this.at] === 0xff && next >= 0xd0 && next <= 0xd7) {
-        this.at += 2;
-        return;
-      }
-      this.at += 1;
-    }
-    throw new DamagedError();
-  }
 }
 
 function toPixels(frame: Frame, quantizers: Map<number, number>, isRgb: boolean): Pixels {

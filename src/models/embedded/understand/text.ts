@@ -17,7 +17,7 @@ export function tidy(text: string): string {
 export function sentencesOf(text: string): string[] {
   return text
     .split(/(?<=[。!?！？])\s*|(?<=\.)\s+(?=\S)/)
-    .map((sentence) => sentence.replace(/[。.!！]+$/, '').trim())
+    .map((sentence) => sentence.replace(/(?<![。.!！])[。.!！]+$/, '').trim())
     .filter((sentence) => sentence !== '');
 }
 
@@ -39,17 +39,17 @@ export function withoutOpening(text: string): string {
 }
 
 const CLOSINGS_EN =
-  /[\s,]*\b(?:please|now|right now|right away|immediately|today|thanks|thank you|too|as well|for me|from my wallet|ok|okay|asap|at once|currently|at the moment|then|if you can|if possible)$/i;
+  /(?<![\s,])[\s,]*\b(?:please|now|right now|right away|immediately|today|thanks|thank you|too|as well|for me|from my wallet|ok|okay|asap|at once|currently|at the moment|then|if you can|if possible)$/i;
 
 const CLOSINGS_JA =
-  /[、,\s]*(?:よろしく(?:お願い(?:いた|致)?し?(?:ます)?)?|お願い(?:いた|致)?し?(?:ます)?|ください|下さい|ね|よ)$/;
+  /(?<![、,\s])[、,\s]*(?:よろしく(?:お願い(?:いた|致)?し?(?:ます)?)?|お願い(?:いた|致)?し?(?:ます)?|ください|下さい|ね|よ)$/;
 
 /** Removes closing punctuation and polite endings. */
 export function withoutClosing(text: string): string {
   let rest = text;
   for (let round = 0; round < 8; round += 1) {
     const shorter = rest
-      .replace(/[\s.!?。、,;:…~〜]+$/, '')
+      .replace(/(?<![\s.!?。、,;:…~〜])[\s.!?。、,;:…~〜]+$/, '')
       .replace(CLOSINGS_EN, '')
       .replace(CLOSINGS_JA, '')
       .trim();
