@@ -14,7 +14,7 @@ import {
   SUPERSEDED,
   TRANSIENT_DATA,
 } from '../../src/protocol/index.ts';
-import { sdks } from './support/sdk.ts';
+import { buildWith, sdks } from './support/sdk.ts';
 
 /** What `finish` can say, everything at once. */
 const messageMetadata: Required<MessageMetadata> = {
@@ -112,6 +112,29 @@ describe('what a server sends', () => {
       expect(await sdk.uiMessageChunkSchema().validate?.(chunk)).toMatchObject({ success: false });
     });
   });
+
+  test.each(sdks)(
+    '[C12] ends with one of six reasons, and its metadata reaches the message of ai %s',
+    async (_version, sdk) => {
+      const ends = examples.filter((chunk) => chunk.type === 'finish');
+      expect(ends.map((chunk) => chunk.finishReason)).toEqual([
+        'stop',
+        'length',
+        'content-filter',
+        'tool-calls',
+        'error',
+        'other',
+        undefined,
+      ]);
+      for (const end of ends.slice(0, 6)) {
+        const message = await buildWith(sdk, { id: 'm', role: 'assistant', parts: [] }, [
+          { type: 'start' },
+          end,
+        ]);
+        expect(message.metadata).toEqual(messageMetadata);
+      }
+    },
+  );
 
   test('[C10] keeps images and code in the message and nothing else of its own', () => {
     expect(Object.keys(data).filter((name) => !(TRANSIENT_DATA as readonly string[]).includes(name))).toEqual(

@@ -52,7 +52,7 @@ describe.each(['sse', 'bidi'] as const)('a message of %s', (mode) => {
       fc.sample(acts, { numRuns: 300, seed: 1 }).flatMap((story) => chunksOf(story).map(({ type }) => type)),
     );
     const expected = CHUNK_TYPES.filter(
-      (type) => type !== 'error' && (mode === 'bidi' || !type.endsWith('-step')),
+      (type) => type !== 'error' && (mode === 'bidi' || type !== 'finish-step'),
     );
     expect(expected.filter((type) => !told.has(type))).toEqual([]);
   });
@@ -252,6 +252,15 @@ describe('a fold', () => {
     expect(plain(folding.message.parts)).toEqual([
       { ...part, state: 'output-error', errorText: 'User denied the tool call: too dear' },
     ]);
+  });
+
+  test('knows its calls, and which of them are open', () => {
+    const folding = new MessageFold(empty());
+    folding.push({ type: 'tool-input-start', toolCallId: 'c', toolName: 'pay' });
+    expect([folding.knows('c'), folding.isOpen('c')]).toEqual([true, true]);
+    folding.push({ type: 'tool-output-error', toolCallId: 'c', errorText: 'no' });
+    expect([folding.knows('c'), folding.isOpen('c')]).toEqual([true, false]);
+    expect([folding.knows('toString'), folding.isOpen('toString')]).toEqual([false, false]);
   });
 
   test('takes a delta without looking at the parts of the message', () => {

@@ -7,6 +7,8 @@ export type Act =
   | { kind: 'decision'; toolCallId: string; approved: boolean; reason: string };
 
 interface Call extends ToolFacts {
+  /** Whether a step began since: its input cannot be shown any more. */
+  isEarlier?: true;
   state: 'streaming' | 'ready' | 'asked' | 'approved' | 'denied' | 'settled';
 }
 
@@ -33,6 +35,7 @@ class Story {
   private readonly blocks = new Map<string, 'text' | 'reasoning'>();
   private chunks: Chunk[] | null = null;
   private count = 0;
+  private hasStep = false;
 
   constructor(mode: GrammarMode) {
     this.mode = mode;
@@ -139,11 +142,12 @@ class Story {
           fail,
         ];
       case 'ready':
-        return call.asks ? [ask, ask, fail] : [output, fail];
+        if (!call.asks) return [output, fail];
+        return this.hasStep ? [fail] : [ask, ask, fail];
       case 'asked':
         return [fail];
       case 'approved':
-        return [output, fail, ...(call.runsOn === 'client' ? [input] : [])];
+        return [output, fail, ...(call.runsOn === 'client' && !call.isEarlier ? [input] : [])];
       case 'denied':
         return [fail, deny];
       case 'settled':
@@ -187,7 +191,18 @@ class Story {
           },
         }),
       () => this.finish(),
+      () => this.step(),
     ];
+  }
+
+  /** The continuation of the confirmation dialect begins a step over SSE. */
+  private step(): void {
+    const calls = [...this.calls.values()];
+    if (this.mode === 'bidi' || this.hasStep || calls.some(({ state }) => state === 'streaming')) return;
+    if (calls.some(({ state, asks }) => state === 'ready' && asks)) return;
+    this.hasStep = true;
+    for (const call of calls) call.isEarlier = true;
+    this.say({ type: 'start-step' });
   }
 
   private finish(): void {
@@ -199,5 +214,6 @@ class Story {
     });
     this.acts.push({ kind: 'response', chunks: this.chunks ?? [] });
     this.chunks = null;
+    this.hasStep = false;
   }
 }
