@@ -81,14 +81,16 @@ export class GatePlugin extends BasePlugin {
   override async onEventCallback(params: {
     invocationContext: InvocationContext;
     event: Event;
-  }): Promise<undefined> {
+  }): Promise<Event | undefined> {
     const { event, invocationContext } = params;
-    if (event.partial || !event.content) return;
+    const spoken = spokenContent(event);
+    if (spoken) return { ...event, content: spoken };
+    if (event.partial || !event.content) return undefined;
     const calls = getFunctionCalls(event);
-    if (calls.length === 0) return;
+    if (calls.length === 0) return undefined;
     const active = this.activeIn(invocationContext);
     const tools = active?.tools.get(event.author ?? '');
-    if (!active || !tools) return;
+    if (!active || !tools) return undefined;
     for (const call of calls) {
       const gated = call.name === undefined ? undefined : tools[call.name];
       if (!call.id || !(gated instanceof Gated)) continue;
@@ -100,7 +102,17 @@ export class GatePlugin extends BasePlugin {
           : false;
       active.decisions.set(call.id, isOptimistic ? { ...decision, optimistic: true } : decision);
     }
+    return undefined;
   }
+}
+
+/** A finished transcript as content: without it, what was spoken would be in no later request. */
+function spokenContent(event: Event): Event['content'] {
+  if (event.partial || event.content) return undefined;
+  const { inputTranscription: heard, outputTranscription: said } = event;
+  if (heard?.finished && heard.text) return { role: 'user', parts: [{ text: heard.text }] };
+  if (said?.finished && said.text) return { role: 'model', parts: [{ text: said.text }] };
+  return undefined;
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { Event } from '@google/adk';
-import { geminiUsage } from '../parse/usage.ts';
+import { usageOf as parseUsage } from '../parse/usage.ts';
 import type { Citation, TokenUsage } from '../protocol/index.ts';
 
 /** ADK's token counts, whichever model they come from, in one meaning. */
 export function usageOf(raw: object): TokenUsage | null {
-  const usage = geminiUsage(raw as Record<string, unknown>, []);
+  const usage = parseUsage('gemini', raw);
   if (!usage) return null;
   const { input, output, cacheRead, cacheWrite, reasoning, total } = usage;
   return { input, output, cacheRead, cacheWrite, reasoning, total };

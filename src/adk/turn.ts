@@ -49,7 +49,8 @@ export class Turn {
     const out: TurnOutput[] = [];
     this.remember(event);
     const parts = event.content?.parts;
-    if (parts) {
+    // What the person said stands in the history as content too; here it is only heard.
+    if (parts && !event.inputTranscription) {
       if (event.partial) for (const part of parts) this.partial(part, out);
       else this.final(parts, event, out);
     }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type BaseAgent, type BasePlugin, LogLevel, Runner, setLogLevel } from '@google/adk';
+import { type BaseAgent, type BasePlugin, LogLevel, type RunConfig, Runner, setLogLevel } from '@google/adk';
 import { type ApprovalOverride, GatePlugin, instrument } from '../adk/engine.ts';
 import { instrumentModels } from '../models/engine.ts';
 import { Access, type AccessOptions } from './access.ts';
@@ -13,9 +13,11 @@ import { DEFAULT_RATE_LIMIT, type RateLimit, RateLimiter } from './rate-limit.ts
 import type { Reply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
 import { Sessions } from './sessions.ts';
+import { Sockets } from './sockets.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
 import { createMemoryStore } from './store/memory.ts';
 import type { Store } from './store/store.ts';
+import type { SocketLimits } from './websocket.ts';
 
 /** What a server is made of; everything but the agent has a default. */
 export interface DuologueOptions {
@@ -49,6 +51,9 @@ export interface DuologueOptions {
   approvalTimeoutMs?: number | null | Partial<SessionOptions['approvalTimeoutMs']>;
   clientTimeoutMs?: number | null;
   whenBusy?: SessionOptions['whenBusy'];
+  /** ADK's configuration of live runs: voice, modalities, activity detection. */
+  live?: Partial<RunConfig>;
+  socketLimits?: Partial<SocketLimits>;
   logger?: Logger;
   clock?: Clock;
   newId?: () => string;
@@ -62,6 +67,8 @@ export interface Duologue {
   respond(request: Request): Promise<Response | null>;
   /** Answers a request in the form doors write; null when the path is not ours. */
   handle(request: Request): Promise<Reply | null>;
+  /** The sockets of `…/live`, for doors. */
+  readonly sockets: Sockets;
   /** Whether every request must show a key. */
   readonly needsKey: boolean;
   /** Ends what runs, within a few seconds, and lets go of everything. */
@@ -96,6 +103,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     basePath: (options.basePath ?? '').replace(/\/$/, ''),
     isClosing: () => closing,
   };
+  const sockets = new Sockets(context, options.socketLimits);
   let cancelSweep = clock.after(SWEEP_MS, sweep);
   function sweep(): void {
     cancelSweep = clock.after(SWEEP_MS, sweep);
@@ -107,6 +115,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   }
   return {
     needsKey: access.needsKey,
+    sockets,
     handle: (request) => handle(request, context),
     respond,
     async fetch(request) {
@@ -115,6 +124,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     async close() {
       closing = true;
       cancelSweep();
+      sockets.close();
       for (const session of await sessions.all()) await session.close();
       await engine.store.close();
     },
@@ -154,6 +164,7 @@ function createEngine(options: DuologueOptions): Engine {
       whenBusy: options.whenBusy ?? 'queue',
       maxQueued: 16,
       files: DEFAULT_FILE_LIMITS,
+      live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },
     },
   };
 }

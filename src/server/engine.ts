@@ -1,4 +1,4 @@
-import type { BaseAgent, BaseSessionService, Runner } from '@google/adk';
+import type { BaseAgent, BaseSessionService, RunConfig, Runner } from '@google/adk';
 import type { GatePlugin } from '../adk/engine.ts';
 import type { Clock } from './clock.ts';
 import type { FileLimits } from './files.ts';
@@ -24,6 +24,8 @@ export interface SessionOptions {
   /** How many turns of one session may wait for their turn. */
   maxQueued: number;
   files: FileLimits;
+  /** ADK's configuration of live runs. */
+  live: Partial<RunConfig>;
 }
 
 /** What all sessions of a server share. */

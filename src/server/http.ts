@@ -5,6 +5,7 @@ import type { RateLimiter } from './rate-limit.ts';
 import { errorReply, json, type Reply, readJson, streamReply } from './reply.ts';
 import { type Pacing, ResponseReader } from './response-reader.ts';
 import type { Sessions } from './sessions.ts';
+import { withAddresses } from './sockets.ts';
 
 /** What the routes need. */
 export interface HttpContext {
@@ -148,13 +149,7 @@ async function listSessions({ context, user }: Call): Promise<Reply> {
 async function getSession({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
   const session = await context.sessions.get(user, id);
   const stored = await context.engine.store.loadMessages(session.key);
-  const base = new URL(request.url).origin + context.basePath;
-  const messages = stored.map((message) => ({
-    ...message,
-    parts: message.parts.map((part) =>
-      part.type === 'file' && part.url.startsWith('/sessions/') ? { ...part, url: base + part.url } : part,
-    ),
-  }));
+  const messages = withAddresses(stored, new URL(request.url).origin + context.basePath);
   const summary = (await context.sessions.list(user)).find((candidate) => candidate.id === id);
   return json(200, { ...(summary ?? { id }), messages, isRunning: session.turns.current !== null });
 }

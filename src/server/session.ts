@@ -3,6 +3,7 @@ import { danglingCalls, type Outcome, responseEvent, runDeferred } from '../adk/
 import {
   type Chunk,
   CONFIRMATION_TOOL,
+  type ErrorCode,
   type Message,
   ProtocolError,
   SUPERSEDED,
@@ -10,6 +11,8 @@ import {
 } from '../protocol/index.ts';
 import { Calls } from './calls.ts';
 import type { Engine } from './engine.ts';
+import { type admit, storeMessage } from './files.ts';
+import { Live } from './live.ts';
 import { Output } from './output.ts';
 import { reconcile } from './reconcile.ts';
 import type { CallRecord, SessionKey } from './store/store.ts';
@@ -22,6 +25,10 @@ export class Session {
   readonly output: Output;
   readonly calls: Calls;
   readonly turns: Turns;
+  readonly live: Live;
+  /** The connection that holds the session; a later one takes it over. */
+  holder: { end(code: ErrorCode, message: string): void } | null = null;
+  private isNew = false;
   private tail: Promise<unknown> = Promise.resolve();
   private queued = 0;
   /** Time of the last input or output, for eviction. */
@@ -44,13 +51,16 @@ export class Session {
       clientTimeoutMs: engine.options.clientTimeoutMs,
     });
     this.turns = new Turns(this);
+    this.live = new Live(this);
   }
 
   /** Takes up a stored session. */
   static async load(key: SessionKey, engine: Engine): Promise<Session> {
     const session = new Session(key, engine);
     await session.calls.recover();
-    await reconcile(engine.store, key, await session.adkSession());
+    const messages = await reconcile(engine.store, key, await session.adkSession());
+    session.isNew = messages.length === 0;
+    await session.expireQuietly();
     return session;
   }
 
@@ -72,7 +82,19 @@ export class Session {
 
   /** Whether nothing runs and nobody reads. */
   get isIdle(): boolean {
-    return !this.isBusy && this.output.log.readers === 0;
+    return !this.isBusy && !this.live.isRunning && this.output.log.readers === 0;
+  }
+
+  /** The message that is being written, or that waits for an answer. */
+  get current(): string | null {
+    return this.turns.current ?? this.live.current;
+  }
+
+  /** Waits for a turn over SSE to end before something live begins. */
+  async whenLive<T>(work: () => Promise<T>): Promise<T> {
+    this.touchedAt = this.engine.clock.now();
+    if (this.isBusy) await this.tail;
+    return work();
   }
 
   /** Runs one thing at a time, in the order asked for. */
@@ -97,6 +119,32 @@ export class Session {
 
   newMessage(): Message {
     return { id: `msg_${this.engine.newId()}`, role: 'assistant', parts: [] };
+  }
+
+  /** Keeps a message of the person; the first one names the session. */
+  async store(id: string, parts: Awaited<ReturnType<typeof admit>>): Promise<void> {
+    const { store, newId, clock } = this.engine;
+    await store.putMessage(this.key, await storeMessage(id, parts, store, this.key, newId, clock.now()));
+    if (!this.isNew) return;
+    this.isNew = false;
+    const text = parts
+      .find((part) => part.type === 'text')
+      ?.text.trim()
+      .replace(/\s+/g, ' ');
+    if (text) await store.renameSession(this.key, text.length > 60 ? `${text.slice(0, 59)}…` : text);
+  }
+
+  /** Adds to the history something that ADK does not add by itself. */
+  async remember(event: Parameters<typeof createEvent>[0]): Promise<void> {
+    await this.engine.sessionService.appendEvent({
+      session: await this.adkSession(),
+      event: createEvent(event),
+    });
+  }
+
+  /** Writes down which connection speaks, so that tools can tell. */
+  async identify(connectionId: string): Promise<void> {
+    await this.remember({ author: 'user', actions: { stateDelta: { client_identifier: connectionId } } });
   }
 
   /** The chunks that announce a call. */
@@ -186,6 +234,7 @@ export class Session {
   /** Stops what runs and waits for it; calls that wait stay open in the store. */
   async close(): Promise<void> {
     this.turns.stop();
+    await this.live.end();
     await this.tail;
   }
 

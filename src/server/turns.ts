@@ -11,7 +11,7 @@ import {
 } from '../adk/engine.ts';
 import { type Answer, INTERRUPTED, type Input, type Message, ProtocolError } from '../protocol/index.ts';
 import { type Settlement, type Step, settlementOf } from './calls.ts';
-import { admit, externalise, storeMessage } from './files.ts';
+import { admit, externalise } from './files.ts';
 import { modelErrorText } from './model-error.ts';
 import type { Session } from './session.ts';
 import type { CallRecord } from './store/store.ts';
@@ -64,8 +64,7 @@ export class Turns {
       await this.session.supersede();
       const { id = `msg_${engine.newId()}` } = posted.input;
       await this.rewindTo(id);
-      const user = await storeMessage(id, parts, engine.store, key, engine.newId, engine.clock.now());
-      await engine.store.putMessage(key, user);
+      await this.session.store(id, parts);
       const message = this.session.newMessage();
       message.metadata = { createdAt: engine.clock.now() };
       begin(from, message);
@@ -122,8 +121,9 @@ export class Turns {
     begun.catch(() => undefined);
     let message: Message | null = null;
     const finished = session
-      .exclusive(() => {
+      .exclusive(async () => {
         this.controller = new AbortController();
+        await session.live.end();
         return work((from, opened) => {
           message = opened;
           this.running = opened.id;

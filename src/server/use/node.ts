@@ -4,6 +4,8 @@ import { isLoopback } from '../access.ts';
 import type { Duologue } from '../duologue.ts';
 import type { Reply } from '../reply.ts';
 import { ResponseReader } from '../response-reader.ts';
+import { toRequest } from './request.ts';
+import { attachWebSocket } from './ws.ts';
 
 /** Where to listen. */
 export interface ServeOptions {
@@ -54,6 +56,7 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
     );
   }
   const server = createServer(nodeListener(duologue, options.fallback));
+  attachWebSocket(server, duologue);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve());
@@ -100,36 +103,4 @@ function drained(response: ServerResponse): Promise<void> {
     response.once('drain', settle);
     response.once('close', settle);
   });
-}
-
-/** Node's request as a web request; null when it is not one. */
-export function toRequest(request: IncomingMessage): Request | null {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value === undefined || name.startsWith(':')) continue;
-    for (const one of Array.isArray(value) ? value : [value]) headers.append(name, one);
-  }
-  const encrypted = 'encrypted' in request.socket && request.socket.encrypted === true;
-  const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
-  try {
-    const url = new URL(
-      request.url ?? '/',
-      `http${encrypted ? 's' : ''}://${request.headers.host ?? 'localhost'}`,
-    );
-    return new Request(url, {
-      method: request.method ?? 'GET',
-      headers,
-      ...(hasBody ? { body: bodyOf(request), duplex: 'half' } : {}),
-    } as RequestInit);
-  } catch {
-    return null;
-  }
-}
-
-/** The body as it comes; frameworks that read it already leave it on the request. */
-function bodyOf(request: IncomingMessage): BodyInit {
-  const { body } = request as { body?: unknown };
-  if (body === undefined || body === null) return request as unknown as BodyInit;
-  if (typeof body === 'string' || body instanceof Uint8Array) return body as BodyInit;
-  return JSON.stringify(body);
 }

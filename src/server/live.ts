@@ -1,0 +1,565 @@
+import { LiveRequestQueue, type RunConfig } from '@google/adk';
+import type { Blob } from '@google/genai';
+import {
+  type DeferredCall,
+  type RunView,
+  rewindEvent,
+  Turn,
+  type TurnOutput,
+  toContent,
+} from '../adk/engine.ts';
+import {
+  type Answer,
+  type ErrorCode,
+  INTERRUPTED,
+  type Input,
+  type Message,
+  ProtocolError,
+  toProtocolError,
+} from '../protocol/index.ts';
+import { type Settlement, type Step, settlementOf } from './calls.ts';
+import { admit, externalise } from './files.ts';
+import { modelErrorText } from './model-error.ts';
+import type { Session } from './session.ts';
+import type { CallRecord } from './store/store.ts';
+
+/** Sound for the person, as the model gave it. */
+export interface Sound {
+  data: string;
+  sampleRate: number;
+}
+
+/** A message that the agent writes live. */
+interface LiveMessage {
+  message: Message;
+  turn: Turn;
+  failure: string | null;
+}
+
+/** A typed message that waits for the agent to finish. */
+interface Waiting {
+  input: Extract<Input, { kind: 'message' }>;
+}
+
+const MAX_WAITING = 16;
+
+/**
+ * A session spoken live: everything goes in and out at once. The agent's run never waits for a call: calls are taken out
+ * of it, and their answers are fed back in when they come.
+ */
+export class Live {
+  private readonly session: Session;
+  private readonly waiting: Waiting[] = [];
+  private readonly cards: CallRecord[] = [];
+  private readonly messages = new Map<string, LiveMessage>();
+  private queue: LiveRequestQueue | null = null;
+  private ended: Promise<void> = Promise.resolve();
+  private view: RunView | null = null;
+  /** The message the agent writes now; null between turns. */
+  private speaking: LiveMessage | null = null;
+  /** Messages the agent will go on with after this one. */
+  private next: LiveMessage[] = [];
+  /** The model is at work on `speaking`. */
+  private generating = false;
+  /** What still comes of an interrupted turn is dropped, up to its end. */
+  private muted = false;
+  private heard = '';
+  private inputs: Promise<unknown> = Promise.resolve();
+  private stopping = new AbortController();
+  private cancelTimer: (() => void) | null = null;
+  /** Gets the sound; set by the connection that holds the session. */
+  onSound: ((sound: Sound) => void) | null = null;
+
+  constructor(session: Session) {
+    this.session = session;
+  }
+
+  /** Whether the agent's run is open. */
+  get isRunning(): boolean {
+    return this.queue !== null;
+  }
+
+  /** Whether the agent is at work, as opposed to waiting for the person or the browser. */
+  get isBusy(): boolean {
+    return (
+      this.generating ||
+      this.session.calls.all.some((call) => call.status === 'running' && call.runsOn === 'server')
+    );
+  }
+
+  /** The message that is being written or that waits for an answer. */
+  get current(): string | null {
+    return this.speaking?.message.id ?? this.session.calls.all[0]?.messageId ?? null;
+  }
+
+  /** Takes a typed message: at once, or when the agent is done. */
+  async say(input: Extract<Input, { kind: 'message' }>): Promise<void> {
+    if (this.isBusy && this.session.engine.options.whenBusy === 'interrupt') await this.interrupt();
+    if (this.waiting.length >= MAX_WAITING) {
+      throw new ProtocolError('busy', 'Too many messages are waiting. Try again in a moment.', {
+        retryAfterMs: 2000,
+      });
+    }
+    const { engine, key } = this.session;
+    // Bad files are refused now, not when their turn comes.
+    await admit(input.parts, engine.store, key, engine.options.files);
+    this.waiting.push({ input });
+    await this.inOrder(() => this.drain());
+  }
+
+  /** Takes answers to open calls, while everything else goes on. */
+  answer(answers: Answer[]): Promise<void> {
+    return this.inOrder(async () => {
+      await this.expire();
+      const { steps, refused } = await this.session.calls.answer(answers);
+      for (const why of refused) this.tell('answer_refused', `The answer was refused: ${why}.`);
+      if (steps.length === 0 && refused.length === 0) {
+        this.tell('nothing_to_answer', 'The answer belongs to no call that is open.');
+      }
+      for (const step of steps) await this.take(step);
+    });
+  }
+
+  /** Sound or a picture from the person. */
+  async hear(blob: Blob): Promise<void> {
+    await this.ready();
+    this.queue?.sendRealtime(blob);
+  }
+
+  /** Ends what the agent says and what waits. The next message finds everything in order. */
+  interrupt(): Promise<void> {
+    return this.inOrder(async () => {
+      const { session } = this;
+      const open = session.calls.all;
+      const target = this.speaking;
+      const wasAtWork = this.generating || open.length > 0;
+      if (!wasAtWork && !target) return;
+      this.stopping.abort();
+      this.stopping = new AbortController();
+      this.cards.length = 0;
+      if (
+        this.queue &&
+        (this.generating || (target && open.some((call) => call.messageId === target.message.id)))
+      ) {
+        this.muted = true;
+        this.queue.sendActivityStart();
+      }
+      const touched = new Set(target ? [target] : []);
+      for (const call of open) {
+        const owner = await this.messageOf(call.messageId);
+        touched.add(owner);
+        await this.finishCall(call, { kind: 'error', errorText: INTERRUPTED, interrupted: true });
+      }
+      this.generating = false;
+      this.next = [];
+      for (const message of touched) await this.finish(message, true);
+    });
+  }
+
+  /** Closes the agent's run; what waits stays open in the store, and a later input opens a new run. */
+  async end(): Promise<void> {
+    this.cancelTimer?.();
+    this.cancelTimer = null;
+    this.queue?.close();
+    await this.ended;
+  }
+
+  /** Ends every call whose time is up. */
+  async expire(): Promise<void> {
+    for (const { call, settlement } of this.session.calls.overdue()) {
+      const wasOnScreen = this.session.calls.isShown(call) || call.approvalId === null;
+      if (wasOnScreen) await this.finishCall(call, settlement);
+    }
+    this.arm();
+  }
+
+  /** Takes up cards that another run, or another process, left open. */
+  takeUp(): void {
+    const { calls } = this.session;
+    for (const call of calls.all) {
+      if (
+        call.status === 'requested' &&
+        !calls.isShown(call) &&
+        !this.cards.some(({ id }) => id === call.id)
+      ) {
+        this.cards.push(call);
+      }
+    }
+    this.arm();
+  }
+
+  private inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.inputs.then(work);
+    this.inputs = run.catch(() => undefined);
+    return run;
+  }
+
+  /** Begins the turn of the next typed message, if the agent is free for it. */
+  private async drain(): Promise<void> {
+    if (this.isBusy) return;
+    const waiting = this.waiting.shift();
+    if (!waiting) return;
+    const { session } = this;
+    const { engine, key } = session;
+    try {
+      const parts = await admit(waiting.input.parts, engine.store, key, engine.options.files);
+      const { id = `msg_${engine.newId()}` } = waiting.input;
+      await this.rewindTo(id);
+      await session.store(id, parts);
+      await this.ready();
+      const content = toContent(parts);
+      await session.remember({ author: 'user', content, customMetadata: { messageId: id } });
+      this.begin(session.newMessage());
+      this.generating = true;
+      this.queue?.sendContent(content);
+    } catch (thrown) {
+      const error = toProtocolError(thrown);
+      if (error.code === 'internal')
+        engine.logger.error('a message failed', { session: key.id, error: String(thrown) });
+      this.tell(error.code, error.message);
+    }
+  }
+
+  private async rewindTo(messageId: string): Promise<void> {
+    const { session } = this;
+    if (!(await session.engine.store.truncateMessages(session.key, messageId))) return;
+    // The open run remembers what is being taken back: a new one starts from the history.
+    await this.end();
+    await session.supersede();
+    const adkSession = await session.adkSession();
+    const event = adkSession.events.find((candidate) => candidate.customMetadata?.messageId === messageId);
+    if (event)
+      await session.engine.sessionService.appendEvent({ session: adkSession, event: rewindEvent(event.id) });
+  }
+
+  /** Opens the agent's run if there is none. */
+  private async ready(): Promise<void> {
+    if (this.queue) return;
+    await this.ended;
+    const { session } = this;
+    await session.closeDangling('The call was not completed');
+    const { runner, plugin, options } = session.engine;
+    const { appName, userId, sessionId } = session.adkKey;
+    const runKey = { appName, userId, id: sessionId };
+    const queue = new LiveRequestQueue();
+    this.queue = queue;
+    this.muted = false;
+    this.view = plugin.begin(runKey, { live: true, defer: (call) => this.defer(call) });
+    const events = runner.runLive({
+      userId,
+      sessionId,
+      liveRequestQueue: queue,
+      runConfig: options.live as RunConfig,
+    });
+    this.ended = this.read(events).finally(() => {
+      plugin.end(runKey);
+      queue.close();
+      if (this.queue === queue) this.queue = null;
+    });
+  }
+
+  private async read(events: AsyncIterable<Parameters<Turn['push']>[0]>): Promise<void> {
+    const { session } = this;
+    try {
+      for await (const event of events) {
+        // The user's words are in the history already, and an event without a message has nothing to show.
+        for (const out of this.turnFor(event).push(event)) await this.handle(out);
+      }
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      session.engine.logger.error('the live run failed', { session: session.key.id, error: message });
+      if (this.speaking) this.speaking.failure = modelErrorText('UNKNOWN_ERROR', message);
+    }
+    if (this.generating && this.speaking) {
+      this.speaking.failure ??= modelErrorText('UNKNOWN_ERROR', '');
+      await this.finish(this.speaking);
+    }
+    this.generating = false;
+    this.speaking = null;
+    this.next = [];
+  }
+
+  private readonly silent = new Turn();
+
+  private turnFor(event: Parameters<Turn['push']>[0]): Turn {
+    if (this.speaking) return this.speaking.turn;
+    const says = event.content?.parts?.length && event.author !== 'user' && !this.muted;
+    if (!says && !event.outputTranscription?.text) return this.silent;
+    // The agent speaks first, or goes on by itself.
+    this.generating = true;
+    return this.begin(this.session.newMessage()).turn;
+  }
+
+  private async handle(out: TurnOutput): Promise<void> {
+    const { session, speaking } = this;
+    if (out.type === 'turn-complete') {
+      if (this.muted) this.muted = false;
+      else await this.completed();
+      return;
+    }
+    if (out.type === 'heard') return this.listen(out.text, out.finished);
+    if (this.muted || !speaking) return;
+    switch (out.type) {
+      case 'call':
+        return;
+      case 'response': {
+        // Only a callback of the application answers a call inside the run.
+        const { id: toolCallId, response } = out;
+        if (!session.output.fold(speaking.message.id)?.knows(toolCallId)) {
+          session.announce(
+            { id: toolCallId, toolName: out.name, args: {} },
+            { runsOn: 'server', asks: false },
+          );
+        }
+        session.output.say({ type: 'tool-output-available', toolCallId, output: response });
+        return;
+      }
+      case 'audio':
+        this.onSound?.({ data: out.data, sampleRate: out.sampleRate });
+        return;
+      case 'failed':
+        session.engine.logger.error('the agent failed', {
+          session: session.key.id,
+          code: out.code,
+          message: out.message,
+        });
+        speaking.failure = modelErrorText(out.code, out.message);
+        return;
+      case 'interrupted':
+        for (const id of out.cancelled) {
+          const call = session.calls.get(id);
+          if (call) await this.finishCall(call, { kind: 'error', errorText: INTERRUPTED, interrupted: true });
+        }
+        if (out.cancelled.length === 0) await this.finish(speaking, true);
+        return;
+      default:
+        session.output.switchTo(speaking.message);
+        session.output.say(out);
+    }
+  }
+
+  /** The person's speech: shown as it is understood, and kept as their message when it is. */
+  private async listen(text: string, finished: boolean): Promise<void> {
+    const { session } = this;
+    this.heard = finished ? text : this.heard + text;
+    session.output.inject({
+      type: 'data-transcript',
+      data: { role: 'user', text: this.heard, finished },
+      transient: true,
+    });
+    if (!finished) return;
+    this.heard = '';
+    await session.store(`msg_${session.engine.newId()}`, [{ type: 'text', text }]);
+  }
+
+  /** The model has nothing more to say for now. */
+  private async completed(): Promise<void> {
+    const { speaking } = this;
+    this.generating = false;
+    if (speaking) await this.finish(speaking);
+    const next = this.next.shift();
+    if (next) {
+      this.speaking = next;
+      this.generating = true;
+    } else void this.inOrder(() => this.drain());
+  }
+
+  /** Says how a message ended; one whose calls still wait is only set aside. */
+  private async finish(target: LiveMessage, interrupted = false): Promise<void> {
+    const { session } = this;
+    const { message, turn } = target;
+    const waits = session.calls.all.some((call) => call.messageId === message.id);
+    session.output.switchTo(message);
+    if (target.failure !== null) {
+      for (const chunk of turn.close()) session.output.say(chunk);
+      session.output.say({ type: 'error', errorText: target.failure });
+    }
+    const reason = interrupted
+      ? 'other'
+      : target.failure !== null
+        ? 'error'
+        : waits
+          ? 'tool-calls'
+          : undefined;
+    for (const chunk of turn.end(reason, interrupted ? { interrupted: true } : {})) session.output.say(chunk);
+    target.failure = null;
+    await externalise(message, session.engine.store, session.key, session.engine.newId);
+    await session.output.save(message.id);
+    session.output.done();
+    session.output.leave();
+    if (this.speaking === target) this.speaking = null;
+    if (waits) return;
+    this.messages.delete(message.id);
+    session.output.release(message.id);
+  }
+
+  private begin(message: Message): LiveMessage {
+    const live: LiveMessage = { message, turn: this.newTurn(message), failure: null };
+    message.metadata ??= { createdAt: this.session.engine.clock.now() };
+    this.messages.set(message.id, live);
+    this.speaking = live;
+    this.session.output.begin(message);
+    return live;
+  }
+
+  private newTurn(message: Message): Turn {
+    return new Turn({
+      images: this.session.engine.options.images,
+      usage: message.metadata?.usage ?? null,
+      firstId: message.parts.length,
+    });
+  }
+
+  /** The message a call belongs to, from memory or from the store. */
+  private async messageOf(messageId: string): Promise<LiveMessage> {
+    const known = this.messages.get(messageId);
+    if (known) return known;
+    const message = (await this.session.output.load(messageId)) ?? {
+      ...this.session.newMessage(),
+      id: messageId,
+    };
+    const live: LiveMessage = { message, turn: this.newTurn(message), failure: null };
+    this.messages.set(messageId, live);
+    return live;
+  }
+
+  /** A call that ADK made: taken out of its loop at once. */
+  private async defer(call: DeferredCall): Promise<void> {
+    const { session, speaking } = this;
+    if (!speaking || this.muted) return;
+    const record = await session.calls.issue(call, speaking.message.id);
+    session.output.switchTo(speaking.message);
+    for (const chunk of speaking.turn.close()) session.output.say(chunk);
+    if (call.asks) {
+      this.cards.push(record);
+      this.generating = false;
+      await this.showNext();
+      return;
+    }
+    session.announce(record, { runsOn: call.runsOn, asks: false });
+    await session.output.save(speaking.message.id);
+    if (call.runsOn === 'server') void this.run(record);
+    else {
+      this.generating = false;
+      this.arm();
+      void this.inOrder(() => this.drain());
+    }
+  }
+
+  /** Shows the next card, or all of them. */
+  private async showNext(): Promise<void> {
+    const { session } = this;
+    const { approvals, approvalTimeoutMs, confirmations } = session.engine.options;
+    while (this.cards.length > 0) {
+      const busy = session.calls.all.some((call) => call.approvalId !== null && session.calls.isShown(call));
+      if (approvals === 'sequential' && busy) break;
+      const record = this.cards.shift();
+      if (!record || session.calls.get(record.id)?.status !== 'requested') continue;
+      const timeout = approvalTimeoutMs.bidi;
+      const call = await session.calls.show(
+        record,
+        timeout === null ? null : session.engine.clock.now() + timeout,
+      );
+      const { message } = await this.messageOf(call.messageId);
+      session.output.switchTo(message);
+      if (confirmations === 'tool') session.announceConfirmation(call);
+      else {
+        session.announce(call, { runsOn: call.runsOn, asks: true });
+        session.output.inject({ type: 'start-step' });
+        session.output.say(session.approvalRequest(call));
+        session.output.inject({ type: 'finish-step' });
+      }
+      await session.output.save(message.id);
+    }
+    this.arm();
+    void this.inOrder(() => this.drain());
+  }
+
+  /** Does what an answer allows. */
+  private async take(step: Step): Promise<void> {
+    const { session } = this;
+    const call = step.call.status === 'approved' ? await session.calls.consume(step.call) : step.call;
+    if (!call) return;
+    await this.confirm(call, call.status !== 'denied');
+    if (step.next === 'settle') await this.finishCall(call, step.settlement);
+    else if (step.next === 'run') void this.run(call);
+    else {
+      await session.output.save(call.messageId);
+      this.arm();
+    }
+  }
+
+  /** In the confirmation dialect the answer closes the confirmation, and the original call is announced. */
+  private async confirm(call: CallRecord, confirmed: boolean): Promise<void> {
+    const { session } = this;
+    if (session.engine.options.confirmations !== 'tool' || call.approvalId === null) return;
+    const { message } = await this.messageOf(call.messageId);
+    session.output.switchTo(message);
+    if (session.output.fold(message.id)?.knows(call.id)) return;
+    session.output.say({ type: 'tool-output-available', toolCallId: call.approvalId, output: { confirmed } });
+    session.announce(call, { runsOn: call.runsOn, asks: true });
+  }
+
+  /** Runs a tool beside the agent. */
+  private async run(call: CallRecord): Promise<void> {
+    const { signal } = this.stopping;
+    const outcome = await this.session.run(call, signal);
+    const settlement: Settlement =
+      outcome.kind === 'asks'
+        ? {
+            kind: 'error',
+            errorText: `${call.toolName} asks for a confirmation while it runs, which it can only do over SSE.`,
+          }
+        : settlementOf(outcome);
+    await this.inOrder(() => this.finishCall(call, settlement));
+  }
+
+  /** Ends a call: the history first, then the person, then the model. */
+  private async finishCall(call: CallRecord, settlement: Settlement): Promise<void> {
+    const { session } = this;
+    const owner = await this.messageOf(call.messageId);
+    const interrupted = settlement.kind === 'error' && settlement.interrupted === true;
+    if (!interrupted) await this.ready();
+    const response = await session.calls.settle(call, settlement);
+    if (!response) return;
+    session.output.switchTo(owner.message);
+    session.output.say(session.calls.chunkOf(call, settlement));
+    await session.output.save(owner.message.id);
+    this.arm();
+    if (!interrupted) this.expect(owner, call);
+    this.queue?.sendContent({
+      role: 'user',
+      parts: [{ functionResponse: { id: call.id, name: call.toolName, response } }],
+    });
+    if (!interrupted) await this.showNext();
+  }
+
+  /** Whom the model will speak for once it has the response. */
+  private expect(owner: LiveMessage, call: CallRecord): void {
+    const others = this.session.calls.all.some(
+      (other) => other.messageId === owner.message.id && other.invocationId === call.invocationId,
+    );
+    if (this.speaking === owner || (this.speaking === null && !this.generating)) {
+      this.speaking = owner;
+      this.generating = !others;
+    } else if (!this.next.includes(owner)) this.next.push(owner);
+  }
+
+  /** Wakes up when the next call runs out of time. */
+  private arm(): void {
+    this.cancelTimer?.();
+    this.cancelTimer = null;
+    const deadline = this.session.calls.nextDeadline();
+    if (deadline === null) return;
+    const { clock } = this.session.engine;
+    this.cancelTimer = clock.after(deadline - clock.now(), () => void this.inOrder(() => this.expire()));
+  }
+
+  private tell(code: ErrorCode, message: string): void {
+    this.session.output.inject({
+      type: 'data-error',
+      data: new ProtocolError(code, message).toWire(),
+      transient: true,
+    });
+  }
+}

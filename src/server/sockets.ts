@@ -1,0 +1,115 @@
+import { type Message, ProtocolError } from '../protocol/index.ts';
+import type { HttpContext } from './http.ts';
+import type { Session } from './session.ts';
+import { Connection, DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './websocket.ts';
+
+/** How long a live run waits for its person to come back. */
+const GRACE_MS = 60_000;
+
+/** A connection that was allowed and waits for its socket. */
+export interface Admission {
+  accept(socket: Socket): Connection;
+}
+
+/** The sockets of a server. */
+export class Sockets {
+  private readonly context: HttpContext;
+  private readonly limits: SocketLimits;
+  private readonly open = new Set<Connection>();
+  private readonly graces = new Map<Session, () => void>();
+
+  constructor(context: HttpContext, limits: Partial<SocketLimits> = {}) {
+    this.context = context;
+    this.limits = { ...DEFAULT_SOCKET_LIMITS, ...limits };
+  }
+
+  /** Whether a request asks for a socket of ours. */
+  matches(request: Request): boolean {
+    return new URL(request.url).pathname === `${this.context.basePath}/live`;
+  }
+
+  /** Checks who asks and for what, before anything is opened. Throws a ProtocolError. */
+  async admit(request: Request): Promise<Admission> {
+    const { access, engine, sessions, limiter } = this.context;
+    if (this.context.isClosing()) throw new ProtocolError('shutting_down', 'The server is restarting.');
+    access.checkOrigin(request);
+    const user = await access.identify(request);
+    const url = new URL(request.url);
+    const connectionId = engine.newId();
+    const asked = url.searchParams.get('session');
+    if (asked !== null && (asked === '' || asked.length > 256)) {
+      throw new ProtocolError('bad_request', '"session" must have 1 to 256 characters.');
+    }
+    const session = await sessions.getOrCreate(user, asked ?? `session_${user}_${connectionId}`);
+    await session.identify(connectionId);
+    return {
+      accept: (socket) => {
+        const connection = new Connection({
+          id: connectionId,
+          socket,
+          session,
+          last: url.searchParams.get('last'),
+          clock: engine.clock,
+          pacing: this.context.pacing,
+          logger: engine.logger,
+          limits: this.limits,
+          allow: () => limiter?.take(user) ?? 0,
+          present: (messages) =>
+            withAddresses(messages, url.origin.replace(/^ws/, 'http') + this.context.basePath),
+          onEnd: (ended) => this.left(ended, session),
+        });
+        this.take(connection, session);
+        return connection;
+      },
+    };
+  }
+
+  get size(): number {
+    return this.open.size;
+  }
+
+  /** Tells every client to come back, and closes. */
+  close(): void {
+    for (const connection of [...this.open]) connection.end('shutting_down', 'The server is restarting.');
+    for (const cancel of this.graces.values()) cancel();
+    this.graces.clear();
+  }
+
+  private take(connection: Connection, session: Session): void {
+    const { logger } = this.context.engine;
+    this.graces.get(session)?.();
+    this.graces.delete(session);
+    this.open.add(connection);
+    const before = session.holder;
+    session.holder = connection;
+    before?.end('taken_over', 'This conversation is open somewhere else now.');
+    logger.info('connected', { connection: connection.id, session: session.key.id });
+    connection.open().catch((error: unknown) => {
+      logger.error('a connection failed to open', { connection: connection.id, error: String(error) });
+      connection.end('internal', 'Something went wrong on the server.');
+    });
+  }
+
+  private left(connection: Connection, session: Session): void {
+    const { logger, clock } = this.context.engine;
+    this.open.delete(connection);
+    logger.info('disconnected', { connection: connection.id, session: session.key.id });
+    if (session.holder !== connection) return;
+    session.holder = null;
+    const cancel = clock.after(GRACE_MS, () => {
+      this.graces.delete(session);
+      if (session.holder === null) void session.live.end();
+    });
+    this.graces.set(session, cancel);
+  }
+}
+
+/** Messages with the whole address of each stored file. */
+export function withAddresses(messages: Message[], base: string): Message[] {
+  return messages.map((message) => ({
+    ...message,
+    parts: message.parts.map((part) =>
+      part.type === 'file' && part.url.startsWith('/sessions/') ? { ...part, url: base + part.url } : part,
+    ),
+  }));
+}

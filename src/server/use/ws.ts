@@ -1,0 +1,88 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { SUBPROTOCOL, toProtocolError } from '../../protocol/index.ts';
+import type { Duologue } from '../duologue.ts';
+import { errorReply } from '../reply.ts';
+import type { Admission } from '../sockets.ts';
+import { toRequest } from './request.ts';
+
+const MAX_FRAME_BYTES = 24 * 1024 * 1024;
+
+/** Opens `…/live` on a Node server. What is not the server's is left to other listeners, or refused when there are none. */
+export function attachWebSocket(server: Server, duologue: Duologue): void {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_FRAME_BYTES,
+    perMessageDeflate: false,
+    handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+  });
+  server.on('upgrade', (request, stream, head) => {
+    const web = toRequest(request);
+    if (!web || !duologue.sockets.matches(web)) {
+      if (server.listenerCount('upgrade') === 1) refuse(stream, 404, 'Not Found', {}, '');
+      return;
+    }
+    open(duologue, sockets, web, request, stream, head).catch(() => stream.destroy());
+  });
+}
+
+async function open(
+  duologue: Duologue,
+  sockets: WebSocketServer,
+  web: Request,
+  request: IncomingMessage,
+  stream: Duplex,
+  head: Buffer,
+): Promise<void> {
+  stream.on('error', () => stream.destroy());
+  let admission: Admission;
+  try {
+    admission = await duologue.sockets.admit(web);
+  } catch (thrown) {
+    const { status, headers, body } = errorReply(toProtocolError(thrown));
+    return refuse(stream, status, 'Refused', headers, String(body));
+  }
+  sockets.handleUpgrade(request, stream, head, (socket) => connect(socket, admission));
+}
+
+function connect(socket: WebSocket, admission: Admission): void {
+  socket.on('error', () => socket.terminate());
+  const connection = admission.accept({
+    protocol: socket.protocol,
+    get bufferedAmount() {
+      return socket.bufferedAmount;
+    },
+    send: (data) => socket.send(data),
+    ping: () => socket.ping(),
+    close(code, reason) {
+      socket.close(code, reason);
+      // A peer that does not answer the close is not waited for.
+      const timer = setTimeout(() => socket.terminate(), 2000);
+      timer.unref();
+      socket.once('close', () => clearTimeout(timer));
+    },
+  });
+  socket.on('message', (data: Buffer, isBinary: boolean) =>
+    connection.receive(isBinary ? data : data.toString('utf8')),
+  );
+  socket.on('pong', () => connection.pong());
+  socket.on('close', () => connection.closed());
+}
+
+function refuse(
+  stream: Duplex,
+  status: number,
+  reason: string,
+  headers: Record<string, string>,
+  body: string,
+): void {
+  const lines = Object.entries({
+    ...headers,
+    connection: 'close',
+    'content-length': String(Buffer.byteLength(body)),
+  });
+  stream.end(
+    `HTTP/1.1 ${status} ${reason}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
+  );
+}

@@ -1,0 +1,372 @@
+import {
+  BINARY,
+  type Chunk,
+  type ClientFrame,
+  DONE,
+  decodeBinary,
+  ERRORS,
+  type ErrorCode,
+  encodeBinary,
+  encodeBlock,
+  type Message,
+  ProtocolError,
+  parseChunkId,
+  readFrame,
+  SUBPROTOCOL,
+  toProtocolError,
+} from '../protocol/index.ts';
+import type { Clock } from './clock.ts';
+import type { Sound } from './live.ts';
+import type { Logger } from './logger.ts';
+import { RateLimiter } from './rate-limit.ts';
+import type { Pacing } from './response-reader.ts';
+import type { Session } from './session.ts';
+
+/** A socket as the server needs it; each WebSocket library is a few lines away from it. */
+export interface Socket {
+  /** The subprotocol that was agreed on, or an empty text. */
+  readonly protocol: string;
+  /** Bytes that are not on the network yet. */
+  readonly bufferedAmount: number;
+  send(data: string | Uint8Array): void;
+  ping(): void;
+  close(code: number, reason: string): void;
+}
+
+/** Limits of a connection. */
+export interface SocketLimits {
+  /** Text that a slow reader may owe before sending waits. */
+  maxBufferedBytes: number;
+  /** Sound that may wait for a slow reader; older sound is dropped. */
+  maxSoundBytes: number;
+  /** Chunks a reader may be behind before it is closed; it can come back and resume. */
+  maxLag: number;
+  /** Frames per second, apart from sound. */
+  framesPerSecond: number;
+  heartbeatMs: number;
+  idleMs: number;
+}
+
+/** The limits of the protocol. */
+export const DEFAULT_SOCKET_LIMITS: SocketLimits = {
+  maxBufferedBytes: 1024 * 1024,
+  maxSoundBytes: 512 * 1024,
+  maxLag: 30_000,
+  framesPerSecond: 100,
+  heartbeatMs: 20_000,
+  idleMs: 30 * 60_000,
+};
+
+/** What a connection is made of. */
+export interface ConnectionContext {
+  id: string;
+  socket: Socket;
+  session: Session;
+  /** The last chunk the client saw, as it said it. */
+  last: string | null;
+  clock: Clock;
+  pacing: Pacing;
+  logger: Logger;
+  limits: SocketLimits;
+  /** Takes one from the user's allowance: milliseconds to wait, 0 for none. */
+  allow: () => number;
+  /** Files of messages by their whole address. */
+  present: (messages: Message[]) => Message[];
+  onEnd: (connection: Connection) => void;
+}
+
+const MAX_SOUND_FRAME = 64 * 1024;
+const MAX_DROPPED = 2000;
+
+/** One socket of one session: frames in, chunks and sound out. It decides nothing about the conversation. */
+export class Connection {
+  readonly id: string;
+  private readonly context: ConnectionContext;
+  private readonly session: Session;
+  private readonly rich: boolean;
+  private readonly frames: RateLimiter;
+  private readonly leave: (() => void)[] = [];
+  private sounds: Uint8Array[] = [];
+  private soundBytes = 0;
+  private seq: number;
+  private scheduled = false;
+  private flushedAt = 0;
+  private listens = false;
+  private alive = true;
+  private lastInput: number;
+  private dropped = 0;
+  private isOpen = true;
+  private cancelBeat: (() => void) | null = null;
+
+  constructor(context: ConnectionContext) {
+    const { session, clock, limits } = context;
+    this.id = context.id;
+    this.context = context;
+    this.session = session;
+    this.rich = context.socket.protocol === SUBPROTOCOL;
+    this.lastInput = clock.now();
+    this.frames = new RateLimiter(
+      { burst: limits.framesPerSecond * 2, perMinute: limits.framesPerSecond * 60 },
+      clock,
+    );
+    this.seq = session.output.log.last;
+  }
+
+  /** Greets, gives what was missed, and goes live. */
+  async open(): Promise<void> {
+    const { session, context } = this;
+    const { output, live } = session;
+    const { log } = output;
+    const named = context.last === null ? null : parseChunkId(context.last);
+    const resumed =
+      named !== null && named.epoch === log.epoch && named.seq >= log.first - 1 && named.seq <= log.last;
+    const current = session.current;
+    const start = current === null ? null : output.startOf(current);
+    this.seq = resumed ? named.seq : start === null ? log.last : start - 1;
+    this.sendChunk({
+      type: 'data-session',
+      data: { sessionId: session.key.id, connectionId: this.id, epoch: log.epoch, resumed },
+      transient: true,
+    });
+    if (context.last !== null && !resumed) {
+      const messages = context.present(await session.engine.store.loadMessages(session.key));
+      this.sendChunk({ type: 'data-reset', data: { messages }, transient: true });
+    }
+    live.onSound = (sound) => this.play(sound);
+    this.leave.push(log.subscribe(() => this.arrived()));
+    this.beat();
+    live.takeUp();
+    this.flush();
+  }
+
+  /** A frame from the client. Never throws. */
+  receive(data: string | Uint8Array): void {
+    if (!this.isOpen) return;
+    this.alive = true;
+    this.lastInput = this.context.clock.now();
+    try {
+      if (typeof data !== 'string') return this.receiveBinary(data);
+      if (this.frames.take('') > 0) return this.drop();
+      this.act(readFrame(data));
+    } catch (thrown) {
+      this.complain(thrown);
+    }
+  }
+
+  /** The other side is still there. */
+  pong(): void {
+    this.alive = true;
+  }
+
+  /** The socket is gone. */
+  closed(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    for (const leave of this.leave) leave();
+    this.cancelBeat?.();
+    if (this.session.live.onSound !== null && this.session.holder === this) this.session.live.onSound = null;
+    this.context.onEnd(this);
+  }
+
+  /** Tells the client why, and closes. */
+  end(code: ErrorCode, message: string): void {
+    if (!this.isOpen) return;
+    this.flush(true);
+    this.sendChunk({ type: 'data-error', data: new ProtocolError(code, message).toWire(), transient: true });
+    const meaning = ERRORS[code];
+    this.context.socket.close('close' in meaning ? meaning.close : 1000, message.slice(0, 120));
+    this.closed();
+  }
+
+  private act(frame: ClientFrame): void {
+    const { live } = this.session;
+    switch (frame.type) {
+      case 'ping':
+        this.context.socket.send(JSON.stringify({ type: 'pong', timestamp: frame.timestamp ?? null }));
+        return;
+      case 'interrupt':
+        return this.follow(live.interrupt());
+      case 'answers':
+        return this.follow(this.session.whenLive(() => live.answer(frame.answers)));
+      case 'message': {
+        const wait = this.context.allow();
+        if (wait > 0) {
+          throw new ProtocolError(
+            'rate_limited',
+            `Too many messages. Try again in ${Math.ceil(wait / 1000)} s.`,
+            {
+              retryAfterMs: wait,
+            },
+          );
+        }
+        const { input } = frame;
+        return this.follow(
+          this.session.whenLive(() =>
+            input.kind === 'message' ? live.say(input) : live.answer(input.answers),
+          ),
+        );
+      }
+      case 'audio_control':
+        this.listens = frame.action === 'start';
+        return;
+      case 'audio_chunk':
+        return this.hear(frame.pcm);
+      case 'video_frame':
+        return this.see(frame.jpeg);
+    }
+  }
+
+  private receiveBinary(bytes: Uint8Array): void {
+    const frame = this.rich ? decodeBinary(bytes) : null;
+    if (!frame)
+      throw new ProtocolError(
+        'bad_audio',
+        'A binary frame must be sound or a picture of the duologue.v1 protocol.',
+      );
+    if (frame.kind === BINARY.audioUp) {
+      if (frame.sampleRate !== 16_000)
+        throw new ProtocolError('bad_audio', 'Audio must be 16 kHz, mono, 16-bit PCM.');
+      return this.hear(Buffer.from(frame.payload).toString('base64'));
+    }
+    if (frame.kind === BINARY.video) return this.see(Buffer.from(frame.payload).toString('base64'));
+    throw new ProtocolError('bad_audio', 'That kind of binary frame only goes to the client.');
+  }
+
+  private hear(pcm: string): void {
+    if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
+    const bytes = Math.floor((pcm.length * 3) / 4) - (pcm.endsWith('==') ? 2 : pcm.endsWith('=') ? 1 : 0);
+    if (bytes > MAX_SOUND_FRAME)
+      throw new ProtocolError('bad_audio', `A piece of sound may have ${MAX_SOUND_FRAME} bytes.`);
+    if (bytes % 2 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(pcm)) {
+      throw new ProtocolError('bad_audio', 'Sound must be base64 of whole 16-bit samples.');
+    }
+    this.follow(
+      this.session.whenLive(() => this.session.live.hear({ mimeType: 'audio/pcm;rate=16000', data: pcm })),
+    );
+  }
+
+  private see(jpeg: string): void {
+    if (jpeg.length > 1024 * 1024) throw new ProtocolError('too_large', 'A picture may have 768 kB.');
+    if (!jpeg.startsWith('/9j/')) throw new ProtocolError('bad_image', 'A picture must be JPEG.');
+    this.follow(this.session.whenLive(() => this.session.live.hear({ mimeType: 'image/jpeg', data: jpeg })));
+  }
+
+  private follow(work: Promise<unknown>): void {
+    work.catch((thrown) => this.complain(thrown));
+  }
+
+  private complain(thrown: unknown): void {
+    const error = toProtocolError(thrown);
+    if (error.code === 'internal') {
+      this.context.logger.error('a frame failed', {
+        connection: this.id,
+        session: this.session.key.id,
+        error: String(thrown),
+      });
+    }
+    if (error.code === 'invalid_frame') return this.end(error.code, error.message);
+    if (this.isOpen) this.sendChunk({ type: 'data-error', data: error.toWire(), transient: true });
+  }
+
+  private drop(): void {
+    this.dropped++;
+    if (this.dropped > MAX_DROPPED) return this.end('flooded', 'Too many frames.');
+    if (this.dropped % 100 === 1) {
+      this.complain(
+        new ProtocolError('rate_limited', 'Too many frames: some were dropped.', { retryAfterMs: 1000 }),
+      );
+    }
+  }
+
+  /** Something new in the log: what a person waits for leaves at once, words gather for a moment. */
+  private arrived(): void {
+    const { log } = this.session.output;
+    const type = log.at(log.last)?.chunk?.type;
+    const isWord = type === 'text-delta' || type === 'reasoning-delta';
+    if (!isWord || this.context.clock.now() - this.flushedAt > 50) return this.flush();
+    if (this.scheduled) return;
+    this.scheduled = true;
+    this.context.pacing.window.wake(() => {
+      this.scheduled = false;
+      this.flush();
+    });
+  }
+
+  private flush(force = false): void {
+    if (!this.isOpen) return;
+    const { socket, limits, pacing, clock } = this.context;
+    const { log } = this.session.output;
+    if (!force && socket.bufferedAmount > limits.maxBufferedBytes) {
+      if (log.last - this.seq > limits.maxLag || this.seq < log.first - 1) {
+        return this.end('too_slow', 'The connection reads too slowly. It can come back and resume.');
+      }
+      if (!this.scheduled) {
+        this.scheduled = true;
+        pacing.window.wake(() => {
+          this.scheduled = false;
+          this.flush();
+        });
+      }
+      return;
+    }
+    this.flushedAt = clock.now();
+    let text = '';
+    for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
+      this.seq = entry.seq;
+      const block = entry.chunk
+        ? encodeBlock(entry.chunk, this.rich ? `${log.epoch}-${entry.seq}` : undefined)
+        : DONE;
+      if (this.rich) text += block;
+      else socket.send(block);
+    }
+    if (text) socket.send(text);
+    this.sendSounds();
+  }
+
+  private play(sound: Sound): void {
+    if (!this.isOpen) return;
+    if (!this.rich) {
+      if (this.context.socket.bufferedAmount > this.context.limits.maxSoundBytes) return;
+      this.sendChunk({
+        type: 'data-pcm',
+        data: { chunk: sound.data, sampleRate: sound.sampleRate, channels: 1, bitDepth: 16 },
+        transient: true,
+      });
+      return;
+    }
+    const payload = Buffer.from(sound.data, 'base64');
+    this.sounds.push(encodeBinary({ kind: BINARY.audioDown, sampleRate: sound.sampleRate, payload }));
+    this.soundBytes += payload.byteLength;
+    while (this.soundBytes > this.context.limits.maxSoundBytes)
+      this.soundBytes -= (this.sounds.shift()?.byteLength ?? 0) - 8;
+    this.flush();
+  }
+
+  private sendSounds(): void {
+    const { socket, limits } = this.context;
+    while (this.sounds.length > 0 && socket.bufferedAmount < limits.maxSoundBytes) {
+      const sound = this.sounds.shift();
+      if (!sound) break;
+      this.soundBytes -= sound.byteLength - 8;
+      socket.send(sound);
+    }
+  }
+
+  private sendChunk(chunk: Chunk): void {
+    this.context.socket.send(encodeBlock(chunk));
+  }
+
+  /** Finds out about peers that are gone without a word, and about those that only sit there. */
+  private beat(): void {
+    const { clock, limits, socket } = this.context;
+    this.cancelBeat = clock.after(limits.heartbeatMs, () => {
+      if (!this.isOpen) return;
+      if (!this.alive) return this.end('idle', 'No sign of life.');
+      const quiet = clock.now() - Math.max(this.lastInput, this.session.touchedAt);
+      if (quiet > limits.idleMs) return this.end('idle', 'Nothing happened for a long time.');
+      this.alive = false;
+      socket.ping();
+      this.beat();
+    });
+  }
+}
