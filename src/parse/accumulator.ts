@@ -1,12 +1,12 @@
-import type { ApiReader, Fold } from './api.ts';
-import { AwsFraming } from './aws-event-stream.ts';
+import type { ApiReader, Fold, Folded } from './api.ts';
+import { awsFraming } from './aws-event-stream.ts';
 import { matchApi, unwrap } from './detect.ts';
 import { type ErrorBody, errorOf } from './errors.ts';
 import { errorRecord, excerpt, failureRecord } from './failure.ts';
-import { type Framed, type Framing, JsonFraming, SseFraming } from './frames.ts';
-import { isObject, type Obj, tryJson } from './json.ts';
+import { type Framing, jsonFraming, sseFraming } from './frames.ts';
+import { type Draft, isObject, type Obj, tryJson } from './json.ts';
 import { emptyRecord, type ParsedResponse, type Warning } from './record.ts';
-import { type ParseOptions, settle } from './settle.ts';
+import { BEDROCK_EXTRA, type ParseOptions, settle } from './settle.ts';
 import { warn } from './warn.ts';
 
 /** Gathers a stream, in whatever pieces it arrives, into one record. */
@@ -17,14 +17,11 @@ export interface Accumulator {
   end(): ParsedResponse;
 }
 
-interface Turn {
+interface Turn extends Folded {
   reader: ApiReader;
-  body: Obj;
-  complete: boolean;
 }
 
 function bytesOf(value: unknown): Uint8Array | null {
-  if (value instanceof Uint8Array) return value;
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   return ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : null;
 }
@@ -34,206 +31,153 @@ function chunkEvent(bytes: unknown): unknown {
   try {
     const raw =
       typeof bytes === 'string' ? Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0)) : bytesOf(bytes);
-    return raw === null ? undefined : tryJson(new TextDecoder().decode(raw));
+    return raw && tryJson(new TextDecoder().decode(raw));
   } catch {
-    return undefined;
-  }
-}
-
-const START = /\S/;
-
-class StreamAccumulator implements Accumulator {
-  private readonly warnings: Warning[] = [];
-  private readonly turns: Turn[] = [];
-  private reader: ApiReader | null = null;
-  private fold: Fold | null = null;
-  private error: ErrorBody | null = null;
-  private metrics: Obj | null = null;
-  private viaBedrock = false;
-  private guardrail: Obj | null = null;
-  private streamed = false;
-
-  private text: Framing<string> | null = null;
-  private aws: AwsFraming | null = null;
-  private utf8: TextDecoder | null = null;
-  private unread = '';
-  private sample = '';
-  private done = false;
-  private cut = false;
-
-  constructor(private readonly options: ParseOptions) {}
-
-  push(input: unknown): this {
-    if (typeof input === 'string') this.pushText(input);
-    else if (isObject(input) && !ArrayBuffer.isView(input) && !(input instanceof ArrayBuffer))
-      this.pushEvent(input);
-    else if (Array.isArray(input)) for (const event of input) this.push(event);
-    else {
-      const bytes = bytesOf(input);
-      if (bytes !== null) this.pushBytes(bytes);
-      else warn(this.warnings, 'stream_corrupt', `an event is ${input === null ? 'null' : typeof input}`);
-    }
-    return this;
-  }
-
-  private pushBytes(bytes: Uint8Array): void {
-    // No text starts with a zero byte; every AWS message does, its length being below 24 MB.
-    if (this.aws === null && this.utf8 === null && bytes[0] === 0) this.aws = new AwsFraming();
-    if (this.aws !== null) this.takeAll(this.aws.push(bytes));
-    else {
-      this.utf8 ??= new TextDecoder();
-      this.pushText(this.utf8.decode(bytes, { stream: true }));
-    }
-  }
-
-  private pushText(chunk: string): void {
-    if (this.text === null) {
-      this.unread += chunk;
-      const first = START.exec(this.unread);
-      if (first === null) return;
-      const json = first[0] === '{' || first[0] === '[';
-      this.text = json ? new JsonFraming() : new SseFraming();
-      this.sample = this.unread.slice(0, 400);
-      this.takeAll(this.text.push(this.unread));
-      this.unread = '';
-    } else this.takeAll(this.text.push(chunk));
-  }
-
-  private takeAll(frames: Framed[]): void {
-    for (const frame of frames) {
-      if ('event' in frame) this.push(typeof frame.event === 'string' ? null : frame.event);
-      else if ('done' in frame) this.done = true;
-      else {
-        this.cut = true;
-        warn(this.warnings, 'stream_corrupt', `an event cannot be read: ${excerpt(frame.broken)}`);
-      }
-    }
-  }
-
-  private pushEvent(outer: Obj): void {
-    let event = outer;
-    const bytes = (isObject(outer.chunk) ? outer.chunk : outer).bytes;
-    if (bytes !== undefined) {
-      const inner = chunkEvent(bytes);
-      if (!isObject(inner)) {
-        warn(this.warnings, 'stream_corrupt', 'the bytes of a chunk are not JSON');
-        return;
-      }
-      this.viaBedrock = true;
-      event = inner;
-    }
-    if (isObject(event['amazon-bedrock-invocationMetrics']))
-      this.metrics = event['amazon-bedrock-invocationMetrics'];
-    if (event['amazon-bedrock-guardrailAction'] !== undefined) this.guardrail = event;
-    if (this.fold === null) {
-      this.open(event);
-      return;
-    }
-    const taken = this.fold.push(event, this.warnings);
-    if (taken === 'restart') {
-      warn(
-        this.warnings,
-        'stream_duplicate_start',
-        'the stream holds several responses; text and calls of all are shown',
-      );
-      this.close();
-      this.open(event);
-    } else if (taken === 'foreign') this.open(event);
-  }
-
-  private open(event: Obj): void {
-    const match = matchApi(event) ?? (errorOf(event) === null ? unwrap(event) : null);
-    if (match === null) {
-      this.error ??= errorOf(event);
-      return;
-    }
-    const { reader, as, value } = match;
-    if (as === 'body') {
-      this.close();
-      this.turns.push({ reader, body: value, complete: true });
-      return;
-    }
-    this.streamed = true;
-    if (this.reader !== reader || this.fold === null) {
-      this.close();
-      this.reader = reader;
-      this.fold = reader.fold();
-    }
-    this.fold.push(value, this.warnings);
-  }
-
-  private close(): void {
-    if (this.fold !== null && this.reader !== null) {
-      this.turns.push({ reader: this.reader, ...this.fold.end(this.warnings) });
-    }
-    this.fold = null;
-  }
-
-  end(): ParsedResponse {
-    if (this.utf8 !== null) this.pushText(this.utf8.decode());
-    for (const framing of [this.text, this.aws]) {
-      if (framing === null) continue;
-      const { frames, cut } = framing.end();
-      this.takeAll(frames);
-      this.cut ||= cut;
-    }
-    this.close();
-    const last = this.turns.at(-1);
-    if (last !== undefined) return this.record(last);
-    const record = this.error === null ? this.failure() : errorRecord(this.error, this.options);
-    record.streamed = this.streamed;
-    record.warnings.push(...this.warnings);
-    return record;
-  }
-
-  private failure(): ParsedResponse {
-    const text = this.sample || this.unread.slice(0, 400);
-    if (text === '') return failureRecord('empty', 'no response arrived', this.options);
-    const code = START.exec(text)?.[0] === '{' && this.cut ? 'not_json' : 'unknown_shape';
-    return failureRecord(code, `expected a provider's response, got: ${excerpt(text)}`, this.options);
-  }
-
-  private record(last: Turn): ParsedResponse {
-    const awaitsDone = this.text instanceof SseFraming && last.reader.endsWithDone === true && this.streamed;
-    const complete = last.complete && !this.cut && this.error === null && (!awaitsDone || this.done);
-    const record = this.read(last, complete);
-    if (this.turns.length > 1) {
-      const earlier = this.turns.slice(0, -1).map((turn) => this.read(turn, turn.complete));
-      prepend(earlier, record);
-    }
-    record.warnings.push(
-      ...this.warnings.filter(({ code }) => !record.warnings.some((known) => known.code === code)),
-    );
-    if (this.viaBedrock) record.provider = 'bedrock';
-    const body = this.guardrail === null ? last.body : { ...this.guardrail, ...last.body };
-    return settle(record, body, this.options, { metrics: this.metrics, error: this.error?.error ?? null });
-  }
-
-  private read(turn: Turn, complete: boolean): ParsedResponse {
-    const record = emptyRecord(turn.reader.provider, turn.reader.api);
-    record.streamed = this.streamed;
-    record.complete = complete;
-    turn.reader.read(turn.body, record);
-    return record;
+    return null;
   }
 }
 
 /** Several responses in one stream: what was said is joined, what was counted is the last one's. */
-function prepend(earlier: readonly ParsedResponse[], record: ParsedResponse): void {
-  const all = [...earlier, record];
-  const thoughts = all.map((turn) => turn.thinking).filter((text) => text !== null);
-  const refusals = all.map((turn) => turn.refusal).filter((text) => text !== null);
-  record.text = all.map((turn) => turn.text).join('');
-  record.content = all.flatMap((turn) => turn.content);
-  record.toolUses = all.flatMap((turn) => turn.toolUses);
-  record.citations = all.flatMap((turn) => turn.citations);
-  record.thinking = thoughts.length > 0 ? thoughts.join('\n\n') : null;
-  record.refusal = refusals.length > 0 ? refusals.join('') : null;
-  for (const turn of earlier)
-    for (const { code, message } of turn.warnings) warn(record.warnings, code, message);
+function join(turns: readonly ParsedResponse[]): ParsedResponse {
+  const [first, ...rest] = turns;
+  return rest.reduce((all, turn) => {
+    turn.text = all.text + turn.text;
+    turn.content = all.content.concat(turn.content);
+    turn.toolUses = all.toolUses.concat(turn.toolUses);
+    turn.citations = all.citations.concat(turn.citations);
+    turn.thinking = [all.thinking, turn.thinking].filter(Boolean).join('\n\n') || null;
+    turn.refusal = all.refusal || turn.refusal ? (all.refusal ?? '') + (turn.refusal ?? '') : null;
+    for (const { code, message } of all.warnings) warn(turn.warnings, code, message);
+    return turn;
+  }, first as ParsedResponse);
 }
 
 /** Starts gathering a stream; a string names the provider. */
-export function createAccumulator(options: ParseOptions | string = {}): Accumulator {
-  return new StreamAccumulator(typeof options === 'string' ? { provider: options } : options);
+export function createAccumulator(given: ParseOptions | string = {}): Accumulator {
+  const options = typeof given === 'string' ? { provider: given } : given;
+  const warnings: Warning[] = [];
+  const turns: Turn[] = [];
+  const extra: Draft = {};
+  let current: { reader: ApiReader; fold: Fold } | null = null;
+  let error: ErrorBody | null = null;
+  let streamed = false;
+  let text: Framing<string> | null = null;
+  let binary: Framing<Uint8Array> | null = null;
+  let utf8: TextDecoder | null = null;
+  let sample = '';
+  /** Server-sent events promise an end marker. */
+  let done = true;
+  let cut = false;
+
+  const broken = (what: string): void => {
+    warn(warnings, 'stream_corrupt', excerpt(what));
+    cut = true;
+  };
+  const sink = {
+    event: (value: unknown) => pushEvent(value),
+    done: () => {
+      done = true;
+    },
+    broken,
+  };
+
+  const close = (): void => {
+    if (current !== null) turns.push({ reader: current.reader, ...current.fold.end(warnings) });
+    current = null;
+  };
+
+  const open = (event: Obj): void => {
+    const match = matchApi(event) ?? (errorOf(event) ? null : unwrap(event));
+    if (match === null) {
+      error ??= errorOf(event);
+      return;
+    }
+    const { reader, as, value } = match;
+    if (as === 'body' || current?.reader !== reader) close();
+    if (as === 'body') turns.push({ reader, body: value, complete: true });
+    else {
+      streamed = true;
+      current ??= { reader, fold: reader.fold() };
+      current.fold.push(value, warnings);
+    }
+  };
+
+  const pushEvent = (raw: unknown): void => {
+    if (Array.isArray(raw)) {
+      raw.forEach(pushEvent);
+      return;
+    }
+    const { bytes } = isObject(raw) && isObject(raw.chunk) ? raw.chunk : ((raw as Obj | null) ?? {});
+    const event = bytes ? chunkEvent(bytes) : raw;
+    if (!isObject(event)) {
+      broken(String(event));
+      return;
+    }
+    if (bytes) extra.bedrock = true;
+    for (const key of BEDROCK_EXTRA) if (event[key] !== undefined) extra[key] = event[key];
+    const taken = current?.fold.push(event, warnings);
+    if (taken === 'taken') return;
+    if (taken === 'restart') {
+      warn(warnings, 'stream_duplicate_start', 'several responses in one stream');
+      close();
+    }
+    open(event);
+  };
+
+  const pushText = (chunk: string): void => {
+    if (text === null) {
+      sample += chunk;
+      const start = sample.trimStart();
+      if (start === '') return;
+      done = /^[{[]/.test(start);
+      text = done ? jsonFraming(sink) : sseFraming(sink);
+      text.push(start);
+    } else text.push(chunk);
+  };
+
+  const pushBytes = (bytes: Uint8Array): void => {
+    // No text starts with a zero byte; every AWS message does, being shorter than 16 MB.
+    if (utf8 === null && bytes[0] === 0) binary ??= awsFraming(sink);
+    if (binary !== null) binary.push(bytes);
+    else {
+      utf8 ??= new TextDecoder();
+      pushText(utf8.decode(bytes, { stream: true }));
+    }
+  };
+
+  const read = (turn: Turn, complete: boolean): ParsedResponse => {
+    const record = emptyRecord(turn.reader.provider, turn.reader.api);
+    record.streamed = streamed;
+    record.complete = complete;
+    turn.reader.read(turn.body, record);
+    return record;
+  };
+
+  return {
+    push(input) {
+      const bytes = bytesOf(input);
+      if (bytes !== null) pushBytes(bytes);
+      else if (typeof input === 'string') pushText(input);
+      else pushEvent(input);
+      return this;
+    },
+    end() {
+      if (utf8 !== null) pushText(utf8.decode());
+      if ((text ?? binary)?.end()) cut = true;
+      close();
+      const last = turns.pop();
+      if (last === undefined) {
+        const record = error
+          ? errorRecord(error, options)
+          : failureRecord(sample ? (cut ? 'not_json' : 'unknown_shape') : 'empty', excerpt(sample), options);
+        record.warnings.push(...warnings);
+        return record;
+      }
+      const whole = last.complete && !cut && !error && (done || !last.reader.endsWithDone);
+      const record = join([...turns.map((turn) => read(turn, turn.complete)), read(last, whole)]);
+      for (const { code, message } of warnings) warn(record.warnings, code, message);
+      if (extra.bedrock) record.provider = 'bedrock';
+      return settle(record, last.body, extra, options, error?.error);
+    },
+  };
 }

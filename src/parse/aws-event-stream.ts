@@ -1,124 +1,90 @@
-import type { Framed, Framing } from './frames.ts';
+import type { FrameSink, Framing } from './frames.ts';
 import { tryJson } from './json.ts';
 
-const CRC_TABLE: Uint32Array = /* @__PURE__ */ (() => {
-  const table = new Uint32Array(256);
-  for (let n = 0; n < 256; n++) {
-    let c = n;
-    for (let bit = 0; bit < 8; bit++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
-    table[n] = c;
-  }
-  return table;
-})();
+const CRC_TABLE: Int32Array = /* @__PURE__ */ Int32Array.from({ length: 256 }, (_, n) => {
+  let c = n;
+  for (let bit = 0; bit < 8; bit++) c = c & 1 ? -306674912 ^ (c >>> 1) : c >>> 1;
+  return c;
+});
 
 /** CRC-32 as AWS event streams use it. */
 export function crc32(bytes: Uint8Array): number {
-  let crc = 0xffffffff;
-  for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8);
-  return (crc ^ 0xffffffff) >>> 0;
+  let crc = -1;
+  for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 255] ?? 0) ^ (crc >>> 8);
+  return ~crc >>> 0;
 }
 
 const PRELUDE = 12;
-const MAX_MESSAGE = 24 * 1024 * 1024;
+const MAX_MESSAGE = 2 ** 24;
 
 /** Length of a header value by its type; types 6 and 7 state their own. */
-const FIXED: readonly (number | null)[] = [0, 0, 1, 2, 4, 8, null, null, 8, 16];
+const LENGTHS = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16];
 
-function headersOf(bytes: Uint8Array, view: DataView): Map<string, string> | null {
-  const headers = new Map<string, string>();
-  const utf8 = new TextDecoder();
-  let at = 0;
-  while (at < bytes.length) {
-    const nameLength = bytes[at] ?? 0;
-    const typeAt = at + 1 + nameLength;
-    const type = bytes[typeAt];
-    let valueAt = typeAt + 1;
-    let length = type === undefined ? undefined : FIXED[type];
-    if (length === undefined) return null;
-    if (length === null) {
-      if (valueAt + 2 > bytes.length) return null;
-      length = view.getUint16(valueAt);
-      valueAt += 2;
-    }
-    if (valueAt + length > bytes.length) return null;
-    if (type === 7) {
-      headers.set(
-        utf8.decode(bytes.subarray(at + 1, typeAt)),
-        utf8.decode(bytes.subarray(valueAt, valueAt + length)),
-      );
-    }
-    at = valueAt + length;
+const TEXT = 7;
+
+/** The text headers of a message. */
+function headersOf(bytes: Uint8Array): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const utf8 = (from: number, to: number) => new TextDecoder().decode(bytes.subarray(from, to));
+  for (let at = 0; at < bytes.length; ) {
+    const nameEnd = at + 1 + (bytes[at] ?? 0);
+    const type = bytes[nameEnd] ?? 0;
+    const known = LENGTHS[type] ?? 0;
+    const value = nameEnd + (known < 0 ? 3 : 1);
+    const end = value + (known < 0 ? (bytes[value - 2] ?? 0) * 256 + (bytes[value - 1] ?? 0) : known);
+    if (type === TEXT) headers[utf8(at + 1, nameEnd)] = utf8(value, end);
+    at = end;
   }
   return headers;
 }
 
-/** A message as the event an SDK would give: `{contentBlockDelta: {…}}`, `{throttlingException: {…}}`. */
-function eventOf(headers: Map<string, string>, payload: Uint8Array): Framed {
-  if (headers.get(':message-type') === 'error') {
-    const message = headers.get(':error-message') ?? '';
-    return { event: { error: { type: headers.get(':error-code') ?? null, message } } };
-  }
-  const text = new TextDecoder().decode(payload);
-  const value = text === '' ? {} : tryJson(text);
-  if (value === undefined) return { broken: text };
-  const name = headers.get(':exception-type') ?? headers.get(':event-type');
-  return { event: name === undefined ? value : { [name]: value } };
-}
-
-/** The AWS binary event stream; a message whose checksum is wrong ends it. */
-export class AwsFraming implements Framing<Uint8Array> {
-  private buffer = new Uint8Array(0);
-  private start = 0;
-  private stop = 0;
-  private corrupt = false;
-
-  push(chunk: Uint8Array): Framed[] {
-    const frames: Framed[] = [];
-    if (this.corrupt) return frames;
-    this.append(chunk);
-    for (let frame = this.next(); frame !== null; frame = this.next()) frames.push(frame);
-    return frames;
-  }
-
-  private append(chunk: Uint8Array): void {
-    const kept = this.stop - this.start;
-    if (this.stop + chunk.length > this.buffer.length) {
-      const grown = new Uint8Array(Math.max((kept + chunk.length) * 2, 1024));
-      grown.set(this.buffer.subarray(this.start, this.stop));
-      this.buffer = grown;
-      this.start = 0;
-      this.stop = kept;
-    }
-    this.buffer.set(chunk, this.stop);
-    this.stop += chunk.length;
-  }
-
-  private next(): Framed | null {
-    if (this.corrupt || this.stop - this.start < PRELUDE) return null;
-    const bytes = this.buffer.subarray(this.start, this.stop);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const total = view.getUint32(0);
-    const headerLength = view.getUint32(4);
-    const sane = total <= MAX_MESSAGE && headerLength + PRELUDE + 4 <= total;
-    if (!sane || view.getUint32(8) !== crc32(bytes.subarray(0, 8))) return this.fail('prelude');
-    if (bytes.length < total) return null;
-    if (view.getUint32(total - 4) !== crc32(bytes.subarray(0, total - 4))) return this.fail('message');
-    this.start += total;
-    const headerBytes = bytes.subarray(PRELUDE, PRELUDE + headerLength);
-    const headers = headersOf(
-      headerBytes,
-      new DataView(headerBytes.buffer, headerBytes.byteOffset, headerLength),
-    );
-    if (headers === null) return this.fail('header');
-    return eventOf(headers, bytes.subarray(PRELUDE + headerLength, total - 4));
-  }
-
-  private fail(what: string): Framed {
-    this.corrupt = true;
-    return { broken: `AWS event stream: bad ${what} checksum or length` };
-  }
-
-  end(): { frames: Framed[]; cut: boolean } {
-    return { frames: [], cut: this.corrupt || this.stop > this.start };
-  }
+/**
+ * The AWS binary event stream: each message becomes the event an SDK would give, `{contentBlockDelta: {…}}` or
+ * `{throttlingException: {…}}`; a message whose checksum is wrong ends the stream.
+ */
+export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
+  let buffer = new Uint8Array(0);
+  let start = 0;
+  let stop = 0;
+  let corrupt = false;
+  const take = (message: Uint8Array, headerLength: number): void => {
+    const headers = headersOf(message.subarray(PRELUDE, PRELUDE + headerLength));
+    const text = new TextDecoder().decode(message.subarray(PRELUDE + headerLength, -4));
+    const name = headers[':exception-type'] ?? headers[':event-type'];
+    const value = text === '' ? {} : tryJson(text);
+    if (headers[':message-type'] === 'error') {
+      sink.event({ error: { type: headers[':error-code'], message: headers[':error-message'] } });
+    } else if (value === undefined) sink.broken(text);
+    else sink.event(name === undefined ? value : { [name]: value });
+  };
+  return {
+    push(chunk) {
+      if (stop + chunk.length > buffer.length) {
+        const grown = new Uint8Array((stop - start + chunk.length) * 2);
+        grown.set(buffer.subarray(start, stop));
+        buffer = grown;
+        stop -= start;
+        start = 0;
+      }
+      buffer.set(chunk, stop);
+      stop += chunk.length;
+      while (!corrupt && stop - start >= PRELUDE) {
+        const view = new DataView(buffer.buffer, start, stop - start);
+        const total = view.getUint32(0);
+        const headerLength = view.getUint32(4);
+        const message = buffer.subarray(start, Math.min(start + total, stop));
+        const whole = message.length === total;
+        corrupt =
+          total > MAX_MESSAGE ||
+          headerLength + PRELUDE + 4 > total ||
+          view.getUint32(8) !== crc32(message.subarray(0, 8)) ||
+          (whole && view.getUint32(total - 4) !== crc32(message.subarray(0, -4)));
+        if (corrupt) sink.broken('bad checksum in an AWS event stream');
+        else if (whole) take(message, headerLength);
+        if (!whole) return;
+        start += total;
+      }
+    },
+    end: () => corrupt || stop > start,
+  };
 }

@@ -1,84 +1,81 @@
-import type { ApiReader, Fold, Folded, Taken } from './api.ts';
+import type { ApiReader } from './api.ts';
 import { readChoices } from './choices.ts';
-import { isObject, list, type Obj, obj, str, strOrNull } from './json.ts';
+import { at, list, type Obj, obj, str, strOrNull } from './json.ts';
 import { addCitation, addFunction, addText } from './output.ts';
 import type { Output } from './record.ts';
-import { pairUsage } from './usage.ts';
+import { readUsage } from './usage.ts';
 
-/** Where one model family keeps things in a whole body and in a chunk of its stream. */
+/** Where one model family keeps things; a chunk of its stream has the fields of an output, or of a whole body. */
 interface Family {
   name: string;
   recognise(value: Obj): boolean;
-  /** The list of outputs in a body; the value itself is the output when there is none. */
+  /** The list of outputs in a body; without one the value itself is the output. */
   outputs?: string;
-  text(output: Obj): unknown;
-  stop(output: Obj): unknown;
-  tokens?(value: Obj): readonly [input: unknown, output: unknown];
+  text: string;
+  stop: string;
+  input?: string;
+  output?: string;
 }
 
 const FAMILIES: readonly Family[] = [
   {
     name: 'llama',
     recognise: (v) => typeof v.generation === 'string',
-    text: (v) => v.generation,
-    stop: (v) => v.stop_reason,
-    tokens: (v) => [v.prompt_token_count, v.generation_token_count],
+    text: 'generation',
+    stop: 'stop_reason',
+    input: 'prompt_token_count',
+    output: 'generation_token_count',
   },
   {
     name: 'titan',
-    recognise: (v) =>
-      typeof v.outputText === 'string' ||
-      (v.inputTextTokenCount !== undefined &&
-        (Array.isArray(v.results) || v.totalOutputTextTokenCount !== undefined)),
+    recognise: (v) => v.outputText !== undefined || (v.inputTextTokenCount !== undefined && !v.embedding),
     outputs: 'results',
-    text: (v) => v.outputText,
-    stop: (v) => v.completionReason,
-    tokens: (v) => [v.inputTextTokenCount, v.totalOutputTextTokenCount ?? obj(list(v.results)[0]).tokenCount],
+    text: 'outputText',
+    stop: 'completionReason',
+    input: 'inputTextTokenCount',
+    output: 'totalOutputTextTokenCount',
   },
   {
     name: 'mistral',
-    recognise: (v) => Array.isArray(v.outputs) && typeof obj(v.outputs[0]).text === 'string',
+    recognise: (v) => at(v, 'outputs.0.text') !== undefined,
     outputs: 'outputs',
-    text: (v) => v.text,
-    stop: (v) => v.stop_reason,
+    text: 'text',
+    stop: 'stop_reason',
   },
   {
     name: 'cohere',
     recognise: (v) =>
       Array.isArray(v.generations) || (v.is_finished !== undefined && v.event_type === undefined),
     outputs: 'generations',
-    text: (v) => v.text,
-    stop: (v) => v.finish_reason,
+    text: 'text',
+    stop: 'finish_reason',
   },
   {
     name: 'command-r',
     recognise: (v) =>
-      (typeof v.text === 'string' && (v.finish_reason !== undefined || v.generation_id !== undefined)) ||
-      (typeof v.event_type === 'string' && v.is_finished !== undefined),
-    text: (v) => v.text,
-    stop: (v) => v.finish_reason,
-    tokens: (v) => {
-      const meta = obj(v.meta ?? obj(v.response).meta);
-      const units = obj(meta.tokens ?? meta.billed_units);
-      return [units.input_tokens, units.output_tokens];
-    },
+      v.is_finished !== undefined ||
+      (typeof v.text === 'string' && (v.finish_reason ?? v.generation_id) !== undefined),
+    text: 'text',
+    stop: 'finish_reason',
+    input: 'meta.billed_units.input_tokens',
+    output: 'meta.billed_units.output_tokens',
   },
   {
     name: 'ai21',
     recognise: (v) => Array.isArray(v.completions),
     outputs: 'completions',
-    text: (v) => obj(v.data).text,
-    stop: (v) => (isObject(v.finishReason) ? v.finishReason.reason : v.finishReason),
+    text: 'data.text',
+    stop: 'finishReason.reason',
   },
   {
     name: 'claude-v2',
     recognise: (v) => typeof v.completion === 'string',
-    text: (v) => v.completion,
-    stop: (v) => v.stop_reason,
+    text: 'completion',
+    stop: 'stop_reason',
   },
 ];
 
-interface OutputPiece {
+interface Piece extends Obj {
   text: string;
   stop: string | null;
   sequence: unknown;
@@ -86,74 +83,54 @@ interface OutputPiece {
   citations: unknown[];
 }
 
-/** Chunks and whole bodies alike are read into this, so that a stream equals the whole by construction. */
+/** A body or its chunks, gathered: a stream equals the whole by construction. */
 class Pieces {
   readonly [key: string]: unknown;
-  readonly outputs: OutputPiece[] = [];
+  readonly outputs: Piece[] = [];
   id: string | null = null;
-  input: unknown = null;
-  output: unknown = null;
+  input: unknown;
+  output: unknown;
   stopped = false;
+  readonly family: Family;
 
-  constructor(private readonly family: Family) {}
+  constructor(family: Family) {
+    this.family = family;
+  }
 
-  push(value: Obj): void {
-    const { family } = this;
-    this.id ??= strOrNull(value.id ?? value.generation_id ?? value.response_id);
-    const [input, output] = family.tokens?.(value) ?? [];
-    this.input = input ?? this.input;
-    this.output = output ?? this.output;
-    const listed = family.outputs === undefined ? undefined : value[family.outputs];
+  push(value: Obj): this {
+    const { outputs, input, output } = this.family;
+    this.id ??= strOrNull(value.id ?? value.generation_id);
+    this.input = at(value, input) ?? this.input;
+    this.output = at(value, output) ?? at(value, 'results.0.tokenCount') ?? this.output;
+    const listed = at(value, outputs);
     for (const [i, entry] of (Array.isArray(listed) ? listed : [value]).entries())
       this.pushOutput(obj(entry), i);
+    return this;
   }
 
   private pushOutput(raw: Obj, index: number): void {
-    this.outputs[index] ??= { text: '', stop: null, sequence: undefined, calls: [], citations: [] };
+    this.outputs[index] ??= { text: '', stop: null, sequence: null, calls: [], citations: [] };
     const piece = this.outputs[index];
-    piece.text += str(this.family.text(raw));
-    piece.stop = strOrNull(this.family.stop(raw)) ?? piece.stop;
-    piece.sequence ??= raw.stop ?? undefined;
-    for (const call of list(raw.tool_calls)) piece.calls.push(call);
-    for (const citation of list(raw.citations)) piece.citations.push(citation);
-    if (
-      piece.stop !== null ||
-      raw['amazon-bedrock-invocationMetrics'] ||
+    piece.text += str(at(raw, this.family.text));
+    piece.stop = strOrNull(at(raw, this.family.stop)) ?? piece.stop;
+    piece.sequence ??= raw.stop;
+    piece.calls.push(...list(raw.tool_calls));
+    piece.citations.push(...list(raw.citations));
+    this.stopped ||= !!(
+      piece.stop ??
+      raw['amazon-bedrock-invocationMetrics'] ??
       raw['amazon-bedrock-guardrailAction']
-    ) {
-      this.stopped = true;
-    }
+    );
   }
 }
 
-function readPiece(piece: Obj, out: Output): void {
-  if (piece.text !== '') addText(out, str(piece.text));
-  out.stopReason = strOrNull(piece.stop);
-  if (typeof piece.sequence === 'string') out.stopDetail = { sequence: piece.sequence };
-  for (const entry of list(piece.calls)) {
-    const call = obj(entry);
-    addFunction(out, call.id, call.name, call.parameters);
-  }
-  for (const entry of list(piece.citations)) addCitation(out, null, obj(entry), obj(entry), obj(entry).text);
-}
-
-class FamilyFold implements Fold {
-  private readonly pieces: Pieces;
-
-  constructor(private readonly family: Family) {
-    this.pieces = new Pieces(family);
-  }
-
-  push(event: Obj): Taken {
-    if (this.pieces.stopped && this.family.recognise(event)) return 'restart';
-    if (!this.family.recognise(event)) return 'foreign';
-    this.pieces.push(event);
-    return 'taken';
-  }
-
-  end(): Folded {
-    return { body: this.pieces, complete: this.pieces.stopped };
-  }
+function readPiece(raw: Obj, out: Output): void {
+  const { text, stop, sequence, calls, citations } = raw as Piece;
+  if (text !== '') addText(out, text);
+  out.stopReason = stop;
+  if (typeof sequence === 'string') out.stopDetail = { sequence };
+  for (const call of calls.map(obj)) addFunction(out, call.id, call.name, call.parameters);
+  for (const citation of citations.map(obj)) addCitation(out, null, citation, citation);
 }
 
 function readerOf(family: Family): ApiReader {
@@ -162,16 +139,27 @@ function readerOf(family: Family): ApiReader {
     provider: 'bedrock',
     recognise: (value) => (family.recognise(value) ? 'either' : null),
     read(body, record) {
-      let pieces = body;
-      if (!(body instanceof Pieces)) {
-        pieces = new Pieces(family);
-        (pieces as Pieces).push(body);
-      }
-      record.id = strOrNull(pieces.id);
-      readChoices(list(pieces.outputs), record, readPiece);
-      record.usage = pairUsage(pieces.input, pieces.output, record.warnings);
+      const pieces = body instanceof Pieces ? body : new Pieces(family).push(body);
+      record.id = pieces.id;
+      readChoices(pieces.outputs, record, readPiece);
+      record.usage = readUsage(
+        'converse',
+        { inputTokens: pieces.input, outputTokens: pieces.output },
+        record.warnings,
+      );
     },
-    fold: () => new FamilyFold(family),
+    fold() {
+      const pieces = new Pieces(family);
+      return {
+        push(event) {
+          if (!family.recognise(event)) return 'foreign';
+          if (pieces.stopped) return 'restart';
+          pieces.push(event);
+          return 'taken';
+        },
+        end: () => ({ body: pieces, complete: pieces.stopped }),
+      };
+    },
   };
 }
 

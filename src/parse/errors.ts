@@ -3,7 +3,7 @@ import type { Api, ParsedError } from './record.ts';
 
 /** An error body, and whose it looks like. */
 export interface ErrorBody {
-  api: Api;
+  api: Api | null;
   provider: string;
   error: ParsedError;
 }

@@ -1,161 +1,45 @@
-import type { ApiReader, Fold, Folded, Taken } from './api.ts';
-import { errorFrom } from './errors.ts';
-import { type Draft, isObject, list, millis, type Obj, obj, str, strOrNull, tryJson } from './json.ts';
-import {
-  addCitation,
-  addFunction,
-  addMedia,
-  addOther,
-  addReasoning,
-  addText,
-  addTool,
-  addToolResult,
-} from './output.ts';
+import type { ApiReader } from './api.ts';
+import { readHead, readStatus } from './head.ts';
+import { closeArguments, itemFold, type Step } from './item-fold.ts';
+import { type Draft, list, type Obj, obj, str } from './json.ts';
+import { mergeParts } from './parts.ts';
 import type { ParsedResponse } from './record.ts';
-import { interactionsUsage } from './usage.ts';
-import { warn } from './warn.ts';
-
-function readContent(entry: Obj, record: ParsedResponse): void {
-  if (entry.type === 'text') {
-    const part = addText(record, str(entry.text));
-    for (const raw of list(entry.annotations)) addCitation(record, part, obj(raw), obj(raw));
-  } else addMedia(record, entry.mime_type ?? entry.type, entry.data ?? entry.uri, entry);
-}
-
-function readStep(step: Obj, record: ParsedResponse): void {
-  const type = str(step.type);
-  if (type === 'model_output') {
-    for (const entry of list(step.content)) readContent(obj(entry), record);
-    if (isObject(step.error)) record.error ??= errorFrom(step.error);
-  } else if (type === 'thought') {
-    const text = list(step.summary)
-      .map((part) => str(obj(part).text))
-      .join('');
-    addReasoning(record, text, step.signature);
-  } else if (type === 'function_call') {
-    const use = addFunction(record, step.id, step.name, step.arguments);
-    if (step.signature) use.signature = str(step.signature);
-  } else if (type.endsWith('_call')) {
-    const mcp = type === 'mcp_server_tool_call';
-    const name = mcp ? step.name : type.replace(/_call$/, '');
-    addTool(record, step.id, name, step.arguments, 'server', mcp ? 'mcp' : 'builtin').raw = step;
-  } else if (type.endsWith('_result')) {
-    addToolResult(record, step.call_id, step.result, step.is_error === true, step);
-  } else {
-    addOther(record, type, step);
-    if (type !== 'user_input') warn(record.warnings, 'unknown_block', `step ${type}`);
-  }
-}
+import { readTyped } from './typed-items.ts';
 
 function read(body: Obj, record: ParsedResponse): void {
-  record.id = strOrNull(body.id);
-  record.model = strOrNull(body.model);
-  record.createdAt = millis(body.created);
-  record.serviceTier = strOrNull(body.service_tier);
-  record.status = strOrNull(body.status);
+  readHead(body, record, 'interactions');
+  readStatus(body, record);
   record.stopReason = record.status;
-  if (body.status === 'queued' || body.status === 'in_progress') record.complete = false;
-  if (isObject(body.usage)) record.usage = interactionsUsage(body.usage, record.warnings);
-  for (const step of list(body.steps)) readStep(obj(step), record);
-  if (isObject(body.error)) record.error ??= errorFrom(body.error);
+  for (const step of list(body.steps)) readTyped(obj(step), record, record);
 }
 
-interface StepDraft {
-  step: Draft;
-  content: Draft[];
-  summary: string;
-  partial: string;
+function pieceOf({ type, ...delta }: Obj): Obj {
+  if (type === 'text_annotation_delta') return { content: [{ type: 'text', ...delta }] };
+  if (type === 'thought_summary') return { summary: [delta.content] };
+  return /^(text|image|audio|video|document)$/.test(str(type)) ? { content: [{ type, ...delta }] } : delta;
 }
 
-function pushDelta(draft: StepDraft, delta: Obj): void {
-  const last = draft.content.at(-1);
-  switch (delta.type) {
-    case 'text':
-      if (last?.type === 'text') last.text = str(last.text) + str(delta.text);
-      else draft.content.push({ type: 'text', text: str(delta.text) });
-      return;
-    case 'text_annotation_delta':
-      if (last?.type === 'text') last.annotations = [...list(last.annotations), ...list(delta.annotations)];
-      return;
-    case 'thought_summary':
-      draft.summary += str(obj(delta.content).text);
-      return;
-    case 'thought_signature':
-      draft.step.signature = delta.signature;
-      return;
-    case 'arguments_delta':
-      draft.partial += str(delta.arguments);
-      return;
-    case 'image':
-    case 'audio':
-    case 'video':
-    case 'document':
-      draft.content.push({ ...delta });
-      return;
+function stepOf({ event_type, index, step, delta, interaction, status, usage }: Obj): Step | null {
+  switch (event_type) {
+    case 'step.delta':
+      return { at: index, piece: pieceOf(obj(delta)) };
+    case 'step.start':
+      return { at: index, open: step };
+    case 'interaction.created':
+      return { start: interaction };
+    case 'interaction.completed':
+      return { head: interaction, done: true };
+    case 'interaction.status_update':
+      return { head: { status, usage } };
   }
-  const { type: _, ...fields } = delta;
-  Object.assign(draft.step, fields);
+  return event_type === 'step.stop' ? {} : null;
 }
 
-function closeStep({ step, content, summary, partial }: StepDraft): Obj {
-  if (content.length > 0) step.content = content;
-  if (summary !== '') step.summary = [{ type: 'text', text: summary }];
-  if (partial !== '') step.arguments = tryJson(partial) ?? partial;
-  return step;
-}
-
-class InteractionFold implements Fold {
-  private interaction: Draft = {};
-  private readonly steps = new Map<unknown, StepDraft>();
-  private finished = false;
-
-  push(event: Obj): Taken {
-    switch (event.event_type) {
-      case 'step.delta':
-        pushDelta(this.step(event.index), obj(event.delta));
-        return 'taken';
-      case 'step.start': {
-        const { content, ...step } = obj(event.step);
-        this.steps.set(event.index, {
-          step,
-          content: list(content).map((entry) => ({ ...obj(entry) })),
-          summary: '',
-          partial: '',
-        });
-        return 'taken';
-      }
-      case 'interaction.created':
-        if (this.finished || this.steps.size > 0) return 'restart';
-        this.interaction = { ...obj(event.interaction) };
-        return 'taken';
-      case 'interaction.status_update':
-        this.interaction.status = event.status;
-        if (isObject(event.usage)) this.interaction.usage = event.usage;
-        return 'taken';
-      case 'interaction.completed':
-        Object.assign(this.interaction, obj(event.interaction));
-        this.finished = true;
-        return 'taken';
-      case 'step.stop':
-        return 'taken';
-    }
-    return 'foreign';
-  }
-
-  private step(index: unknown): StepDraft {
-    let draft = this.steps.get(index);
-    if (draft === undefined) {
-      draft = { step: { type: 'model_output' }, content: [], summary: '', partial: '' };
-      this.steps.set(index, draft);
-    }
-    return draft;
-  }
-
-  end(): Folded {
-    const folded = [...this.steps.values()].map(closeStep);
-    const steps = list(this.interaction.steps).length > 0 ? this.interaction.steps : folded;
-    return { body: { object: 'interaction', ...this.interaction, steps }, complete: this.finished };
-  }
+function close(body: Draft, items: Draft[]): Obj {
+  const steps = items.map(({ type = 'model_output', content, arguments: args, ...step }) => {
+    return { ...step, type, content: mergeParts(list(content)), arguments: closeArguments(args) };
+  });
+  return { steps, ...body };
 }
 
 /** Gemini Interactions. */
@@ -163,11 +47,11 @@ export const geminiInteractions: ApiReader = {
   api: 'gemini.interactions',
   provider: 'gemini',
   recognise(value) {
-    if (typeof value.event_type === 'string')
-      return /^(interaction|step)\./.test(value.event_type) ? 'event' : null;
-    if (value.object === 'interaction') return 'body';
-    return Array.isArray(value.steps) && typeof value.status === 'string' ? 'body' : null;
+    if (/^(interaction|step)\./.test(str(value.event_type))) return 'event';
+    const named =
+      value.object === 'interaction' || (Array.isArray(value.steps) && typeof value.status === 'string');
+    return named ? 'body' : null;
   },
   read,
-  fold: () => new InteractionFold(),
+  fold: itemFold(stepOf, close),
 };

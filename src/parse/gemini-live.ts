@@ -1,9 +1,10 @@
-import type { ApiReader, Fold, Folded, Taken } from './api.ts';
-import { PartsFold, readGrounding, readPart } from './gemini.ts';
+import type { ApiReader, Fold } from './api.ts';
+import { foldParts, type PartsFold, readGrounding } from './gemini.ts';
 import { type Draft, firstKey, isObject, list, type Obj, obj, str, strOrNull } from './json.ts';
+import { readKeyed } from './keyed-parts.ts';
 import { addFunction, addOther, addText } from './output.ts';
 import type { ParsedResponse } from './record.ts';
-import { geminiUsage } from './usage.ts';
+import { readUsage } from './usage.ts';
 
 const KEYS = [
   'serverContent',
@@ -15,110 +16,97 @@ const KEYS = [
   'voiceActivity',
 ] as const;
 
-/** One turn of a Live session; a session's folded body is a list of them. */
+/** One turn of a session; the folded body is a list of them. */
 interface Turn {
   parts: PartsFold;
   spoken: string;
   heard: string;
-  calls: unknown[];
+  calls: Obj[];
   complete: boolean;
   interrupted: boolean;
-  reason: unknown;
+  reason: string | null;
   grounding: unknown;
 }
 
-function emptyTurn(): Turn {
-  return {
-    parts: new PartsFold(),
-    spoken: '',
-    heard: '',
-    calls: [],
-    complete: false,
-    interrupted: false,
-    reason: undefined,
-    grounding: undefined,
-  };
+interface Session extends Obj {
+  turns: Turn[];
+  cancelled: Set<unknown>;
+  usage: Draft;
+  id: unknown;
 }
 
 function addUsage(sum: Draft, usage: Obj): void {
-  for (const key of Object.keys(usage)) {
-    const value = usage[key];
-    if (typeof value === 'number') sum[key] = (typeof sum[key] === 'number' ? sum[key] : 0) + value;
-    else if (Array.isArray(value)) sum[key] = Array.isArray(sum[key]) ? [...sum[key], ...value] : value;
-    else if (key !== '__proto__') sum[key] = value;
+  for (const [key, value] of Object.entries(usage)) {
+    const known = sum[key];
+    if (typeof value === 'number' && typeof known === 'number') sum[key] = known + value;
+    else sum[key] = Array.isArray(value) && Array.isArray(known) ? [...known, ...value] : value;
   }
 }
 
-class LiveFold implements Fold {
-  private readonly turns: Turn[] = [];
-  private turn: Turn | null = null;
-  private readonly usage: Draft = {};
-  private readonly cancelled: unknown[] = [];
-  private sessionId: unknown;
-
-  push(event: Obj): Taken {
-    if (firstKey(event, KEYS) === undefined && !isObject(event.usageMetadata)) return 'foreign';
-    // Each message counts one generation of the model.
-    if (isObject(event.usageMetadata)) addUsage(this.usage, event.usageMetadata);
-    if (isObject(event.setupComplete)) this.sessionId = event.setupComplete.sessionId;
-    if (isObject(event.serverContent)) this.pushContent(event.serverContent);
-    for (const call of list(obj(event.toolCall).functionCalls)) this.current().calls.push(call);
-    for (const id of list(obj(event.toolCallCancellation).ids)) this.cancelled.push(id);
-    return 'taken';
-  }
-
-  private current(): Turn {
-    if (this.turn === null) {
-      this.turn = emptyTurn();
-      this.turns.push(this.turn);
+function fold(): Fold {
+  const session: Session = { turns: [], cancelled: new Set(), usage: {}, id: null };
+  let open: Turn | null = null;
+  const turn = (): Turn => {
+    if (open === null) {
+      open = {
+        parts: foldParts(),
+        spoken: '',
+        heard: '',
+        calls: [],
+        complete: false,
+        interrupted: false,
+        reason: null,
+        grounding: null,
+      };
+      session.turns.push(open);
     }
-    return this.turn;
-  }
-
-  private pushContent(content: Obj): void {
+    return open;
+  };
+  const pushContent = (content: Obj): void => {
     if (Object.keys(content).length === 0) return;
-    const turn = this.current();
-    for (const part of list(obj(content.modelTurn).parts)) turn.parts.push(obj(part));
-    turn.spoken += str(obj(content.outputTranscription).text);
-    turn.heard += str(obj(content.inputTranscription).text);
-    turn.grounding ??= content.groundingMetadata;
-    turn.reason ??= content.turnCompleteReason;
-    if (content.interrupted === true) turn.interrupted = true;
-    if (content.turnComplete === true) {
-      turn.complete = true;
-      this.turn = null;
-    }
-  }
-
-  end(): Folded {
-    const turns = this.turns.map((turn) => ({ ...turn, parts: turn.parts.end() }));
-    const last = this.turns.at(-1);
-    const complete = last !== undefined && (last.complete || last.calls.length > 0);
-    const { usage, cancelled, sessionId } = this;
-    return { body: { turns, cancelled, sessionId, usageMetadata: usage }, complete };
-  }
+    const now = turn();
+    for (const part of list(obj(content.modelTurn).parts)) now.parts.push(obj(part));
+    now.spoken += str(obj(content.outputTranscription).text);
+    now.heard += str(obj(content.inputTranscription).text);
+    now.grounding ??= content.groundingMetadata;
+    now.reason ??= strOrNull(content.turnCompleteReason);
+    now.interrupted ||= content.interrupted === true;
+    if (content.turnComplete !== true) return;
+    now.complete = true;
+    open = null;
+  };
+  return {
+    push(event) {
+      if (firstKey(event, KEYS) === undefined && !isObject(event.usageMetadata)) return 'foreign';
+      // Each message counts one generation of the model.
+      addUsage(session.usage, obj(event.usageMetadata));
+      session.id ??= obj(event.setupComplete).sessionId;
+      pushContent(obj(event.serverContent));
+      for (const call of list(obj(event.toolCall).functionCalls)) turn().calls.push(obj(call));
+      for (const id of list(obj(event.toolCallCancellation).ids)) session.cancelled.add(id);
+      return 'taken';
+    },
+    end() {
+      const last = session.turns.at(-1);
+      return { body: session, complete: last !== undefined && (last.complete || last.calls.length > 0) };
+    },
+  };
 }
 
-function readTurn(turn: Obj, record: ParsedResponse): void {
-  const spoken = str(turn.spoken);
-  for (const entry of list(turn.parts)) {
-    const part = obj(entry);
+function readTurn(turn: Turn, record: ParsedResponse): void {
+  for (const part of turn.parts.end()) {
     // In a spoken turn the transcription is the text; what the model wrote beside it is kept apart.
-    if (spoken !== '' && typeof part.text === 'string' && part.thought !== true)
-      addOther(record, 'text', part);
-    else readPart(part, record, record.warnings);
+    if (turn.spoken !== '' && typeof part.text === 'string' && !part.thought) addOther(record, 'text', part);
+    else readKeyed(part, record, record.warnings);
   }
-  if (spoken !== '') addText(record, spoken);
-  for (const entry of list(turn.calls)) {
-    const call = obj(entry);
-    addFunction(record, call.id, call.name, call.args);
-  }
+  if (turn.spoken !== '') addText(record, turn.spoken);
+  for (const call of turn.calls) addFunction(record, call.id, call.name, call.args);
   readGrounding(turn.grounding, record, record);
 }
 
 function read(body: Obj, record: ParsedResponse): void {
-  const turns = list(body.turns).map(obj);
-  record.id = strOrNull(body.sessionId);
+  const { turns, cancelled, usage, id } = body as Session;
+  record.id = strOrNull(id);
   record.live = {
     inputTranscription: turns.map((turn) => turn.heard).join(''),
     outputTranscription: turns.map((turn) => turn.spoken).join(''),
@@ -126,15 +114,12 @@ function read(body: Obj, record: ParsedResponse): void {
     interrupted: turns.filter((turn) => turn.interrupted).length,
   };
   for (const turn of turns) readTurn(turn, record);
-  if (isObject(body.usageMetadata)) record.usage = geminiUsage(body.usageMetadata, record.warnings);
-  const cancelled = new Set(list(body.cancelled));
+  record.usage = readUsage('live', usage, record.warnings);
   for (const use of record.toolUses) if (cancelled.has(use.id)) use.status = 'failed';
   const last = turns.at(-1);
-  record.stopReason = strOrNull(last?.reason);
-  if (record.stopReason === null && record.complete) {
-    const waiting = record.toolUses.some((use) => use.status === 'pending');
-    record.finish = last?.interrupted ? 'incomplete' : waiting && !last?.complete ? 'tool_calls' : 'stop';
-  }
+  record.stopReason = last?.reason ?? null;
+  if (record.stopReason !== null || !record.complete) return;
+  record.finish = last?.interrupted ? 'incomplete' : last?.complete ? 'stop' : 'tool_calls';
 }
 
 /** Gemini Live: the messages of one session, read as one response. */
@@ -143,5 +128,5 @@ export const geminiLive: ApiReader = {
   provider: 'gemini',
   recognise: (value) => (firstKey(value, KEYS) === undefined ? null : 'event'),
   read,
-  fold: () => new LiveFold(),
+  fold,
 };

@@ -52,3 +52,12 @@ export function millis(value: unknown): number | null {
     typeof value === 'number' ? value * 1000 : typeof value === 'string' ? Date.parse(value) : Number.NaN;
   return Number.isFinite(ms) ? ms : null;
 }
+
+/** The value at a dotted path, or undefined. */
+export function at(value: unknown, path: string | undefined): unknown {
+  if (path === undefined) return undefined;
+  let inner = value;
+  for (const key of path.split('.'))
+    inner = typeof inner === 'object' && inner !== null ? (inner as Obj)[key] : undefined;
+  return inner;
+}

@@ -71,6 +71,9 @@ export function addTool(
   return use;
 }
 
+// Results follow their calls; the bound keeps hostile input linear.
+const LOOK_BACK = 256;
+
 /** Adds the result of a tool and hands it to the call it belongs to. */
 export function addToolResult(
   out: Output,
@@ -81,7 +84,10 @@ export function addToolResult(
 ): void {
   const id = strOrNull(toolUseId);
   out.content.push({ type: 'tool_result', toolUseId: id, output, failed, raw });
-  const use = id === null ? out.toolUses.at(-1) : out.toolUses.findLast((candidate) => candidate.id === id);
+  const use =
+    id === null
+      ? out.toolUses.at(-1)
+      : out.toolUses.slice(-LOOK_BACK).findLast((candidate) => candidate.id === id);
   if (use === undefined) return;
   use.output = output;
   use.status = failed ? 'failed' : 'completed';
@@ -111,7 +117,7 @@ export function addCitation(out: Output, part: TextPart | null, raw: Obj, source
     type: str(raw.type) || 'citation',
     url: strOrNull(source.url ?? source.uri ?? source.source),
     title: strOrNull(source.title ?? source.document_title ?? source.filename),
-    text: strOrNull(text),
+    text: strOrNull(text ?? source.cited_text ?? source.text),
     raw,
   };
   out.citations.push(citation);

@@ -1,73 +1,38 @@
 import { type Draft, isObject, type Obj, str } from './json.ts';
 
-type Step = string | number;
-
-const STEP = /\.([^.[\]]+)|\[(\d{1,6})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/g;
-
-/** The steps of a simple JSON path such as `$.a.b[0]`; null when it is not one. */
-function stepsOf(path: string): Step[] | null {
-  const steps: Step[] = [];
-  let read = 1;
-  for (const [step, key, index, single, double] of path.matchAll(STEP)) {
-    steps.push(index !== undefined ? Number(index) : (key ?? single ?? double ?? ''));
-    read += step.length;
-  }
-  return path.startsWith('$') && read === path.length && steps.length > 0 ? steps : null;
-}
+const STEP = /\.([^.[\]]+)|\[(\d{1,6})\]|\['([^']*)'\]|\["([^"]*)"\]/g;
 
 function scalarOf(piece: Obj): unknown {
-  if (piece.numberValue !== undefined) return piece.numberValue;
-  if (piece.boolValue !== undefined) return piece.boolValue;
   if (piece.nullValue !== undefined) return null;
-  return str(piece.stringValue);
+  return piece.numberValue ?? piece.boolValue ?? str(piece.stringValue);
 }
 
-/** Arrays are kept as maps by index until the end, so that a wild index costs nothing. */
-type Node = { array: boolean; children: Map<Step, Node | { value: unknown }> };
-
-function build(node: Node): unknown {
-  const entries = [...node.children].map(([step, child]) => {
-    return [step, 'value' in child ? child.value : build(child)] as const;
+/**
+ * Puts one piece of a function call's arguments where its JSON path says, and gives back the path if the next piece
+ * continues this text. Paths that would leave a hole in a list or touch a prototype are ignored.
+ */
+export function setPartialArg(args: Draft, piece: Obj, openPath: string): string {
+  const path = str(piece.jsonPath);
+  const steps = [...path.matchAll(STEP)].map(([, key, index, single, double]) => {
+    return index === undefined ? (key ?? single ?? double ?? '') : Number(index);
   });
-  if (node.array) return entries.sort(([a], [b]) => Number(a) - Number(b)).map(([, value]) => value);
-  const object: Draft = {};
-  for (const [step, value] of entries) {
-    Object.defineProperty(object, step, { value, enumerable: true, writable: true, configurable: true });
+  const last = steps.pop();
+  let node: Draft = args;
+  for (const [i, step] of steps.entries()) {
+    if (isHole(node, step)) return openPath;
+    const child = node[step];
+    const next =
+      isObject(child) || Array.isArray(child) ? child : typeof (steps[i + 1] ?? last) === 'number' ? [] : {};
+    node[step] = next;
+    node = next as Draft;
   }
-  return object;
+  if (last === undefined || isHole(node, last)) return openPath;
+  const value = scalarOf(piece);
+  const known = node[last];
+  node[last] = path === openPath && typeof known === 'string' ? known + value : value;
+  return piece.willContinue === true ? path : '';
 }
 
-/** Folds the pieces of a function call's arguments, each addressed by a JSON path. */
-export class PartialArgs {
-  private readonly root: Node = { array: false, children: new Map() };
-  private openPath: string | null = null;
-
-  push(piece: Obj): void {
-    const path = str(piece.jsonPath);
-    const steps = stepsOf(path);
-    const last = steps?.pop();
-    if (steps === null || steps === undefined || last === undefined) return;
-    let node = this.root;
-    for (const [i, step] of steps.entries()) {
-      const next = node.children.get(step);
-      if (next !== undefined && 'children' in next) node = next;
-      else {
-        const made: Node = { array: typeof (steps[i + 1] ?? last) === 'number', children: new Map() };
-        node.children.set(step, made);
-        node = made;
-      }
-    }
-    const value = scalarOf(piece);
-    const known = node.children.get(last);
-    if (this.openPath === path && known !== undefined && 'value' in known && typeof value === 'string') {
-      known.value = str(known.value) + value;
-    } else node.children.set(last, { value });
-    this.openPath = piece.willContinue === true ? path : null;
-  }
-
-  /** The arguments, over those that came whole. */
-  end(whole: Obj): Obj {
-    const built = build(this.root);
-    return isObject(built) ? { ...whole, ...built } : whole;
-  }
+function isHole(node: Draft, step: string | number): boolean {
+  return step === '__proto__' || (Array.isArray(node) && !(typeof step === 'number' && step <= node.length));
 }

@@ -1,8 +1,8 @@
 import { finishOf, knownFinish } from './finish.ts';
 import { type HeaderSource, headerLookup } from './headers.ts';
 import { isObject, type Obj } from './json.ts';
-import type { Output, ParsedError, ParsedResponse, Warning } from './record.ts';
-import { headerUsage, metricsUsage } from './usage.ts';
+import type { Output, ParsedError, ParsedResponse } from './record.ts';
+import { headerUsage, readUsage } from './usage.ts';
 import { warn } from './warn.ts';
 
 /** What the caller knows beside the response itself. */
@@ -17,11 +17,12 @@ export interface ParseOptions {
   raw?: boolean;
 }
 
-/** What was gathered beside the body. */
-export interface Gathered {
-  metrics: Obj | null;
-  error: ParsedError | null;
-}
+const METRICS = 'amazon-bedrock-invocationMetrics';
+const GUARDRAIL = 'amazon-bedrock-guardrailAction';
+const TRACE = 'amazon-bedrock-trace';
+
+/** What Bedrock adds to the bodies and chunks of every model family. */
+export const BEDROCK_EXTRA = [METRICS, GUARDRAIL, TRACE] as const;
 
 const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
   [/bedrock|amazon|aws/i, /^(bedrock|anthropic|openai)/],
@@ -31,107 +32,89 @@ const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
   [/openai|azure|openrouter|groq|xai|deepseek/i, /^openai/],
 ];
 
-/** Gives the record the caller's name for the provider, and says so when the shape contradicts it. */
-export function label(record: ParsedResponse, provider: string | undefined): void {
-  if (typeof provider !== 'string' || provider === '') return;
+function label(record: ParsedResponse, provider: string | undefined): void {
+  if (!provider) return;
   record.provider = provider;
   record.detected = false;
-  const api = record.api;
-  const speaks = SPEAKS.find(([name]) => name.test(provider))?.[1];
-  if (api !== null && speaks !== undefined && !speaks.test(api)) {
-    warn(record.warnings, 'provider_mismatch', `told ${provider}, but the shape is ${api}`);
+  const speaks = SPEAKS.find(([name]) => name.test(provider));
+  if (record.api && speaks && !speaks[1].test(record.api)) {
+    warn(record.warnings, 'provider_mismatch', `the shape is ${record.api}`);
   }
 }
 
-function settleOutput(out: Output, warnings: Warning[], complete: boolean): void {
+function settleOutput(out: Output, { warnings, complete }: ParsedResponse): void {
+  const raw = out.stopReason;
+  const known = raw === null ? null : knownFinish(raw);
   let planning = false;
   for (const use of out.toolUses) {
     if (use.executor === 'client') planning = true;
-    if (use.idSynthesized)
-      warn(warnings, 'synthesized_id', `the provider gave no id for the call of ${use.name}`);
-    if (!use.inputValid) {
-      const cut = !complete || (out.stopReason !== null && knownFinish(out.stopReason) === 'length');
-      const code = cut ? 'tool_args_truncated' : 'tool_args_invalid_json';
-      warn(warnings, code, `the arguments of ${use.name} are not valid JSON; inputRaw has them as sent`);
-    }
+    if (use.idSynthesized) warn(warnings, 'synthesized_id', use.name);
+    if (use.inputValid) continue;
+    warn(
+      warnings,
+      complete && known !== 'length' ? 'tool_args_invalid_json' : 'tool_args_truncated',
+      use.name,
+    );
   }
-  if (out.stopReason === null) {
-    if (!complete) out.finish ??= 'incomplete';
-    return;
-  }
-  out.finish ??= finishOf(out.stopReason, { hasToolCalls: planning, hasRefusal: out.refusal !== null });
-  if (knownFinish(out.stopReason) === undefined) {
-    warn(warnings, 'unknown_stop_reason', `stop reason ${out.stopReason}`);
-  }
+  if (raw !== null && known === undefined) warn(warnings, 'unknown_stop_reason', raw);
+  out.finish ??= finishOf(raw, { hasToolCalls: planning, hasRefusal: out.refusal !== null });
+  if (!complete) out.finish ??= 'incomplete';
 }
 
-function settleBedrock(record: ParsedResponse, body: Obj, options: ParseOptions, gathered: Gathered): void {
-  if (body['amazon-bedrock-guardrailAction'] === 'INTERVENED') {
-    record.finish = 'content_filter';
-    record.safety = body['amazon-bedrock-trace'];
-  }
-  const metrics = gathered.metrics ?? body['amazon-bedrock-invocationMetrics'];
+function settleBedrock(record: ParsedResponse, body: Obj, extra: Obj): void {
+  const metrics = extra[METRICS] ?? body[METRICS];
   if (isObject(metrics)) {
-    record.usage ??= metricsUsage(metrics, record.warnings);
+    record.usage ??= readUsage('metrics', metrics, record.warnings, 'invocation_metrics');
     if (typeof metrics.invocationLatency === 'number') record.latencyMs ??= metrics.invocationLatency;
   }
-  if (options.headers === undefined) return;
-  const header = headerLookup(options.headers);
+  if ((extra[GUARDRAIL] ?? body[GUARDRAIL]) !== 'INTERVENED') return;
+  record.finish = 'content_filter';
+  record.safety = extra[TRACE] ?? body[TRACE];
+}
+
+function settleHeaders(record: ParsedResponse, header: (name: string) => string | null): void {
   record.id ??= header('x-amzn-requestid');
   // Where the body has one counter, the headers have all of them.
-  if (record.usage === null || record.usage.output === null) {
-    record.usage = headerUsage(header, record.warnings) ?? record.usage;
-  }
-  const latency = Number(header('x-amzn-bedrock-invocation-latency') ?? Number.NaN);
-  if (latency >= 0) record.latencyMs ??= latency;
+  if (record.usage?.output == null) record.usage = headerUsage(header, record.warnings) ?? record.usage;
+  const latency = header('x-amzn-bedrock-invocation-latency');
+  if (latency !== null) record.latencyMs ??= Number(latency) || 0;
 }
 
 /** Completes an error with what only the HTTP response knows. */
-export function settleError(error: ParsedError, options: ParseOptions): void {
-  if (typeof options.status === 'number') error.status = options.status;
-  if (options.headers === undefined) return;
-  const header = headerLookup(options.headers);
-  const after = Number(header('retry-after-ms') ?? Number(header('retry-after') ?? Number.NaN) * 1000);
-  if (after >= 0) error.retryAfterMs ??= after;
+export function settleError(
+  record: ParsedResponse,
+  error: ParsedError,
+  { status, headers }: ParseOptions,
+): void {
+  record.error = error;
+  record.finish = 'error';
+  error.status = status ?? error.status;
+  const header = headerLookup(headers);
+  const seconds = Number(header('retry-after') ?? Number.NaN);
+  if (seconds >= 0) error.retryAfterMs ??= seconds * 1000;
   error.type ??= header('x-amzn-errortype')?.split(':')[0] ?? null;
 }
-
-const FROM_BEDROCK = /^bedrock/;
 
 /** Draws the conclusions that are the same for every API. */
 export function settle(
   record: ParsedResponse,
   body: Obj,
+  extra: Obj,
   options: ParseOptions,
-  gathered: Gathered,
+  error: ParsedError | null = null,
 ): ParsedResponse {
+  const { warnings, complete } = record;
   label(record, options.provider);
-  if (
-    gathered.metrics !== null ||
-    options.headers !== undefined ||
-    FROM_BEDROCK.test(record.api ?? '') ||
-    body['amazon-bedrock-guardrailAction'] !== undefined
-  ) {
-    settleBedrock(record, body, options, gathered);
-  }
-  settleOutput(record, record.warnings, record.complete);
-  if (record.choices !== undefined) {
-    for (const choice of record.choices) settleOutput(choice, record.warnings, record.complete);
-  }
-  record.subtype = record.toolUses.some((use) => use.executor === 'client')
-    ? 'planning'
-    : record.content.length > 0
-      ? 'response'
-      : null;
-  if (gathered.error !== null) record.error = gathered.error;
-  if (record.error !== null) {
-    settleError(record.error, options);
-    record.finish = 'error';
-  } else if (record.complete && record.usage?.input == null && record.usage?.output == null) {
-    warn(record.warnings, 'usage_missing', 'the response states no token counts');
-  }
-  if (!record.complete && record.streamed)
-    warn(record.warnings, 'stream_incomplete', 'the stream ended early');
-  if (options.raw === true) record.raw = body;
+  settleBedrock(record, body, extra);
+  if (options.headers) settleHeaders(record, headerLookup(options.headers));
+  settleOutput(record, record);
+  for (const choice of record.choices ?? []) settleOutput(choice, record);
+  const planning = record.toolUses.some((use) => use.executor === 'client');
+  record.subtype = planning ? 'planning' : record.content.length > 0 ? 'response' : null;
+  if (error ?? record.error) settleError(record, (error ?? record.error) as ParsedError, options);
+  else if (complete && (record.usage?.input ?? record.usage?.output) == null)
+    warn(warnings, 'usage_missing', '');
+  if (!complete && record.streamed) warn(warnings, 'stream_incomplete', '');
+  if (options.raw) record.raw = body;
   return record;
 }
