@@ -1,6 +1,9 @@
 import { type ESTree, parseSync, Visitor } from 'vite';
 import { read } from './repository.ts';
 
+/** Stands for a module whose name is known only at run time. */
+export const computed = '(a package named at run time)';
+
 /** One import of a file: what it names, and whether it disappears when compiled or loads only on demand. */
 export interface Import {
   specifier: string;
@@ -23,9 +26,7 @@ export function importsOf(path: string, text?: string): Import[] {
   const { program } = parseFile(path, text);
   const found: Import[] = [];
   const add = (source: ESTree.Node | null | undefined, kind: Import['kind']) => {
-    const specifier = literal(source);
-    if (specifier === undefined) throw new Error(`${path}: imports something that is not a plain string`);
-    found.push({ specifier, kind });
+    found.push({ specifier: literal(source) ?? computed, kind });
   };
   new Visitor({
     ImportDeclaration: (node) => {
@@ -51,6 +52,7 @@ export function importsOf(path: string, text?: string): Import[] {
 
 /** The package that a bare specifier belongs to: `@scope/name/sub` is `@scope/name`. */
 export function packageOf(specifier: string): string {
+  if (specifier === computed) return specifier;
   return specifier
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)

@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { createAgent } from '../../examples/express/agent.ts';
+import { createApp } from '../../examples/express/app.ts';
+import { GET } from '../../examples/nextjs/app/api/[...duologue]/route.ts';
+import { duologue as station } from '../../examples/nextjs/duologue.ts';
+import { read, say, shape } from '../support/harness.ts';
+import { call, ScriptedModel, text } from '../support/scripted-model.ts';
+
+test('the Express example runs an ADK tool and asks before another, beside its own routes', async () => {
+  const model = new ScriptedModel([
+    [call('find_books', { word: 'genji' })],
+    [call('order_book', { title: 'The Tale of Genji', copies: 1 })],
+    [text('Ordered.')],
+  ]);
+  const { app, close } = createApp(createAgent(model));
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const post = async (body: unknown) =>
+    read(
+      await fetch(`${base}/api/chat/stream`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    );
+  try {
+    const home = await fetch(base);
+    const unknown = await fetch(`${base}/api/chat/nothing-here`);
+    expect([home.status, unknown.status]).toEqual([200, 404]);
+
+    const asked = await post(say('Genji, please'));
+    expect(shape(asked.chunks)).toEqual([
+      'start',
+      'tool-input-start',
+      'tool-input-available',
+      'tool-output-available',
+      'tool-input-start',
+      'tool-input-available',
+      'tool-approval-request',
+      'finish',
+    ]);
+    const { messageId } = asked.chunks[0] as { messageId: string };
+    const { approvalId, toolCallId } = asked.chunks[6] as { approvalId: string; toolCallId: string };
+    const part = {
+      type: 'tool-order_book',
+      toolCallId,
+      state: 'approval-responded',
+      input: { title: 'The Tale of Genji', copies: 1 },
+      approval: { id: approvalId, approved: true },
+    };
+    const ordered = await post({
+      id: 'chat-1',
+      messages: [{ id: messageId, role: 'assistant', parts: [part] }],
+    });
+    expect(ordered.chunks.find((chunk) => chunk.type === 'tool-output-available')).toEqual({
+      type: 'tool-output-available',
+      toolCallId,
+      output: { ordered: 'The Tale of Genji', copies: 1 },
+    });
+  } finally {
+    await close();
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+test('the Next.js example serves the agent from its catch-all route', async () => {
+  const health = await GET(new Request('http://localhost:3000/api/health'));
+  const foreign = await GET(
+    new Request('http://localhost:3000/api/sessions', { headers: { origin: 'https://elsewhere.example' } }),
+  );
+  await station.close();
+  expect([health.status, foreign.status]).toEqual([200, 403]);
+});
