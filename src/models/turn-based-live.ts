@@ -5,7 +5,7 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
-import type { Blob, Content, Part } from '@google/genai';
+import type { Blob, Content, FunctionResponse, Part } from '@google/genai';
 import { LiveConversation } from './live-conversation.ts';
 import { callModel, callsIn, messageOf } from './model-call.ts';
 import { noticeOf } from './notice.ts';
@@ -53,7 +53,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     for (const { functionResponse } of parts) {
       if (!functionResponse) continue;
       const answered = this.conversation.answer(functionResponse);
-      if (answered.kind === 'due') isDue = true;
+      if (answered.kind === 'due') isDue ||= !handsOver(functionResponse);
       if (answered.kind === 'late') {
         const { name = '', response = {} } = functionResponse;
         this.late.push(noticeOf(name, answered.args, response));
@@ -168,9 +168,17 @@ function remember(said: Part[], parts: Part[]): void {
   }
 }
 
+/** ADK's own tool, by which an agent gives the conversation to another. */
+const TRANSFER = 'transfer_to_agent';
+
+/** Whether the conversation goes to another agent, whose connection is about to replace this one. */
+function handsOver({ name, response }: FunctionResponse): boolean {
+  return name === TRANSFER && response?.error === undefined;
+}
+
 /** An agent that a conversation was just handed to speaks first; otherwise history asks for nothing. */
 function endsInTransfer(history: Content[]): boolean {
   return (history.at(-1)?.parts ?? []).some((part) =>
-    part.text?.includes('`transfer_to_agent` tool returned result:'),
+    part.text?.includes(`tool \`${TRANSFER}\` returned result:`),
   );
 }
