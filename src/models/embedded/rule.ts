@@ -15,6 +15,10 @@ export interface Reply {
   thought: string;
   text?: string;
   calls?: ToolRequest[];
+  /** Whether the text is a question the person has to answer before anything is done. */
+  asks?: boolean;
+  /** Whether the rule only saw what the message is about, so that its sentences are tried one by one. */
+  isUnsure?: boolean;
 }
 
 /** What a rule may look at. */

@@ -36,7 +36,8 @@ export async function think(rules: readonly Rule[], context: RuleContext): Promi
 async function answer(rules: readonly Rule[], context: RuleContext): Promise<Reply> {
   if (context.conversation.turns.at(-1)?.excerpt !== undefined) return unknownReply(context);
   const whole = await firstMatch(rules, context);
-  return whole ?? (await answerSentences(rules, context)) ?? unknownReply(context);
+  if (whole !== null && whole.isUnsure !== true) return whole;
+  return (await answerSentences(rules, context)) ?? whole ?? unknownReply(context);
 }
 
 async function firstMatch(rules: readonly Rule[], context: RuleContext): Promise<Reply | null> {
@@ -53,7 +54,7 @@ async function answerSentences(rules: readonly Rule[], context: RuleContext): Pr
   if (sentences.length < 2 || sentences.length > 8) return null;
   const replies: (Reply | null)[] = [];
   for (const text of sentences) replies.push(await firstMatch(rules, { ...context, text }));
-  const understood = replies.filter((reply) => reply !== null);
+  const understood = replies.filter((reply) => reply !== null).filter((reply) => reply.isUnsure !== true);
   const calls = understood.flatMap((reply) => reply.calls ?? []);
   // Money moves only when every word around it was understood: the next sentence may take it back.
   const isDoubtful = understood.length < replies.length || sentences.some((sentence) => isNegated(sentence));
@@ -62,9 +63,11 @@ async function answerSentences(rules: readonly Rule[], context: RuleContext): Pr
   if (first === undefined) return null;
   if (calls.length > 0) {
     const makers = understood.filter((reply) => reply.calls !== undefined);
+    const questions = understood.filter((reply) => reply.asks === true).map((reply) => reply.text ?? '');
     return {
       thought: makers.map((reply) => reply.thought).join(context.language === 'ja' ? '' : ' '),
       calls,
+      ...(questions.length === 0 ? {} : { text: questions.join('\n\n') }),
     };
   }
   return understood.length === replies.length || understood.length === 1

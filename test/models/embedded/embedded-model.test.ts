@@ -4,7 +4,9 @@ import {
   LlmAgent,
   type LlmRequest,
   type LlmResponse,
+  LogLevel,
   StreamingMode,
+  setLogLevel,
 } from '@google/adk';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -207,6 +209,7 @@ describe('pace and abort', () => {
 });
 
 describe('with the real ADK', () => {
+  setLogLevel(LogLevel.ERROR);
   const ledger: unknown[] = [];
   const tools = () => [
     new FunctionTool({

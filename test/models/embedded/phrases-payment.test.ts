@@ -42,6 +42,10 @@ const understood: [text: string, ...payments: Payment[]][] = [
   ['pay Alice $30 and then pay Bob $40', usd(30, 'Alice'), usd(40, 'Bob')],
   ['Send $30 to Alice. Send $40 to Bob.', usd(30, 'Alice'), usd(40, 'Bob')],
   ['send 30 dollars to Alice and a hundred dollars to Bob', usd(30, 'Alice'), usd(100, 'Bob')],
+  ['Pay back Bob $20', usd(20, 'Bob')],
+  ['Hey Duologue, send $50 to Bob', usd(50, 'Bob')],
+  ['Please process payment: $20 to Bob', usd(20, 'Bob')],
+  ['花子さんの口座に50ドル振り込んで', usd(50, '花子さんの口座')],
   ['send Alice and Bob $30 each', usd(30, 'Alice'), usd(30, 'Bob')],
   ['send $30 each to Alice, Bob and Carol', usd(30, 'Alice'), usd(30, 'Bob'), usd(30, 'Carol')],
 
@@ -112,6 +116,8 @@ const notUnderstood: string[] = [
   'The shop said: send $50 to Bob',
   'can I send money to Bob from here?',
   'I like dollars',
+  'send $30 to Alice and send Bob an email',
+  'send $30 to Alice and tell me a secret',
   'Bob has 50 dollars',
   '送金しないで',
   '花子さんに50ドル送金しないでください',
@@ -150,6 +156,33 @@ const incomplete: [text: string, question: string][] = [
   ['送金したい', 'いくらを誰に送金しますか？'],
   ['送金してください', 'いくらを誰に送金しますか？'],
 ];
+
+describe('several requests in one message', () => {
+  const toBob = ['process_payment', usd(50, 'Bob')];
+  const toHanako = ['process_payment', usd(50, '花子')];
+  const inTokyo = ['get_weather', { location: 'Tokyo' }];
+  test.each([
+    ['Send 50 USD to Bob and tell me the weather in Tokyo', [toBob, inTokyo]],
+    ["What's the weather in Tokyo and send Bob $50", [inTokyo, toBob]],
+    ['What is the weather in Tokyo? And please send $50 to Bob.', [inTokyo, toBob]],
+    ['東京の天気を教えて。それと花子さんに50ドル送金して。', [inTokyo, toHanako]],
+    ['花子さんに50ドル送金して、東京の天気も教えて', [toHanako, inTokyo]],
+    [
+      'play track 2 and tell me where I am',
+      [
+        ['change_bgm', { track: 2 }],
+        ['get_location', {}],
+      ],
+    ],
+  ])('`%s` makes all the calls in order', async (text, calls) => {
+    expect((await ask(text)).calls).toEqual(calls);
+  });
+
+  test('what one of them lacks is asked for beside the calls of the others', async () => {
+    const { text, calls } = await ask('What is the weather in Tokyo? Send money to Bob.');
+    expect({ text, calls }).toEqual({ text: 'How much should I send to Bob?', calls: [inTokyo] });
+  });
+});
 
 describe('payments are understood in many wordings', () => {
   test.each(understood)('`%s` asks for the payments it names', async (text, ...payments) => {

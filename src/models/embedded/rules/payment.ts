@@ -94,6 +94,7 @@ function replyTo(step: NonNullable<ReturnType<typeof paymentStep>>, context: Rul
     }
     case 'unclear':
       return {
+        isUnsure: true,
         thought: say(
           language,
           'Something about a payment that I do not fully understand, so I make none.',
@@ -135,6 +136,7 @@ function pay(payments: readonly PaymentRequest[], context: RuleContext): Reply {
         '送金の依頼ですが、足りない情報があるので尋ねます。',
       ),
       text: question(language, missing),
+      asks: true,
     };
   }
   const complete = payments.filter(isComplete);

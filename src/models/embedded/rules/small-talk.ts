@@ -70,10 +70,11 @@ const PHRASES: readonly Phrase[] = [
 export const smallTalk: Rule = {
   name: 'small-talk',
   match({ text, language, conversation }): Reply | null {
-    const core = text.replace(/(?:[\s.!?。、,…~〜♪]|\p{Extended_Pictographic}|\u{fe0f})+$/u, '');
-    const phrase = PHRASES.find(({ english, japanese }) =>
-      [core, withoutClosing(text)].some((form) => english.test(form) || japanese.test(form)),
-    );
+    const whole = phraseOf(text);
+    // "Thanks, bye": several small words are answered by what the last one says.
+    const pieces = text.split(/[,、。!?.]\s*/).filter((piece) => /\p{L}/u.test(piece));
+    const each = pieces.map(phraseOf);
+    const phrase = whole ?? (each.every((one) => one !== undefined) ? each.at(-1) : undefined);
     if (phrase === undefined) return null;
     const name = knownName(conversation.turns) ?? '';
     return {
@@ -82,3 +83,11 @@ export const smallTalk: Rule = {
     };
   },
 };
+
+function phraseOf(text: string): Phrase | undefined {
+  const bare = text.replace(/(?:[\s.!?。、,…~〜♪]|\p{Extended_Pictographic}|\u{fe0f})+$/u, '');
+  const forms = [bare, withoutClosing(text)];
+  return PHRASES.find(({ english, japanese }) =>
+    forms.some((form) => english.test(form) || japanese.test(form)),
+  );
+}

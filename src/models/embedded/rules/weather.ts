@@ -58,6 +58,7 @@ function lookUp(cities: readonly string[], context: RuleContext): Reply {
     return {
       thought: say(language, 'The weather, but for which city?', '天気の質問ですが、都市が分かりません。'),
       text: say(language, 'For which city?', 'どの都市の天気ですか？'),
+      asks: true,
     };
   }
   const names = cities.map((city) => (language === 'ja' ? cityInJapanese(city) : cityForLookup(city)));

@@ -22,16 +22,16 @@ const NUMBERS: Readonly<Record<string, number>> = {
 };
 
 const NUMBER = '(?<number>\\d+|one|two|three|four|five|first|second|third|1st|2nd|3rd|[一二三])';
-const THING = '(?:background music|background track|background song|bgm|music|track|song|tune|soundtrack)';
+const THING = '(?:background music|background track|background song|bgm|music|track|song|tune|soundtrack)s?';
 
 const TRACK_EN = [
-  `^(?:play|put on|start|use|set|select|choose|change|switch|go|move|turn)(?: (?:me|us|it|over|on|back))*(?: the)?(?: ${THING})?(?: over| back)?(?: to| on)?(?: the)?(?: ${THING})?(?: number| no\\.?| #)? ?${NUMBER}(?: ${THING})?$`,
+  `^(?:play|put on|start|use|set|select|choose|change|switch|go|move|turn|give|hear|i want|i'd like)(?: (?:me|us|it|over|on|back))*(?: the)?(?: ${THING})?(?: over| back)?(?: to| on)?(?: the)?(?: ${THING})?(?: number| no\\.?| #)? ?${NUMBER}(?: ${THING})?$`,
   `^(?:play|put on|start|use|set|select|choose|change to|switch to)(?: the)? ${NUMBER} (?:${THING}|one)$`,
   `^(?:${THING})(?: number| no\\.?| #)? ?${NUMBER}$`,
 ].map((pattern) => new RegExp(pattern, 'i'));
 
 const OTHER_EN = new RegExp(
-  `^(?:(?:change|switch|toggle|swap|alternate)(?: up)?(?: the| this| my)?(?: current)? ${THING}|(?:play|put on|try|give me|use|switch to|change to|start)(?: me)?(?: (?:the|an?|some|any))?(?: (?:other|another|different|next|new))? ?${THING}|(?:play|put on|switch to|change to)(?: me)? (?:something else|another one|the other one|some other ${THING})|(?:next|another|different|other|some other) ${THING}|(?:play|hear|have|listen to)(?: some)? ${THING})$`,
+  `^(?:(?:change|switch|toggle|swap|alternate)(?: up)?(?: the| this| my)?(?: current)? ${THING}|(?:play|put on|try|give me|use|switch to|change to|start)(?: me)?(?: (?:the|an?|some|any))?(?: (?:other|another|different|next|new))? ?${THING}|(?:play|put on|switch to|change to)(?: me)? (?:something else|another one|the other one|some other ${THING})|(?:turn|switch) on(?: the| some)? ${THING}|(?:next|another|different|other|some other) ${THING}|(?:play|hear|have|listen to)(?: some)? ${THING})$`,
   'i',
 );
 

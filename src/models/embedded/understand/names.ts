@@ -2,7 +2,7 @@ const WORD = "[\\p{L}\\p{M}\\p{N}@._'+#&/-]+";
 const NAME = new RegExp(`^(?:(?:my|the|our) )?${WORD}(?: ${WORD}){0,2}$`, 'u');
 
 const NOT_A_NAME = new Set(
-  `to between up exactly only about almost roughly for of and or if when while in on at by from with via is are was were be been because as than about into onto
+  `to back both between up exactly only about almost roughly for of and or if when while in on at by from with via is are was were be been because as than about into onto
   tomorrow later tonight next every each a an this that these those it its him her them me myself us you yourself
   anyone anything nothing nobody someone somebody everyone everybody hello hi hey help thanks thank yes no yeah yep
   nope ok okay sure what whats what's who whom why how when where which weather forecast music track song bgm picture
@@ -41,6 +41,6 @@ export function personNameJa(words: string): string | undefined {
     .trim();
   if (!NAME_JA.test(name) || !/[\p{L}\p{N}]/u.test(name)) return undefined;
   if (NOT_A_NAME_JA.test(name) || /を|です|ます|ください/.test(name)) return undefined;
-  if (new RegExp(`${HONORIFIC}[がはのもと]`).test(name)) return undefined;
+  if (new RegExp(`${HONORIFIC}[がはもと]`).test(name)) return undefined;
   return /^[A-Za-z0-9@._'& -]+$/.test(name) ? personName(name) : name;
 }

@@ -5,7 +5,7 @@ import type { PaymentHistory, PaymentIntent, PaymentRequest } from './requests.t
 import { coreOf, withoutClosing } from './text.ts';
 
 const VERB =
-  /^(?:(?<money>pay|remit)|(?<hand>send|transfer|give|wire)|(?<noun>(?:make|process|do|start|initiate|submit|set up|perform) (?:an? |the |another )?(?:payment|money transfer|transfer|transaction|remittance)|(?:an? |another )?(?:payment|transfer) of(?= ⟦)))(?=\s|$)/i;
+  /^(?:(?<money>pay back|pay|repay|remit)|(?<hand>send|transfer|give|wire)|(?<noun>(?:make|process|do|start|initiate|submit|set up|perform) (?:an? |the |another )?(?:payment|money transfer|transfer|transaction|remittance)|(?:an? |another )?(?:payment|transfer) of(?= ⟦)))(?=[\s:]|$)/i;
 
 const MENTIONS_PAYING = /\b(?:send|pay|transfer|give|wire|remit|payment|sending|paying)\b/i;
 
@@ -42,7 +42,7 @@ export function understandPaymentsEn(text: string, history: PaymentHistory): Pay
 
   const rest = request
     .slice(verb[0].length)
-    .replace(/^\s*of\b/i, '')
+    .replace(/^\s*(?:of\b|:)/i, '')
     .trim();
   if (NOT_PAID.test(rest)) return null;
   const isAboutMoney = amounts.length > 0 || new RegExp(`\\b${MONEY_WORDS}\\b|\\b${SAME}\\b`, 'i').test(rest);
@@ -68,7 +68,7 @@ function sharedAmount(rest: string, amounts: Money[]): PaymentIntent | null {
   const each =
     /^(?<before>.+?) ⟦(?<a>\d+)⟧ (?:each|apiece)$/i.exec(rest) ??
     /^⟦(?<b>\d+)⟧ (?:each )?to (?:each of )?(?<after>.+?)(?: each)?$/i.exec(rest);
-  const names = (each?.groups?.before ?? each?.groups?.after)?.replace(/^to /i, '');
+  const names = (each?.groups?.before ?? each?.groups?.after)?.replace(/^(?:to )?(?:both )?/i, '');
   const money = amounts[Number(each?.groups?.a ?? each?.groups?.b)];
   if (names === undefined || money === undefined || names.includes('⟦')) return null;
   const recipients = names.split(/\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*)/i).map(personName);

@@ -13,16 +13,19 @@ export function tidy(text: string): string {
     .trim();
 }
 
-/** Cuts a message into its sentences, without their full stops. */
+const SENTENCE_ENDS =
+  /(?<=[。!?])\s*|(?<=\.)\s+(?=\S)|,?\s+and\s+(?:then\s+|also\s+)?(?=(?:tell|show|what|where|how|is it|play|change|switch|check|send|pay|transfer|get|give)\b)|(?<=て(?:ください|下さい)?)、/i;
+
+/** Cuts a message into its sentences and into requests joined by "and", without their full stops. */
 export function sentencesOf(text: string): string[] {
   return text
-    .split(/(?<=[。!?！？])\s*|(?<=\.)\s+(?=\S)/)
-    .map((sentence) => sentence.replace(/(?<![。.!！])[。.!！]+$/, '').trim())
+    .split(SENTENCE_ENDS)
+    .map((sentence) => sentence.replace(/(?<![。.!])[。.!]+$/, '').trim())
     .filter((sentence) => sentence !== '');
 }
 
 const OPENINGS_EN =
-  /^(?:(?:hi|hello|hey|hi there|hello there|ok|okay|yes|yeah|yep|sure|now|then|also|and|so|well|please|kindly|just|actually)(?:[,.!:]+\s*|\s+)|(?:no|great|good|fine|right|thanks|thank you|alright|all right|sorry|excuse me|thanks a lot)[,.!:]+\s*|(?:(?:can|could|would|will) you(?: please| kindly| just)?|i(?:'d| would) (?:like|love)(?: you)? to|i (?:want|need)(?: you)? to|i wanna|let'?s|let me|help me(?: to)?|go ahead and|be so kind as to)\s+)/i;
+  /^(?:(?:(?:hi|hello|hey),? duologue|hi|hello|hey|hi there|hello there|ok|okay|yes|yeah|yep|sure|now|then|also|and|so|well|please|kindly|just|actually)(?:[,.!:]+\s*|\s+)|(?:no|great|good|fine|right|thanks|thank you|alright|all right|sorry|excuse me|thanks a lot)[,.!:]+\s*|(?:(?:can|could|would|will) you(?: please| kindly| just)?|i(?:'d| would) (?:like|love)(?: you)? to|i (?:want|need)(?: you)? to|i wanna|let'?s|let me|help me(?: to)?|go ahead and|be so kind as to)\s+)/i;
 
 const OPENINGS_JA =
   /^(?:はい|うん|ええ|すみません(?:が)?|すいません(?:が)?|ねえ|じゃあ|じゃ|では|それでは|それと|それから|あと(?=[、,\s])|あの|えっと|ちょっと|ところで|ありがとう(?:ございます)?|こんにちは|こんばんは|おはよう(?:ございます)?|お願い(?:します)?|今すぐ|すぐに|では次に|次に|また|悪いけど|(?:私|わたし|僕|ぼく|俺)(?:は|が))[、,。!\s]*/;

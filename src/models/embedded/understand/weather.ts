@@ -36,7 +36,7 @@ export function isAboutAnotherTime(text: string): boolean {
 }
 
 const TIME =
-  '(?: (?:right now|now|today|tonight|tomorrow|later|this (?:morning|afternoon|evening|week|weekend)|next week|outside|currently|at the moment|like|be|be like|look like|looking|going to be|these days))*';
+  '(?: (?:right now|now|today|tonight|tomorrow|later|for (?:today|tomorrow|now|this week)|this (?:morning|afternoon|evening|week|weekend)|next week|outside|currently|at the moment|like|be|be like|look like|looking|going to be|these days))*';
 const PLACE = '(?: (?:in|for|at|of|around|near|over|like in) (?<city>.+?))?';
 const SKY =
   '(?:raining|rainy|rain|snowing|snowy|snow|sunny|cloudy|clear|windy|foggy|hot|cold|warm|cool|freezing|humid|stormy|nice out)';
@@ -92,7 +92,9 @@ function citiesEn(written: string): string[] | null {
   const names = /\sand\s|\s&\s/i.test(written)
     ? written.split(/\s*,\s*(?:and\s+)?|\s+and\s+|\s+&\s+/i)
     : [written];
-  const cities = names.map((name) => withoutClosing(name.replace(/^(?:in|the city of) /i, '')).trim());
+  const cities = names.map((name) =>
+    withoutClosing(name.replace(/^(?:in )?(?:the city of |the )?/i, '')).trim(),
+  );
   const areCities = cities.every(
     (city) =>
       /^[\p{L}\p{M}][\p{L}\p{M}.' -]*(?:, ?[\p{L}\p{M}.' -]+)?$/u.test(city) &&
