@@ -1,0 +1,41 @@
+import { defineTool } from 'duologue/adk';
+import { z } from 'zod';
+
+/** Changes the background music in the browser. Over SSE the agent does not wait for it. */
+export function musicTool() {
+  return defineTool({
+    name: 'change_bgm',
+    description: 'Changes the background music in the user’s browser to track 1 or track 2.',
+    parameters: z.object({
+      track: z.coerce.number().optional().describe('1 or 2'),
+      track_name: z.string().optional().describe('Another way to name the track, e.g. "track 2"'),
+    }),
+    runsOn: 'client',
+    check: (args) => {
+      trackIn(args);
+    },
+    optimistic: (args) => ({ success: true, track: trackIn(args) }),
+  });
+}
+
+/** Asks the browser where the user is; the user is asked first. */
+export function locationTool() {
+  return defineTool({
+    name: 'get_location',
+    description: 'The user’s current position, from the browser. The user is asked to approve.',
+    runsOn: 'client',
+    needsApproval: true,
+  });
+}
+
+function trackIn({
+  track,
+  track_name,
+}: {
+  track?: number | undefined;
+  track_name?: string | undefined;
+}): number {
+  const wanted = track ?? Number(/[12]/.exec(track_name ?? '')?.[0]);
+  if (wanted !== 1 && wanted !== 2) throw new Error('There are two tracks: 1 and 2.');
+  return wanted;
+}

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { Context } from '@google/adk';
+import { defineTool } from 'duologue/adk';
+import { z } from 'zod';
+
+const START_CENTS = 100_000;
+const WALLET = 'wallet_cents';
+
+const parameters = z.object({
+  amount: z.number().describe('The amount, e.g. 50 or 12.5'),
+  recipient: z.string().describe('Who gets the money'),
+  currency: z.string().default('USD').describe('ISO code of the currency'),
+  description: z.string().default('').describe('What it is for'),
+});
+
+/** Pays from a wallet that lives with the session. It asks first, and it pays once for each approval. */
+export function paymentTool() {
+  return defineTool({
+    name: 'process_payment',
+    description:
+      'Sends money from the user’s wallet to a recipient. The user is asked to approve every payment.',
+    parameters,
+    needsApproval: true,
+    check: (payment, context) => {
+      refuseUnless(payment, balanceIn(context));
+    },
+    execute: ({ amount, recipient, currency, description }, context) => {
+      const balance = balanceIn(context) - cents(amount);
+      context.state.set(WALLET, balance);
+      return {
+        success: true,
+        transaction_id: transactionId(context.functionCallId ?? ''),
+        amount,
+        currency: currency.toUpperCase(),
+        recipient: recipient.trim(),
+        description,
+        wallet_balance: balance / 100,
+        timestamp: new Date().toISOString(),
+      };
+    },
+  });
+}
+
+function refuseUnless({ amount, recipient, currency }: z.infer<typeof parameters>, balance: number): void {
+  if (recipient.trim() === '') throw new Error('The recipient is missing.');
+  if (!Number.isFinite(amount)) throw new Error('The amount must be a number.');
+  if (amount <= 0) throw new Error(`Invalid amount: ${amount}. The amount must be positive.`);
+  if (Math.abs(amount * 100 - Math.round(amount * 100)) > 1e-6) {
+    throw new Error(`Invalid amount: ${amount}. The amount may have two decimals at most.`);
+  }
+  if (currency.toUpperCase() !== 'USD') {
+    throw new Error(`Payments in ${currency.toUpperCase()} are not supported. The wallet holds USD.`);
+  }
+  if (cents(amount) > balance) {
+    throw new Error(
+      `Insufficient funds. Balance: ${dollars(balance)}, requested: ${dollars(cents(amount))}.`,
+    );
+  }
+}
+
+function balanceIn(context: Context): number {
+  return Number(context.state.get(WALLET, START_CENTS));
+}
+
+function cents(amount: number): number {
+  return Math.round(amount * 100);
+}
+
+function dollars(amount: number): string {
+  return `${(amount / 100).toFixed(2)} USD`;
+}
+
+/** The same call always has the same transaction id. */
+function transactionId(callId: string): string {
+  return `txn_${createHash('sha256').update(callId).digest('hex').slice(0, 12)}`;
+}

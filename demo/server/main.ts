@@ -1,0 +1,69 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chooseModel } from 'duologue/models';
+import { createDuologue } from 'duologue/server';
+import { serve } from 'duologue/server/node';
+import { openSqliteStore } from 'duologue/server/sqlite';
+import { createAgent } from './agent/agent.ts';
+import { readSettings } from './settings.ts';
+import { webApp } from './web.ts';
+
+async function main(): Promise<void> {
+  const settings = readSettings(process.env);
+  const chosen = await chooseModel(process.env);
+  mkdirSync(settings.dataDir, { recursive: true });
+  const store = await openSqliteStore(settings.dataDir);
+  const duologue = createDuologue({
+    agent: createAgent({
+      model: chosen.model,
+      weather: {
+        apiKey: process.env.OPENWEATHERMAP_API_KEY || undefined,
+        baseUrl: process.env.OPENWEATHERMAP_URL || undefined,
+        cacheDir: join(settings.dataDir, 'weather'),
+      },
+    }),
+    store,
+    apiKey: settings.apiKey,
+    origins: settings.origins,
+    hosts: settings.host === 'localhost' ? [] : [settings.host],
+    confirmations: settings.confirmations,
+    approvals: settings.approvals,
+    ...(settings.approvalTimeoutMs === undefined ? {} : { approvalTimeoutMs: settings.approvalTimeoutMs }),
+    logger: {
+      info: () => undefined,
+      warn: (message, fields) => console.warn(message, fields ?? ''),
+      error: (message, fields) => console.error(message, fields ?? ''),
+    },
+  });
+  const here = dirname(fileURLToPath(import.meta.url));
+  const served = await serve(duologue, {
+    host: settings.host,
+    port: settings.port,
+    fallback: webApp(join(here, '..', 'web', 'dist')),
+  });
+  console.log(`Duologue listens on ${served.url}`);
+  console.log(`Model: ${chosen.name} (${chosen.why})`);
+  console.log(`Another model: ${chosen.howToChange}`);
+  console.log(`Data: ${settings.dataDir}`);
+
+  let closing = false;
+  const stop = () => {
+    if (closing) process.exit(1);
+    closing = true;
+    served.close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+}
+
+main().catch((error: unknown) => {
+  const { code, message } = error as { code?: string; message?: string };
+  const port = process.env.PORT || '3000';
+  if (code === 'EADDRINUSE') console.error(`Port ${port} is taken. Choose another one: PORT=3001 npm start`);
+  else console.error(`Duologue cannot start: ${message ?? String(error)}`);
+  process.exit(1);
+});

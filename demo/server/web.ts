@@ -1,0 +1,65 @@
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { extname, join, normalize, sep } from 'node:path';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.wav': 'audio/wav',
+  '.mp3': 'audio/mpeg',
+  '.wasm': 'application/wasm',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
+};
+
+/** Serves the files of the built web app; every path without a file is the app itself. */
+export function webApp(folder: string): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.writeHead(404).end();
+      return;
+    }
+    const path = decodePath(request.url ?? '/');
+    const wanted = path === null ? null : join(folder, normalize(path));
+    const isInside = wanted !== null && (wanted === folder || wanted.startsWith(folder + sep));
+    if (!isInside || wanted === null) {
+      response.writeHead(404).end();
+      return;
+    }
+    const file = isFile(wanted) ? wanted : extname(wanted) === '' ? join(folder, 'index.html') : null;
+    if (file === null || !existsSync(file)) {
+      response.writeHead(404, { 'content-type': 'text/plain' }).end('Not found');
+      return;
+    }
+    const isHashed = file.includes(`${sep}assets${sep}`);
+    response.writeHead(200, {
+      'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
+      'content-length': statSync(file).size,
+      'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+      'x-content-type-options': 'nosniff',
+    });
+    if (request.method === 'HEAD') response.end();
+    else
+      createReadStream(file)
+        .on('error', () => response.destroy())
+        .pipe(response);
+  };
+}
+
+function decodePath(url: string): string | null {
+  try {
+    const path = decodeURIComponent(new URL(url, 'http://localhost').pathname);
+    return path.includes('\0') ? null : path;
+  } catch {
+    return null;
+  }
+}
+
+function isFile(path: string): boolean {
+  return existsSync(path) && statSync(path).isFile();
+}
