@@ -102,10 +102,16 @@ describe('documents', () => {
   });
 
   test('the npm commands they name exist', () => {
+    const scriptsFor = (path: string): object => {
+      const own = posix.join(posix.dirname(path), 'package.json');
+      return existsSync(join(root, own))
+        ? (JSON.parse(read(own)) as { scripts: object }).scripts
+        : manifest.scripts;
+    };
     const unknown = documents.flatMap((path) =>
       [...read(path).matchAll(/\bnpm run ([a-z][\w:-]*)/g)]
         .map(([, name = '']) => name)
-        .filter((name) => manifest.scripts[name] === undefined)
+        .filter((name) => !(name in scriptsFor(path)))
         .map((name) => `${path}: npm run ${name}`),
     );
     expect(unknown).toEqual([]);
