@@ -47,10 +47,14 @@ async function main(): Promise<void> {
   console.log(`Another model: ${chosen.howToChange}`);
   console.log(`Data: ${settings.dataDir}`);
 
-  let closing = false;
+  let stoppedAt: number | undefined;
   const stop = () => {
-    if (closing) process.exit(1);
-    closing = true;
+    if (stoppedAt !== undefined) {
+      // One Ctrl-C comes twice, from the terminal and from npm; only a later one means: at once.
+      if (Date.now() - stoppedAt > 500) process.exit(1);
+      return;
+    }
+    stoppedAt = Date.now();
     served.close().then(
       () => process.exit(0),
       () => process.exit(1),
