@@ -1,4 +1,5 @@
 import type { LlmRequest } from '@google/adk';
+import { readNotice } from '../notice.ts';
 import { LONGEST_UNDERSTOOD, tidy } from './understand/text.ts';
 
 type Content = LlmRequest['contents'][number];
@@ -46,8 +47,6 @@ export interface Conversation {
   asked: Asked;
 }
 
-const NOTICE = /^\[(?:notice|system|duologue)\b[^\]]*\]/i;
-
 /** Reads the contents of a request into turns; thoughts and other agents' words are left out. */
 export function readConversation(contents: readonly Content[]): Conversation {
   const turns: Turn[] = [];
@@ -67,12 +66,14 @@ export function readConversation(contents: readonly Content[]): Conversation {
       if (!fresh.includes(answered)) fresh.push(answered);
       asked = 'results';
     }
-    const message = messageIn(parts);
-    if (message === undefined) continue;
-    if (NOTICE.test(message.text)) {
+    const noticed = noticedCalls(turns, parts);
+    if (noticed.length > 0) {
+      fresh.push(...noticed.filter((call) => !fresh.includes(call)));
       asked = 'continuation';
       continue;
     }
+    const message = messageIn(parts);
+    if (message === undefined) continue;
     turns.push(message);
     asked = 'answer';
   }
@@ -129,6 +130,21 @@ function messageIn(parts: readonly Part[]): Turn | undefined {
   const others = parts.some((part) => part.inlineData !== undefined || part.fileData !== undefined);
   if (texts.length === 0 && pictures.length === 0 && !others) return undefined;
   return { ...wordsOf(texts.join('\n')), pictures, calls: [], spoken: '', closing: '' };
+}
+
+/** The calls whose results a notice brings; a text that no response bears out is a message like any other. */
+function noticedCalls(turns: readonly Turn[], parts: readonly Part[]): Call[] {
+  const notices = parts.flatMap((part) => readNotice(part.text ?? '') ?? []);
+  if (notices.length < parts.length) return [];
+  const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+  const calls = turns.flatMap((turn) => turn.calls);
+  const found = notices.flatMap(
+    ({ name, args, response }) =>
+      calls.findLast(
+        (call) => call.name === name && same(call.args, args) && same(call.response, response),
+      ) ?? [],
+  );
+  return found.length === notices.length ? found : [];
 }
 
 function wordsOf(written: string): Pick<Turn, 'text' | 'excerpt'> {

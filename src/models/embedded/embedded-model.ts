@@ -1,5 +1,6 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
+import { TurnBasedLiveConnection } from '../turn-based-live.ts';
 import { readConversation } from './conversation.ts';
 import { decodeImage } from './image/decode.ts';
 import type { DecodeImage } from './image/pixels.ts';
@@ -22,8 +23,6 @@ export interface EmbeddedModelOptions {
   rules?: readonly Rule[];
   /** How pictures become pixels, to support more formats. */
   decodeImage?: DecodeImage;
-  /** Makes the live connection; without it the model is for turns only. */
-  connect?: (model: EmbeddedModel, request: LlmRequest) => Promise<BaseLlmConnection>;
 }
 
 type Part = NonNullable<NonNullable<LlmResponse['content']>['parts']>[number];
@@ -36,7 +35,6 @@ export class EmbeddedModel extends BaseLlm {
   private readonly thinks: boolean;
   private readonly rules: readonly Rule[];
   private readonly decodeImage: DecodeImage;
-  private readonly makeConnection: EmbeddedModelOptions['connect'];
 
   constructor(options: EmbeddedModelOptions = {}) {
     super({ model: EMBEDDED_MODEL });
@@ -44,7 +42,6 @@ export class EmbeddedModel extends BaseLlm {
     this.thinks = options.thinks ?? true;
     this.rules = [...(options.rules ?? []), ...RULES];
     this.decodeImage = options.decodeImage ?? decodeImage;
-    this.makeConnection = options.connect;
   }
 
   override async *generateContentAsync(
@@ -81,8 +78,7 @@ export class EmbeddedModel extends BaseLlm {
   }
 
   override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
-    if (this.makeConnection !== undefined) return this.makeConnection(this, request);
-    throw new Error('The embedded model has no live connection: pass `connect` to its constructor.');
+    return new TurnBasedLiveConnection(this, request);
   }
 
   private async reply(request: LlmRequest): Promise<Partial<Reply>> {

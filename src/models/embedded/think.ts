@@ -15,6 +15,7 @@ export async function think(rules: readonly Rule[], context: RuleContext): Promi
     case 'results':
       return { text: reportOn(rules, conversation.fresh, context) };
     case 'continuation': {
+      if (conversation.fresh.length > 0) return { text: reportOn(rules, conversation.fresh, context) };
       const unspoken = conversation.turns.flatMap((turn, index) =>
         unspokenOf(rules, turn, conversation.turns.slice(index), context),
       );

@@ -155,12 +155,41 @@ describe('the shape of an answer', () => {
   test('an empty request is answered', async () => {
     expect((await ask([])).text).toMatch(/^I did not understand that/);
   });
+});
 
-  test('a live connection is the one that was given, or an error says what to do', async () => {
-    const connection = { close: async () => {} } as never;
-    const request = requestOf([]);
-    expect(await new EmbeddedModel({ connect: async () => connection }).connect(request)).toBe(connection);
-    await expect(new EmbeddedModel().connect(request)).rejects.toThrow('pass `connect` to its constructor');
+describe('live, turn by turn', () => {
+  test('a call that waits is mentioned, and its late result is told', async () => {
+    const connection = await new EmbeddedModel({ paceMs: 0 }).connect(requestOf([]));
+    const received = connection.receive();
+    const nextFinal = async (): Promise<LlmResponse> => {
+      for (let count = 0; count < 100; count += 1) {
+        const { value } = await received.next();
+        if (value?.content && !value.partial) return value;
+      }
+      throw new Error('No final response came.');
+    };
+
+    await connection.sendContent(user('send $50 to Bob'));
+    const called = await nextFinal();
+    const call = called.content?.parts?.find((one) => one.functionCall)?.functionCall;
+    await connection.sendContent(user('thanks'));
+    const meanwhile = saidIn(await nextFinal());
+    const response = { success: true, amount: 50, recipient: 'Bob', currency: 'USD', wallet_balance: 950 };
+    await connection.sendContent({
+      role: 'user',
+      parts: [{ functionResponse: { id: call?.id ?? '', name: 'process_payment', response } }],
+    });
+    const late = saidIn(await nextFinal());
+    await connection.sendContent(user('balance'));
+    const afterwards = saidIn(await nextFinal());
+    await connection.close();
+
+    expect([saidIn(called).calls, meanwhile.text, late.text, afterwards.text]).toEqual([
+      [['process_payment', { amount: 50, recipient: 'Bob', currency: 'USD' }]],
+      'You are welcome!\n\n(The payment of $50 to Bob is waiting for your approval.)',
+      'I sent $50 to Bob.',
+      'After the last payment I know of, the balance was $950.',
+    ]);
   });
 });
 

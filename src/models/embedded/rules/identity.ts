@@ -17,8 +17,8 @@ export const identity: Rule = {
       thought: say(language, 'The person asks what I am.', '私が何者かという質問です。'),
       text: say(
         language,
-        'I am the embedded model of Duologue: a set of hand-written rules, not an LLM. I run offline and need no key, and I only understand what my rules cover. To talk to a real model, start the server with a key, for example `GEMINI_API_KEY`.',
-        '私はDuologueの組み込みモデルです。LLMではなく、手書きのルールの集まりです。オフラインで動き、キーは不要ですが、ルールにあることしか分かりません。本物のモデルと話すには、`GEMINI_API_KEY`などのキーを設定してサーバーを起動してください。',
+        'I am the embedded model of Duologue: a set of hand-written rules, not an LLM. I run offline and need no key, and I only understand what my rules cover. To talk to a real model, start the server with a key, for example `GOOGLE_API_KEY`.',
+        '私はDuologueの組み込みモデルです。LLMではなく、手書きのルールの集まりです。オフラインで動き、キーは不要ですが、ルールにあることしか分かりません。本物のモデルと話すには、`GOOGLE_API_KEY`などのキーを設定してサーバーを起動してください。',
       ),
     };
   },
