@@ -1,0 +1,481 @@
+import { createEvent, Gemini } from '@google/adk';
+import type { GenerateContentConfig } from '@google/genai';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DuologueGemini } from '../../src/models/gemini.ts';
+import type { GeminiLiveOptions } from '../../src/models/gemini-live.ts';
+import { noticeOf } from '../../src/models/notice.ts';
+import { singleFinal } from '../../src/models/single-final.ts';
+import { FakeGemini, type OnLive } from '../support/fake-gemini.ts';
+import { partial, text } from '../support/scripted-model.ts';
+import { DeferredTool } from './support/deferred-tool.ts';
+import { TestRun } from './support/runs.ts';
+
+const MODEL = 'gemini-2.5-flash-native-audio-latest';
+
+let fake: FakeGemini;
+beforeEach(async () => {
+  fake = await FakeGemini.start();
+});
+afterEach(() => fake.stop());
+
+function gemini(live?: GeminiLiveOptions, model = MODEL): DuologueGemini {
+  return new DuologueGemini({ model, apiKey: 'k', baseUrl: fake.baseUrl, ...(live ? { live } : {}) });
+}
+
+/** Answers the setup, and every other message as told. */
+function script(onMessage: OnLive): void {
+  fake.onLive = (message, connection) => {
+    if ('setup' in message) connection.send({ setupComplete: {} });
+    onMessage(message, connection);
+  };
+}
+
+const setup = (number = 1) => fake.connections[number - 1]?.received[0]?.setup as Record<string, unknown>;
+const sent = (number = 1) => fake.connections[number - 1]?.received.slice(1);
+
+describe('opening a live connection', () => {
+  test('sends what the agent is set up with, and always asks to be resumable', async () => {
+    const generateContentConfig: GenerateContentConfig = {
+      temperature: 0.3,
+      maxOutputTokens: 99,
+      thinkingConfig: { thinkingBudget: 0 },
+      stopSequences: ['not for live'],
+    };
+    const live = await new TestRun(gemini(), {
+      instruction: 'Be brief.',
+      tools: [new DeferredTool('pay')],
+      generateContentConfig,
+    }).live();
+    await fake.until(() => fake.connections[0]?.received.length === 1);
+    await live.close();
+    await fake.until(() => fake.open === 0);
+    expect(setup()).toEqual({
+      model: `models/${MODEL}`,
+      generationConfig: {
+        temperature: 0.3,
+        maxOutputTokens: 99,
+        thinkingConfig: { thinkingBudget: 0 },
+        responseModalities: ['AUDIO'],
+        enableAffectiveDialog: false,
+      },
+      systemInstruction: {
+        role: 'system',
+        parts: [{ text: expect.stringContaining('Be brief.') }],
+      },
+      tools: [{ functionDeclarations: [{ name: 'pay', description: 'pay' }] }],
+      sessionResumption: {},
+    });
+  });
+
+  test('fails in words when the server refuses the setup', async () => {
+    fake.onLive = (_, connection) => connection.close(1007, 'API key not valid');
+    const live = await new TestRun(gemini()).live();
+    await live.end();
+    expect(live.error).toMatchObject({
+      message: 'The live model refused the connection (1007): API key not valid',
+      code: 1007,
+    });
+  });
+
+  test('fails when the upgrade is refused', async () => {
+    fake.refuse = 403;
+    const live = await new TestRun(gemini()).live();
+    await live.end();
+    expect(String(live.error)).toContain('Unexpected server response: 403');
+  });
+
+  test('fails when nobody listens', async () => {
+    const model = gemini();
+    await fake.stop();
+    const live = await new TestRun(model).live();
+    await live.end();
+    expect(String(live.error)).toContain('ECONNREFUSED');
+    fake = await FakeGemini.start();
+  });
+
+  test('fails when the setup is never answered, and leaves no socket behind', async () => {
+    fake.onLive = () => {};
+    const live = await new TestRun(gemini({ setupTimeoutMs: 50 })).live();
+    await live.end();
+    expect(String(live.error)).toBe('Error: The live model did not answer the setup within 50 ms.');
+    await fake.until(() => fake.connections.length === 1 && fake.open === 0);
+  });
+
+  test("ADK's own Gemini gets the same connection when it is wrapped", async () => {
+    class Local extends Gemini {
+      protected override getLiveHttpOptions() {
+        return { ...super.getLiveHttpOptions(), baseUrl: fake.baseUrl };
+      }
+    }
+    fake.onLive = (_, connection) => connection.close(1008, 'no');
+    const live = await new TestRun(singleFinal(new Local({ model: MODEL, apiKey: 'k' }))).live();
+    await live.end();
+    expect(String(live.error)).toBe('Error: The live model refused the connection (1008): no');
+  });
+});
+
+describe('losing a live connection', () => {
+  test('with something to resume from, the run goes on with it', async () => {
+    script((message, connection) => {
+      if ('setup' in message && connection.number === 1) {
+        connection.send({ sessionResumptionUpdate: { newHandle: 'H-1', resumable: true } });
+      }
+      if ('clientContent' in message && connection.number === 1) connection.close(1011, 'internal');
+      if ('setup' in message && connection.number === 2) {
+        connection.send({ serverContent: { modelTurn: { parts: [{ text: 'Back.' }] }, turnComplete: true } });
+      }
+    });
+    const live = await new TestRun(gemini()).live();
+    await live.until((run) => run.events.length === 1);
+    live.say('hi');
+    await live.until((run) => run.turns === 1);
+    await live.close();
+    expect(setup(2).sessionResumption).toEqual({ handle: 'H-1' });
+    expect(live.seen.slice(1)).toEqual([partial('Back.'), text('Back.'), { turnComplete: true }]);
+  });
+
+  test('with nothing to resume from, what was said is kept and the run fails', async () => {
+    script((message, connection) => {
+      if ('setup' in message) connection.send({ serverContent: { modelTurn: { parts: [{ text: 'Hel' }] } } });
+      if ('clientContent' in message) connection.terminate();
+    });
+    const live = await new TestRun(gemini()).live();
+    await live.until((run) => run.events.length === 1);
+    live.say('hi');
+    await live.end();
+    expect(live.seen).toEqual([partial('Hel'), text('Hel')]);
+    expect(live.error).toMatchObject({ message: 'Live connection closed (1006)', code: 1006 });
+  });
+
+  test('an orderly close by the server ends the run', async () => {
+    script((_, connection) => connection.close(1000, 'bye'));
+    const live = await new TestRun(gemini()).live();
+    await live.end();
+    expect(live.error).toBeUndefined();
+  });
+
+  test('a server that is leaving is left between two turns, never in the middle of one', async () => {
+    script((message, connection) => {
+      if (connection.number === 2) return;
+      if ('setup' in message) {
+        connection.send(
+          { sessionResumptionUpdate: { newHandle: 'H-2', resumable: true } },
+          { serverContent: { modelTurn: { parts: [{ text: 'Half' }] } } },
+          { goAway: { timeLeft: '50s' } },
+          { serverContent: { modelTurn: { parts: [{ text: ' done' }] } } },
+          { serverContent: { turnComplete: true } },
+        );
+      }
+    });
+    const live = await new TestRun(gemini()).live();
+    await fake.until(() => fake.connections[1]?.received.length === 1);
+    await live.close();
+    expect(live.seen.slice(1)).toEqual([
+      partial('Half'),
+      partial(' done'),
+      text('Half done'),
+      { turnComplete: true },
+    ]);
+    expect(setup(2).sessionResumption).toEqual({ handle: 'H-2' });
+  });
+
+  test('a server that is leaving with nothing to resume from is listened to until it closes', async () => {
+    script((_, connection) => {
+      connection.send({ goAway: { timeLeft: '50s' } }, { serverContent: { turnComplete: true } });
+      connection.close(1000);
+    });
+    const live = await new TestRun(gemini()).live();
+    await live.end();
+    expect([live.seen, live.error]).toEqual([[{ turnComplete: true }], undefined]);
+  });
+});
+
+describe('what the live server says', () => {
+  /** The events after these messages, up to the end of the turn or the given number. */
+  async function hear(messages: Record<string, unknown>[], count: number) {
+    script((message, connection) => {
+      if ('setup' in message) connection.send(...messages);
+    });
+    const live = await new TestRun(gemini(), { tools: [new DeferredTool('pay')] }).live();
+    await live.until((run) => run.events.length >= count);
+    await live.close();
+    expect(live.error).toBeUndefined();
+    return live.seen;
+  }
+
+  const content = (serverContent: Record<string, unknown>) => ({ serverContent });
+  const say = (...parts: Record<string, unknown>[]) => content({ modelTurn: { parts } });
+
+  test('an interruption after text comes after that text', async () => {
+    expect(
+      await hear(
+        [
+          say({ text: 'Once ' }),
+          say({ text: 'upon' }),
+          content({ interrupted: true }),
+          content({ turnComplete: true }),
+        ],
+        5,
+      ),
+    ).toEqual([
+      partial('Once '),
+      partial('upon'),
+      text('Once upon'),
+      { interrupted: true },
+      { turnComplete: true },
+    ]);
+  });
+
+  test('thoughts and text are told in their order, as one', async () => {
+    expect(
+      await hear([say({ text: 'hm', thought: true }, { text: 'Yes' }), content({ turnComplete: true })], 4),
+    ).toEqual([
+      partial('hm', true),
+      partial('Yes'),
+      { content: { role: 'model', parts: [{ text: 'hm', thought: true }, { text: 'Yes' }] }, partial: false },
+      { turnComplete: true },
+    ]);
+  });
+
+  test('speech, transcripts and usage', async () => {
+    const audio = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA' } };
+    expect(
+      await hear(
+        [
+          content({ inputTranscription: { text: 'what ' } }),
+          content({ inputTranscription: { text: 'time?' } }),
+          say(audio),
+          content({ outputTranscription: { text: 'No' } }),
+          content({ outputTranscription: { text: 'on.' } }),
+          content({ generationComplete: true }),
+          {
+            ...content({ turnComplete: true }),
+            usageMetadata: { promptTokenCount: 5, responseTokenCount: 7, totalTokenCount: 12 },
+          },
+        ],
+        9,
+      ),
+    ).toEqual([
+      { inputTranscription: { text: 'what ', finished: false }, partial: true },
+      { inputTranscription: { text: 'time?', finished: false }, partial: true },
+      { content: { role: 'model', parts: [audio] } },
+      { inputTranscription: { text: 'what time?', finished: true }, partial: false },
+      { outputTranscription: { text: 'No', finished: false }, partial: true },
+      { outputTranscription: { text: 'on.', finished: false }, partial: true },
+      { outputTranscription: { text: 'Noon.', finished: true }, partial: false },
+      {
+        usageMetadata: {
+          promptTokenCount: 5,
+          responseTokenCount: 7,
+          candidatesTokenCount: 7,
+          totalTokenCount: 12,
+        },
+      },
+      { turnComplete: true },
+    ]);
+  });
+
+  test('a call is made at once, without waiting for the end of the turn', async () => {
+    expect(
+      await hear(
+        [
+          say({ text: 'Let me.' }),
+          { toolCall: { functionCalls: [{ id: 'function-call-9', name: 'pay', args: {} }] } },
+        ],
+        3,
+      ),
+    ).toEqual([
+      partial('Let me.'),
+      text('Let me.'),
+      {
+        content: {
+          role: 'model',
+          parts: [{ functionCall: { id: 'function-call-9', name: 'pay', args: {} } }],
+        },
+      },
+    ]);
+  });
+
+  test('calls that the server takes back are named', async () => {
+    expect(await hear([{ toolCallCancellation: { ids: ['function-call-9'] } }], 1)).toEqual([
+      { interrupted: true, customMetadata: { toolCallCancellation: ['function-call-9'] } },
+    ]);
+  });
+
+  test('where it looked things up is told once', async () => {
+    const groundingMetadata = { groundingChunks: [{ web: { uri: 'https://example.com' } }] };
+    expect(
+      await hear([say({ text: 'So.' }), content({ groundingMetadata }), content({ turnComplete: true })], 3),
+    ).toEqual([partial('So.'), { ...text('So.'), groundingMetadata }, { turnComplete: true }]);
+  });
+});
+
+describe('what the live server is told', () => {
+  test('typed text, sound, pictures, and the end of sound', async () => {
+    const live = await new TestRun(gemini()).live();
+    live.say('hi');
+    live.queue.sendRealtime({ mimeType: 'audio/pcm;rate=16000', data: 'AAAA' });
+    live.queue.sendRealtime({ mimeType: 'image/jpeg', data: 'BBBB' });
+    live.queue.sendActivityStart();
+    live.queue.sendActivityEnd();
+    await fake.until(() => sent()?.length === 5);
+    await live.close();
+    expect(sent()).toEqual([
+      { clientContent: { turns: [{ role: 'user', parts: [{ text: 'hi' }] }], turnComplete: true } },
+      { realtimeInput: { audio: { mimeType: 'audio/pcm;rate=16000', data: 'AAAA' } } },
+      { realtimeInput: { video: { mimeType: 'image/jpeg', data: 'BBBB' } } },
+      { clientContent: { turnComplete: false } },
+      { realtimeInput: { audioStreamEnd: true } },
+    ]);
+  });
+
+  test('with its own detection off, when the person begins and ends', async () => {
+    const live = await new TestRun(gemini()).live({
+      realtimeInputConfig: { automaticActivityDetection: { disabled: true } },
+    });
+    live.queue.sendActivityStart();
+    live.queue.sendActivityEnd();
+    await fake.until(() => sent()?.length === 2);
+    await live.close();
+    expect(sent()).toEqual([
+      { realtimeInput: { activityStart: {} } },
+      { realtimeInput: { activityEnd: {} } },
+    ]);
+  });
+
+  test('a 3.x live model gets typed text as realtime input, and declares nothing non-blocking', async () => {
+    const model = gemini(undefined, 'gemini-3.1-flash-live-preview');
+    const live = await new TestRun(model, { tools: [new DeferredTool('pay', { nonBlocking: true })] }).live();
+    live.say('hi');
+    await fake.until(() => sent()?.length === 1);
+    await live.close();
+    expect(sent()).toEqual([{ realtimeInput: { text: 'hi' } }]);
+    expect(setup().tools).toEqual([{ functionDeclarations: [{ name: 'pay', description: 'pay' }] }]);
+  });
+
+  test('the history without calls and thoughts, pictures that come first included', async () => {
+    const run = new TestRun(gemini());
+    const session = await run.session();
+    const picture = { inlineData: { mimeType: 'image/png', data: 'CCCC' } };
+    for (const [author, role, parts] of [
+      ['user', 'user', [picture, { text: 'What is this?' }]],
+      ['assistant', 'model', [{ text: 'hm', thought: true }, { text: 'A cat.' }]],
+      ['assistant', 'model', [{ functionCall: { name: 'pay', args: {}, id: 'x' } }]],
+      ['assistant', 'user', [{ functionResponse: { name: 'pay', id: 'x', response: {} } }]],
+    ] as const) {
+      await run.sessionService.appendEvent({
+        session,
+        event: createEvent({ author, content: { role, parts: [...parts] } }),
+      });
+    }
+    const live = await run.live();
+    await fake.until(() => sent()?.length === 1);
+    await live.close();
+    expect(sent()).toEqual([
+      {
+        clientContent: {
+          turns: [
+            { role: 'user', parts: [picture, { text: 'What is this?' }] },
+            { role: 'model', parts: [{ text: 'A cat.' }] },
+          ],
+          turnComplete: false,
+        },
+      },
+    ]);
+  });
+
+  test('which tools not to wait for, and when to speak of their results', async () => {
+    script((message, connection) => {
+      if (!('setup' in message)) return;
+      connection.send({
+        toolCall: {
+          functionCalls: ['ask', 'ask', 'look'].map((name, index) => ({ id: `f-${index}`, name, args: {} })),
+        },
+      });
+    });
+    const tools = [new DeferredTool('ask', { nonBlocking: true }), new DeferredTool('look')];
+    const live = await new TestRun(gemini(), { tools }).live();
+    await live.until((run) => run.calls.length === 3);
+    live.answer('f-0', 'ask', { ok: true });
+    live.answer('f-1', 'ask', { error: 'Interrupted', interrupted: true });
+    live.answer('f-2', 'look', { ok: true });
+    await fake.until(() => sent()?.length === 3);
+    await live.close();
+    expect(setup().tools).toEqual([
+      {
+        functionDeclarations: [
+          { name: 'ask', description: 'ask', behavior: 'NON_BLOCKING' },
+          { name: 'look', description: 'look' },
+        ],
+      },
+    ]);
+    expect(sent()).toEqual(
+      [
+        { id: 'f-0', name: 'ask', response: { ok: true }, scheduling: 'WHEN_IDLE' },
+        {
+          id: 'f-1',
+          name: 'ask',
+          response: { error: 'Interrupted', interrupted: true },
+          scheduling: 'SILENT',
+        },
+        { id: 'f-2', name: 'look', response: { ok: true } },
+      ].map((response) => ({ toolResponse: { functionResponses: [response] } })),
+    );
+  });
+
+  test('an option says which tools are not waited for', async () => {
+    const nonBlocking = (tool: { name: string }) => tool.name === 'look';
+    const live = await new TestRun(gemini({ nonBlocking }), { tools: [new DeferredTool('look')] }).live();
+    await fake.until(() => fake.connections[0]?.received.length === 1);
+    await live.close();
+    expect(setup().tools).toEqual([
+      { functionDeclarations: [{ name: 'look', description: 'look', behavior: 'NON_BLOCKING' }] },
+    ]);
+  });
+
+  test('the answer to a call of an earlier connection as a notice: the server does not know the call', async () => {
+    const run = new TestRun(gemini());
+    const session = await run.session();
+    const made = { name: 'pay', args: { amount: 5 }, id: 'function-call-1' };
+    const content = { role: 'model', parts: [{ functionCall: made }] };
+    await run.sessionService.appendEvent({
+      session,
+      event: createEvent({ author: 'user', content: { role: 'user', parts: [{ text: 'pay' }] } }),
+    });
+    await run.sessionService.appendEvent({ session, event: createEvent({ author: 'assistant', content }) });
+    const live = await run.live();
+    live.answer('function-call-1', 'pay', { ok: true });
+    await fake.until(() => sent()?.length === 2);
+    await live.close();
+    expect(sent()?.[1]).toEqual({
+      clientContent: {
+        turns: [{ role: 'user', parts: [{ text: noticeOf('pay', { amount: 5 }, { ok: true }) }] }],
+        turnComplete: true,
+      },
+    });
+  });
+
+  test('that a tool does not exist', async () => {
+    script((message, connection) => {
+      if ('setup' in message)
+        connection.send({ toolCall: { functionCalls: [{ id: 'f-1', name: 'nope', args: {} }] } });
+    });
+    const live = await new TestRun(gemini()).live();
+    await fake.until(() => sent()?.length === 1);
+    await live.close();
+    expect(live.error).toBeUndefined();
+    expect(sent()).toEqual([
+      {
+        toolResponse: {
+          functionResponses: [
+            {
+              id: 'f-1',
+              name: 'nope',
+              response: { error: expect.stringContaining('There is no tool named "nope".') },
+            },
+          ],
+        },
+      },
+    ]);
+  });
+});
