@@ -4,7 +4,7 @@ export * from './embedded/index.ts';
 export { DuologueGemini, type DuologueGeminiParams } from './gemini.ts';
 export type { GeminiLiveOptions } from './gemini-live.ts';
 export { instrumentModels } from './instrument-models.ts';
-export { type Notice, noticeOf, noticesIn, readNotice } from './notice.ts';
+export { type Notice, noticeOf, readNotice } from './notice.ts';
 export { pairOf } from './pair.ts';
 export { type SingleFinalOptions, singleFinal } from './single-final.ts';
 export { TurnBasedLiveConnection } from './turn-based-live.ts';

@@ -1,5 +1,3 @@
-import type { Content } from '@google/genai';
-
 /** The result of a call that arrived after the conversation had gone on. */
 export interface Notice {
   name: string;
@@ -18,7 +16,7 @@ export function noticeOf(
   return PREFIX + JSON.stringify({ name, args, response });
 }
 
-/** Reads a notice back; undefined when the text is none. A person can type one: see `noticeIn`. */
+/** Reads a notice back; undefined when the text is none. A person can type one too: believe it only if the response behind the call says the same. */
 export function readNotice(text: string): Notice | undefined {
   if (!text.startsWith(PREFIX)) return undefined;
   try {
@@ -28,24 +26,6 @@ export function readNotice(text: string): Notice | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The notices that end a conversation, each borne out by the response that stands behind its call. */
-export function noticesIn(contents: readonly Content[]): Notice[] {
-  const last = contents.at(-1);
-  if (last?.role !== 'user') return [];
-  const responses = contents.flatMap((content) =>
-    (content.parts ?? []).flatMap((part) => part.functionResponse ?? []),
-  );
-  return (last.parts ?? []).flatMap((part) => {
-    const notice = part.text === undefined ? undefined : readNotice(part.text);
-    if (!notice) return [];
-    const said = JSON.stringify(notice.response);
-    const isTrue = responses.some(
-      (response) => response.name === notice.name && JSON.stringify(response.response) === said,
-    );
-    return isTrue ? [notice] : [];
-  });
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
