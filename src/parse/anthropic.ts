@@ -1,7 +1,7 @@
 import type { ApiReader } from './api.ts';
 import { readHead } from './head.ts';
 import { closeArguments, itemFold, type Step } from './item-fold.ts';
-import { type Draft, isObject, list, type Obj, obj, str, strOrNull } from './json.ts';
+import { type Draft, list, type Obj, obj, str, strOrNull } from './json.ts';
 import { addText } from './output.ts';
 import type { ParsedResponse } from './record.ts';
 import { readTyped } from './typed-items.ts';
@@ -20,19 +20,20 @@ function read(body: Obj, record: ParsedResponse): void {
   if (explanation) record.stopDetail.message = str(explanation);
 }
 
-function stepOf({ type, index, delta, message, usage, content_block }: Obj): Step | null {
-  switch (type) {
+function stepOf(event: Obj): Step | null {
+  const at = event.index;
+  switch (event.type) {
     case 'content_block_delta': {
-      const { type: _, citation, ...piece } = obj(delta);
-      return { at: index, piece: citation ? { citations: [citation] } : piece };
+      const delta = obj(event.delta);
+      return { at, piece: delta.citation ? { citations: [delta.citation] } : delta };
     }
     case 'content_block_start':
-      return { at: index, open: content_block };
+      return { at, open: event.content_block };
     case 'message_start':
-      return { start: message };
+      return { start: true, head: event.message };
     case 'message_delta':
       // Cumulative: what is stated again replaces what the start said.
-      return { head: { ...obj(delta), usage } };
+      return { head: { ...obj(event.delta), usage: event.usage } };
     case 'message_stop':
       return { done: true };
     case 'content_block_stop':
@@ -47,15 +48,13 @@ function close(body: Draft, blocks: Draft[]): Obj {
     body.content = blocks.map(({ partial_json, ...block }) => {
       // A whole response names the model that answered, not the one that was asked.
       if (block.type === 'fallback') body.model = obj(block.to).model ?? body.model;
-      // Without its start a block shows its kind in its fields.
-      block.type ??= partial_json ? 'tool_use' : block.thinking ? 'thinking' : 'text';
-      return partial_json ? { ...block, input: closeArguments(partial_json) } : block;
+      // Without its start a block has the type of its first delta.
+      const type = str(block.type).replace('_delta', '').replace('input_json', 'tool_use');
+      return { ...block, type, input: closeArguments(partial_json) ?? block.input };
     });
   }
   return body;
 }
-
-const EVENT = /^(message_(start|delta|stop)|content_block_(start|delta|stop)|ping)$/;
 
 /** Anthropic Messages, also behind Bedrock InvokeModel and Vertex. */
 export const anthropicMessages: ApiReader = {
@@ -63,10 +62,10 @@ export const anthropicMessages: ApiReader = {
   provider: 'anthropic',
   recognise(value) {
     if (value.type === 'message') return 'body';
-    if (EVENT.test(str(value.type))) return 'event';
-    const known = isObject(value.usage) && value.usage.input_tokens !== undefined;
-    return Array.isArray(value.content) && (known || value.stop_reason) ? 'body' : null;
+    if (/^(message|content_block)_|^ping$/.test(str(value.type))) return 'event';
+    if (!Array.isArray(value.content)) return null;
+    return value.stop_reason || obj(value.usage).input_tokens !== undefined ? 'body' : null;
   },
   read,
-  fold: itemFold(stepOf, close),
+  fold: itemFold({ stepOf, close }),
 };

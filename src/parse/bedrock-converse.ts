@@ -29,17 +29,12 @@ function pieceOf(delta: Obj): Obj {
 
 function stepOf(event: Obj): Step | null {
   const { delta, start, contentBlockIndex: at } = obj(event.contentBlockDelta ?? event.contentBlockStart);
-  if (delta || start) return { at, piece: pieceOf(obj(delta ?? start)) };
+  if (delta ?? start) return { at, piece: pieceOf(obj(delta ?? start)) };
   if (event.messageStop) return { head: event.messageStop };
   // The counts come last.
   if (event.metadata) return { head: event.metadata, done: true };
-  return event.messageStart ? { start: event.messageStart } : isEvent(event) ? {} : null;
-}
-
-function isEvent(value: Obj): boolean {
-  for (const key in value)
-    if (/^(message(Start|Stop)|contentBlock(Start|Delta|Stop))$/.test(key)) return true;
-  return false;
+  if (event.messageStart) return { start: true };
+  return event.contentBlockStop || event.contentBlockStart || event.contentBlockDelta ? {} : null;
 }
 
 function close(body: Draft, blocks: Draft[]): Obj {
@@ -57,8 +52,9 @@ export const bedrockConverse: ApiReader = {
   provider: 'bedrock',
   recognise(value) {
     const whole = isObject(obj(value.output).message) || (value.stopReason && isObject(value.usage));
-    return whole ? 'body' : isEvent(value) || obj(value.metadata).metrics ? 'event' : null;
+    if (whole) return 'body';
+    return value.metadata && !obj(value.metadata).metrics ? null : stepOf(value) && 'event';
   },
   read,
-  fold: itemFold(stepOf, close),
+  fold: itemFold({ stepOf, close }),
 };

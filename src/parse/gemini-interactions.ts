@@ -1,8 +1,8 @@
 import type { ApiReader } from './api.ts';
 import { readHead, readStatus } from './head.ts';
 import { closeArguments, itemFold, type Step } from './item-fold.ts';
-import { type Draft, list, type Obj, obj, str } from './json.ts';
-import { mergeParts } from './parts.ts';
+import { type Draft, list, type Obj, obj } from './json.ts';
+import { mergeParts } from './merge.ts';
 import type { ParsedResponse } from './record.ts';
 import { readTyped } from './typed-items.ts';
 
@@ -13,31 +13,44 @@ function read(body: Obj, record: ParsedResponse): void {
   for (const step of list(body.steps)) readTyped(obj(step), record, record);
 }
 
-function pieceOf({ type, ...delta }: Obj): Obj {
-  if (type === 'text_annotation_delta') return { content: [{ type: 'text', ...delta }] };
-  if (type === 'thought_summary') return { summary: [delta.content] };
-  return /^(text|image|audio|video|document)$/.test(str(type)) ? { content: [{ type, ...delta }] } : delta;
+function pieceOf(delta: Obj): Obj {
+  switch (delta.type) {
+    case 'text':
+    case 'image':
+    case 'audio':
+    case 'video':
+    case 'document':
+      return { content: [delta] };
+    case 'text_annotation_delta':
+      return { content: [{ type: 'text', text: '', annotations: delta.annotations }] };
+    case 'thought_summary':
+      return { summary: [delta.content] };
+  }
+  return delta;
 }
 
-function stepOf({ event_type, index, step, delta, interaction, status, usage }: Obj): Step | null {
-  switch (event_type) {
+function stepOf(event: Obj): Step | null {
+  const at = event.index;
+  switch (event.event_type) {
     case 'step.delta':
-      return { at: index, piece: pieceOf(obj(delta)) };
+      return { at, piece: pieceOf(obj(event.delta)) };
     case 'step.start':
-      return { at: index, open: step };
+      return { at, open: event.step };
     case 'interaction.created':
-      return { start: interaction };
+      return { start: true, head: event.interaction };
     case 'interaction.completed':
-      return { head: interaction, done: true };
+      return { head: event.interaction, done: true };
     case 'interaction.status_update':
-      return { head: { status, usage } };
+      return { head: { status: event.status, usage: event.usage } };
+    case 'step.stop':
+      return {};
   }
-  return event_type === 'step.stop' ? {} : null;
+  return null;
 }
 
 function close(body: Draft, items: Draft[]): Obj {
-  const steps = items.map(({ type = 'model_output', content, arguments: args, ...step }) => {
-    return { ...step, type, content: mergeParts(list(content)), arguments: closeArguments(args) };
+  const steps = items.map((step) => {
+    return { ...step, content: mergeParts(list(step.content)), arguments: closeArguments(step.arguments) };
   });
   return { steps, ...body };
 }
@@ -47,11 +60,11 @@ export const geminiInteractions: ApiReader = {
   api: 'gemini.interactions',
   provider: 'gemini',
   recognise(value) {
-    if (/^(interaction|step)\./.test(str(value.event_type))) return 'event';
+    if (value.event_type && stepOf(value)) return 'event';
     const named =
       value.object === 'interaction' || (Array.isArray(value.steps) && typeof value.status === 'string');
     return named ? 'body' : null;
   },
   read,
-  fold: itemFold(stepOf, close),
+  fold: itemFold({ stepOf, close }),
 };

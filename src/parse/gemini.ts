@@ -1,7 +1,9 @@
-import type { ApiReader, Fold } from './api.ts';
+import type { ApiReader } from './api.ts';
 import { readChoices } from './choices.ts';
+import { itemFold, type Step } from './item-fold.ts';
 import { type Draft, firstKey, isObject, list, millis, type Obj, obj, str, strOrNull } from './json.ts';
 import { readKeyed } from './keyed-parts.ts';
+import { mergeParts } from './merge.ts';
 import { addCitation } from './output.ts';
 import { setPartialArg } from './partial-args.ts';
 import type { Output, ParsedResponse } from './record.ts';
@@ -49,81 +51,40 @@ function read(body: Obj, record: ParsedResponse): void {
   record.safety = body.promptFeedback;
 }
 
-/** Gathers streamed parts: neighbouring texts of one kind are one, and arguments may come in pieces. */
-export interface PartsFold {
-  push(part: Obj): void;
-  end(): readonly Obj[];
-}
-
-/** Starts gathering parts. */
-export function foldParts(): PartsFold {
-  const parts: Draft[] = [];
+/** Streamed parts as the whole response has them; the arguments of a call may come in pieces. */
+export function closeParts(parts: readonly unknown[]): readonly Obj[] {
   let args: Draft | null = null;
   let openPath = '';
-  const pushCall = (part: Obj, call: Obj): void => {
+  const whole = parts.flatMap((entry): Obj[] => {
+    const part = obj(entry);
+    const call = part.functionCall;
+    if (!isObject(call)) return [part];
     // Only the first piece of a call has a name; a piece without willContinue is the last.
-    if (call.name || args === null) {
-      const { partialArgs, willContinue, ...whole } = call;
-      args = { ...obj(whole.args) };
-      parts.push({ ...part, functionCall: { ...whole, args } });
-    }
-    for (const piece of list(call.partialArgs)) openPath = setPartialArg(args, obj(piece), openPath);
+    const first = call.name || args === null;
+    if (first) args = { ...obj(call.args) };
+    for (const piece of list(call.partialArgs)) openPath = setPartialArg(args as Draft, obj(piece), openPath);
+    const made = first ? [{ ...part, functionCall: { id: call.id, name: call.name, args } }] : [];
     if (call.willContinue !== true) args = null;
-  };
-  return {
-    push(part) {
-      const last = parts.at(-1);
-      if (isObject(part.functionCall)) pushCall(part, part.functionCall);
-      else if (typeof part.text !== 'string') parts.push(part);
-      else if (
-        typeof last?.text === 'string' &&
-        !last.thoughtSignature &&
-        !!last.thought === !!part.thought
-      ) {
-        last.text += part.text;
-        if (part.thoughtSignature) last.thoughtSignature = part.thoughtSignature;
-      } else parts.push({ ...part });
-    },
-    end: () => parts,
-  };
+    return made;
+  });
+  return mergeParts(whole);
 }
 
-function fold(): Fold {
-  const body: Draft = {};
-  const usage: Draft = {};
-  const candidates = new Map<unknown, { draft: Draft; parts: PartsFold }>();
-  let finished = false;
-  const pushCandidate = (candidate: Obj): void => {
-    const index = candidate.index ?? 0;
-    let known = candidates.get(index);
-    if (known === undefined) {
-      known = { draft: {}, parts: foldParts() };
-      candidates.set(index, known);
-    }
-    for (const part of list(obj(candidate.content).parts)) known.parts.push(obj(part));
-    Object.assign(known.draft, candidate);
-    if (candidate.finishReason) finished = true;
-  };
-  return {
-    push(event) {
-      const { responseId } = event;
-      if (!event.candidates && !event.usageMetadata && !event.promptFeedback) return 'foreign';
-      if (finished && list(event.candidates).length > 0 && responseId !== body.responseId) return 'restart';
-      Object.assign(body, event);
-      // Cumulative, but some chunks state the traffic type alone.
-      Object.assign(usage, event.usageMetadata);
-      for (const entry of list(event.candidates)) pushCandidate(obj(entry));
-      if (obj(event.promptFeedback).blockReason) finished = true;
-      return 'taken';
-    },
-    end() {
-      const folded = [...candidates.values()].map(({ draft, parts }) => ({
-        ...draft,
-        content: { parts: parts.end() },
-      }));
-      return { body: { ...body, candidates: folded, usageMetadata: usage }, complete: finished };
-    },
-  };
+function stepOf(event: Obj): Step | null {
+  const { candidates, usageMetadata, promptFeedback } = event;
+  if (!candidates && !usageMetadata && !promptFeedback) return null;
+  const more = list(candidates).map((entry): Step => {
+    const candidate = obj(entry);
+    return { at: candidate.index ?? 0, piece: candidate, done: candidate.finishReason };
+  });
+  return { head: event, more, done: obj(promptFeedback).blockReason ?? more.some((step) => step.done) };
+}
+
+function close(body: Draft, items: Draft[]): Obj {
+  const candidates = items.map((candidate) => {
+    return { ...candidate, content: { parts: closeParts(list(obj(candidate.content).parts)) } };
+  });
+  return { ...body, candidates };
 }
 
 /** Gemini and Vertex generateContent; every chunk of its stream is a small whole response. */
@@ -136,5 +97,5 @@ export const geminiGenerateContent: ApiReader = {
     return isObject(value.usageMetadata) && live === undefined ? 'either' : null;
   },
   read,
-  fold,
+  fold: itemFold({ stepOf, close }),
 };

@@ -2,7 +2,9 @@ import { type Draft, isObject, type Obj } from './json.ts';
 
 /** Fields that a later piece states again rather than continues. */
 const RESTATED = new Set(
-  'id type role name index call_id toolUseId status format model stop_reason finish_reason'.split(' '),
+  'id role name index status format finish_reason stop_reason finishReason safetyRatings groundingMetadata citationMetadata usage usageMetadata'.split(
+    ' ',
+  ),
 );
 
 // Pieces of a stream are shallow; what is nested deeper came whole.
@@ -15,40 +17,42 @@ const DEPTH = 3;
 export function merge(into: Draft, piece: Obj, depth = 0): Draft {
   for (const key in piece) {
     const value = piece[key];
-    if (value == null || key === '__proto__') continue;
+    if (value == null || value === '' || key === '__proto__') continue;
     const known = into[key];
-    if (typeof value === 'string') {
-      if (typeof known !== 'string') into[key] = value;
-      else if (!RESTATED.has(key)) into[key] = known + value;
-      else if (value) into[key] = value;
-    } else if (Array.isArray(value)) {
-      if (Array.isArray(known)) for (const entry of value) known.push(entry);
-      else into[key] = [...value];
-    } else if (isObject(value) && depth < DEPTH && !ArrayBuffer.isView(value)) {
+    if (known === undefined && typeof value !== 'object') into[key] = value;
+    else if (key === 'type') continue;
+    else if (RESTATED.has(key)) into[key] = value;
+    else if (Array.isArray(known)) {
+      if (Array.isArray(value)) for (const entry of value) known.push(entry);
+      else known.push(value);
+    } else if (typeof known === 'string' && typeof value === 'string') into[key] = known + value;
+    else if (Array.isArray(value)) into[key] = typeof known === 'string' ? [known, ...value] : [...value];
+    else if (isObject(value) && depth < DEPTH && !ArrayBuffer.isView(value)) {
       into[key] = merge(isObject(known) ? known : {}, value, depth + 1);
     } else into[key] = value;
   }
   return into;
 }
 
-/** Lets later fields win, but not over the first id; null says nothing, and usage is restated count by count. */
-export function restate(into: Draft, head: unknown): void {
-  if (!isObject(head)) return;
-  for (const key in head) {
-    const value = head[key];
-    if (value == null || key === '__proto__' || (key === 'id' && into.id)) continue;
-    if (key === 'usage' && isObject(into.usage)) {
-      into.usage = { ...into.usage };
-      restate(into.usage as Draft, value);
-    } else into[key] = value;
-  }
-}
+const JOINED = new Set(['text', 'thinking', undefined]);
 
-/** The draft under a key, made on first use. */
-export function slot(drafts: Map<unknown, Draft>, key: unknown): Draft {
-  const known = drafts.get(key);
-  if (known) return known;
-  const draft: Draft = {};
-  drafts.set(key, draft);
-  return draft;
+/**
+ * Streamed parts as the whole response has them: neighbouring texts are one, so are neighbouring thoughts; a part
+ * that carries a signature is closed.
+ */
+export function mergeParts(parts: readonly unknown[]): Obj[] {
+  const merged: Draft[] = [];
+  for (const entry of parts) {
+    const part = (typeof entry === 'string' ? { type: 'text', text: entry } : entry) as Obj;
+    const last = merged.at(-1);
+    const joins =
+      last?.type === part.type &&
+      JOINED.has(part.type as string) &&
+      (last?.text === undefined) === (part.text === undefined) &&
+      !last?.thought === !part.thought &&
+      !last?.thoughtSignature;
+    if (last && joins && (part.text ?? part.thinking) !== undefined) merge(last, part);
+    else merged.push(merge({}, part));
+  }
+  return merged;
 }

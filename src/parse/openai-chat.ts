@@ -1,9 +1,10 @@
-import type { ApiReader, Fold } from './api.ts';
+import type { ApiReader } from './api.ts';
 import { readChoices } from './choices.ts';
 import { errorFrom } from './errors.ts';
 import { readHead } from './head.ts';
+import { itemFold, type Step } from './item-fold.ts';
 import { type Draft, isObject, list, type Obj, obj, str, strOrNull } from './json.ts';
-import { merge, slot } from './merge.ts';
+import { merge, mergeParts } from './merge.ts';
 import {
   addCitation,
   addFunction,
@@ -14,7 +15,6 @@ import {
   addText,
   addTool,
 } from './output.ts';
-import { mergeParts } from './parts.ts';
 import type { Output, ParsedResponse } from './record.ts';
 import { readTyped } from './typed-items.ts';
 
@@ -88,92 +88,56 @@ function readChat(body: Obj, record: ParsedResponse, read: typeof readChoice): v
   readChoices(list(body.choices), record, read);
 }
 
-/** Keyed by index, else id, else position; some servers give every parallel call the index 0. */
-function pushToolCalls(message: Draft, deltas: readonly unknown[]): void {
-  message.tool_calls ??= [];
-  const calls = message.tool_calls as Draft[];
-  for (const [position, entry] of deltas.entries()) {
+/** Keyed by index, else id, else the last one; some servers give every parallel call the index 0. */
+function mergeCalls(deltas: readonly unknown[]): Draft[] {
+  const calls: Draft[] = [];
+  for (const entry of deltas) {
     const delta = obj(entry);
     const { index, id } = delta;
-    let call = calls.findLast((known, i) => {
-      return index != null ? known.index === index : id ? known.id === id : i === position;
-    });
-    if (!call || (id && call.id && call.id !== id && obj(delta.function).name)) {
-      call = {};
-      calls.push(call);
-    }
-    merge(call, delta);
+    const known = calls.findLast((call) => (index != null ? call.index === index : !id || call.id === id));
+    const another = id && known?.id && known.id !== id && obj(delta.function).name;
+    if (known && !another) merge(known, delta);
+    else calls.push(merge({}, delta));
   }
+  return calls;
 }
 
-function pushDelta(message: Draft, delta: Obj): void {
-  const { content, tool_calls, ...rest } = delta;
-  if (typeof content === 'string' && !Array.isArray(message.content))
-    message.content = str(message.content) + content;
-  else if (content) {
-    // Mistral's parts; a plain string before or after them is one too.
-    const before = Array.isArray(message.content)
-      ? message.content
-      : message.content
-        ? [message.content]
-        : [];
-    message.content = before;
-    for (const part of Array.isArray(content) ? content : [content]) before.push(part);
-  }
-  if (tool_calls) pushToolCalls(message, list(tool_calls));
-  merge(message, rest);
-}
-
-function closeMessage(message: Draft): Obj {
-  const { content, reasoning_details } = message;
-  if (Array.isArray(content)) message.content = mergeParts(content);
-  if (reasoning_details) message.reasoning_details = mergeDetails(list(reasoning_details));
-  return message;
-}
-
-function mergeDetails(details: readonly unknown[]): Obj[] {
-  const merged = new Map<unknown, Draft>();
-  for (const [i, entry] of details.entries()) {
+function mergeDetails(details: readonly unknown[]): Draft[] {
+  const merged: Draft[] = [];
+  for (const entry of details) {
     const detail = obj(entry);
-    merge(slot(merged, `${detail.index ?? -i} ${detail.type}`), detail);
+    const last = merged.at(-1);
+    if (last && last.index === detail.index && last.type === detail.type) merge(last, detail);
+    else merged.push(merge({}, detail));
   }
-  return [...merged.values()];
+  return merged;
 }
 
-const HEAD = ['id', 'model', 'created', 'service_tier', 'prompt_filter_results', 'moderation'] as const;
+function stepOf(event: Obj): Step | null {
+  const { choices, usage, x_groq } = event;
+  const groq = obj(x_groq);
+  if (!choices && !usage && !x_groq) return null;
+  const more = list(choices).map((entry): Step => {
+    const choice = obj(entry);
+    return { at: choice.index ?? 0, piece: choice, done: choice.finish_reason };
+  });
+  // Groq reports usage and errors beside the chunk.
+  return { head: x_groq ? { ...groq, ...event } : event, more, done: more.some((step) => step.done) };
+}
+
+function close(body: Draft, items: Draft[]): Obj {
+  const choices = items.map((choice) => {
+    const message: Draft = { ...obj(choice.delta ?? choice.message) };
+    if (Array.isArray(message.content)) message.content = mergeParts(message.content);
+    if (message.tool_calls) message.tool_calls = mergeCalls(list(message.tool_calls));
+    if (message.reasoning_details) message.reasoning_details = mergeDetails(list(message.reasoning_details));
+    return { ...choice, message };
+  });
+  return { ...body, choices: choices.sort((a, b) => Number(obj(a).index) - Number(obj(b).index)) };
+}
 
 /** Chat chunks and legacy completion chunks have the same frame, round a delta or a text. */
-function fold(): Fold {
-  const body: Draft = {};
-  const choices = new Map<unknown, Draft>();
-  let finished = false;
-  const pushChoice = ({ delta, message, index = 0, ...rest }: Obj): void => {
-    const choice = slot(choices, index);
-    choice.message ??= {};
-    pushDelta(choice.message as Draft, obj(delta ?? message));
-    merge(choice, { index, ...rest });
-    if (rest.finish_reason) finished = true;
-  };
-  return {
-    push(event) {
-      const groq = obj(event.x_groq);
-      const entries = list(event.choices);
-      if (!event.choices && !event.usage && !event.x_groq) return 'foreign';
-      if (finished && entries.length > 0 && event.id && event.id !== body.id) return 'restart';
-      for (const key of HEAD) body[key] ||= event[key];
-      // A later chunk may carry usage: null.
-      body.usage = event.usage ?? groq.usage ?? body.usage;
-      body.error = event.error ?? groq.error ?? body.error;
-      for (const entry of entries) pushChoice(obj(entry));
-      return 'taken';
-    },
-    end() {
-      const sorted = [...choices.values()].sort((a, b) => Number(a.index) - Number(b.index));
-      for (const choice of sorted) closeMessage(choice.message as Draft);
-      return { body: { ...body, choices: sorted }, complete: finished };
-    },
-  };
-}
+const fold = itemFold({ stepOf, close });
 
 /** OpenAI Chat Completions and the many services that speak it. */
 export const openAiChat: ApiReader = {

@@ -18,46 +18,53 @@ function read(body: Obj, record: ParsedResponse): void {
 }
 
 /** Where the text of a delta event goes; `#` is an index that the event states. */
-const PLACES: Readonly<Record<string, string>> = {
-  output_text: 'content # text',
-  text: 'content # text',
-  refusal: 'content # refusal',
-  reasoning_text: 'content # text',
-  reasoning_summary_text: 'summary # text',
-  output_audio_transcript: 'content # transcript',
-  audio_transcript: 'content # transcript',
-  function_call_arguments: 'arguments',
-  mcp_call_arguments: 'arguments',
-  custom_tool_call_input: 'input',
-  code_interpreter_call_code: 'code',
-  apply_patch_call_operation_diff: 'operation diff',
-  shell_call_command: 'action commands #',
+const PLACES: Readonly<Record<string, readonly string[]>> = {
+  output_text: ['content', '#', 'text'],
+  text: ['content', '#', 'text'],
+  refusal: ['content', '#', 'refusal'],
+  reasoning_text: ['content', '#', 'text'],
+  reasoning_summary_text: ['summary', '#', 'text'],
+  output_audio_transcript: ['content', '#', 'transcript'],
+  audio_transcript: ['content', '#', 'transcript'],
+  function_call_arguments: ['arguments'],
+  mcp_call_arguments: ['arguments'],
+  custom_tool_call_input: ['input'],
+  code_interpreter_call_code: ['code'],
+  apply_patch_call_operation_diff: ['operation', 'diff'],
+  shell_call_command: ['action', 'commands', '#'],
 };
-
-/** The piece of an item that an event brings; lists are objects by index until the item is closed. */
-function pieceOf(kind: string, event: Obj): Obj {
-  const index = String(event.content_index ?? event.summary_index ?? event.command_index ?? 0);
-  const place = (PLACES[kind] ?? '').split(' ').reverse();
-  return place.reduce<unknown>((inner, key) => ({ [key === '#' ? index : key]: inner }), event.delta) as Obj;
-}
 
 function stepOf(event: Obj): Step | null {
   const type = str(event.type);
   if (!type.startsWith('response.')) return null;
-  const [, kind = '', action] = type.split('.');
   // Ids may rotate in mid-stream: only the position counts.
   const at = event.output_index ?? event.item_id;
-  if (action === 'delta') return { at, piece: pieceOf(kind, event) };
-  if (kind === 'output_item') {
-    const { content, summary, ...item } = obj(event.item);
-    return { at, open: { ...item, content: { ...list(content) }, summary: { ...list(summary) } } };
+  const index = String(event.content_index ?? event.summary_index ?? event.command_index ?? 0);
+  if (type.endsWith('.delta')) {
+    const path = PLACES[type.slice(9, -6)];
+    return path ? { at, path: path.map((key) => (key === '#' ? index : key)), text: event.delta } : {};
   }
-  if (action === 'annotation') {
-    return { at, piece: { content: { [String(event.content_index)]: { annotations: [event.annotation] } } } };
+  switch (type) {
+    case 'response.created':
+      return { start: true, head: event.response };
+    case 'response.output_item.added':
+    case 'response.output_item.done': {
+      const item = obj(event.item);
+      // Lists are objects by index until the item is closed.
+      return {
+        at,
+        open: { ...item, content: { ...list(item.content) }, summary: { ...list(item.summary) } },
+      };
+    }
+    case 'response.output_text.annotation.added':
+      return { at, piece: { content: { [index]: { annotations: [event.annotation] } } } };
+    case 'response.completed':
+    case 'response.failed':
+    case 'response.incomplete':
+    case 'response.done':
+      return { head: { status: type.slice(9), ...obj(event.response) }, done: true };
   }
-  if (kind === 'created') return { start: event.response };
-  const done = /^(completed|failed|incomplete|done)$/.test(kind) && !action;
-  return { head: event.response ?? (done && { status: kind }), done };
+  return { head: event.response };
 }
 
 /** Without its opening event an item shows its kind in its fields. */
@@ -101,5 +108,5 @@ export const openAiResponses: ApiReader = {
     return /^(realtime\.)?response$/.test(str(value.object)) || Array.isArray(value.output) ? 'body' : null;
   },
   read,
-  fold: itemFold(stepOf, close),
+  fold: itemFold({ stepOf, close }),
 };

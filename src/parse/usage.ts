@@ -3,111 +3,108 @@ import type { Modality, Usage, Warning } from './record.ts';
 import { warn } from './warn.ts';
 
 type Count = number | null;
-type Path = readonly string[];
 
-/** Where a provider keeps its counters, and what it leaves out of them. */
-interface Places {
-  /** In the order of `places`; of several paths the first that is filled counts. */
-  counters: readonly (readonly Path[])[];
-  /** `input` leaves out what the cache read and wrote. */
-  withoutCache?: boolean;
-  /** `output` leaves out the reasoning. */
-  withoutReasoning?: boolean;
+/** A provider's own counters; which of them include which is said by `LEAVES_OUT`. */
+interface Counters {
+  input: unknown;
+  output: unknown;
+  total?: unknown;
+  cacheRead?: unknown;
+  cacheWrite?: unknown;
+  cacheWrite1h?: unknown;
+  reasoning?: unknown;
+  toolPrompt?: unknown;
+  /** Tokens by modality: a list, or an object with `text_tokens` and the like. */
+  inputDetails?: unknown;
+  outputDetails?: unknown;
 }
-
-/** One argument for each counter: input, output, cache read, cache write, total, reasoning, tool-use prompt. */
-function places(...counters: string[]): readonly (readonly Path[])[] {
-  return counters.map((paths) => paths.split(' ').map((path) => path.split('.')));
-}
-
-const GEMINI: Places = {
-  counters: places(
-    'promptTokenCount',
-    'candidatesTokenCount responseTokenCount',
-    'cachedContentTokenCount',
-    '',
-    'totalTokenCount',
-    'thoughtsTokenCount',
-    'toolUsePromptTokenCount',
-  ),
-  withoutReasoning: true,
-};
-
-const PLACES = {
-  gemini: GEMINI,
-  live: GEMINI,
-  interactions: {
-    counters: places(
-      'total_input_tokens',
-      'total_output_tokens',
-      'total_cached_tokens',
-      '',
-      'total_tokens',
-      'total_thought_tokens',
-      'total_tool_use_tokens',
-    ),
-    withoutReasoning: true,
-  },
-  converse: {
-    counters: places(
-      'inputTokens',
-      'outputTokens',
-      'cacheReadInputTokens cacheReadInputTokenCount',
-      'cacheWriteInputTokens cacheWriteInputTokenCount',
-      'totalTokens',
-    ),
-    withoutCache: true,
-  },
-  metrics: {
-    counters: places(
-      'inputTokenCount',
-      'outputTokenCount',
-      'cacheReadInputTokenCount',
-      'cacheWriteInputTokenCount',
-    ),
-    withoutCache: true,
-  },
-  anthropic: {
-    counters: places(
-      'input_tokens',
-      'output_tokens',
-      'cache_read_input_tokens',
-      'cache_creation_input_tokens',
-      '',
-      'output_tokens_details.thinking_tokens',
-    ),
-    withoutCache: true,
-  },
-  openai: {
-    counters: places(
-      'prompt_tokens input_tokens',
-      'completion_tokens output_tokens',
-      'prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens input_token_details.cached_tokens num_cached_tokens cached_tokens prompt_cache_hit_tokens',
-      'prompt_tokens_details.cache_write_tokens input_tokens_details.cache_write_tokens',
-      'total_tokens',
-      'completion_tokens_details.reasoning_tokens output_tokens_details.reasoning_tokens',
-    ),
-  },
-} satisfies Record<string, Places>;
 
 /** Whose usage object it is. */
-export type UsageKind = keyof typeof PLACES;
+export type UsageKind = 'openai' | 'anthropic' | 'converse' | 'metrics' | 'gemini' | 'live' | 'interactions';
+
+const COUNTERS: Readonly<Record<UsageKind, (u: Obj) => Counters>> = {
+  openai(u) {
+    const inputDetails = obj(u.prompt_tokens_details ?? u.input_tokens_details ?? u.input_token_details);
+    const outputDetails = obj(
+      u.completion_tokens_details ?? u.output_tokens_details ?? u.output_token_details,
+    );
+    return {
+      input: u.prompt_tokens ?? u.input_tokens,
+      output: u.completion_tokens ?? u.output_tokens,
+      total: u.total_tokens,
+      cacheRead:
+        inputDetails.cached_tokens ?? u.num_cached_tokens ?? u.cached_tokens ?? u.prompt_cache_hit_tokens,
+      cacheWrite: inputDetails.cache_write_tokens,
+      reasoning: outputDetails.reasoning_tokens,
+      inputDetails,
+      outputDetails,
+    };
+  },
+  anthropic: (u) => ({
+    input: u.input_tokens,
+    output: u.output_tokens,
+    cacheRead: u.cache_read_input_tokens,
+    cacheWrite: u.cache_creation_input_tokens,
+    cacheWrite1h: obj(u.cache_creation).ephemeral_1h_input_tokens,
+    reasoning: obj(u.output_tokens_details).thinking_tokens,
+  }),
+  converse: (u) => ({
+    input: u.inputTokens,
+    output: u.outputTokens,
+    total: u.totalTokens,
+    cacheRead: u.cacheReadInputTokens ?? u.cacheReadInputTokenCount,
+    cacheWrite: u.cacheWriteInputTokens ?? u.cacheWriteInputTokenCount,
+    cacheWrite1h: obj(list(u.cacheDetails).find((entry) => obj(entry).ttl === '1h')).inputTokens,
+  }),
+  metrics: (u) => ({
+    input: u.inputTokenCount,
+    output: u.outputTokenCount,
+    cacheRead: u.cacheReadInputTokenCount,
+    cacheWrite: u.cacheWriteInputTokenCount,
+  }),
+  gemini: geminiCounters,
+  live: geminiCounters,
+  interactions: (u) => ({
+    input: u.total_input_tokens,
+    output: u.total_output_tokens,
+    total: u.total_tokens,
+    cacheRead: u.total_cached_tokens,
+    reasoning: u.total_thought_tokens,
+    toolPrompt: u.total_tool_use_tokens,
+    inputDetails: u.input_tokens_by_modality,
+    outputDetails: u.output_tokens_by_modality,
+  }),
+};
+
+function geminiCounters(u: Obj): Counters {
+  return {
+    input: u.promptTokenCount,
+    output: u.candidatesTokenCount ?? u.responseTokenCount,
+    total: u.totalTokenCount,
+    cacheRead: u.cachedContentTokenCount,
+    reasoning: u.thoughtsTokenCount,
+    toolPrompt: u.toolUsePromptTokenCount,
+    inputDetails: u.promptTokensDetails,
+    outputDetails: u.candidatesTokensDetails ?? u.responseTokensDetails,
+  };
+}
+
+/** What input or output leave out: the cache's part, or the reasoning. */
+const LEAVES_OUT: Readonly<Partial<Record<UsageKind, 'cache' | 'reasoning'>>> = {
+  anthropic: 'cache',
+  converse: 'cache',
+  metrics: 'cache',
+  gemini: 'reasoning',
+  live: 'reasoning',
+  interactions: 'reasoning',
+};
 
 /** A token count: a finite number of zero or more, null when absent or nonsense. */
 function count(value: unknown, warnings: Warning[]): Count {
-  if (value === undefined || value === null) return null;
+  if (value == null) return null;
   if (typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER) return value;
   if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
-  warn(warnings, 'non_finite_number', `a token count is ${typeof value === 'number' ? value : typeof value}`);
-  return null;
-}
-
-function find(raw: Obj, paths: readonly Path[] | undefined, warnings: Warning[]): Count {
-  if (paths === undefined) return null;
-  for (const [key = '', inner] of paths) {
-    const value = inner === undefined ? raw[key] : obj(raw[key])[inner];
-    if (value !== undefined && value !== null) return count(value, warnings);
-  }
+  warn(warnings, 'non_finite_number', String(typeof value === 'number' ? value : typeof value));
   return null;
 }
 
@@ -116,37 +113,28 @@ function plus(a: Count, b: Count): Count {
 }
 
 function minus(a: Count, b: Count): Count {
-  if (a === null || b === null) return a;
-  return a >= b ? a - b : null;
+  return a === null || b === null ? a : a < b ? null : a - b;
 }
 
-const OUTPUT = /^(candidates|completion|output|response)/;
-const DETAILS = /(details|modality)$/i;
-
-function modalityOf(raw: Obj, warnings: Warning[]): Modality | undefined {
-  let modality: Modality | undefined;
-  const add = (key: string, name: string, value: unknown): void => {
+function byModality(details: unknown, warnings: Warning[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  const add = (name: string, value: unknown): void => {
     const tokens = count(value, warnings);
-    if (!tokens || name === '__proto__') return;
-    modality ??= { input: {}, output: {} };
-    const into = modality[OUTPUT.test(key) ? 'output' : 'input'];
-    into[name] = (into[name] ?? 0) + tokens;
+    if (tokens && name !== '__proto__') sums[name] = (sums[name] ?? 0) + tokens;
   };
-  for (const key in raw) {
-    const details = raw[key];
-    if (typeof details !== 'object' || details === null || key.startsWith('cache') || !DETAILS.test(key))
-      continue;
-    if (Array.isArray(details)) {
-      for (const entry of details)
-        add(key, str(obj(entry).modality).toLowerCase(), obj(entry).tokenCount ?? obj(entry).tokens);
-    } else for (const name of ['text', 'image', 'audio']) add(key, name, obj(details)[`${name}_tokens`]);
+  for (const entry of list(details)) {
+    const { modality, tokenCount, tokens } = obj(entry);
+    add(str(modality).toLowerCase(), tokenCount ?? tokens);
   }
-  return modality;
+  const { text_tokens, image_tokens, audio_tokens } = obj(details);
+  add('text', text_tokens);
+  add('image', image_tokens);
+  add('audio', audio_tokens);
+  return sums;
 }
 
-function hourOf(raw: Obj, warnings: Warning[]): Count {
-  const kept = list(raw.cacheDetails).find((entry) => obj(entry).ttl === '1h');
-  return count(obj(raw.cache_creation).ephemeral_1h_input_tokens ?? obj(kept).inputTokens, warnings);
+function modalityOf(c: Counters, warnings: Warning[]): Modality {
+  return { input: byModality(c.inputDetails, warnings), output: byModality(c.outputDetails, warnings) };
 }
 
 /** Reads a usage object; null when it states no count at all. */
@@ -156,28 +144,34 @@ export function readUsage(
   warnings: Warning[],
   source: Usage['source'] = 'body',
 ): Usage | null {
-  const { counters, withoutCache, withoutReasoning }: Places = PLACES[kind];
-  const counter = (i: number): Count => find(raw, counters[i], warnings);
-  const reported = { input: counter(0), output: counter(1), total: counter(4) };
-  const cacheRead = counter(2);
-  const cacheWrite = counter(3);
-  const reasoning = counter(5);
+  const c = COUNTERS[kind](raw);
+  const left = LEAVES_OUT[kind];
+  const reported = {
+    input: count(c.input, warnings),
+    output: count(c.output, warnings),
+    total: count(c.total, warnings),
+  };
+  const cacheRead = count(c.cacheRead, warnings);
+  const cacheWrite = count(c.cacheWrite, warnings);
+  const reasoning = count(c.reasoning, warnings);
   const stated = reported.total;
-  let input = plus(reported.input, counter(6));
+  let input = plus(reported.input, count(c.toolPrompt, warnings));
   let output = reported.output;
-  if (withoutCache && input !== null) input = plus(plus(input, cacheRead), cacheWrite);
-  if (withoutReasoning) {
+  if (left === 'reasoning') {
     // Gemini leaves out a counter that is zero.
     output = plus(output, reasoning) ?? (input === null ? null : 0);
     input ??= minus(stated, output);
+  } else if (left === 'cache') {
+    if (input !== null) input = plus(plus(input, cacheRead), cacheWrite);
   } else if (reasoning && output !== null && stated === (input ?? 0) + output + reasoning) {
+    // xAI: only the total shows it.
     output += reasoning;
-    warn(warnings, 'usage_reasoning_outside_output', `${reasoning} tokens`);
+    warn(warnings, 'usage_reasoning_outside_output', String(reasoning));
   }
   if (input === null && output === null && stated === null) return null;
   const sum = input === null || output === null ? null : input + output;
   // Live leaves thoughts out of its total.
-  if (kind !== 'live' && stated !== null && sum !== null && stated !== sum) {
+  if (stated !== null && sum !== null && stated !== sum && kind !== 'live') {
     warn(warnings, 'usage_total_mismatch', `${stated} is not ${input} + ${output}`);
   }
   const usage: Usage = {
@@ -192,10 +186,9 @@ export function readUsage(
     reported,
     source,
   };
-  const modality = modalityOf(raw, warnings);
-  if (modality !== undefined) usage.modality = modality;
-  const hour = hourOf(raw, warnings);
+  const hour = count(c.cacheWrite1h, warnings);
   if (hour !== null) usage.cacheWrite1h = hour;
+  if (c.inputDetails || c.outputDetails) usage.modality = modalityOf(c, warnings);
   const serverTools = raw.server_tool_use ?? raw.serverToolUsage;
   if (serverTools) usage.serverTools = serverTools;
   if (Array.isArray(raw.iterations)) usage.iterations = raw.iterations;
@@ -217,13 +210,15 @@ export function headerUsage(header: (name: string) => string | null, warnings: W
 /** The usage behind a raw usage object of any provider; the name only tells Anthropic and OpenAI Responses apart. */
 export function usageOf(provider: string, raw: unknown): Usage | null {
   const usage = obj(raw);
-  const cached = usage.cache_read_input_tokens ?? usage.cache_creation_input_tokens;
-  const named = /anthropic|claude|bedrock/i.test(provider) && usage.prompt_tokens === undefined;
-  const last = cached !== undefined || named ? 'anthropic' : 'openai';
-  const first = usage.responseTokenCount === undefined ? 'gemini' : 'live';
-  for (const kind of [first, 'interactions', 'converse', 'metrics', last] as const) {
-    const found = readUsage(kind, usage, []);
-    if (found !== null && found.reported.input !== null) return found;
+  const anthropic =
+    usage.cache_read_input_tokens ??
+    usage.cache_creation_input_tokens ??
+    /anthropic|claude|bedrock/i.test(provider);
+  const gemini = usage.responseTokenCount === undefined ? 'gemini' : 'live';
+  const openai = anthropic === false || usage.prompt_tokens !== undefined ? 'openai' : 'anthropic';
+  for (const kind of [gemini, 'converse', 'metrics', 'interactions', openai] as const) {
+    const { input, output } = COUNTERS[kind](usage);
+    if (input !== undefined || output !== undefined) return readUsage(kind, usage, []);
   }
   return null;
 }
