@@ -93,7 +93,9 @@ export class Live {
   }
 
   /** Takes a typed message: at once, or when the agent is done. */
-  async say(input: Extract<Input, { kind: 'message' }>): Promise<void> {
+  async say(input: Extract<Input, { kind: 'message' }>, options: { again: boolean }): Promise<void> {
+    // A client that lost its connection cannot know whether its message arrived, and sends it again.
+    if (!options.again && this.hasHeard(input)) return;
     if (this.isBusy && this.session.engine.options.whenBusy === 'interrupt') await this.interrupt();
     if (this.waiting.length >= MAX_WAITING) {
       throw new ProtocolError('busy', 'Too many messages are waiting. Try again in a moment.', {
@@ -186,6 +188,11 @@ export class Live {
       }
     }
     this.arm();
+  }
+
+  private hasHeard({ id, parts }: Extract<Input, { kind: 'message' }>): boolean {
+    if (id === undefined) return false;
+    return this.session.hasSaid(id, parts) || this.waiting.some(({ input }) => input.id === id);
   }
 
   private inOrder<T>(work: () => Promise<T>): Promise<T> {

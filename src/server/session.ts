@@ -29,6 +29,8 @@ export class Session {
   /** The connection that holds the session; a later one takes it over. */
   holder: { end(code: ErrorCode, message: string): void } | null = null;
   private isNew = false;
+  /** The words of each message of the person, by its id. */
+  private readonly said = new Map<string, string>();
   private tail: Promise<unknown> = Promise.resolve();
   private queued = 0;
   /** Time of the last input or output, for eviction. */
@@ -60,6 +62,7 @@ export class Session {
     await session.calls.recover();
     const messages = await reconcile(engine.store, key, await session.adkSession());
     session.isNew = messages.length === 0;
+    for (const { id, role, parts } of messages) if (role === 'user') session.said.set(id, textOf(parts));
     await session.expireQuietly();
     return session;
   }
@@ -125,6 +128,7 @@ export class Session {
   async store(id: string, parts: Awaited<ReturnType<typeof admit>>): Promise<void> {
     const { store, newId, clock } = this.engine;
     await store.putMessage(this.key, await storeMessage(id, parts, store, this.key, newId, clock.now()));
+    this.said.set(id, textOf(parts));
     if (!this.isNew) return;
     this.isNew = false;
     const text = parts
@@ -132,6 +136,11 @@ export class Session {
       ?.text.trim()
       .replace(/\s+/g, ' ');
     if (text) await store.renameSession(this.key, text.length > 60 ? `${text.slice(0, 59)}…` : text);
+  }
+
+  /** Whether the person said just that already, in a message with that id. */
+  hasSaid(id: string, parts: readonly { type: string; text?: string }[]): boolean {
+    return this.said.get(id) === textOf(parts);
   }
 
   /** Adds to the history something that ADK does not add by itself. */
@@ -255,4 +264,8 @@ export class Session {
     }
     return dangling.map(({ id }) => id);
   }
+}
+
+function textOf(parts: readonly { type: string; text?: string }[]): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : '[file]')).join('\n');
 }
