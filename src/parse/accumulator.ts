@@ -37,6 +37,9 @@ function chunkEvent(bytes: unknown): unknown {
   }
 }
 
+/** The APIs whose server-sent events end with `data: [DONE]`. */
+const PROMISES_DONE = /^openai.c/;
+
 /** Several responses in one stream: what was said is joined, what was counted is the last one's. */
 function join(turns: readonly ParsedResponse[]): ParsedResponse {
   const [first, ...rest] = turns;
@@ -90,6 +93,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     const match = matchApi(event) ?? (errorOf(event) ? null : unwrap(event));
     if (match === null) {
       error ??= errorOf(event);
+      sample ||= Object.keys(event).join();
       return;
     }
     const { reader, as, value } = match;
@@ -146,7 +150,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   };
 
   const read = (turn: Turn, complete: boolean): ParsedResponse => {
-    const record = emptyRecord(turn.reader.provider, turn.reader.api);
+    const record = emptyRecord(turn.reader.api);
     record.streamed = streamed;
     record.complete = complete;
     turn.reader.read(turn.body, record);
@@ -167,13 +171,12 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       close();
       const last = turns.pop();
       if (last === undefined) {
-        const record = error
-          ? errorRecord(error, options)
-          : failureRecord(sample ? (cut ? 'not_json' : 'unknown_shape') : 'empty', excerpt(sample), options);
+        const code = cut ? 'not_json' : sample ? 'unknown_shape' : 'empty';
+        const record = error ? errorRecord(error, options) : failureRecord(code, sample, options);
         record.warnings.push(...warnings);
         return record;
       }
-      const whole = last.complete && !cut && !error && (done || !last.reader.endsWithDone);
+      const whole = last.complete && !cut && !error && (done || !PROMISES_DONE.test(last.reader.api));
       const record = join([...turns.map((turn) => read(turn, turn.complete)), read(last, whole)]);
       for (const { code, message } of warnings) warn(record.warnings, code, message);
       if (extra.bedrock) record.provider = 'bedrock';

@@ -2,7 +2,7 @@ import type { ApiReader } from './api.ts';
 import { readHead } from './head.ts';
 import { closeArguments, itemFold, type Step } from './item-fold.ts';
 import { type Draft, list, type Obj, obj, str, strOrNull } from './json.ts';
-import { addText } from './output.ts';
+import { addStopDetail, addText } from './output.ts';
 import type { ParsedResponse } from './record.ts';
 import { readTyped } from './typed-items.ts';
 
@@ -12,12 +12,10 @@ function read(body: Obj, record: ParsedResponse): void {
   record.serviceTier = strOrNull(obj(body.usage).service_tier);
   if (typeof body.content === 'string') addText(record, body.content);
   for (const block of list(body.content)) readTyped(obj(block), record, record);
-  const { category, explanation } = obj(body.stop_details);
-  if (!body.stop_sequence && !category) return;
-  record.stopDetail = {};
-  if (body.stop_sequence) record.stopDetail.sequence = str(body.stop_sequence);
-  if (category) record.stopDetail.category = str(category);
-  if (explanation) record.stopDetail.message = str(explanation);
+  if (body.stop_sequence || body.stop_details) {
+    const { category, explanation } = obj(body.stop_details);
+    addStopDetail(record, body.stop_sequence, category, explanation);
+  }
 }
 
 function stepOf(event: Obj): Step | null {
@@ -59,7 +57,6 @@ function close(body: Draft, blocks: Draft[]): Obj {
 /** Anthropic Messages, also behind Bedrock InvokeModel and Vertex. */
 export const anthropicMessages: ApiReader = {
   api: 'anthropic.messages',
-  provider: 'anthropic',
   recognise(value) {
     if (value.type === 'message') return 'body';
     if (/^(message|content_block)_|^ping$/.test(str(value.type))) return 'event';

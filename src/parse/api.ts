@@ -22,10 +22,8 @@ export interface Fold {
 
 /** One API: how to tell it, how to read a whole body, how to fold a stream into one. */
 export interface ApiReader {
+  /** Its name; the part before the dot is the provider's. */
   readonly api: Api;
-  readonly provider: string;
-  /** Over SSE the stream ends with `data: [DONE]`. */
-  readonly endsWithDone?: boolean;
   recognise(value: Obj): Recognised;
   read(body: Obj, record: ParsedResponse): void;
   fold(): Fold;

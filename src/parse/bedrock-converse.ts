@@ -2,6 +2,7 @@ import type { ApiReader } from './api.ts';
 import { closeArguments, itemFold, type Step } from './item-fold.ts';
 import { type Draft, isObject, list, type Obj, obj, strOrNull } from './json.ts';
 import { readKeyed } from './keyed-parts.ts';
+import { addStopDetail } from './output.ts';
 import type { ParsedResponse } from './record.ts';
 import { readUsage } from './usage.ts';
 
@@ -17,8 +18,8 @@ function read(body: Obj, record: ParsedResponse): void {
   if (typeof latencyMs === 'number') record.latencyMs = latencyMs;
   for (const block of list(obj(obj(body.output).message).content))
     readKeyed(obj(block), record, record.warnings);
-  const sequence = obj(body.additionalModelResponseFields).stop_sequence;
-  if (typeof sequence === 'string') record.stopDetail = { sequence };
+  if (body.additionalModelResponseFields)
+    addStopDetail(record, obj(body.additionalModelResponseFields).stop_sequence);
 }
 
 /** Citations and results grow as lists; the rest of a delta has the shape of its block. */
@@ -49,7 +50,6 @@ function close(body: Draft, blocks: Draft[]): Obj {
 /** Bedrock Converse and ConverseStream; Nova's InvokeModel bodies have the same shape. */
 export const bedrockConverse: ApiReader = {
   api: 'bedrock.converse',
-  provider: 'bedrock',
   recognise(value) {
     const whole = isObject(obj(value.output).message) || (value.stopReason && isObject(value.usage));
     if (whole) return 'body';

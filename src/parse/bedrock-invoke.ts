@@ -2,7 +2,7 @@ import type { ApiReader } from './api.ts';
 import { readChoices } from './choices.ts';
 import { itemFold } from './item-fold.ts';
 import { at, list, type Obj, obj, str, strOrNull } from './json.ts';
-import { addCitation, addFunction, addText } from './output.ts';
+import { addCitation, addFunction, addStopDetail, addText } from './output.ts';
 import type { Output } from './record.ts';
 import { readUsage } from './usage.ts';
 
@@ -73,7 +73,7 @@ function readerOf(name: string): ApiReader {
     for (const chunk of Object.values(chunks).map(obj)) {
       text += str(at(chunk, family.text));
       out.stopReason = strOrNull(at(chunk, family.stop)) ?? out.stopReason;
-      if (typeof chunk.stop === 'string') out.stopDetail = { sequence: chunk.stop };
+      addStopDetail(out, chunk.stop);
       for (const call of list(chunk.tool_calls).map(obj))
         addFunction(out, call.id, call.name, call.parameters);
       for (const citation of list(chunk.citations).map(obj)) addCitation(out, null, citation, citation);
@@ -82,7 +82,6 @@ function readerOf(name: string): ApiReader {
   };
   return {
     api: `bedrock.invoke.${name}`,
-    provider: 'bedrock',
     recognise: (value) => (family.recognise(value) ? 'either' : null),
     /** A whole body is a stream of one chunk. */
     read(body, record) {

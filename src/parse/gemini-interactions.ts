@@ -58,7 +58,6 @@ function close(body: Draft, items: Draft[]): Obj {
 /** Gemini Interactions. */
 export const geminiInteractions: ApiReader = {
   api: 'gemini.interactions',
-  provider: 'gemini',
   recognise(value) {
     if (value.event_type && stepOf(value)) return 'event';
     const named =

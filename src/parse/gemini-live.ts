@@ -94,7 +94,6 @@ function read(body: Obj, record: ParsedResponse): void {
 /** Gemini Live: the messages of one session, read as one response. */
 export const geminiLive: ApiReader = {
   api: 'gemini.live',
-  provider: 'gemini',
   recognise: (value) => (firstKey(value, KEYS) ? 'event' : null),
   read,
   fold: itemFold({

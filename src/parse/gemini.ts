@@ -1,10 +1,10 @@
 import type { ApiReader } from './api.ts';
 import { readChoices } from './choices.ts';
 import { itemFold, type Step } from './item-fold.ts';
-import { type Draft, firstKey, isObject, list, millis, type Obj, obj, str, strOrNull } from './json.ts';
+import { type Draft, firstKey, isObject, list, millis, type Obj, obj, strOrNull } from './json.ts';
 import { readKeyed } from './keyed-parts.ts';
 import { mergeParts } from './merge.ts';
-import { addCitation } from './output.ts';
+import { addCitation, addStopDetail } from './output.ts';
 import { setPartialArg } from './partial-args.ts';
 import type { Output, ParsedResponse } from './record.ts';
 import { readUsage } from './usage.ts';
@@ -25,7 +25,7 @@ export function readGrounding(grounding: unknown, out: Output, record: ParsedRes
 function readCandidate(candidate: Obj, out: Output, record: ParsedResponse): void {
   out.stopReason = strOrNull(candidate.finishReason);
   for (const part of list(obj(candidate.content).parts)) readKeyed(obj(part), out, record.warnings);
-  if (candidate.finishMessage) out.stopDetail = { message: str(candidate.finishMessage) };
+  if (candidate.finishMessage) addStopDetail(out, null, null, candidate.finishMessage);
   if (candidate.safetyRatings) record.safety ??= candidate.safetyRatings;
   if (isObject(candidate.citationMetadata)) {
     const { citations, citationSources } = candidate.citationMetadata;
@@ -46,8 +46,7 @@ function read(body: Obj, record: ParsedResponse): void {
   const { blockReason, blockReasonMessage } = obj(body.promptFeedback);
   if (!blockReason) return;
   record.finish = 'content_filter';
-  record.stopDetail = { category: str(blockReason) };
-  if (blockReasonMessage) record.stopDetail.message = str(blockReasonMessage);
+  addStopDetail(record, null, blockReason, blockReasonMessage);
   record.safety = body.promptFeedback;
 }
 
@@ -90,7 +89,6 @@ function close(body: Draft, items: Draft[]): Obj {
 /** Gemini and Vertex generateContent; every chunk of its stream is a small whole response. */
 export const geminiGenerateContent: ApiReader = {
   api: 'gemini.generateContent',
-  provider: 'gemini',
   recognise(value) {
     if (Array.isArray(value.candidates) || isObject(value.promptFeedback)) return 'either';
     const live = value.serverContent ?? value.toolCall;

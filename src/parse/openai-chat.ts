@@ -142,8 +142,6 @@ const fold = itemFold({ stepOf, close });
 /** OpenAI Chat Completions and the many services that speak it. */
 export const openAiChat: ApiReader = {
   api: 'openai.chat',
-  provider: 'openai',
-  endsWithDone: true,
   recognise(value) {
     const chunk = value.object === 'chat.completion.chunk';
     if (!Array.isArray(value.choices)) return chunk || value.x_groq ? 'event' : null;
@@ -160,8 +158,6 @@ export const openAiChat: ApiReader = {
 /** OpenAI's legacy completions, also spoken by models imported into Bedrock. */
 export const openAiCompletions: ApiReader = {
   api: 'openai.completions',
-  provider: 'openai',
-  endsWithDone: true,
   recognise: (value) => (Array.isArray(value.choices) ? 'either' : null),
   read(body, record) {
     readChat(body, record, (choice, out) => {

@@ -102,7 +102,6 @@ function close(body: Draft, items: Draft[], done: boolean, warnings: Warning[]):
 /** OpenAI Responses; Realtime's `response.*` events have the same frame. */
 export const openAiResponses: ApiReader = {
   api: 'openai.responses',
-  provider: 'openai',
   recognise(value) {
     if (str(value.type).startsWith('response.')) return 'event';
     return /^(realtime\.)?response$/.test(str(value.object)) || Array.isArray(value.output) ? 'body' : null;

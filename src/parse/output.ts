@@ -125,3 +125,12 @@ export function addCitation(out: Output, part: TextPart | null, raw: Obj, source
   part.citations ??= [];
   part.citations.push(citation);
 }
+
+/** States what the provider says about its stop reason. */
+export function addStopDetail(out: Output, sequence: unknown, category?: unknown, message?: unknown): void {
+  const detail: NonNullable<Output['stopDetail']> = {};
+  if (typeof sequence === 'string') detail.sequence = sequence;
+  if (typeof category === 'string') detail.category = category;
+  if (typeof message === 'string') detail.message = message;
+  if (Object.keys(detail).length > 0) out.stopDetail = detail;
+}

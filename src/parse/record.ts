@@ -208,10 +208,10 @@ export function emptyOutput(): Output {
 }
 
 /** An empty record, to be filled by a reader; spelled out because this is the hot path. */
-export function emptyRecord(provider: string, api: Api | null): ParsedResponse {
+export function emptyRecord(api: Api | null): ParsedResponse {
   return {
     schema: 1,
-    provider,
+    provider: api === null ? 'unknown' : api.slice(0, api.indexOf('.')),
     api,
     detected: true,
     streamed: false,

@@ -24,15 +24,17 @@ const TRACE = 'amazon-bedrock-trace';
 /** What Bedrock adds to the bodies and chunks of every model family. */
 export const BEDROCK_EXTRA = [METRICS, GUARDRAIL, TRACE] as const;
 
+/** The shapes that a provider of that name may send. */
 const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
-  [/bedrock|amazon|aws/i, /^(bedrock|anthropic|openai)/],
-  [/vertex/i, /^(gemini|anthropic|openai)/],
-  [/gemini|google/i, /^gemini/],
-  [/anthropic|claude/i, /^anthropic/],
-  [/openai|azure|openrouter|groq|xai|deepseek/i, /^openai/],
+  [/bedrock|amazon|aws/i, /^[bao]/],
+  [/vertex/i, /^[gao]/],
+  [/gemini|google/i, /^g/],
+  [/anthropic|claude/i, /^a/],
+  [/openai|azure|openrouter|groq|xai|deepseek/i, /^o/],
 ];
 
-function label(record: ParsedResponse, provider: string | undefined): void {
+/** Gives the record the caller's name for the provider, and says so when the shape contradicts it. */
+export function label(record: ParsedResponse, provider: string | undefined): void {
   if (!provider) return;
   record.provider = provider;
   record.detected = false;
