@@ -7,13 +7,16 @@ import {
   type Event,
   type EventActions,
   InvocationContext,
+  isFunctionTool,
   isLlmAgent,
   type PluginManager,
   ReadonlyContext,
   type Session,
   ToolConfirmation,
 } from '@google/adk';
-import { takeConfirmationRequest } from './gate.ts';
+import { pluginIn, takeConfirmationRequest } from './gate.ts';
+import { runDecided } from './run.ts';
+import { DuologueTool } from './tools.ts';
 
 /** What is needed to run a recorded call: any time later, in any process. */
 export interface DeferredExecution {
@@ -31,11 +34,15 @@ export interface DeferredExecution {
   signal: AbortSignal;
 }
 
-/** How a deferred call ended. `asks`: the tool itself wants a person to confirm first. */
+/**
+ * How a deferred call ended. `asks`: the tool itself wants a person to confirm first; `waits`: it was started, and its
+ * output comes from the client.
+ */
 export type Outcome =
   | { kind: 'output'; output: unknown; actions: EventActions }
   | { kind: 'error'; errorText: string }
-  | { kind: 'asks' };
+  | { kind: 'asks' }
+  | { kind: 'waits' };
 
 /** Runs a recorded call on the server. State that the tool writes is kept apart until its response is stored. */
 export async function runDeferred(execution: DeferredExecution): Promise<Outcome> {
@@ -51,18 +58,59 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   });
   const tool = await findTool(agent, execution.toolName, invocationContext);
   if (!tool) return { kind: 'error', errorText: `There is no tool named "${execution.toolName}" any more.` };
+  if (tool instanceof DuologueTool && tool.runsOn === 'client') return { kind: 'waits' };
+  const override = pluginIn(invocationContext)?.override;
+  const isWaived = override !== undefined && !override.includes(tool.name);
   const context = new Context({
     invocationContext,
     functionCallId: callId,
-    ...(execution.approved ? { toolConfirmation: new ToolConfirmation({ confirmed: true }) } : {}),
+    ...(execution.approved || isWaived
+      ? { toolConfirmation: new ToolConfirmation({ confirmed: true }) }
+      : {}),
   });
   try {
-    const output = await tool.runAsync({ args, toolContext: context });
+    const output = await callTool(tool, agent, args, context);
     if (takeConfirmationRequest(context, callId)) return { kind: 'asks' };
+    if (tool.isLongRunning && output == null) return { kind: 'waits' };
     return { kind: 'output', output: output ?? null, actions: context.actions };
   } catch (error) {
     return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** Runs a tool between the callbacks of the application, in ADK's order. */
+async function callTool(
+  tool: BaseTool,
+  agent: BaseAgent,
+  args: Record<string, unknown>,
+  toolContext: Context,
+): Promise<unknown> {
+  const { pluginManager } = toolContext.invocationContext;
+  const before = isLlmAgent(agent) ? agent.canonicalBeforeToolCallbacks : [];
+  const after = isLlmAgent(agent) ? agent.canonicalAfterToolCallbacks : [];
+  const call = { tool, toolArgs: args, toolContext };
+  let output: unknown = await pluginManager.runBeforeToolCallback(call);
+  for (const callback of before) output ??= await callback({ tool, args, context: toolContext });
+  if (output == null) {
+    try {
+      output = await runDecided(execution(tool, toolContext), { args, toolContext });
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      output = await pluginManager.runOnToolErrorCallback({ ...call, error });
+      if (output == null) throw error;
+    }
+  }
+  const response = output as Record<string, unknown>;
+  let altered: unknown = await pluginManager.runAfterToolCallback({ ...call, result: response });
+  for (const callback of after) altered ??= await callback({ tool, args, context: toolContext, response });
+  return altered ?? output;
+}
+
+/** A confirmed tool of ADK does not ask its predicate again: one that throws would make the approval worthless. */
+function execution(tool: BaseTool, context: Context): BaseTool {
+  if (!isFunctionTool(tool) || tool instanceof DuologueTool || !context.toolConfirmation?.confirmed)
+    return tool;
+  return Object.create(tool, { requireConfirmation: { value: true } }) as BaseTool;
 }
 
 async function findTool(
@@ -87,6 +135,7 @@ export function responseEvent(
   call: { agent: string; invocationId: string; branch: string | null },
   responses: { id: string; name: string; response: Record<string, unknown> }[],
   actions?: EventActions,
+  customMetadata?: Record<string, unknown>,
 ): Event {
   return createEvent({
     invocationId: call.invocationId,
@@ -94,5 +143,6 @@ export function responseEvent(
     ...(call.branch === null ? {} : { branch: call.branch }),
     content: { role: 'user', parts: responses.map((functionResponse) => ({ functionResponse })) },
     ...(actions ? { actions } : {}),
+    ...(customMetadata ? { customMetadata } : {}),
   });
 }

@@ -10,10 +10,12 @@ import {
   isLlmAgent,
   type LlmAgent,
   type LlmRequest,
+  type PluginManager,
+  ToolConfirmation,
 } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
 import { prepareHistory } from './history.ts';
-import { type ApprovalOverride, type Decision, decide, type Run } from './run.ts';
+import { type ApprovalOverride, type Decision, decide, type Run, runDecided } from './run.ts';
 import { DuologueTool } from './tools.ts';
 
 /** Identifies the session a run belongs to. */
@@ -28,6 +30,8 @@ export interface RunView {
   factsOf(callId: string): ToolFacts;
   /** Whether the tool itself failed, as opposed to returning something that looks like an error. */
   failed(callId: string): boolean;
+  /** What the tool returned, where the response is only its wrapping. */
+  outputOf(callId: string, response: Record<string, unknown>): unknown;
 }
 
 /** A run with the tools its agents have in this step and what was decided about each call. */
@@ -36,9 +40,15 @@ class ActiveRun implements RunView {
   readonly tools = new Map<string, Record<string, BaseTool>>();
   readonly decisions = new Map<string, Decision>();
   readonly failures = new Set<string>();
+  readonly outputs = new Map<string, unknown>();
 
   constructor(run: Run) {
     this.run = run;
+  }
+
+  keep(callId: string, output: unknown): unknown {
+    this.outputs.set(callId, output);
+    return output;
   }
 
   factsOf(callId: string): ToolFacts {
@@ -48,6 +58,12 @@ class ActiveRun implements RunView {
 
   failed(callId: string): boolean {
     return this.failures.has(callId);
+  }
+
+  outputOf(callId: string, response: Record<string, unknown>): unknown {
+    if (!this.outputs.has(callId)) return response;
+    const output = this.outputs.get(callId);
+    return isWrapping(response, output) ? output : response;
   }
 }
 
@@ -98,7 +114,7 @@ export class GatePlugin extends BasePlugin {
       const decision = await decide(gated.inner, call.args ?? {}, context, this.override);
       const isOptimistic =
         !active.run.live && !decision.asks && decision.tool instanceof DuologueTool && !decision.refusal
-          ? decision.tool.optimistic(call.args ?? {}) !== undefined
+          ? decision.tool.isOptimistic
           : false;
       active.decisions.set(call.id, isOptimistic ? { ...decision, optimistic: true } : decision);
     }
@@ -185,15 +201,18 @@ class Gated extends BaseTool {
       throw new Error(decision.refusal);
     }
     if (decision.asks) return later(decision);
-    if (decision.runsOn === 'client') {
-      const optimistic = decision.optimistic && this.inner instanceof DuologueTool;
-      return optimistic ? (this.inner as DuologueTool).optimistic(args)?.output : later(decision);
-    }
     // Live, ADK reads nothing from the model while a tool runs: so no tool runs inside its loop.
     if (active.run.live) return later(decision);
+    const { inner } = this;
     try {
-      const output = await this.inner.runAsync(request);
-      return takeConfirmationRequest(toolContext, id) ? later({ runsOn: 'server', asks: true }) : output;
+      if (decision.runsOn === 'client' && inner instanceof DuologueTool) {
+        return decision.optimistic ? active.keep(id, inner.optimistic(decision.args)) : later(decision);
+      }
+      if (decision.waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
+      const output = await runDecided(inner, request);
+      if (takeConfirmationRequest(toolContext, id)) return later({ runsOn: decision.runsOn, asks: true });
+      if (decision.runsOn === 'client' && output == null) return later({ runsOn: 'client', asks: false });
+      return active.keep(id, output);
     } catch (error) {
       active.failures.add(id);
       throw error;
@@ -252,7 +271,15 @@ export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
   }
 }
 
-function pluginIn(context: InvocationContext): GatePlugin | undefined {
+/** ADK puts what is no object into one. */
+function isWrapping(response: Record<string, unknown>, output: unknown): boolean {
+  if (typeof output === 'object' && output !== null && !Array.isArray(output)) return false;
+  const key = Array.isArray(output) ? 'results' : 'result';
+  return Object.keys(response).length === 1 && Object.hasOwn(response, key) && response[key] === output;
+}
+
+/** The plugin of a run. */
+export function pluginIn(context: { pluginManager: PluginManager }): GatePlugin | undefined {
   const plugin = context.pluginManager.getPlugin(GATE);
   return plugin instanceof GatePlugin ? plugin : undefined;
 }

@@ -5,6 +5,10 @@ import { DuologueTool } from './tools.ts';
 /** What was found out about a call before it runs: once, so that card, ledger and execution agree. */
 export interface Decision extends ToolFacts {
   tool: BaseTool;
+  /** The arguments as the tool reads them. */
+  args: Record<string, unknown>;
+  /** The tool would ask, but the server was told that it does not. */
+  waived?: true;
   /** The arguments cannot work: the call fails without anyone being asked. */
   refusal?: string;
 }
@@ -37,16 +41,31 @@ export async function decide(
   override: ApprovalOverride,
 ): Promise<Decision> {
   if (!(tool instanceof DuologueTool)) {
-    const asks = override ? override.includes(tool.name) : await asksNatively(tool, args, context);
-    return { tool, runsOn: 'server', asks };
+    // What a long-running tool of ADK starts, the client ends.
+    const runsOn = tool.isLongRunning ? 'client' : 'server';
+    return { tool, args, runsOn, ...asking(tool, await asksNatively(tool, args, context), override) };
   }
   const { runsOn } = tool;
   try {
-    await tool.validate(args, context);
+    const valid = await tool.validate(args, context);
+    return { tool, args: valid, runsOn, ...asking(tool, await tool.asks(valid, context), override) };
   } catch (error) {
-    return { tool, runsOn, asks: false, refusal: error instanceof Error ? error.message : String(error) };
+    const refusal = error instanceof Error ? error.message : String(error);
+    return { tool, args, runsOn, asks: false, refusal };
   }
-  return { tool, runsOn, asks: override ? override.includes(tool.name) : await tool.asks(args, context) };
+}
+
+function asking(tool: BaseTool, asks: boolean, override: ApprovalOverride): { asks: boolean; waived?: true } {
+  if (!override) return { asks };
+  return override.includes(tool.name) ? { asks: true } : { asks: false, ...(asks ? { waived: true } : {}) };
+}
+
+/** Runs a tool about which it was decided that it may run. */
+export function runDecided(
+  tool: BaseTool,
+  request: { args: Record<string, unknown>; toolContext: Context },
+): Promise<unknown> {
+  return tool instanceof DuologueTool ? tool.runDecided(request) : tool.runAsync(request);
 }
 
 async function asksNatively(

@@ -57,6 +57,7 @@ export class DuologueTool extends FunctionTool<Parameters> {
     return parsed.data;
   }
 
+  /** Whether a call with these arguments, as the schema reads them, asks. */
   async asks(args: Record<string, unknown>, context: Context): Promise<boolean> {
     const { needsApproval } = this.definition;
     if (typeof needsApproval !== 'function') return needsApproval ?? false;
@@ -67,14 +68,28 @@ export class DuologueTool extends FunctionTool<Parameters> {
     }
   }
 
-  /** The output to answer with at once over SSE, or undefined when the browser's own is awaited. */
-  optimistic(args: Record<string, unknown>): { output: unknown } | undefined {
-    const { definition } = this;
-    if (definition.runsOn !== 'client' || !definition.optimistic) return undefined;
-    return { output: definition.optimistic(args) };
+  /** Whether there is an output to answer with at once over SSE; otherwise the browser's own is awaited. */
+  get isOptimistic(): boolean {
+    return this.definition.runsOn === 'client' && this.definition.optimistic !== undefined;
   }
 
-  override async runAsync({ args, toolContext }: Parameters_<BaseTool['runAsync']>): Promise<unknown> {
+  /** The output to answer with at once, for arguments as the schema reads them. */
+  optimistic(args: Record<string, unknown>): unknown {
+    const { definition } = this;
+    return definition.runsOn === 'client' ? (definition.optimistic?.(args) ?? {}) : undefined;
+  }
+
+  /** Runs the tool where no gate stands before it, such as in an agent used as a tool: nobody can be asked there. */
+  override async runAsync(request: ToolRequest): Promise<unknown> {
+    const { args, toolContext } = request;
+    if (this.runsOn === 'server' && (await this.asks(await this.validate(args, toolContext), toolContext))) {
+      throw new Error(`${this.name} needs an approval, and nobody can be asked here.`);
+    }
+    return this.runDecided(request);
+  }
+
+  /** Runs the tool once it has been found out that it does not ask, or a person has approved. */
+  async runDecided({ args, toolContext }: ToolRequest): Promise<unknown> {
     const { definition } = this;
     if (definition.runsOn === 'client') throw new Error(`${this.name} runs in the browser`);
     const valid = await this.validate(args, toolContext);
@@ -82,6 +97,7 @@ export class DuologueTool extends FunctionTool<Parameters> {
   }
 }
 
+type ToolRequest = Parameters_<BaseTool['runAsync']>;
 type Parameters_<F> = F extends (input: infer I) => unknown ? I : never;
 
 /** Makes an ADK tool from what it does, where it runs and whether it asks. */

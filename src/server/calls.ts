@@ -5,10 +5,9 @@ import {
   APPROVAL_TIMED_OUT,
   type Chunk,
   denialText,
-  isSettled,
+  MessageFold,
   OUTCOME_UNKNOWN,
   outputTimedOut,
-  toolNameOf,
 } from '../protocol/index.ts';
 import { Approvals, hashArgs } from './approvals.ts';
 import type { Clock } from './clock.ts';
@@ -171,7 +170,10 @@ export class Calls {
     const { sessionService, adkSession } = this.context;
     const response = responseOf(settlement);
     const actions = settlement.kind === 'output' ? settlement.actions : undefined;
-    const event = responseEvent(call, [{ id: call.id, name: call.toolName, response }], actions);
+    const event = responseEvent(call, [{ id: call.id, name: call.toolName, response }], actions, {
+      settled: settlement.kind,
+      ...(settlement.kind === 'output' && response !== settlement.output ? { wrapped: true } : {}),
+    });
     await sessionService.appendEvent({ session: await adkSession(), event });
     this.open.delete(call.id);
     this.shown.delete(call.id);
@@ -222,15 +224,20 @@ export class Calls {
     for (const call of await store.openCalls(key)) {
       this.open.set(call.id, call);
       const message = await output.load(call.messageId);
-      const part = message?.parts.find(
-        (candidate) => 'toolCallId' in candidate && candidate.toolCallId === call.id,
+      const isCard = message?.parts.some(
+        (part) =>
+          'toolCallId' in part &&
+          (part.toolCallId === call.approvalId || (part.toolCallId === call.id && 'approval' in part)),
       );
-      if (part && 'approval' in part && part.approval) this.shown.add(call.id);
+      if (isCard) this.shown.add(call.id);
+      if (message && (call.status === 'approved' || call.status === 'denied')) {
+        new MessageFold(message).decide(call.id, call.status === 'approved', call.reason ?? undefined);
+        await store.putMessage(key, message);
+      }
     }
     for (const call of this.all) {
-      if (call.status === 'running' && call.runsOn === 'server') {
-        await this.settleQuietly(call, { kind: 'error', errorText: OUTCOME_UNKNOWN });
-      }
+      const settlement = leftBehind(call);
+      if (settlement) await this.settleQuietly(call, settlement);
     }
   }
 
@@ -238,18 +245,13 @@ export class Calls {
   async settleQuietly(call: CallRecord, settlement: Settlement): Promise<void> {
     await this.settle(call, settlement);
     const { output, store, key } = this.context;
-    const fold = output.fold(call.messageId);
-    if (fold) {
-      fold.push(this.chunkOf(call, settlement));
-      await output.save(call.messageId);
-      return;
-    }
     const message = await output.load(call.messageId);
     if (!message) return;
-    for (const part of message.parts) {
-      if (!('toolCallId' in part) || part.toolCallId !== call.id || toolNameOf(part) === null) continue;
-      if (isSettled(part.state)) continue;
-      Object.assign(part, partFieldsOf(settlement));
+    const fold = output.fold(call.messageId) ?? new MessageFold(message);
+    // In the confirmation dialect the confirmation is what is on the screen.
+    for (const id of [call.id, call.approvalId]) {
+      if (id === null || !fold.isOpen(id)) continue;
+      fold.push({ ...this.chunkOf(call, settlement), toolCallId: id } as Chunk);
     }
     await store.putMessage(key, message);
   }
@@ -280,7 +282,16 @@ export class Calls {
 
 /** A deferred tool's outcome as a settlement. */
 export function settlementOf(outcome: Exclude<Outcome, { kind: 'asks' }>): Settlement {
-  return outcome;
+  return outcome.kind === 'waits' ? { kind: 'output', output: null } : outcome;
+}
+
+/** How a call ends that a process left in the middle of something; null when it goes on. */
+function leftBehind(call: CallRecord): Settlement | null {
+  if (call.status === 'denied') return { kind: 'denied', reason: call.reason };
+  if (call.status === 'expired') return { kind: 'error', errorText: call.reason ?? APPROVAL_TIMED_OUT };
+  return call.status === 'running' && call.runsOn === 'server'
+    ? { kind: 'error', errorText: OUTCOME_UNKNOWN }
+    : null;
 }
 
 function responseOf(settlement: Settlement): Record<string, unknown> {
@@ -292,13 +303,6 @@ function responseOf(settlement: Settlement): Record<string, unknown> {
     case 'denied':
       return { error: denialText(settlement.reason ?? undefined) };
   }
-}
-
-function partFieldsOf(settlement: Settlement): object {
-  if (settlement.kind === 'output') return { state: 'output-available', output: settlement.output };
-  const errorText =
-    settlement.kind === 'error' ? settlement.errorText : denialText(settlement.reason ?? undefined);
-  return { state: 'output-error', errorText };
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

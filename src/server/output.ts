@@ -60,6 +60,13 @@ export class Output {
     this.log.append(chunk);
   }
 
+  /** Says a chunk only when the message that shows it is stored: whoever hears of it finds it after a crash too. */
+  async sayStored(chunk: Chunk): Promise<void> {
+    this.current?.push(chunk);
+    await this.save();
+    this.log.append(chunk);
+  }
+
   /** Says a chunk that shapes the stream but is no part of the message. */
   inject(chunk: Chunk): void {
     this.log.append(chunk);

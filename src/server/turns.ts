@@ -13,6 +13,7 @@ import { type Answer, INTERRUPTED, type Input, type Message, ProtocolError } fro
 import { type Settlement, type Step, settlementOf } from './calls.ts';
 import { admit, externalise } from './files.ts';
 import { modelErrorText } from './model-error.ts';
+import { missedOutputs } from './reconcile.ts';
 import type { Session } from './session.ts';
 import type { CallRecord } from './store/store.ts';
 
@@ -24,7 +25,6 @@ export interface PostedMessage {
 
 /** How one run of the agent went. */
 interface RunResult {
-  turn: Turn;
   failure: string | null;
   aborted: boolean;
 }
@@ -37,6 +37,7 @@ export class Turns {
   private readonly session: Session;
   private controller: AbortController | null = null;
   private running: string | null = null;
+  private turn = new Turn();
 
   constructor(session: Session) {
     this.session = session;
@@ -80,9 +81,11 @@ export class Turns {
     return this.inTurn(async (begin) => {
       const { session } = this;
       const from = session.output.log.last;
-      await session.expireQuietly();
+      const late = session.calls.overdue();
+      for (const { call, settlement } of late) await session.calls.settleQuietly(call, settlement);
       const { steps, refused } = await session.calls.answer(answers);
-      const target = steps[0]?.call.messageId ?? (await this.unfinished(messageId));
+      const target =
+        steps[0]?.call.messageId ?? late[0]?.call.messageId ?? (await this.unfinished(messageId));
       const message = target === undefined ? null : await session.output.load(target);
       if (!message) {
         throw refused.length > 0
@@ -90,6 +93,7 @@ export class Turns {
           : new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
       }
       begin(from, message);
+      for (const { call, settlement } of late) session.output.inject(session.calls.chunkOf(call, settlement));
       for (const why of refused) {
         session.output.inject({
           type: 'data-error',
@@ -98,8 +102,9 @@ export class Turns {
         });
       }
       await this.take(steps);
+      if (this.signal.aborted) return this.interrupted(message);
       if (session.calls.size > 0) {
-        this.end(newTurn(session, message), 'tool-calls');
+        this.end('tool-calls');
         await session.output.save(message.id);
         return;
       }
@@ -127,6 +132,7 @@ export class Turns {
         return work((from, opened) => {
           message = opened;
           this.running = opened.id;
+          this.turn = newTurn(session, opened);
           session.output.begin(opened);
           resolve(from);
         });
@@ -135,11 +141,7 @@ export class Turns {
         reject(error);
         if (!message) return;
         session.engine.logger.error('a turn failed', { session: session.key.id, error: String(error) });
-        session.output.say({
-          type: 'error',
-          errorText: 'Something went wrong on the server. Please try again.',
-        });
-        this.end(newTurn(session, message), 'error');
+        this.fail('Something went wrong on the server. Please try again.');
       })
       .finally(() => {
         this.controller = null;
@@ -155,30 +157,34 @@ export class Turns {
 
   /** Does what the answers allow, call after call, each written down before the next. */
   private async take(steps: Step[]): Promise<void> {
-    const { session } = this;
-    const signal = this.controller?.signal ?? new AbortController().signal;
+    const { session, signal } = this;
     for (const step of steps) {
+      if (signal.aborted) return;
       const call = step.call.status === 'approved' ? await session.calls.consume(step.call) : step.call;
       if (!call) continue;
       this.confirm(call, call.status !== 'denied');
       if (step.next === 'settle') await this.settle(call, step.settlement);
-      else if (step.next === 'run') {
-        const outcome = await session.run(call, signal);
-        await this.settle(
-          call,
-          outcome.kind === 'asks'
-            ? { kind: 'error', errorText: `${call.toolName} asked again for a confirmation it already had.` }
-            : settlementOf(outcome),
-        );
-      } else if (session.engine.options.confirmations === 'approval') {
-        session.output.say({
-          type: 'tool-input-available',
-          toolCallId: call.id,
-          toolName: call.toolName,
-          input: call.args,
-          toolMetadata: { runsOn: call.runsOn, asks: true },
-        });
-      }
+      else await this.execute(call);
+    }
+  }
+
+  /** Runs the tool of an approved call, or lets the browser do it. */
+  private async execute(call: CallRecord): Promise<void> {
+    const { session, signal } = this;
+    const outcome = await Promise.race([session.run(call, signal), aborted(signal)]);
+    if (!outcome) return;
+    if (outcome.kind === 'asks') {
+      const errorText = `${call.toolName} asked again for a confirmation it already had.`;
+      await this.settle(call, { kind: 'error', errorText });
+    } else if (outcome.kind !== 'waits') await this.settle(call, settlementOf(outcome));
+    else if (session.engine.options.confirmations === 'approval') {
+      session.output.say({
+        type: 'tool-input-available',
+        toolCallId: call.id,
+        toolName: call.toolName,
+        input: call.args,
+        toolMetadata: { runsOn: call.runsOn, asks: true },
+      });
     }
   }
 
@@ -186,13 +192,23 @@ export class Turns {
   private confirm(call: CallRecord, confirmed: boolean): void {
     const { session } = this;
     if (session.engine.options.confirmations !== 'tool' || call.approvalId === null) return;
-    if (session.output.fold(call.messageId)?.knows(call.id)) return;
-    session.output.say({ type: 'tool-output-available', toolCallId: call.approvalId, output: { confirmed } });
-    session.announce(call, { runsOn: call.runsOn, asks: true });
+    const fold = session.output.fold(call.messageId);
+    if (fold?.isOpen(call.approvalId)) {
+      session.output.say({
+        type: 'tool-output-available',
+        toolCallId: call.approvalId,
+        output: { confirmed },
+      });
+    }
+    if (!fold?.knows(call.id)) session.announce(call, { runsOn: call.runsOn, asks: true });
   }
 
   private async settle(call: CallRecord, settlement: Settlement): Promise<void> {
     const { calls, output } = this.session;
+    if (call.messageId !== output.message?.id) {
+      await calls.settleQuietly(call, settlement);
+      return;
+    }
     const response = await calls.settle(call, settlement);
     if (!response) return;
     output.say(calls.chunkOf(call, settlement));
@@ -206,21 +222,31 @@ export class Turns {
     customMetadata: Record<string, unknown>,
   ): Promise<void> {
     const { session } = this;
-    const { turn, failure, aborted } = await this.run(message, content, customMetadata);
-    for (const chunk of turn.close()) session.output.say(chunk);
-    if (aborted) {
-      await this.keepUnfinished(turn, message);
-      for (const call of session.calls.all)
-        await this.settle(call, { kind: 'error', errorText: INTERRUPTED });
-    }
-    await this.closeAnnounced(aborted ? INTERRUPTED : 'The call was not completed');
-    if (aborted) this.end(turn, 'other', { interrupted: true });
-    else if (failure !== null) {
-      session.output.say({ type: 'error', errorText: failure });
-      this.end(turn, 'error');
-    } else this.end(turn, session.calls.size > 0 ? 'tool-calls' : undefined);
+    const { failure, aborted } = await this.run(message, content, customMetadata);
+    this.closeBlocks();
+    if (aborted || failure !== null) await this.keepUnfinished(message);
+    if (aborted) return this.interrupted(message);
+    await this.closeAnnounced('The call was not completed');
+    if (failure !== null) this.fail(failure);
+    else this.end(session.calls.size > 0 ? 'tool-calls' : undefined);
     await externalise(message, session.engine.store, session.key, session.engine.newId);
     await session.output.save(message.id);
+  }
+
+  /** Ends a response that the person stopped. */
+  private async interrupted(message: Message): Promise<void> {
+    const { session } = this;
+    for (const call of session.calls.all) await this.settle(call, { kind: 'error', errorText: INTERRUPTED });
+    await this.closeAnnounced(INTERRUPTED);
+    this.end('other', { interrupted: true });
+    await externalise(message, session.engine.store, session.key, session.engine.newId);
+    await session.output.save(message.id);
+  }
+
+  private fail(errorText: string): void {
+    this.closeBlocks();
+    this.session.output.say({ type: 'error', errorText });
+    this.end('error');
   }
 
   private async run(
@@ -231,10 +257,9 @@ export class Turns {
     const { session } = this;
     const { runner, plugin } = session.engine;
     const { appName, userId, sessionId } = session.adkKey;
-    const signal = this.controller?.signal ?? new AbortController().signal;
-    const turn = newTurn(session, message);
+    const { turn, signal } = this;
     const runKey = { appName, userId, id: sessionId };
-    const view = plugin.begin(runKey, { live: false, defer: (call) => this.defer(call, turn, message) });
+    const view = plugin.begin(runKey, { live: false, defer: (call) => this.defer(call, message) });
     let failure: string | null = null;
     let said = false;
     try {
@@ -261,7 +286,7 @@ export class Turns {
       plugin.end(runKey);
     }
     if (!said && failure === null && !turn.hasCalled) failure = this.report('EMPTY_RESPONSE', '');
-    return { turn, failure, aborted: signal.aborted };
+    return { failure, aborted: signal.aborted };
   }
 
   private handle(out: TurnOutput, view: RunView): void {
@@ -279,7 +304,7 @@ export class Turns {
         session.output.say(
           failed
             ? { type: 'tool-output-error', toolCallId, errorText: String(response.error) }
-            : { type: 'tool-output-available', toolCallId, output: response },
+            : { type: 'tool-output-available', toolCallId, output: view.outputOf(toolCallId, response) },
         );
         return;
       }
@@ -303,44 +328,63 @@ export class Turns {
   }
 
   /** A call that waits: written down first, then shown. */
-  private async defer(call: DeferredCall, turn: Turn, message: Message): Promise<void> {
+  private async defer(call: DeferredCall, message: Message): Promise<void> {
     const { session } = this;
     const { approvalTimeoutMs, confirmations } = session.engine.options;
     const record = await session.calls.issue(call, message.id);
-    for (const chunk of turn.close()) session.output.say(chunk);
-    if (call.asks) {
-      const timeout = approvalTimeoutMs.sse;
-      const shown = await session.calls.show(
-        record,
-        timeout === null ? null : session.engine.clock.now() + timeout,
-      );
-      if (confirmations === 'tool') session.announceConfirmation(shown);
-      else session.output.say(session.approvalRequest(shown));
+    this.closeBlocks();
+    if (!call.asks) {
+      await session.output.save(message.id);
+      return;
     }
-    await session.output.save(message.id);
+    const timeout = approvalTimeoutMs.sse;
+    const expiresAt = timeout === null ? null : session.engine.clock.now() + timeout;
+    const shown = await session.calls.show(record, expiresAt);
+    if (confirmations === 'tool') {
+      session.announceConfirmation(shown);
+      await session.output.save(message.id);
+    } else await session.output.sayStored(session.approvalRequest(shown));
   }
 
-  /** What was said before an abort belongs to the history, though ADK does not keep it. */
-  private async keepUnfinished(turn: Turn, message: Message): Promise<void> {
-    const text = turn.unfinishedText;
+  /** What was said before an abort or a failure belongs to the history, though ADK does not keep it. */
+  private async keepUnfinished(message: Message): Promise<void> {
+    const text = this.turn.unfinishedText;
     if (!text) return;
     const { session } = this;
+    const adkSession = await session.adkSession();
+    const last = adkSession.events.findLast((event) => event.content?.parts?.length);
+    // Stopped between ADK's keeping the whole text and giving it to us.
+    const isKept = last?.content?.parts?.some((part) => part.text?.startsWith(text));
+    if (isKept && last?.content?.role === 'model') return;
     const event = session.spokenEvent(text, message.id);
-    await session.engine.sessionService.appendEvent({ session: await session.adkSession(), event });
+    await session.engine.sessionService.appendEvent({ session: adkSession, event });
   }
 
   /** No call stays without an answer, in the history or on the screen. */
   private async closeAnnounced(errorText: string): Promise<void> {
     const { session } = this;
+    const { output } = session;
     for (const toolCallId of await session.closeDangling(errorText)) {
-      if (session.output.message && session.output.fold(session.output.message.id)?.isOpen(toolCallId)) {
-        session.output.say({ type: 'tool-output-error', toolCallId, errorText });
+      if (output.message && output.fold(output.message.id)?.isOpen(toolCallId)) {
+        output.say({ type: 'tool-output-error', toolCallId, errorText });
       }
     }
+    if (!output.message) return;
+    const missed = missedOutputs(output.message, await session.adkSession(), session.calls);
+    for (const chunk of missed) output.say(chunk);
   }
 
-  private end(turn: Turn, ...how: Parameters<Turn['end']>): void {
-    for (const chunk of turn.end(...how)) this.session.output.say(chunk);
+  private get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    return this.controller.signal;
+  }
+
+  private closeBlocks(): void {
+    for (const chunk of this.turn.close()) this.session.output.say(chunk);
+  }
+
+  private end(...how: Parameters<Turn['end']>): void {
+    for (const chunk of this.turn.end(...how)) this.session.output.say(chunk);
   }
 
   /** Takes back everything from a message on: regenerate, edit, or the same message sent again. */
@@ -381,9 +425,9 @@ function newTurn(session: Session, message: Message): Turn {
   });
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function aborted(signal: AbortSignal): Promise<null> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve(null);
+    else signal.addEventListener('abort', () => resolve(null), { once: true });
   });
 }

@@ -88,7 +88,7 @@ export function client(
     id: options.id ?? 'chat-1',
     transport,
     state: new PlainState(options.messages ?? []),
-    onData: (part) => data.push(part),
+    onData: (part: unknown) => data.push(part),
     onError: () => undefined,
     ...(options.sendAutomaticallyWhen
       ? { sendAutomaticallyWhen: options.sendAutomaticallyWhen as never }
