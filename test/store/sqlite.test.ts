@@ -95,9 +95,11 @@ describe('a store in a folder', () => {
   test('that is no database is refused, and the lock is given back', async () => {
     const file = join(folder, 'duologue.db');
     writeFileSync(file, 'this is a letter, not a database, and it is long enough to be read as one');
-    await expect(openStore()).rejects.toThrow('not a database');
+    await expect(openStore()).rejects.toThrow(StoreError);
+    await expect(openStore()).rejects.toThrow(/duologue\.db cannot be opened: .*not a database/);
     rmSync(file);
     await openStore();
+    await expect(openStore(join(file, 'inside a file'))).rejects.toThrow(/cannot be opened: .*ENOTDIR/);
   });
 
   test('undoes a transaction that fails at its last statement', async () => {

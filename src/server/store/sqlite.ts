@@ -39,11 +39,12 @@ export async function openSqliteStore(
   options: { now?: () => number } = {},
 ): Promise<Store> {
   const file = resolve(folderOrFile.endsWith('.db') ? folderOrFile : join(folderOrFile, 'duologue.db'));
-  // What people said is nobody else's to read.
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const releaseLock = await takeLock(file);
+  let releaseLock = (): void => {};
   let db: Database | undefined;
   try {
+    // What people said is nobody else's to read.
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    releaseLock = await takeLock(file);
     db = await openDatabase(file);
     db.exec('pragma busy_timeout = 5000');
     db.exec('pragma journal_mode = wal');
@@ -52,10 +53,11 @@ export async function openSqliteStore(
     db.exec('pragma synchronous = normal');
     migrate(db);
     return new SqliteStore(db, releaseLock, options.now ?? Date.now);
-  } catch (error) {
+  } catch (cause) {
     db?.close();
     releaseLock();
-    throw error;
+    if (cause instanceof StoreError) throw cause;
+    throw new StoreError(`The sessions in ${file} cannot be opened: ${String(cause)}`, { cause });
   }
 }
 
