@@ -5,12 +5,9 @@ import { resolve } from 'node:path';
 const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
 const stampOf = (lockText) => createHash('sha256').update(lockText).digest('hex');
 
-/** Whether the package is meant for another operating system or processor than this one. */
-function isForeign(entry) {
-  const refuses = (list, mine) =>
-    list !== undefined &&
-    (list.includes(`!${mine}`) || !list.some((name) => name === mine || name.startsWith('!')));
-  return refuses(entry.os, process.platform) || refuses(entry.cpu, process.arch);
+/** Whether npm surely installs an optional package here: it is made for this system and processor, whatever the libc. */
+function isForHere({ os, cpu, libc }) {
+  return os?.includes(process.platform) && cpu?.includes(process.arch) && libc === undefined;
 }
 
 /** Notes beside the packages that they are those of the lockfile. */
@@ -39,8 +36,8 @@ export function missingFromInstall(root) {
   for (const [path, entry] of Object.entries(lock)) {
     if (!path.includes('node_modules/')) continue;
     const there = installed[path];
-    // A package of this platform may still be absent for its libc; npm decided that when it installed.
-    if (there === undefined && entry.optional && (isForeign(entry) || entry.libc !== undefined)) continue;
+    // Optional packages of other platforms are absent, and so is what only those need.
+    if (there === undefined && entry.optional && !isForHere(entry)) continue;
     if (there === undefined) return `${path.replace(/^.*node_modules\//, '')} is missing`;
     if (there.version !== entry.version || there.integrity !== entry.integrity) {
       return `${path.replace(/^.*node_modules\//, '')} is ${there.version}, the lockfile says ${entry.version}`;

@@ -48,9 +48,15 @@ describe('finding what npm ci has to install', () => {
       os: [other],
       cpu: [arch],
     },
+    'node_modules/for-a-there': { version: '1.0.0', integrity: 'sha512-f', optional: true },
   });
   const json = (packages: object) => JSON.stringify({ packages });
-  const { 'node_modules/a-there': _absent, '': _project, ...installed } = lock();
+  const {
+    'node_modules/a-there': _there,
+    'node_modules/for-a-there': _for,
+    '': _project,
+    ...installed
+  } = lock();
   const whole = {
     'package-lock.json': json(lock()),
     'node_modules/.package-lock.json': json(installed),
