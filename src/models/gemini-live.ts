@@ -15,9 +15,9 @@ import type {
   LiveServerMessage,
   Session,
 } from '@google/genai';
+import { callsIn } from './function-calls.ts';
 import { isGemini3Live, liveConfigOf, nonBlockingNames } from './gemini-config.ts';
 import { GeminiMessages } from './gemini-messages.ts';
-import { callsIn } from './model-call.ts';
 import { noticeOf } from './notice.ts';
 
 /** How a live connection to Gemini is made. */

@@ -1,7 +1,7 @@
 import type { BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
 import type { Content, FunctionResponse } from '@google/genai';
 import { newCallId } from './call-id.ts';
-import { callIdsIn, callsIn, withoutCalls } from './model-call.ts';
+import { callIdsIn, callsIn, withoutCalls } from './function-calls.ts';
 import { admitUnknownTools } from './unknown-tool.ts';
 
 /**

@@ -1,161 +1,122 @@
 import type { BaseLlm, LlmRequest, LlmResponse } from '@google/adk';
-import type { Content, FunctionCall, Part } from '@google/genai';
-import { untilAborted } from './abort.ts';
+import { FinalResponse } from './final-response.ts';
+import { callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';
+import { httpStatusOf, messageOf } from './provider-error.ts';
 import { admitUnknownTools } from './unknown-tool.ts';
 
 /**
  * One model call as ADK can take it: partial texts and thoughts, then exactly one final response with every part, the usage
- * and the finish reason. Aborted, it ends without one.
+ * and the finish reason. Aborted, it ends at once and without one, even when the model does not listen.
  */
-export async function* callModel(
+export function callModel(
   model: BaseLlm,
   request: LlmRequest,
   stream = false,
   signal?: AbortSignal,
 ): AsyncGenerator<LlmResponse, void> {
-  const final = new FinalResponse();
-  // Read before the call: models may change the request.
-  const usedIds = callIdsIn(request.contents);
-  try {
-    for await (const response of untilAborted(model.generateContentAsync(request, stream, signal), signal)) {
-      if (!response.partial) {
-        final.add(response);
-        continue;
-      }
-      const partial = withoutCalls(response);
-      if (!partial) continue;
-      final.addPartial(partial);
-      if (stream) yield partial;
+  return new ModelCall(model, request, stream, signal);
+}
+
+type Step = IteratorResult<LlmResponse, void>;
+const DONE: Step = { done: true, value: undefined };
+
+/** Written as an iterator, not as a generator: it stands in the way of every token, and a generator costs several times as much. */
+class ModelCall implements AsyncGenerator<LlmResponse, void> {
+  private readonly source: AsyncGenerator<LlmResponse, void>;
+  private readonly request: LlmRequest;
+  private readonly stream: boolean;
+  private readonly signal: AbortSignal | undefined;
+  private readonly final = new FinalResponse();
+  private readonly usedIds: Set<string>;
+  private isOver = false;
+  /** The step that the caller waits for. */
+  private settle: ((step: Step | Promise<Step>) => void) | undefined;
+
+  constructor(model: BaseLlm, request: LlmRequest, stream: boolean, signal: AbortSignal | undefined) {
+    this.request = request;
+    this.stream = stream;
+    this.signal = signal;
+    // Read before the call: models may change the request.
+    this.usedIds = callIdsIn(request.contents);
+    this.source = model.generateContentAsync(request, stream, signal);
+    signal?.addEventListener('abort', this.abort, { once: true });
+  }
+
+  next(): Promise<Step> {
+    if (this.signal?.aborted) this.abort();
+    if (this.isOver) return Promise.resolve(DONE);
+    return new Promise<Step>((resolve) => {
+      this.settle = resolve;
+      this.pull();
+    });
+  }
+
+  async return(): Promise<Step> {
+    if (!this.isOver) {
+      this.end(DONE);
+      await this.source.return();
     }
-  } catch (error) {
-    if (signal?.aborted) return;
+    return DONE;
+  }
+
+  async throw(error: unknown): Promise<Step> {
+    await this.return();
+    throw error;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  private pull(): void {
+    this.source.next().then(this.take, this.fail);
+  }
+
+  private readonly take = (step: Step): void => {
+    if (this.isOver) return;
+    if (step.done) {
+      this.end({ done: false, value: this.complete() });
+      return;
+    }
+    const response = step.value;
+    if (!response.partial) {
+      this.final.add(response);
+      this.pull();
+      return;
+    }
+    const partial = withoutCalls(response);
+    if (partial) this.final.addPartial(partial);
+    if (partial && this.stream) this.settle?.(partial === response ? step : { done: false, value: partial });
+    else this.pull();
+  };
+
+  private readonly fail = (error: unknown): void => {
+    if (this.isOver) return;
     const status = httpStatusOf(error);
-    if (status === undefined) throw error;
-    yield final.failed(String(status), messageOf(error));
-    return;
-  }
-  if (signal?.aborted) return;
-  const response = final.response();
-  const calls = callsIn(response.content);
-  if (calls.length > 0) {
-    releaseUsedIds(calls, usedIds);
-    admitUnknownTools(request.toolsDict, calls);
-  }
-  yield response;
-}
+    if (status === undefined) this.end(Promise.reject(error));
+    else this.end({ done: false, value: this.final.failed(String(status), messageOf(error)) });
+  };
 
-/** Gathers the responses of one call into its only final one. */
-class FinalResponse {
-  private readonly parts: Part[] = [];
-  private readonly tail: LlmResponse = {};
-  private thought = '';
-  private text = '';
+  private readonly abort = (): void => {
+    if (this.isOver) return;
+    this.end(DONE);
+    // Not awaited: a generator returns only after what it is waiting for.
+    this.source.return().catch(() => {});
+  };
 
-  addPartial(response: LlmResponse): void {
-    for (const part of response.content?.parts ?? []) {
-      if (part.thought) this.thought += part.text ?? '';
-      else this.text += part.text ?? '';
+  private complete(): LlmResponse {
+    const response = this.final.response();
+    const calls = callsIn(response.content);
+    if (calls.length > 0) {
+      releaseUsedIds(calls, this.usedIds);
+      admitUnknownTools(this.request.toolsDict, calls);
     }
+    return response;
   }
 
-  add(response: LlmResponse): void {
-    const { content, partial: _, ...rest } = response;
-    for (const part of content?.parts ?? []) {
-      if (!isEmpty(part)) this.parts.push(part);
-    }
-    // ADK takes the finish reason of a response without parts for an error, whatever it is.
-    if (rest.errorCode === 'STOP') delete rest.errorCode;
-    const fields = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
-    Object.assign(this.tail, Object.fromEntries(fields));
-  }
-
-  response(): LlmResponse {
-    const parts = this.withStreamed(this.parts);
-    if (parts.length > 0) return { ...this.tail, content: { role: 'model', parts }, partial: false };
-    if (this.tail.errorCode) return { ...this.tail, partial: false };
-    return {
-      ...this.tail,
-      errorCode: 'EMPTY_RESPONSE',
-      errorMessage: 'The model returned no content. It may have blocked the prompt.',
-      partial: false,
-    };
-  }
-
-  /** What a person has already read stays in the history; calls that came before the failure are not made. */
-  failed(errorCode: string, errorMessage: string): LlmResponse {
-    const parts = this.withStreamed(this.parts.filter((part) => !part.functionCall));
-    return {
-      ...this.tail,
-      ...(parts.length > 0 ? { content: { role: 'model', parts } } : {}),
-      errorCode,
-      errorMessage,
-      partial: false,
-    };
-  }
-
-  /** A final response repeats what was streamed; where a model leaves it out, it is put in. */
-  private withStreamed(parts: Part[]): Part[] {
-    const streamed: Part[] = [];
-    if (this.thought && !parts.some((part) => part.text && part.thought)) {
-      streamed.push({ text: this.thought, thought: true });
-    }
-    if (this.text && !parts.some((part) => part.text && !part.thought)) streamed.push({ text: this.text });
-    return [...streamed, ...parts];
-  }
-}
-
-/** The function calls of a content. */
-export function callsIn(content: Content | undefined): FunctionCall[] {
-  return (content?.parts ?? []).flatMap((part) => part.functionCall ?? []);
-}
-
-function isEmpty(part: Part): boolean {
-  return part.text === '' && Object.keys(part).every((key) => key === 'text' || key === 'thought');
-}
-
-/** A partial response without its calls, if anything is left: ADK runs them even from there, and again from the final response. */
-export function withoutCalls(response: LlmResponse): LlmResponse | undefined {
-  const parts = response.content?.parts ?? [];
-  if (parts.length > 0 && !parts.some((part) => part.functionCall)) return response;
-  const kept = parts.filter((part) => !part.functionCall);
-  return kept.length > 0 ? { ...response, content: { ...response.content, parts: kept } } : undefined;
-}
-
-/** The ids of all calls in a conversation. */
-export function callIdsIn(contents: Content[]): Set<string> {
-  const ids = new Set<string>();
-  for (const content of contents) {
-    for (const part of content.parts ?? []) {
-      const id = part.functionCall?.id;
-      if (id) ids.add(id);
-    }
-  }
-  return ids;
-}
-
-/** ADK finds a call by its id alone: one that was used before is taken away, and ADK gives its own. */
-function releaseUsedIds(calls: FunctionCall[], used: Set<string>): void {
-  for (const call of calls) {
-    if (!call.id) continue;
-    if (used.has(call.id)) delete call.id;
-    else used.add(call.id);
-  }
-}
-
-function httpStatusOf(error: unknown): number | undefined {
-  if (typeof error !== 'object' || error === null) return undefined;
-  const { status, statusCode } = error as { status?: unknown; statusCode?: unknown };
-  const code = typeof status === 'number' ? status : statusCode;
-  return typeof code === 'number' && code >= 400 && code <= 599 ? code : undefined;
-}
-
-/** The provider's own sentence: Google's errors carry it inside the JSON of their message. */
-export function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  try {
-    const inner: unknown = (JSON.parse(message) as { error?: { message?: unknown } }).error?.message;
-    return typeof inner === 'string' ? inner : message;
-  } catch {
-    return message;
+  private end(step: Step | Promise<Step>): void {
+    this.isOver = true;
+    this.signal?.removeEventListener('abort', this.abort);
+    this.settle?.(step);
   }
 }

@@ -6,9 +6,11 @@ import {
   type LlmResponse,
 } from '@google/adk';
 import type { Blob, Content, FunctionResponse, Part } from '@google/genai';
+import { callsIn } from './function-calls.ts';
 import { LiveConversation } from './live-conversation.ts';
-import { callModel, callsIn, messageOf } from './model-call.ts';
+import { callModel } from './model-call.ts';
 import { noticeOf } from './notice.ts';
+import { messageOf } from './provider-error.ts';
 
 /** One model call in progress and what it has said so far. */
 interface Generation {

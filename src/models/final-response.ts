@@ -1,0 +1,66 @@
+import type { LlmResponse } from '@google/adk';
+import type { Part } from '@google/genai';
+
+/** Gathers the responses of one call into its only final one. */
+export class FinalResponse {
+  private readonly parts: Part[] = [];
+  private readonly tail: LlmResponse = {};
+  private thought = '';
+  private text = '';
+
+  addPartial(response: LlmResponse): void {
+    for (const part of response.content?.parts ?? []) {
+      if (part.thought) this.thought += part.text ?? '';
+      else this.text += part.text ?? '';
+    }
+  }
+
+  add(response: LlmResponse): void {
+    const { content, partial: _, ...rest } = response;
+    for (const part of content?.parts ?? []) {
+      if (!isEmpty(part)) this.parts.push(part);
+    }
+    // ADK takes the finish reason of a response without parts for an error, whatever it is.
+    if (rest.errorCode === 'STOP') delete rest.errorCode;
+    const fields = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
+    Object.assign(this.tail, Object.fromEntries(fields));
+  }
+
+  response(): LlmResponse {
+    const parts = this.withStreamed(this.parts);
+    if (parts.length > 0) return { ...this.tail, content: { role: 'model', parts }, partial: false };
+    if (this.tail.errorCode) return { ...this.tail, partial: false };
+    return {
+      ...this.tail,
+      errorCode: 'EMPTY_RESPONSE',
+      errorMessage: 'The model returned no content. It may have blocked the prompt.',
+      partial: false,
+    };
+  }
+
+  /** What a person has already read stays in the history; calls that came before the failure are not made. */
+  failed(errorCode: string, errorMessage: string): LlmResponse {
+    const parts = this.withStreamed(this.parts.filter((part) => !part.functionCall));
+    return {
+      ...this.tail,
+      ...(parts.length > 0 ? { content: { role: 'model', parts } } : {}),
+      errorCode,
+      errorMessage,
+      partial: false,
+    };
+  }
+
+  /** A final response repeats what was streamed; where a model leaves it out, it is put in. */
+  private withStreamed(parts: Part[]): Part[] {
+    const streamed: Part[] = [];
+    if (this.thought && !parts.some((part) => part.text && part.thought)) {
+      streamed.push({ text: this.thought, thought: true });
+    }
+    if (this.text && !parts.some((part) => part.text && !part.thought)) streamed.push({ text: this.text });
+    return [...streamed, ...parts];
+  }
+}
+
+function isEmpty(part: Part): boolean {
+  return part.text === '' && Object.keys(part).every((key) => key === 'text' || key === 'thought');
+}
