@@ -1,7 +1,7 @@
 import type { ApiReader } from './api.ts';
 import { readHead } from './head.ts';
 import { closeArguments, itemFold, type Step } from './item-fold.ts';
-import { type Draft, list, type Obj, obj, str, strOrNull } from './json.ts';
+import { type Draft, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import { addStopDetail, addText } from './output.ts';
 import type { ParsedResponse } from './record.ts';
 import { readTyped } from './typed-items.ts';
@@ -11,7 +11,7 @@ function read(body: Obj, record: ParsedResponse): void {
   record.stopReason = strOrNull(body.stop_reason);
   record.serviceTier = strOrNull(obj(body.usage).service_tier);
   if (typeof body.content === 'string') addText(record, body.content);
-  for (const block of list(body.content)) readTyped(obj(block), record, record);
+  for (const block of objects(body.content)) readTyped(block, record, record);
   if (body.stop_sequence || body.stop_details) {
     const { category, explanation } = obj(body.stop_details);
     addStopDetail(record, body.stop_sequence, category, explanation);

@@ -1,6 +1,6 @@
 import type { ApiReader } from './api.ts';
 import { closeArguments, itemFold, type Step } from './item-fold.ts';
-import { type Draft, isObject, list, type Obj, obj, strOrNull } from './json.ts';
+import { type Draft, isObject, type Obj, obj, objects, strOrNull } from './json.ts';
 import { readKeyed } from './keyed-parts.ts';
 import { addStopDetail } from './output.ts';
 import type { ParsedResponse } from './record.ts';
@@ -16,8 +16,8 @@ function read(body: Obj, record: ParsedResponse): void {
   if (isObject(body.usage)) record.usage = readUsage('converse', body.usage, record.warnings);
   const { latencyMs } = obj(body.metrics);
   if (typeof latencyMs === 'number') record.latencyMs = latencyMs;
-  for (const block of list(obj(obj(body.output).message).content))
-    readKeyed(obj(block), record, record.warnings);
+  for (const block of objects(obj(obj(body.output).message).content))
+    readKeyed(block, record, record.warnings);
   if (body.additionalModelResponseFields)
     addStopDetail(record, obj(body.additionalModelResponseFields).stop_sequence);
 }

@@ -1,10 +1,7 @@
 import type { ApiReader } from './api.ts';
-import { readChoices } from './choices.ts';
 import { itemFold } from './item-fold.ts';
-import { at, list, type Obj, obj, str, strOrNull } from './json.ts';
-import { addCitation, addFunction, addStopDetail, addText } from './output.ts';
-import type { Output } from './record.ts';
-import { readUsage } from './usage.ts';
+import { at, list, type Obj, objects } from './json.ts';
+import { closeChat, readChat, stepOfChat } from './openai-chat.ts';
 
 /** Where one model family keeps things; a chunk of its stream has the fields of an output, or of a whole body. */
 interface Family {
@@ -66,53 +63,36 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   },
 };
 
+/** A body or chunk in the words of OpenAI chat. */
+function translate(family: Family, value: Obj): Obj {
+  const choices = list(at(value, family.outputs) ?? [value]).map((output, index) => ({
+    index,
+    finish_reason: at(output, family.stop),
+    stop_sequence: at(output, 'stop'),
+    message: {
+      content: at(output, family.text),
+      annotations: at(output, 'citations'),
+      tool_calls: objects(at(output, 'tool_calls')).map((call) => ({
+        function: { name: call.name, arguments: call.parameters },
+      })),
+    },
+  }));
+  const usage = {
+    prompt_tokens: at(value, family.input),
+    completion_tokens: at(value, family.output) ?? at(value, 'results.0.tokenCount'),
+  };
+  return { id: value.id ?? value.generation_id, choices, usage };
+}
+
 function readerOf(name: string): ApiReader {
   const family = FAMILIES[name] as Family;
-  const readChunks = (chunks: Obj, out: Output): void => {
-    let text = '';
-    for (const chunk of Object.values(chunks).map(obj)) {
-      text += str(at(chunk, family.text));
-      out.stopReason = strOrNull(at(chunk, family.stop)) ?? out.stopReason;
-      addStopDetail(out, chunk.stop);
-      for (const call of list(chunk.tool_calls).map(obj))
-        addFunction(out, call.id, call.name, call.parameters);
-      for (const citation of list(chunk.citations).map(obj)) addCitation(out, null, citation, citation);
-    }
-    if (text) addText(out, text);
-  };
   return {
     api: `bedrock.invoke.${name}`,
     recognise: (value) => (family.recognise(value) ? 'either' : null),
-    /** A whole body is a stream of one chunk. */
-    read(body, record) {
-      const usage = { inputTokens: null as unknown, outputTokens: null as unknown };
-      const outputs: unknown[][] = [];
-      for (const chunk of list(body.chunks ?? [body]).map(obj)) {
-        record.id ??= strOrNull(chunk.id ?? chunk.generation_id);
-        usage.inputTokens = at(chunk, family.input) ?? usage.inputTokens;
-        usage.outputTokens =
-          at(chunk, family.output) ?? at(chunk, 'results.0.tokenCount') ?? usage.outputTokens;
-        for (const [i, output] of list(at(chunk, family.outputs) ?? [chunk]).entries()) {
-          outputs[i] ??= [];
-          outputs[i].push(output);
-        }
-      }
-      readChoices(
-        outputs.map((chunks) => ({ ...chunks })),
-        record,
-        readChunks,
-      );
-      record.usage = readUsage('converse', usage, record.warnings);
-    },
+    read: (body, record) => readChat(body.folded ? body : translate(family, body), record),
     fold: itemFold({
-      stepOf(event) {
-        const done =
-          at(event, family.stop) ??
-          event['amazon-bedrock-invocationMetrics'] ??
-          event['amazon-bedrock-guardrailAction'];
-        return family.recognise(event) ? { at: 0, piece: { chunks: [event] }, done } : null;
-      },
-      close: (_, [gathered]) => gathered ?? {},
+      stepOf: (event) => (family.recognise(event) ? stepOfChat(translate(family, event)) : null),
+      close: (body, items) => ({ ...closeChat(body, items), folded: true }),
     }),
   };
 }

@@ -1,7 +1,7 @@
 import type { ApiReader } from './api.ts';
 import { readHead, readStatus } from './head.ts';
 import { closeArguments, itemFold, type Step } from './item-fold.ts';
-import { type Draft, list, type Obj, obj } from './json.ts';
+import { type Draft, list, type Obj, obj, objects } from './json.ts';
 import { mergeParts } from './merge.ts';
 import type { ParsedResponse } from './record.ts';
 import { readTyped } from './typed-items.ts';
@@ -10,7 +10,7 @@ function read(body: Obj, record: ParsedResponse): void {
   readHead(body, record, 'interactions');
   readStatus(body, record);
   record.stopReason = record.status;
-  for (const step of list(body.steps)) readTyped(obj(step), record, record);
+  for (const step of objects(body.steps)) readTyped(step, record, record);
 }
 
 function pieceOf(delta: Obj): Obj {

@@ -1,7 +1,7 @@
 import type { ApiReader } from './api.ts';
 import { closeParts, readGrounding } from './gemini.ts';
 import { itemFold } from './item-fold.ts';
-import { type Draft, firstKey, isObject, list, type Obj, obj, str, strOrNull } from './json.ts';
+import { type Draft, firstKey, isObject, list, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import { readKeyed } from './keyed-parts.ts';
 import { addFunction, addOther, addText } from './output.ts';
 import type { ParsedResponse } from './record.ts';
@@ -26,19 +26,14 @@ function addUsage(sum: Draft, usage: Obj): void {
 }
 
 /** Reads what the model said and asked for in one turn. */
-function readTurn(
-  parts: readonly unknown[],
-  spoken: string,
-  calls: readonly unknown[],
-  record: ParsedResponse,
-): void {
+function readTurn(parts: readonly unknown[], spoken: string, calls: unknown, record: ParsedResponse): void {
   for (const part of closeParts(parts)) {
     // In a spoken turn the transcription is the text; what the model wrote beside it is kept apart.
     if (spoken && typeof part.text === 'string' && !part.thought) addOther(record, 'text', part);
     else readKeyed(part, record, record.warnings);
   }
   if (spoken) addText(record, spoken);
-  for (const call of calls.map(obj)) addFunction(record, call.id, call.name, call.args);
+  for (const call of objects(calls)) addFunction(record, call.id, call.name, call.args);
 }
 
 function read(body: Obj, record: ParsedResponse): void {
@@ -55,7 +50,7 @@ function read(body: Obj, record: ParsedResponse): void {
     calls = [];
     spoken = '';
   };
-  for (const message of list(body.messages).map(obj)) {
+  for (const message of objects(body.messages)) {
     const content = obj(message.serverContent);
     const said = str(obj(content.outputTranscription).text);
     // Each message counts one generation of the model.

@@ -1,7 +1,7 @@
 import type { ApiReader } from './api.ts';
 import { readChoices } from './choices.ts';
 import { itemFold, type Step } from './item-fold.ts';
-import { type Draft, firstKey, isObject, list, millis, type Obj, obj, strOrNull } from './json.ts';
+import { type Draft, firstKey, isObject, list, millis, type Obj, obj, objects, strOrNull } from './json.ts';
 import { readKeyed } from './keyed-parts.ts';
 import { mergeParts } from './merge.ts';
 import { addCitation, addStopDetail } from './output.ts';
@@ -15,8 +15,7 @@ const CHUNKS = ['web', 'maps', 'image', 'retrievedContext'] as const;
 export function readGrounding(grounding: unknown, out: Output, record: ParsedResponse): void {
   if (!isObject(grounding)) return;
   record.grounding ??= grounding;
-  for (const entry of list(grounding.groundingChunks)) {
-    const chunk = obj(entry);
+  for (const chunk of objects(grounding.groundingChunks)) {
     const kind = firstKey(chunk, CHUNKS) ?? '';
     addCitation(out, null, chunk, obj(chunk[kind]));
   }
@@ -24,12 +23,12 @@ export function readGrounding(grounding: unknown, out: Output, record: ParsedRes
 
 function readCandidate(candidate: Obj, out: Output, record: ParsedResponse): void {
   out.stopReason = strOrNull(candidate.finishReason);
-  for (const part of list(obj(candidate.content).parts)) readKeyed(obj(part), out, record.warnings);
+  for (const part of objects(obj(candidate.content).parts)) readKeyed(part, out, record.warnings);
   if (candidate.finishMessage) addStopDetail(out, null, null, candidate.finishMessage);
   if (candidate.safetyRatings) record.safety ??= candidate.safetyRatings;
   if (isObject(candidate.citationMetadata)) {
     const { citations, citationSources } = candidate.citationMetadata;
-    for (const source of list(citations ?? citationSources)) addCitation(out, null, obj(source), obj(source));
+    for (const source of objects(citations ?? citationSources)) addCitation(out, null, source, source);
   }
   readGrounding(candidate.groundingMetadata, out, record);
 }
@@ -51,17 +50,16 @@ function read(body: Obj, record: ParsedResponse): void {
 }
 
 /** Streamed parts as the whole response has them; the arguments of a call may come in pieces. */
-export function closeParts(parts: readonly unknown[]): readonly Obj[] {
+export function closeParts(parts: unknown): readonly Obj[] {
   let args: Draft | null = null;
   let openPath = '';
-  const whole = parts.flatMap((entry): Obj[] => {
-    const part = obj(entry);
+  const whole = objects(parts).flatMap((part): Obj[] => {
     const call = part.functionCall;
     if (!isObject(call)) return [part];
     // Only the first piece of a call has a name; a piece without willContinue is the last.
     const first = call.name || args === null;
     if (first) args = { ...obj(call.args) };
-    for (const piece of list(call.partialArgs)) openPath = setPartialArg(args as Draft, obj(piece), openPath);
+    for (const piece of objects(call.partialArgs)) openPath = setPartialArg(args as Draft, piece, openPath);
     const made = first ? [{ ...part, functionCall: { id: call.id, name: call.name, args } }] : [];
     if (call.willContinue !== true) args = null;
     return made;
@@ -72,16 +70,17 @@ export function closeParts(parts: readonly unknown[]): readonly Obj[] {
 function stepOf(event: Obj): Step | null {
   const { candidates, usageMetadata, promptFeedback } = event;
   if (!candidates && !usageMetadata && !promptFeedback) return null;
-  const more = list(candidates).map((entry): Step => {
-    const candidate = obj(entry);
-    return { at: candidate.index ?? 0, piece: candidate, done: candidate.finishReason };
-  });
-  return { head: event, more, done: obj(promptFeedback).blockReason ?? more.some((step) => step.done) };
+  const more = objects(candidates).map((candidate) => ({ at: candidate.index ?? 0, piece: candidate }));
+  return {
+    head: event,
+    more,
+    done: obj(promptFeedback).blockReason ?? more.some(({ piece }) => piece.finishReason),
+  };
 }
 
 function close(body: Draft, items: Draft[]): Obj {
   const candidates = items.map((candidate) => {
-    return { ...candidate, content: { parts: closeParts(list(obj(candidate.content).parts)) } };
+    return { ...candidate, content: { parts: closeParts(obj(candidate.content).parts) } };
   });
   return { ...body, candidates };
 }

@@ -22,6 +22,11 @@ export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : NONE;
 }
 
+/** The objects in a list, or none. */
+export function objects(value: unknown): readonly Obj[] {
+  return Array.isArray(value) ? value.filter(isObject) : (NONE as readonly Obj[]);
+}
+
 /** The value if it is a string, else an empty one. */
 export function str(value: unknown): string {
   return typeof value === 'string' ? value : '';

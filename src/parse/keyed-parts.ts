@@ -1,4 +1,4 @@
-import { firstKey, isObject, list, type Obj, obj, str, strOrNull } from './json.ts';
+import { firstKey, isObject, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import {
   addCitation,
   addFunction,
@@ -18,17 +18,12 @@ const MEDIA = ['inlineData', 'fileData', 'image', 'document', 'video', 'audio'] 
 const RESULTS = ['toolResult', 'functionResponse', 'codeExecutionResult', 'toolResponse'] as const;
 const SERVER_CALLS = ['executableCode', 'toolCall'] as const;
 
-/** Parts that are known, but have no meaning of their own in the record. */
-const SILENT = new Set(
-  'guardContent cachePoint searchResult toolAddition toolRemoval audioTranscription videoMetadata'.split(' '),
-);
 const MARKS = new Set(['type', 'thought', 'thoughtSignature']);
 
 function readText(text: string, citations: unknown, out: Output, signature: string | null): void {
   const part = addText(out, text);
   if (signature !== null) part.signature = signature;
-  for (const entry of list(citations)) {
-    const citation = obj(entry);
+  for (const citation of objects(citations)) {
     const place = obj(Object.values(obj(citation.location))[0]);
     addCitation(out, part, citation, { ...place, title: citation.title }, textOf(citation.sourceContent));
   }
@@ -92,6 +87,6 @@ function readRest(part: Obj, out: Output, warnings: Warning[], signature: string
     use.raw = part;
   } else {
     addOther(out, kind, part);
-    if (!SILENT.has(kind)) warn(warnings, 'unknown_block', kind);
+    warn(warnings, 'unknown_block', kind);
   }
 }

@@ -34,24 +34,24 @@ export function merge(into: Draft, piece: Obj, depth = 0): Draft {
   return into;
 }
 
-const JOINED = new Set(['text', 'thinking', undefined]);
+/** Whether a part goes on where the one before it stopped; a signature closes a part. */
+function continues(last: Obj, part: Obj): boolean {
+  return (
+    last.type === part.type &&
+    last.index === part.index &&
+    !last.thought === !part.thought &&
+    !last.thoughtSignature &&
+    ['text', 'thinking', 'summary'].some((key) => last[key] !== undefined && part[key] !== undefined)
+  );
+}
 
-/**
- * Streamed parts as the whole response has them: neighbouring texts are one, so are neighbouring thoughts; a part
- * that carries a signature is closed.
- */
+/** Streamed parts as the whole response has them: neighbouring texts are one, and so are neighbouring thoughts. */
 export function mergeParts(parts: readonly unknown[]): Obj[] {
   const merged: Draft[] = [];
   for (const entry of parts) {
-    const part = (typeof entry === 'string' ? { type: 'text', text: entry } : entry) as Obj;
+    const part = typeof entry === 'string' ? { type: 'text', text: entry } : (entry as Obj);
     const last = merged.at(-1);
-    const joins =
-      last?.type === part.type &&
-      JOINED.has(part.type as string) &&
-      (last?.text === undefined) === (part.text === undefined) &&
-      !last?.thought === !part.thought &&
-      !last?.thoughtSignature;
-    if (last && joins && (part.text ?? part.thinking) !== undefined) merge(last, part);
+    if (last && continues(last, part)) merge(last, part);
     else merged.push(merge({}, part));
   }
   return merged;

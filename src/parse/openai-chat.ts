@@ -3,7 +3,7 @@ import { readChoices } from './choices.ts';
 import { errorFrom } from './errors.ts';
 import { readHead } from './head.ts';
 import { itemFold, type Step } from './item-fold.ts';
-import { type Draft, isObject, list, type Obj, obj, str, strOrNull } from './json.ts';
+import { type Draft, isObject, list, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import { merge, mergeParts } from './merge.ts';
 import {
   addCitation,
@@ -12,6 +12,7 @@ import {
   addReasoning,
   addRedacted,
   addRefusal,
+  addStopDetail,
   addText,
   addTool,
 } from './output.ts';
@@ -20,31 +21,26 @@ import { readTyped } from './typed-items.ts';
 
 function readReasoning(message: Obj, out: Output): void {
   const plain = str(message.reasoning_content) || str(message.reasoning);
-  const details = list(message.reasoning_details).map(obj);
-  if (plain !== '') {
-    const part = addReasoning(out, plain);
-    if (details.length > 0) part.raw = details;
-    return;
-  }
-  for (const detail of details) {
-    const text = str(detail.text) || str(detail.summary);
-    if (text !== '') addReasoning(out, text, detail.signature);
-    else addRedacted(out, detail);
+  const details = objects(message.reasoning_details);
+  if (plain) addReasoning(out, plain).raw = details;
+  else {
+    for (const detail of details) {
+      const text = str(detail.text ?? detail.summary);
+      if (text) addReasoning(out, text, detail.signature);
+      else addRedacted(out, detail);
+    }
   }
 }
 
 function readToolCalls(message: Obj, out: Output): void {
-  for (const entry of list(message.tool_calls)) {
-    const call = obj(entry);
-    if (isObject(call.custom))
-      addTool(out, call.id, call.custom.name, str(call.custom.input), 'client', 'custom');
-    else addFunction(out, call.id, obj(call.function).name, obj(call.function).arguments);
+  for (const { id, custom, function: called } of objects(message.tool_calls)) {
+    if (isObject(custom)) addTool(out, id, custom.name, str(custom.input), 'client', 'custom');
+    else addFunction(out, id, obj(called).name, obj(called).arguments);
   }
   const legacy = message.function_call;
   if (isObject(legacy)) addFunction(out, null, legacy.name, legacy.arguments);
   // Groq's compound models report the tools they ran themselves.
-  for (const entry of list(message.executed_tools)) {
-    const tool = obj(entry);
+  for (const tool of objects(message.executed_tools)) {
     const use = addTool(out, null, tool.type, tool.arguments, 'server', 'builtin');
     use.output = tool.output;
     use.raw = tool;
@@ -52,20 +48,20 @@ function readToolCalls(message: Obj, out: Output): void {
 }
 
 function readChoice(choice: Obj, out: Output, record: ParsedResponse): void {
+  const message = obj(choice.message);
+  const content = message.content ?? choice.text;
   out.stopReason = strOrNull(choice.finish_reason);
   if (choice.error) record.error ??= errorFrom(choice.error);
   if (choice.content_filter_results) record.safety ??= choice.content_filter_results;
-  const message = obj(choice.message);
-  const { content } = message;
+  if (choice.stop_sequence) addStopDetail(out, choice.stop_sequence);
   if (message.reasoning_content || message.reasoning || message.reasoning_details)
     readReasoning(message, out);
   if (typeof content === 'string') {
-    if (content !== '') addText(out, content);
-  } else if (content) for (const part of list(content)) readTyped(obj(part), out, record);
+    if (content) addText(out, content);
+  } else if (content) for (const part of objects(content)) readTyped(part, out, record);
   if (message.annotations) {
     const last = out.content.at(-1);
-    for (const entry of list(message.annotations)) {
-      const annotation = obj(entry);
+    for (const annotation of objects(message.annotations)) {
       addCitation(
         out,
         last?.type === 'text' ? last : null,
@@ -77,22 +73,22 @@ function readChoice(choice: Obj, out: Output, record: ParsedResponse): void {
   if (message.refusal) addRefusal(out, str(message.refusal));
   if (isObject(message.audio))
     addMedia(out, 'audio', message.audio.data, message.audio, message.audio.transcript);
-  if (message.images) for (const image of list(message.images)) readTyped(obj(image), out, record);
+  if (message.images) for (const image of objects(message.images)) readTyped(image, out, record);
   if (message.tool_calls || message.function_call || message.executed_tools) readToolCalls(message, out);
 }
 
-function readChat(body: Obj, record: ParsedResponse, read: typeof readChoice): void {
+/** Reads a chat or completions body. */
+export function readChat(body: Obj, record: ParsedResponse): void {
   readHead(body, record, 'openai');
   const filters = body.prompt_filter_results ?? body.moderation;
   if (filters) record.safety = filters;
-  readChoices(list(body.choices), record, read);
+  readChoices(list(body.choices), record, readChoice);
 }
 
 /** Keyed by index, else id, else the last one; some servers give every parallel call the index 0. */
-function mergeCalls(deltas: readonly unknown[]): Draft[] {
+function mergeCalls(deltas: readonly Obj[]): Draft[] {
   const calls: Draft[] = [];
-  for (const entry of deltas) {
-    const delta = obj(entry);
+  for (const delta of deltas) {
     const { index, id } = delta;
     const known = calls.findLast((call) => (index != null ? call.index === index : !id || call.id === id));
     const another = id && known?.id && known.id !== id && obj(delta.function).name;
@@ -102,42 +98,30 @@ function mergeCalls(deltas: readonly unknown[]): Draft[] {
   return calls;
 }
 
-function mergeDetails(details: readonly unknown[]): Draft[] {
-  const merged: Draft[] = [];
-  for (const entry of details) {
-    const detail = obj(entry);
-    const last = merged.at(-1);
-    if (last && last.index === detail.index && last.type === detail.type) merge(last, detail);
-    else merged.push(merge({}, detail));
-  }
-  return merged;
-}
-
-function stepOf(event: Obj): Step | null {
+/** What a chunk does; chat and legacy completions have the same frame, round a delta or a text. */
+export function stepOfChat(event: Obj): Step | null {
   const { choices, usage, x_groq } = event;
-  const groq = obj(x_groq);
   if (!choices && !usage && !x_groq) return null;
-  const more = list(choices).map((entry): Step => {
-    const choice = obj(entry);
-    return { at: choice.index ?? 0, piece: choice, done: choice.finish_reason };
-  });
+  const more = objects(choices).map((choice) => ({ at: choice.index ?? 0, piece: choice }));
   // Groq reports usage and errors beside the chunk.
-  return { head: x_groq ? { ...groq, ...event } : event, more, done: more.some((step) => step.done) };
+  const head = x_groq ? { ...obj(x_groq), ...event } : event;
+  return { head, more, done: more.some(({ piece }) => piece.finish_reason) };
 }
 
-function close(body: Draft, items: Draft[]): Obj {
-  const choices = items.map((choice) => {
+/** Puts the folded choices into the body. */
+export function closeChat(body: Draft, items: Draft[]): Obj {
+  for (const choice of items) {
     const message: Draft = { ...obj(choice.delta ?? choice.message) };
-    if (Array.isArray(message.content)) message.content = mergeParts(message.content);
-    if (message.tool_calls) message.tool_calls = mergeCalls(list(message.tool_calls));
-    if (message.reasoning_details) message.reasoning_details = mergeDetails(list(message.reasoning_details));
-    return { ...choice, message };
-  });
-  return { ...body, choices: choices.sort((a, b) => Number(obj(a).index) - Number(obj(b).index)) };
+    const { content, tool_calls, reasoning_details } = message;
+    if (Array.isArray(content)) message.content = mergeParts(content);
+    if (tool_calls) message.tool_calls = mergeCalls(objects(tool_calls));
+    if (reasoning_details) message.reasoning_details = mergeParts(objects(reasoning_details));
+    choice.message = message;
+  }
+  return { ...body, choices: items.sort((a, b) => Number(a.index) - Number(b.index)) };
 }
 
-/** Chat chunks and legacy completion chunks have the same frame, round a delta or a text. */
-const fold = itemFold({ stepOf, close });
+const fold = itemFold({ stepOf: stepOfChat, close: closeChat });
 
 /** OpenAI Chat Completions and the many services that speak it. */
 export const openAiChat: ApiReader = {
@@ -149,9 +133,7 @@ export const openAiChat: ApiReader = {
     if (value.object === 'text_completion' || (text !== undefined && !message && !delta)) return null;
     return chunk || delta ? 'event' : 'body';
   },
-  read(body, record) {
-    readChat(body, record, readChoice);
-  },
+  read: readChat,
   fold,
 };
 
@@ -159,11 +141,6 @@ export const openAiChat: ApiReader = {
 export const openAiCompletions: ApiReader = {
   api: 'openai.completions',
   recognise: (value) => (Array.isArray(value.choices) ? 'either' : null),
-  read(body, record) {
-    readChat(body, record, (choice, out) => {
-      out.stopReason = strOrNull(choice.finish_reason ?? choice.stop_reason);
-      if (choice.text) addText(out, str(choice.text));
-    });
-  },
+  read: readChat,
   fold,
 };

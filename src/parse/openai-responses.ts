@@ -2,7 +2,7 @@ import type { ApiReader } from './api.ts';
 import { errorFrom } from './errors.ts';
 import { readHead, readStatus } from './head.ts';
 import { itemFold, type Step } from './item-fold.ts';
-import { type Draft, isObject, list, type Obj, obj, str, strOrNull } from './json.ts';
+import { type Draft, isObject, list, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import type { ParsedResponse, Warning } from './record.ts';
 import { readTyped, textOf } from './typed-items.ts';
 import { warn } from './warn.ts';
@@ -13,7 +13,7 @@ function read(body: Obj, record: ParsedResponse): void {
   const details = obj(body.incomplete_details ?? body.status_details);
   record.stopReason = strOrNull(details.reason) ?? record.status;
   if (record.usage && body.tool_usage) record.usage.serverTools = body.tool_usage;
-  for (const item of list(body.output)) readTyped(obj(item), record, record);
+  for (const item of objects(body.output)) readTyped(item, record, record);
   if (body.status === 'failed') record.error ??= errorFrom(details.error);
 }
 

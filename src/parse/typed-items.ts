@@ -1,5 +1,5 @@
 import { errorFrom } from './errors.ts';
-import { isObject, list, type Obj, obj, str, strOrNull } from './json.ts';
+import { isObject, list, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import {
   addCitation,
   addFunction,
@@ -14,13 +14,6 @@ import {
 } from './output.ts';
 import type { Output, ParsedResponse, ToolUse } from './record.ts';
 import { warn } from './warn.ts';
-
-/** Items that are known, but have no meaning of their own in the record. */
-const SILENT = new Set(
-  'container_upload fallback mcp_tool_listing mcp_list_tools mcp_approval_response program additional_tools user_input reference'.split(
-    ' ',
-  ),
-);
 
 const MEDIA = /^(output_)?(image|image_url|audio|video|document)$/;
 const CALL = /^(.*?)(_call|_approval_request)$/;
@@ -38,7 +31,7 @@ function readText(item: Obj, out: Output, phase: unknown): void {
   if (phase) part.phase = str(phase);
   const sources = item.citations ?? item.annotations;
   if (!sources) return;
-  for (const entry of list(sources)) addCitation(out, part, obj(entry), obj(entry));
+  for (const source of objects(sources)) addCitation(out, part, source, source);
 }
 
 /** OpenAI: a list of summaries and texts; Gemini: one summary in parts; Anthropic and Mistral: one thought. */
@@ -90,8 +83,7 @@ export function readTyped(item: Obj, out: Output, record: ParsedResponse): void 
     case 'message':
     case 'model_output':
       if (typeof item.content === 'string') addText(out, item.content);
-      for (const entry of list(item.content)) {
-        const part = obj(entry);
+      for (const part of objects(item.content)) {
         if (part.type === 'output_text') readText(part, out, item.phase);
         else readTyped(part, out, record);
       }
@@ -141,6 +133,6 @@ export function readTyped(item: Obj, out: Output, record: ParsedResponse): void 
     addMedia(out, item.mime_type ?? type, data, item, item.transcript);
   } else {
     addOther(out, type, item);
-    if (!SILENT.has(type)) warn(record.warnings, 'unknown_block', type);
+    warn(record.warnings, 'unknown_block', type);
   }
 }
