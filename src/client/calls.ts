@@ -1,0 +1,186 @@
+import type { UIMessage } from 'ai';
+import type { Chunk, ToolFacts } from '../protocol/chunks.ts';
+import { isSettled, type ToolCallState, toolNameOf, waitingFor } from '../protocol/tool-call.ts';
+import { factsOf, type ToolPart, toolPartsOf } from './parts.ts';
+import type { AnswerKind, AnswerMemory } from './resume.ts';
+
+/** A tool call as the client knows it: what the server said of it, and what was answered. */
+export interface TrackedCall extends ToolFacts {
+  id: string;
+  toolName: string;
+  messageId: string;
+  input: unknown;
+  state: ToolCallState;
+  approved?: boolean;
+}
+
+/** The calls of a conversation: what the server said about each, and which answers left. */
+export class Calls implements AnswerMemory {
+  private readonly calls = new Map<string, TrackedCall>();
+  private readonly sent = new Set<string>();
+  private readonly runnable: (toolName: string) => boolean;
+
+  constructor(runnable: (toolName: string) => boolean) {
+    this.runnable = runnable;
+  }
+
+  /** Takes note of a chunk from the server. */
+  push(chunk: Chunk, messageId: string): void {
+    switch (chunk.type) {
+      case 'tool-input-start':
+        if (!this.calls.has(chunk.toolCallId)) this.announce(chunk, messageId, 'input-streaming', undefined);
+        return;
+      case 'tool-input-available': {
+        const known = this.calls.get(chunk.toolCallId);
+        if (known && isSettled(known.state)) return;
+        this.announce(chunk, messageId, 'input-available', chunk.input);
+        return;
+      }
+      case 'tool-approval-request': {
+        const call = this.calls.get(chunk.toolCallId);
+        if (!call || isSettled(call.state) || this.wasSent(call.id, 'decision')) return;
+        call.state = 'approval-requested';
+        call.asks = true;
+        return;
+      }
+      case 'tool-output-available':
+        return chunk.preliminary === true ? undefined : this.settle(chunk.toolCallId, 'output-available');
+      case 'tool-output-error':
+        return this.settle(chunk.toolCallId, 'output-error');
+      case 'tool-output-denied':
+        return this.settle(chunk.toolCallId, 'output-denied');
+      case 'data-settled':
+        return this.settle(chunk.data.toolCallId, 'output-error');
+    }
+  }
+
+  /** Takes up the calls of a message that came from elsewhere; what the server wrote is settled as it says. */
+  adopt(message: UIMessage, from: 'server' | 'page'): void {
+    for (const part of toolPartsOf(message.parts)) {
+      const { toolCallId: id, state, approval, input } = part;
+      const isKnown = this.calls.has(id);
+      if (isKnown && from === 'page') continue;
+      if (from === 'server' && approval?.approved !== undefined) this.markSent(id, 'decision');
+      // What the page shows as settled may be an output of its own that is only now on its way.
+      const isMine = from === 'page' && isSettled(state) && approval?.approved !== false;
+      this.calls.set(id, {
+        ...factsOf(part.toolMetadata, approval !== undefined),
+        id,
+        toolName: toolNameOf(part) ?? '',
+        messageId: message.id,
+        input,
+        state: isMine ? 'input-available' : state,
+        ...(approval?.approved === undefined ? {} : { approved: approval.approved }),
+      });
+    }
+  }
+
+  get(id: string): TrackedCall | undefined {
+    return this.calls.get(id);
+  }
+
+  /** The calls that are not settled, of one message or of all. */
+  open(messageId?: string): TrackedCall[] {
+    return [...this.calls.values()].filter(
+      (call) => !isSettled(call.state) && (messageId === undefined || call.messageId === messageId),
+    );
+  }
+
+  /** Whether the call waits for a person, or for a browser that has no executor for it. */
+  isPaused(call: TrackedCall): boolean {
+    if (this.wasSent(call.id, 'output') || call.optimistic) return false;
+    const who = waitingFor(call);
+    return who === 'person' || (who === 'client' && !this.runnable(call.toolName));
+  }
+
+  /** Whether an executor should run for the call now. */
+  isDue(call: TrackedCall): boolean {
+    return waitingFor(call) === 'client' && !this.wasSent(call.id, 'output') && this.runnable(call.toolName);
+  }
+
+  /** A decision leaves for the server. */
+  decide(id: string, approved: boolean): void {
+    this.markSent(id, 'decision');
+    const call = this.calls.get(id);
+    if (!call || isSettled(call.state)) return;
+    call.asks = true;
+    call.approved = approved;
+    if (call.state === 'approval-requested') call.state = 'approval-responded';
+  }
+
+  /** Answers leave for the server. */
+  mark(answers: readonly ToolPart[]): void {
+    for (const { toolCallId, state, approval } of answers) {
+      if (approval?.approved !== undefined) this.decide(toolCallId, approval.approved);
+      if (state === 'output-available' || state === 'output-error') this.markSent(toolCallId, 'output');
+    }
+  }
+
+  /** These answers did not arrive, or did not count, and may be given again. */
+  unmark(answers: readonly ToolPart[]): void {
+    for (const { toolCallId } of answers) {
+      this.sent.delete(`decision ${toolCallId}`);
+      this.sent.delete(`output ${toolCallId}`);
+    }
+  }
+
+  markSent(id: string, kind: AnswerKind): void {
+    this.sent.add(`${kind} ${id}`);
+  }
+
+  wasSent(id: string, kind: AnswerKind): boolean {
+    return this.sent.has(`${kind} ${id}`);
+  }
+
+  isSettled(id: string): boolean {
+    const call = this.calls.get(id);
+    return call !== undefined && isSettled(call.state);
+  }
+
+  isOpen(id: string): boolean {
+    const call = this.calls.get(id);
+    return call !== undefined && !isSettled(call.state);
+  }
+
+  runs(toolName: string): boolean {
+    return this.runnable(toolName);
+  }
+
+  private announce(
+    chunk: Extract<Chunk, { type: 'tool-input-start' | 'tool-input-available' }>,
+    messageId: string,
+    state: ToolCallState,
+    input: unknown,
+  ): void {
+    const { toolCallId: id, toolName } = chunk;
+    const approved = this.calls.get(id)?.approved;
+    this.calls.set(id, {
+      ...factsOf(chunk.toolMetadata),
+      id,
+      toolName,
+      messageId,
+      input,
+      state,
+      ...(approved === undefined ? {} : { approved }),
+    });
+  }
+
+  private settle(id: string, state: ToolCallState): void {
+    const call = this.calls.get(id);
+    if (call) call.state = state;
+  }
+}
+
+/** The call that a chunk ends, or null. */
+export function endedCall(chunk: Chunk): string | null {
+  switch (chunk.type) {
+    case 'tool-output-available':
+    case 'tool-output-error':
+    case 'tool-output-denied':
+      return chunk.toolCallId;
+    case 'data-settled':
+      return chunk.data.toolCallId;
+    default:
+      return null;
+  }
+}

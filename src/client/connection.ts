@@ -1,0 +1,350 @@
+import type { Chunk, DataParts } from '../protocol/chunks.ts';
+import {
+  type BinaryFrame,
+  BlockDecoder,
+  decodeBinary,
+  encodeFrame,
+  KEY_SUBPROTOCOL,
+  SUBPROTOCOL,
+} from '../protocol/codec.ts';
+import { ERRORS } from '../protocol/errors.ts';
+import { browserNetwork, type Network } from './network.ts';
+import { type Letter, Outbox, type Received } from './outbox.ts';
+import { systemTimers, type Timers } from './timers.ts';
+
+/** How a connection is doing. */
+export type ConnectionState =
+  | { status: 'idle' }
+  | { status: 'connecting'; attempt: number }
+  | { status: 'live'; sessionId: string; connectionId: string }
+  | { status: 'reconnecting'; attempt: number; retryAt: number }
+  | { status: 'offline'; attempt: number; retryAt: number }
+  | { status: 'taken-over' }
+  | { status: 'closed'; code: number; reason: string };
+
+/** What the server says first on a connection. */
+export type SessionInfo = DataParts['session'] & Received & { running?: string | null };
+
+/** What a connection hears. */
+export type ConnectionEvent =
+  | { type: 'session'; session: SessionInfo }
+  | { type: 'chunk'; chunk: Chunk }
+  | { type: 'done' }
+  /** All of a frame has been told. */
+  | { type: 'rest' }
+  | { type: 'binary'; frame: BinaryFrame }
+  | { type: 'latency'; ms: number }
+  /** The server closed because of what was sent: these frames are not sent again. */
+  | { type: 'refused'; code: number; reason: string }
+  /** A frame that is none of the protocol's; it is passed over. */
+  | { type: 'unreadable'; text: string };
+
+/** A WebSocket as the browser has it. */
+export interface WebSocketLike {
+  binaryType: string;
+  readonly bufferedAmount: number;
+  onopen: ((event: never) => void) | null;
+  onmessage: ((event: never) => void) | null;
+  onclose: ((event: never) => void) | null;
+  onerror: ((event: never) => void) | null;
+  send(data: string | Uint8Array<ArrayBuffer>): void;
+  close(code?: number, reason?: string): void;
+}
+
+/** How to connect. */
+export interface ConnectionOptions {
+  /** Where the server is mounted: an http(s) or ws(s) address, or a path of this page's host. */
+  url: string;
+  /** The server's key, for pages that may know it; others log in for a cookie. */
+  key?: string | undefined;
+  /** For places without a WebSocket of their own. */
+  WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
+  timers?: Timers | undefined;
+  network?: Network | undefined;
+  heartbeatMs?: number | undefined;
+  /** Sees every frame, as it goes and comes. */
+  onFrame?: ((direction: 'in' | 'out', data: string | Uint8Array) => void) | undefined;
+}
+
+const HEARTBEAT_MS = 15_000;
+const HANDSHAKE_MS = 15_000;
+/** A page that comes back does not wait long to learn that its socket died meanwhile. */
+const RETURN_MS = 5_000;
+const FIRST_DELAY_MS = 500;
+const MAX_DELAY_MS = 30_000;
+/** Sound that may wait in the socket; what comes on top is dropped, since late sound is worse than none. */
+const MAX_BUFFERED = 256 * 1024;
+
+/** Close codes that say: what you sent will not do. */
+const REFUSED: readonly number[] = [ERRORS.invalid_frame.close, ERRORS.too_large.close];
+
+/** Close codes after which a new try would only be refused again. */
+const FINAL: readonly number[] = [ERRORS.unauthorized.close, ERRORS.forbidden.close];
+
+/** One WebSocket to one session that comes back by itself, goes on where it was, and loses no message. */
+export class Connection {
+  private readonly options: ConnectionOptions;
+  private readonly timers: Timers;
+  private readonly network: Network;
+  private readonly outbox = new Outbox();
+  private readonly watchers = new Set<() => void>();
+  private readonly listeners = new Set<(event: ConnectionEvent) => void>();
+  private current: ConnectionState = { status: 'idle' };
+  private socket: WebSocketLike | null = null;
+  private decoder = new BlockDecoder();
+  private session: string | null = null;
+  private last: string | null = null;
+  private attempt = 0;
+  private unanswered = 0;
+  private cancelTimer: (() => void) | null = null;
+  private stopWatching: (() => void) | null = null;
+
+  constructor(options: ConnectionOptions) {
+    this.options = options;
+    this.timers = options.timers ?? systemTimers;
+    this.network = options.network ?? browserNetwork;
+  }
+
+  get state(): ConnectionState {
+    return this.current;
+  }
+
+  /** The session of this connection, once it has one. */
+  get sessionId(): string | null {
+    return this.session;
+  }
+
+  /** Calls the listener whenever the state changes; the returned function ends that. */
+  subscribe(listener: () => void): () => void {
+    this.watchers.add(listener);
+    return () => this.watchers.delete(listener);
+  }
+
+  /** Calls the listener with everything that is heard; the returned function ends that. */
+  listen(listener: (event: ConnectionEvent) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Connects, or takes the session back from another connection. Another session id begins anew. */
+  connect(session?: string): void {
+    if (session !== undefined && session !== this.session) {
+      if (this.session !== null) this.forget();
+      this.session = session;
+    }
+    const { status } = this.current;
+    if (status === 'connecting' || status === 'live') return;
+    this.stopWatching ??= this.network.onReturn(() => this.hasReturned());
+    this.attempt = 0;
+    this.open();
+  }
+
+  /** Ends the connection; it does not come back unless told to. */
+  close(): void {
+    this.release(1000);
+    this.stopWatching?.();
+    this.stopWatching = null;
+    this.outbox.clear();
+    if (this.current.status !== 'idle') this.become({ status: 'closed', code: 1000, reason: '' });
+  }
+
+  /** Sends a frame that must arrive: now, or when the connection is back. */
+  post(letter: Letter): void {
+    const isLive = this.current.status === 'live';
+    this.outbox.add(letter, isLive);
+    if (isLive) this.write(letter.text);
+  }
+
+  /** Posted frames need no more care. Says which had not even left. */
+  settle(matches: (letter: Letter) => boolean): Letter[] {
+    return this.outbox.remove(matches);
+  }
+
+  /** Whether frames were sent a second time whose arrival is still open. */
+  get hasRepeated(): boolean {
+    return this.outbox.hasRepeated;
+  }
+
+  /** Sends a frame that only makes sense now; false when there is no connection. */
+  send(frame: string | Uint8Array<ArrayBuffer>): boolean {
+    if (this.current.status !== 'live') return false;
+    if (typeof frame !== 'string' && (this.socket?.bufferedAmount ?? 0) > MAX_BUFFERED) return false;
+    this.write(frame);
+    return true;
+  }
+
+  private open(): void {
+    this.cancelTimer?.();
+    const Socket = this.options.WebSocket ?? (globalThis.WebSocket as ConnectionOptions['WebSocket']);
+    if (!Socket) throw new Error('There is no WebSocket here: give its constructor as an option.');
+    const { key } = this.options;
+    const protocols = [SUBPROTOCOL, ...(key === undefined ? [] : [KEY_SUBPROTOCOL + base64Url(key)])];
+    const socket = new Socket(this.address(), protocols);
+    socket.binaryType = 'arraybuffer';
+    this.socket = socket;
+    this.decoder = new BlockDecoder();
+    socket.onmessage = (event: { data: unknown }) => this.receive(event.data);
+    socket.onclose = (event: { code: number; reason: string }) => this.lost(event.code, event.reason);
+    socket.onerror = () => undefined;
+    this.cancelTimer = this.timers.after(HANDSHAKE_MS, () => this.dead());
+    this.become({ status: 'connecting', attempt: this.attempt });
+  }
+
+  private address(): string {
+    const query = new URLSearchParams();
+    if (this.session !== null) query.set('session', this.session);
+    if (this.last !== null) query.set('last', this.last);
+    const url = new URL(`${this.options.url.replace(/\/$/, '')}/live`, globalThis.location?.href);
+    url.protocol = url.protocol.replace('http', 'ws');
+    url.search = query.toString();
+    return url.href;
+  }
+
+  private receive(data: unknown): void {
+    this.unanswered = 0;
+    if (typeof data !== 'string') {
+      const bytes = new Uint8Array(data as ArrayBuffer);
+      this.options.onFrame?.('in', bytes);
+      const frame = decodeBinary(bytes);
+      if (frame) this.tell({ type: 'binary', frame });
+      return;
+    }
+    this.options.onFrame?.('in', data);
+    if (data.startsWith('{')) return this.receivePong(data);
+    for (const block of this.decoder.push(data)) {
+      if (block.data === '[DONE]') this.tell({ type: 'done' });
+      else this.receiveChunk(block.data);
+      if (block.id) this.last = block.id;
+    }
+    this.tell({ type: 'rest' });
+  }
+
+  private receiveChunk(text: string): void {
+    const chunk = readJson(text) as Chunk | null;
+    if (typeof chunk?.type !== 'string') return this.tell({ type: 'unreadable', text });
+    if (chunk.type === 'data-session') this.greeted(chunk.data);
+    else this.tell({ type: 'chunk', chunk });
+  }
+
+  private receivePong(text: string): void {
+    const pong = readJson(text) as { type?: unknown; timestamp?: unknown } | null;
+    if (pong?.type !== 'pong' || typeof pong.timestamp !== 'number')
+      return this.tell({ type: 'unreadable', text });
+    this.tell({ type: 'latency', ms: Math.max(0, this.timers.now() - pong.timestamp) });
+  }
+
+  private greeted(session: SessionInfo): void {
+    this.session = session.sessionId;
+    this.attempt = 0;
+    this.beat();
+    this.tell({ type: 'session', session });
+    // What waited goes first: nobody may send before it.
+    for (const text of this.outbox.renew(session)) this.write(text);
+    this.become({ status: 'live', sessionId: session.sessionId, connectionId: session.connectionId });
+  }
+
+  private beat(): void {
+    this.cancelTimer?.();
+    this.unanswered = 0;
+    const next = () => {
+      this.cancelTimer = this.timers.after(this.options.heartbeatMs ?? HEARTBEAT_MS, () => {
+        if (this.unanswered >= 2) return this.dead();
+        this.ping();
+        next();
+      });
+    };
+    next();
+  }
+
+  private ping(): void {
+    this.unanswered++;
+    this.write(encodeFrame('ping', { timestamp: this.timers.now() }));
+  }
+
+  private write(frame: string | Uint8Array<ArrayBuffer>): void {
+    this.options.onFrame?.('out', frame);
+    this.socket?.send(frame);
+  }
+
+  /** The other side says nothing any more. A socket that is half open would take minutes to notice. */
+  private dead(): void {
+    this.release(4000);
+    this.retry();
+  }
+
+  private lost(code: number, reason: string): void {
+    this.release();
+    if (code === ERRORS.taken_over.close) return this.become({ status: 'taken-over' });
+    if (FINAL.includes(code)) return this.become({ status: 'closed', code, reason });
+    if (REFUSED.includes(code)) {
+      this.outbox.clear();
+      this.tell({ type: 'refused', code, reason });
+    }
+    this.retry();
+  }
+
+  private retry(): void {
+    const ceiling = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.attempt, 10));
+    const isOnline = this.network.isOnline();
+    const delay = isOnline ? ceiling * (0.5 + this.timers.random() / 2) : MAX_DELAY_MS;
+    this.attempt++;
+    const retryAt = this.timers.now() + delay;
+    this.cancelTimer = this.timers.after(delay, () => this.open());
+    this.become({ status: isOnline ? 'reconnecting' : 'offline', attempt: this.attempt, retryAt });
+  }
+
+  /** The network or the person is back: try at once, or see whether the socket still lives. */
+  private hasReturned(): void {
+    const { status } = this.current;
+    if (status === 'reconnecting' || status === 'offline') {
+      this.attempt = 0;
+      this.open();
+    } else if (status === 'live') {
+      this.ping();
+      this.cancelTimer?.();
+      this.cancelTimer = this.timers.after(RETURN_MS, () =>
+        this.unanswered > 0 ? this.dead() : this.beat(),
+      );
+    }
+  }
+
+  private release(code?: number): void {
+    this.cancelTimer?.();
+    this.cancelTimer = null;
+    const { socket } = this;
+    this.socket = null;
+    if (!socket) return;
+    socket.onmessage = null;
+    socket.onclose = null;
+    if (code !== undefined) socket.close(code);
+  }
+
+  private forget(): void {
+    this.release(1000);
+    this.last = null;
+    this.outbox.clear();
+    this.current = { status: 'idle' };
+  }
+
+  private become(state: ConnectionState): void {
+    this.current = state;
+    for (const watcher of [...this.watchers]) watcher();
+  }
+
+  private tell(event: ConnectionEvent): void {
+    for (const listener of [...this.listeners]) listener(event);
+  }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function base64Url(text: string): string {
+  const binary = String.fromCharCode(...new TextEncoder().encode(text));
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}

@@ -1,0 +1,98 @@
+import { outputTimedOut } from '../protocol/chunks.ts';
+import type { TrackedCall } from './calls.ts';
+import type { Timers } from './timers.ts';
+
+/** What a browser tool gets beside its input. */
+export interface ExecutorContext {
+  toolCallId: string;
+  /** Aborted when nobody waits for the output any more: the call was settled, interrupted, or ran out of time. */
+  signal: AbortSignal;
+}
+
+/** A browser tool: what it returns is the output of the call, what it throws is its error. */
+export type Executor<Input = never, Output = unknown> = (
+  input: Input,
+  context: ExecutorContext,
+) => Output | Promise<Output>;
+
+/** The browser tools of a page, by name. */
+export type Executors = Readonly<Record<string, Executor>>;
+
+/** How a browser tool ended. */
+export type ExecutorResult = { output: unknown } | { errorText: string };
+
+/** Runs browser tools, each call once in the life of the page. */
+export class ExecutorRuns {
+  private readonly executors: Executors;
+  private readonly timers: Timers;
+  private readonly timeoutMs: number;
+  private readonly begun = new Set<string>();
+  private readonly running = new Map<string, AbortController>();
+
+  constructor(executors: Executors, timers: Timers, timeoutMs: number) {
+    this.executors = executors;
+    this.timers = timers;
+    this.timeoutMs = timeoutMs;
+  }
+
+  has(toolName: string): boolean {
+    return Object.hasOwn(this.executors, toolName);
+  }
+
+  /** Whether the call was begun in this page. */
+  hasBegun(toolCallId: string): boolean {
+    return this.begun.has(toolCallId);
+  }
+
+  /** Runs the call; null when it ran before, was cancelled, or has no executor. */
+  async run(call: Pick<TrackedCall, 'id' | 'toolName' | 'input'>): Promise<ExecutorResult | null> {
+    const { id, toolName, input } = call;
+    const executor = this.has(toolName) ? this.executors[toolName] : undefined;
+    if (!executor || this.begun.has(id)) return null;
+    this.begun.add(id);
+    const controller = new AbortController();
+    this.running.set(id, controller);
+    const { signal } = controller;
+    const result = await Promise.race([
+      execute(executor, input, { toolCallId: id, signal }),
+      new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true })),
+      this.timeout(toolName, signal),
+    ]);
+    const isCancelled = signal.aborted;
+    this.running.delete(id);
+    controller.abort();
+    return isCancelled ? null : result;
+  }
+
+  /** Nobody waits for the call any more. */
+  cancel(toolCallId: string): void {
+    this.running.get(toolCallId)?.abort();
+  }
+
+  cancelAll(): void {
+    for (const controller of this.running.values()) controller.abort();
+  }
+
+  private timeout(toolName: string, signal: AbortSignal): Promise<ExecutorResult> {
+    return new Promise((resolve) => {
+      const cancel = this.timers.after(this.timeoutMs, () =>
+        resolve({ errorText: outputTimedOut(toolName) }),
+      );
+      signal.addEventListener('abort', cancel, { once: true });
+    });
+  }
+}
+
+async function execute(
+  executor: Executor,
+  input: unknown,
+  context: ExecutorContext,
+): Promise<ExecutorResult> {
+  try {
+    const output = await (executor as Executor<unknown>)(input, context);
+    return { output: output ?? null };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return { errorText: text || 'The tool failed in the browser' };
+  }
+}

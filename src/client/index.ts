@@ -1,0 +1,15 @@
+export {
+  Connection,
+  type ConnectionEvent,
+  type ConnectionOptions,
+  type ConnectionState,
+  type SessionInfo,
+  type WebSocketLike,
+} from './connection.ts';
+export type { Executor, ExecutorContext, Executors } from './executors.ts';
+export type { Network } from './network.ts';
+export type { TransportOptions } from './options.ts';
+export { type AnswerKind, type AnswerMemory, resumeWhen, shouldResume } from './resume.ts';
+export { DuologueSseTransport, type DuologueSseTransportOptions } from './sse-transport.ts';
+export type { Timers } from './timers.ts';
+export { DuologueTransport, type DuologueTransportOptions, type Pending } from './transport.ts';

@@ -1,0 +1,75 @@
+import type { Chunk } from '../protocol/chunks.ts';
+import { DeltaMerger, isDelta } from './merge.ts';
+import type { Timers } from './timers.ts';
+
+/**
+ * One response as `useChat` reads it. The first delta leaves at once; those that follow within the window leave together,
+ * so that a chat is drawn once a frame and not once a word. Everything else leaves at once, and in order.
+ */
+export class ResponseStream {
+  readonly readable: ReadableStream<Chunk>;
+  private readonly merger = new DeltaMerger();
+  private readonly timers: Timers;
+  private readonly windowMs: number;
+  private controller: ReadableStreamDefaultController<Chunk> | null = null;
+  private closeWindow: (() => void) | null = null;
+
+  constructor(timers: Timers, windowMs: number, onCancel: () => void) {
+    this.timers = timers;
+    this.windowMs = windowMs;
+    this.readable = new ReadableStream<Chunk>({
+      start: (controller) => {
+        this.controller = controller;
+      },
+      cancel: () => {
+        this.drop();
+        onCancel();
+      },
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.controller !== null;
+  }
+
+  write(chunk: Chunk): void {
+    this.enqueue(this.merger.push(chunk));
+    if (!isDelta(chunk) || this.closeWindow) return;
+    this.enqueue(this.merger.end());
+    this.openWindow();
+  }
+
+  end(): void {
+    this.enqueue(this.merger.end());
+    const { controller } = this;
+    this.drop();
+    controller?.close();
+  }
+
+  fail(error: Error): void {
+    this.enqueue(this.merger.end());
+    const { controller } = this;
+    this.drop();
+    // A stream that fails forgets what was not read yet: its reader gets a moment.
+    this.timers.after(0, () => controller?.error(error));
+  }
+
+  private openWindow(): void {
+    this.closeWindow = this.timers.after(this.windowMs, () => {
+      this.closeWindow = null;
+      const gathered = this.merger.end();
+      this.enqueue(gathered);
+      if (gathered.length > 0) this.openWindow();
+    });
+  }
+
+  private enqueue(chunks: Chunk[]): void {
+    for (const chunk of chunks) this.controller?.enqueue(chunk);
+  }
+
+  private drop(): void {
+    this.controller = null;
+    this.closeWindow?.();
+    this.closeWindow = null;
+  }
+}

@@ -1,0 +1,335 @@
+import type { Chunk } from '../protocol/chunks.ts';
+import type { Calls } from './calls.ts';
+import { DeltaMerger } from './merge.ts';
+
+/** What happens to the responses of a connection. */
+export type ResponsesInput =
+  /** Someone reads: a message that is to come (null), or one that goes on. `expects`: an answer is on its way for it. */
+  | { type: 'open'; response: number; messageId: string | null; expects?: boolean }
+  | { type: 'chunk'; chunk: Chunk }
+  /** A turn is over. */
+  | { type: 'done' }
+  /** All that has arrived has been pushed. */
+  | { type: 'rest' }
+  /** The reader of a response went away. */
+  | { type: 'leave'; response: number }
+  /** The page gets the whole conversation anew; only what is to come is still waited for. */
+  | { type: 'reset' };
+
+/** What follows: a chunk for a response, its end, or chunks that nobody reads. */
+export type ResponsesOutput =
+  | { type: 'chunk'; response: number; chunk: Chunk }
+  | { type: 'end'; response: number }
+  | { type: 'pending'; messageId: string; isNew: boolean };
+
+interface Kept {
+  chunks: Chunk[];
+  merger: DeltaMerger;
+  /** Whether the message is kept from its first chunk on. */
+  isNew: boolean;
+  isTold: boolean;
+}
+
+interface Open {
+  id: number;
+  messageId: string;
+  /** Text and reasoning blocks that the reader saw begin and not end. */
+  blocks: Map<string, 'text' | 'reasoning'>;
+}
+
+type Out = ResponsesOutput[];
+
+/**
+ * Sorts the chunks of a connection into responses. A response is one message, or a piece of one: it ends with the turn, or
+ * at a pause, when everything still open waits for the person or for a browser tool that nobody runs here. What comes for
+ * a message that nobody reads is kept until someone does.
+ */
+export class Responses {
+  private readonly calls: Calls;
+  private readonly readers = new Map<string, Open>();
+  private readonly kept = new Map<string, Kept>();
+  private readonly known = new Set<string>();
+  private readonly running = new Set<string>();
+  private readonly failed = new Set<string>();
+  private readonly steps = new Set<string>();
+  private waiting: number[] = [];
+  private current: string | null = null;
+
+  constructor(calls: Calls) {
+    this.calls = calls;
+  }
+
+  push(input: ResponsesInput): ResponsesOutput[] {
+    const out: Out = [];
+    switch (input.type) {
+      case 'open':
+        this.open(input.response, input.messageId, input.expects === true, out);
+        break;
+      case 'chunk':
+        this.take(input.chunk, out);
+        break;
+      case 'done':
+        this.done(out);
+        break;
+      case 'rest':
+        this.rest(out);
+        break;
+      case 'leave':
+        this.leave(input.response);
+        break;
+      case 'reset':
+        this.reset(out);
+        break;
+    }
+    return out;
+  }
+
+  /** The conversation is over: every response ends. */
+  end(): ResponsesOutput[] {
+    const out: Out = [];
+    this.reset(out);
+    for (const response of this.waiting) out.push({ type: 'end', response });
+    this.waiting = [];
+    return out;
+  }
+
+  /** A message that is kept from its first chunk on and that nobody reads, the oldest if there are several. */
+  get unread(): string | null {
+    for (const [id, kept] of this.kept) if (kept.isNew) return id;
+    return null;
+  }
+
+  /** The page has the message. */
+  know(messageId: string): void {
+    this.known.add(messageId);
+  }
+
+  /** Whether someone reads the message now. */
+  isRead(messageId: string): boolean {
+    return this.readers.has(messageId);
+  }
+
+  /** Takes what is kept of a message, for a page that shows it without a response. */
+  takeKept(messageId: string): Chunk[] {
+    const reader: Open = { id: 0, messageId, blocks: new Map() };
+    const out: Out = [];
+    this.drain(reader, out);
+    this.endBlocks(reader, out);
+    return out.flatMap((output) => (output.type === 'chunk' ? [output.chunk] : []));
+  }
+
+  private open(response: number, messageId: string | null, expects: boolean, out: Out): void {
+    if (messageId === null) {
+      this.waiting.push(response);
+      return;
+    }
+    const before = this.readers.get(messageId);
+    if (before) this.close(before, out);
+    if (expects) {
+      this.running.add(messageId);
+      this.failed.delete(messageId);
+    }
+    const reader = this.attach(response, messageId);
+    out.push({ type: 'chunk', response, chunk: { type: 'start', messageId } });
+    this.drain(reader, out);
+    if (this.readers.get(messageId) === reader && this.isOver(reader)) this.close(reader, out);
+  }
+
+  private attach(id: number, messageId: string): Open {
+    const reader: Open = { id, messageId, blocks: new Map() };
+    this.readers.set(messageId, reader);
+    this.known.add(messageId);
+    return reader;
+  }
+
+  private drain(reader: Open, out: Out): void {
+    const kept = this.kept.get(reader.messageId);
+    this.kept.delete(reader.messageId);
+    if (!kept) return;
+    for (const chunk of [...kept.chunks, ...kept.merger.end()]) {
+      if (this.failed.has(reader.messageId)) return;
+      this.deliver(reader, chunk, out);
+    }
+  }
+
+  private take(chunk: Chunk, out: Out): void {
+    if ('transient' in chunk && chunk.transient) return this.tell(chunk, out);
+    if (chunk.type === 'start' && chunk.messageId !== undefined) this.begin(chunk.messageId);
+    const { current } = this;
+    if (current === null || this.failed.has(current)) return;
+    this.calls.push(chunk, current);
+    const reader = this.readers.get(current);
+    if (reader) this.deliver(reader, chunk, out);
+    else this.keep(current, chunk);
+  }
+
+  /** Data that is told and not kept goes to whoever reads. */
+  private tell(chunk: Chunk, out: Out): void {
+    this.calls.push(chunk, this.current ?? '');
+    const reader =
+      (this.current === null ? undefined : this.readers.get(this.current)) ??
+      [...this.readers.values()].at(-1);
+    const response = reader?.id ?? this.waiting[0];
+    if (response !== undefined) out.push({ type: 'chunk', response, chunk });
+  }
+
+  private begin(messageId: string): void {
+    this.current = messageId;
+    this.running.add(messageId);
+    this.failed.delete(messageId);
+    if (this.known.has(messageId) || this.kept.has(messageId)) return;
+    const response = this.waiting.shift();
+    if (response === undefined) this.keepNew(messageId);
+    else this.attach(response, messageId);
+  }
+
+  private keepNew(messageId: string): void {
+    this.kept.set(messageId, { chunks: [], merger: new DeltaMerger(), isNew: true, isTold: true });
+    this.known.add(messageId);
+  }
+
+  private keep(messageId: string, chunk: Chunk): void {
+    const kept = this.kept.get(messageId) ?? {
+      chunks: [],
+      merger: new DeltaMerger(),
+      isNew: false,
+      isTold: true,
+    };
+    this.kept.set(messageId, kept);
+    if (chunk.type === 'start' && !kept.isNew) return;
+    kept.chunks.push(...kept.merger.push(chunk));
+    if (chunk.type !== 'start') kept.isTold = false;
+  }
+
+  private done(out: Out): void {
+    const { current } = this;
+    if (current === null) return;
+    this.failed.delete(current);
+    // The end of a turn and an answer may cross: a call that was just answered is still to be heard of.
+    if (this.isAnswered(current)) return;
+    this.running.delete(current);
+    const reader = this.readers.get(current);
+    if (reader) this.close(reader, out);
+  }
+
+  private isAnswered(messageId: string): boolean {
+    return this.calls
+      .open(messageId)
+      .some((call) => this.calls.wasSent(call.id, 'output') || call.state === 'approval-responded');
+  }
+
+  private rest(out: Out): void {
+    for (const reader of [...this.readers.values()]) if (this.isOver(reader)) this.close(reader, out);
+    for (const [messageId, kept] of this.kept) {
+      if (kept.isTold) continue;
+      kept.isTold = true;
+      out.push({ type: 'pending', messageId, isNew: kept.isNew });
+    }
+  }
+
+  private leave(response: number): void {
+    this.waiting = this.waiting.filter((id) => id !== response);
+    for (const [messageId, reader] of this.readers) {
+      if (reader.id === response) this.readers.delete(messageId);
+    }
+  }
+
+  private reset(out: Out): void {
+    for (const reader of [...this.readers.values()]) this.close(reader, out);
+    this.kept.clear();
+    this.running.clear();
+    this.steps.clear();
+    this.current = null;
+  }
+
+  /** Whether nothing more comes for the reader before someone answers. */
+  private isOver({ messageId, blocks }: Open): boolean {
+    if (!this.running.has(messageId)) return true;
+    if (blocks.size > 0) return false;
+    const open = this.calls.open(messageId);
+    return open.length > 0 && open.every((call) => this.calls.isPaused(call));
+  }
+
+  private close(reader: Open, out: Out): void {
+    this.endBlocks(reader, out);
+    for (const call of this.calls.open(reader.messageId)) {
+      if (call.state !== 'approval-responded' || !this.calls.isPaused(call)) continue;
+      // Approved, and the page must bring the output: shown again, the call no longer looks like an unsent approval.
+      call.state = 'input-available';
+      const { id: toolCallId, toolName, input, runsOn, asks } = call;
+      const chunk: Chunk = {
+        type: 'tool-input-available',
+        toolCallId,
+        toolName,
+        input,
+        toolMetadata: { runsOn, asks },
+      };
+      out.push({ type: 'chunk', response: reader.id, chunk });
+    }
+    this.readers.delete(reader.messageId);
+    out.push({ type: 'end', response: reader.id });
+  }
+
+  private endBlocks(reader: Open, out: Out): void {
+    for (const [id, kind] of reader.blocks) {
+      out.push({ type: 'chunk', response: reader.id, chunk: { type: `${kind}-end`, id } });
+    }
+    reader.blocks.clear();
+  }
+
+  /** Gives a chunk to a reader, in a form that the SDK takes from a stream that may begin anywhere. */
+  private deliver(reader: Open, chunk: Chunk, out: Out): void {
+    const { id: response, messageId, blocks } = reader;
+    const emit = (...chunks: Chunk[]) => {
+      for (const one of chunks) out.push({ type: 'chunk', response, chunk: one });
+    };
+    const isHeld = this.steps.delete(messageId);
+    switch (chunk.type) {
+      case 'start-step':
+        // A step around an approval request is not shown: the SDK's helper looks for the call in the last step.
+        if (isHeld) emit(chunk);
+        this.steps.add(messageId);
+        return;
+      case 'finish-step':
+        return;
+      case 'tool-approval-request':
+        if (this.calls.get(chunk.toolCallId)) emit(chunk);
+        return;
+    }
+    if (isHeld) emit({ type: 'start-step' });
+    switch (chunk.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        if (!blocks.has(chunk.id)) emit(chunk);
+        blocks.set(chunk.id, chunk.type === 'text-start' ? 'text' : 'reasoning');
+        return;
+      case 'text-delta':
+      case 'reasoning-delta': {
+        const kind = chunk.type === 'text-delta' ? 'text' : 'reasoning';
+        if (!blocks.has(chunk.id)) emit({ type: `${kind}-start`, id: chunk.id });
+        blocks.set(chunk.id, kind);
+        emit(chunk);
+        return;
+      }
+      case 'text-end':
+      case 'reasoning-end':
+        if (blocks.delete(chunk.id)) emit(chunk);
+        return;
+      case 'tool-output-available':
+      case 'tool-output-error':
+      case 'tool-output-denied':
+        // The SDK gives up on a stream that names a call it never saw.
+        if (this.calls.get(chunk.toolCallId)) emit(chunk);
+        return;
+      case 'error':
+        emit(chunk);
+        // The SDK stops reading here; what the server still says about the failure has no reader.
+        this.failed.add(messageId);
+        this.running.delete(messageId);
+        this.close(reader, out);
+        return;
+      default:
+        emit(chunk);
+    }
+  }
+}
