@@ -76,7 +76,7 @@ const parts = [
   {
     name: 'web app',
     when: () => existsSync(resolve(root, 'demo/web/index.html')),
-    inputs: ['demo/web', 'demo/package.json', 'src', ...shared],
+    inputs: ['demo/web', 'demo/package.json', 'src/protocol', 'src/client', 'src/react', ...shared],
     output: 'demo/web/dist',
     build: () =>
       tool('vite/bin/vite.js', ['build'], { cwd: resolve(root, 'demo/web'), timeoutMs: 5 * 60_000 }),

@@ -23,6 +23,9 @@ interface Manifest {
 /** The package's own package.json. */
 export const manifest = JSON.parse(read('package.json')) as Manifest;
 
+/** The demo's package.json: a workspace of its own, never published. */
+export const demo = JSON.parse(read('demo/package.json')) as Pick<Manifest, 'devDependencies'>;
+
 /** One published entry: how it is imported, the source file behind it and the compiled file. */
 export interface Entry {
   name: string;
