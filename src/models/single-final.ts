@@ -79,8 +79,7 @@ export function singleFinal(model: BaseLlm, options?: SingleFinalOptions): BaseL
   return model instanceof SingleFinalModel ? model : new SingleFinalModel(model, options);
 }
 
-/** Whether a model has a live connection of its own. */
-export function isNativeLive(model: BaseLlm): boolean {
+function isNativeLive(model: BaseLlm): boolean {
   const { nativeLive } = model as { nativeLive?: unknown };
   if (typeof nativeLive === 'boolean') return nativeLive;
   return model instanceof Gemini && isLiveModelName(model.model);

@@ -41,6 +41,8 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.model = model;
     this.request = request;
     this.maxCalls = options.maxCalls ?? MAX_CALLS;
+    // Given something to resume from, ADK trusts the far side to know the history; here is no far side.
+    if (request.liveConnectConfig.sessionResumption?.handle) this.conversation.addHistory(request.contents);
   }
 
   async sendHistory(history: Content[]): Promise<void> {

@@ -454,6 +454,18 @@ describe('the connection by itself', () => {
     expect(model.requests).toEqual([]);
   });
 
+  test('knows the history also when ADK has a handle to resume from and does not send it', async () => {
+    const model = new ScriptedModel([[text('Yes.')]]);
+    const connection = new TurnBasedLiveConnection(model, {
+      ...request(),
+      contents: [{ role: 'user', parts: [{ text: 'before' }] }],
+      liveConnectConfig: { sessionResumption: { handle: 'H' } },
+    });
+    await connection.sendContent({ role: 'user', parts: [{ text: 'now' }] });
+    expect(lines(model.lastContents)).toEqual(['user: before', 'user: now']);
+    await connection.close();
+  });
+
   test('an answer to a call that nobody knows is told as a notice, unless it was interrupted', async () => {
     const model = new ScriptedModel([[text('Good.')]]);
     const connection = new TurnBasedLiveConnection(model, request());
