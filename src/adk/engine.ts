@@ -1,6 +1,6 @@
 export { toContent } from './content.ts';
 export { type DeferredExecution, type Outcome, responseEvent, runDeferred, toResponse } from './deferred.ts';
-export { GatePlugin, instrument, type RunView } from './gate.ts';
+export { GatePlugin, instrument, isAllLlm, type RunView } from './gate.ts';
 export { danglingCalls, RESUME, rewindEvent } from './history.ts';
 export type { ApprovalOverride, DeferredCall, Run } from './run.ts';
 export { Turn, type TurnOutput } from './turn.ts';

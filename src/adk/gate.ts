@@ -1,4 +1,5 @@
 import {
+  type BaseAgent,
   BaseLlmRequestProcessor,
   BasePlugin,
   BaseTool,
@@ -120,6 +121,12 @@ export class GatePlugin extends BasePlugin {
     }
     return undefined;
   }
+
+  /** Remembers that a tool failed: its response alone does not tell. */
+  override async onToolErrorCallback({ toolContext }: { toolContext: Context }): Promise<undefined> {
+    const { functionCallId, invocationContext } = toolContext;
+    if (functionCallId) this.activeIn(invocationContext)?.failures.add(functionCallId);
+  }
 }
 
 /** A finished transcript as content: without it, what was spoken would be in no later request. */
@@ -196,27 +203,19 @@ class Gated extends BaseTool {
     };
 
     this.answerLater(false);
-    if (decision.refusal) {
-      active.failures.add(id);
-      throw new Error(decision.refusal);
-    }
+    if (decision.refusal) throw new Error(decision.refusal);
     if (decision.asks) return later(decision);
     // Live, ADK reads nothing from the model while a tool runs: so no tool runs inside its loop.
     if (active.run.live) return later(decision);
     const { inner } = this;
-    try {
-      if (decision.runsOn === 'client' && inner instanceof DuologueTool) {
-        return decision.optimistic ? active.keep(id, inner.optimistic(decision.args)) : later(decision);
-      }
-      if (decision.waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
-      const output = await runDecided(inner, request);
-      if (takeConfirmationRequest(toolContext, id)) return later({ runsOn: decision.runsOn, asks: true });
-      if (decision.runsOn === 'client' && output == null) return later({ runsOn: 'client', asks: false });
-      return active.keep(id, output);
-    } catch (error) {
-      active.failures.add(id);
-      throw error;
+    if (decision.runsOn === 'client' && inner instanceof DuologueTool) {
+      return decision.optimistic ? active.keep(id, inner.optimistic(decision.args)) : later(decision);
     }
+    if (decision.waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
+    const output = await runDecided(inner, request);
+    if (takeConfirmationRequest(toolContext, id)) return later({ runsOn: decision.runsOn, asks: true });
+    if (decision.runsOn === 'client' && output == null) return later({ runsOn: 'client', asks: false });
+    return active.keep(id, output);
   }
 
   /** ADK leaves a call open when a long-running tool returns nothing; read right after the tool, one call at a time. */
@@ -271,6 +270,11 @@ export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
   }
 }
 
+/** Whether a tree has LLM agents only, which hand over to one another and wait for nobody in between. */
+export function isAllLlm(root: BaseAgent): boolean {
+  return isLlmAgent(root) && root.subAgents.every((agent) => isAllLlm(agent));
+}
+
 /** ADK puts what is no object into one. */
 function isWrapping(response: Record<string, unknown>, output: unknown): boolean {
   if (typeof output === 'object' && output !== null && !Array.isArray(output)) return false;
@@ -279,7 +283,13 @@ function isWrapping(response: Record<string, unknown>, output: unknown): boolean
 }
 
 /** The plugin of a run. */
-export function pluginIn(context: { pluginManager: PluginManager }): GatePlugin | undefined {
+export /** The calls that wait in the session of a tool: its own connection's, never another's. */
+export function openCalls(context: Context): readonly OpenCall[] {
+  const { invocationContext } = context;
+  return pluginIn(invocationContext)?.activeIn(invocationContext)?.run.openCalls() ?? [];
+}
+
+function pluginIn(context: { pluginManager: PluginManager }): GatePlugin | undefined {
   const plugin = context.pluginManager.getPlugin(GATE);
   return plugin instanceof GatePlugin ? plugin : undefined;
 }

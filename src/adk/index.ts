@@ -1,3 +1,4 @@
-export { instrument } from './gate.ts';
+export { instrument, openCalls } from './gate.ts';
+export type { OpenCall } from './run.ts';
 export { type ClientTool, DuologueTool, defineTool, type ServerTool } from './tools.ts';
 export { Turn, type TurnOutput } from './turn.ts';

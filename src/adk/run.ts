@@ -23,11 +23,21 @@ export interface DeferredCall extends ToolFacts {
   branch: string | undefined;
 }
 
+/** A call that waits, as a tool of the same session sees it. */
+export interface OpenCall {
+  id: string;
+  toolName: string;
+  args: Record<string, unknown>;
+  runsOn: 'server' | 'client';
+}
+
 /** One run of an agent as its tools see it: turn by turn (SSE) or live (BIDI). */
 export interface Run {
   readonly live: boolean;
   /** Takes a call that is answered later. Resolves when it is recorded. */
   defer(call: DeferredCall): Promise<void>;
+  /** The calls of the session that wait now. */
+  openCalls(): readonly OpenCall[];
 }
 
 /** Which tools ask by name, whatever their definitions say. */

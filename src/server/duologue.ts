@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type BaseAgent, type BasePlugin, LogLevel, type RunConfig, Runner, setLogLevel } from '@google/adk';
-import { type ApprovalOverride, GatePlugin, instrument } from '../adk/engine.ts';
+import { type ApprovalOverride, GatePlugin, instrument, isAllLlm } from '../adk/engine.ts';
 import { instrumentModels } from '../models/engine.ts';
 import { Access, type AccessOptions } from './access.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -142,7 +142,10 @@ function createEngine(options: DuologueOptions): Engine {
     appName,
     agent,
     sessionService,
-    plugins: [...(options.plugins ?? []), plugin],
+    // First, so that no other plugin can keep a call from its gate.
+    plugins: [plugin, ...(options.plugins ?? [])],
+    // Whoever made a call goes on when it is answered; a workflow around agents goes on as a whole.
+    resumabilityConfig: { isResumable: isAllLlm(agent) },
   });
   return {
     appName,

@@ -1,6 +1,7 @@
-import { ProtocolError, parseChunkId, readInput, toProtocolError } from '../protocol/index.ts';
+import { type Message, ProtocolError, parseChunkId, readInput, toProtocolError } from '../protocol/index.ts';
 import type { Access } from './access.ts';
 import type { Engine } from './engine.ts';
+import { admit } from './files.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { errorReply, json, type Reply, readJson, streamReply } from './reply.ts';
 import { type Pacing, ResponseReader } from './response-reader.ts';
@@ -113,15 +114,18 @@ async function postStream({ context, request, user }: Call): Promise<Reply> {
     const { begun } = await session.turns.answers(input.answers, input.messageId);
     return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
   }
+  const { store, appName, options } = context.engine;
+  // What is refused leaves no session behind.
+  const parts = await admit(input.parts, store, { app: appName, user, id }, options.files);
   const session = await context.sessions.getOrCreate(user, id);
-  const { begun } = await session.turns.message({ input, trigger });
+  const { begun } = await session.turns.message({ id: input.id, parts });
   return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
 }
 
 /** Gives the rest of a response: from the last chunk the client names, or from the first of its message. */
 async function resumeStream({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
   const nothing: Reply = { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
-  const session = await context.sessions.get(user, id).catch(() => null);
+  const session = await context.sessions.find(user, id);
   if (!session) return nothing;
   const { output, turns } = session;
   const named = parseChunkId(
@@ -139,7 +143,17 @@ async function resumeStream({ context, request, user, params: [id = ''] }: Call)
   }
   const start = turns.current === null ? null : output.startOf(turns.current);
   if (start === null) return nothing;
-  return streamReply(new ResponseReader(output, context.pacing, start - 1, log.last), id);
+  // A card that was decided is not shown again: no chunk could take the decision along.
+  const decided = decidedIn(turns.current === null ? null : await output.load(turns.current));
+  return streamReply(new ResponseReader(output, context.pacing, start - 1, log.last, decided), id);
+}
+
+function decidedIn(message: Message | null): Set<string> {
+  const decided = new Set<string>();
+  for (const part of message?.parts ?? []) {
+    if ('approval' in part && part.approval?.approved !== undefined) decided.add(part.approval.id);
+  }
+  return decided;
 }
 
 async function listSessions({ context, user }: Call): Promise<Reply> {

@@ -68,10 +68,15 @@ async function readText(request: Request, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let size = 0;
   let text = '';
-  for await (const piece of request.body as unknown as AsyncIterable<Uint8Array>) {
-    size += piece.byteLength;
-    if (size > maxBytes) throw tooLarge();
-    text += decoder.decode(piece, { stream: true });
+  try {
+    for await (const piece of request.body as unknown as AsyncIterable<Uint8Array>) {
+      size += piece.byteLength;
+      if (size > maxBytes) throw tooLarge();
+      text += decoder.decode(piece, { stream: true });
+    }
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
+    throw new ProtocolError('bad_request', 'The body did not arrive whole.');
   }
   return text + decoder.decode();
 }

@@ -2,6 +2,11 @@ import { DONE, encodeBlock, KEEP_ALIVE } from '../protocol/index.ts';
 import type { Output, Reader } from './output.ts';
 import type { Pulse, Window } from './pace.ts';
 
+/** How many beats a client may leave what was sent to it untaken, while the agent may be held back for it. */
+const MAX_STALLED_BEATS = 4;
+
+const NOTHING: ReadonlySet<string> = new Set();
+
 /** Timers that all readers share. */
 export interface Pacing {
   window: Window;
@@ -13,10 +18,15 @@ export interface Pacing {
  * within a short window; whatever a person waits for (a tool, a card, an error, the end) goes at once.
  */
 export class ResponseReader implements Reader {
+  /** Called when the reader is given up because nobody takes what it has. The client may resume. */
+  onDrop: (() => void) | null = null;
   private readonly output: Output;
   private readonly pacing: Pacing;
   private readonly endsAfter: number;
+  private readonly omitted: ReadonlySet<string>;
   private seq: number;
+  private seqAtBeat = -1;
+  private stalledBeats = 0;
   private scanned: number;
   private urgent = true;
   private ended = false;
@@ -24,13 +34,23 @@ export class ResponseReader implements Reader {
   private wake: (() => void) | null = null;
   private leave: (() => void)[] = [];
 
-  /** Reads from behind `from` to the first end of a response that stands after `endsAfter`. */
-  constructor(output: Output, pacing: Pacing, from: number, endsAfter = from) {
+  /**
+   * Reads from behind `from` to the first end of a response that stands after `endsAfter`, without the requests of the
+   * approvals in `omitted`.
+   */
+  constructor(
+    output: Output,
+    pacing: Pacing,
+    from: number,
+    endsAfter = from,
+    omitted: ReadonlySet<string> = NOTHING,
+  ) {
     this.output = output;
     this.pacing = pacing;
     this.seq = from;
     this.scanned = from;
     this.endsAfter = endsAfter;
+    this.omitted = omitted;
     this.leave = [
       output.log.subscribe(() => this.arrived()),
       output.attach(this),
@@ -69,8 +89,10 @@ export class ResponseReader implements Reader {
     let text = '';
     for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
       this.seq = entry.seq;
-      if (entry.chunk) {
-        text += encodeBlock(entry.chunk, `${log.epoch}-${entry.seq}`);
+      const { chunk } = entry;
+      if (chunk) {
+        if (chunk.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
+        text += encodeBlock(chunk, `${log.epoch}-${entry.seq}`);
         continue;
       }
       if (entry.seq <= this.endsAfter) continue;
@@ -78,7 +100,8 @@ export class ResponseReader implements Reader {
       this.close();
       break;
     }
-    if (text === '' && this.seq < log.first - 1) this.seq = log.first - 1;
+    // What it needs next is no longer kept: better an end without [DONE] than a gap.
+    if (this.seq < log.first - 1) this.drop();
     this.scanned = this.seq;
     this.urgent = false;
     this.idle = false;
@@ -124,8 +147,17 @@ export class ResponseReader implements Reader {
     wake();
   }
 
+  private drop(): void {
+    this.close();
+    this.onDrop?.();
+  }
+
   private beat(): void {
-    if (!this.wake || this.output.log.last > this.seq) return;
+    const waits = this.output.log.last > this.seq;
+    this.stalledBeats = waits && this.seq === this.seqAtBeat ? this.stalledBeats + 1 : 0;
+    this.seqAtBeat = this.seq;
+    if (this.stalledBeats >= MAX_STALLED_BEATS) this.drop();
+    if (!this.wake || waits) return;
     this.idle = true;
     const { wake } = this;
     this.wake = null;

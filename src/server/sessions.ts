@@ -76,11 +76,15 @@ export class Sessions {
     return loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   }
 
-  private async find(user: string, id: string): Promise<Session | null> {
+  /** The session; null when this user has none such. */
+  async find(user: string, id: string): Promise<Session | null> {
     const key = this.keyOf(user, id);
-    const known = this.open.get(nameOf(key));
-    if (known) return known;
-    return (await this.engine.store.loadSession(key)) ? this.load(key) : null;
+    const loading =
+      this.open.get(nameOf(key)) ?? ((await this.engine.store.loadSession(key)) ? this.load(key) : null);
+    const session = await loading;
+    // Not to be let go between being found and being used.
+    if (session) session.touchedAt = this.engine.clock.now();
+    return session;
   }
 
   private load(key: SessionKey): Promise<Session> {

@@ -9,18 +9,18 @@ import {
   type TurnOutput,
   toContent,
 } from '../adk/engine.ts';
-import { type Answer, INTERRUPTED, type Input, type Message, ProtocolError } from '../protocol/index.ts';
+import { type Answer, INTERRUPTED, type Message, ProtocolError } from '../protocol/index.ts';
 import { type Settlement, type Step, settlementOf } from './calls.ts';
-import { admit, externalise } from './files.ts';
+import { type admit, externalise } from './files.ts';
 import { modelErrorText } from './model-error.ts';
 import { missedOutputs } from './reconcile.ts';
 import type { Session } from './session.ts';
 import type { CallRecord } from './store/store.ts';
 
-/** A message as a client posted it. */
+/** A message as a client posted it, checked. */
 export interface PostedMessage {
-  input: Extract<Input, { kind: 'message' }>;
-  trigger: 'submit-message' | 'regenerate-message';
+  id: string | undefined;
+  parts: Awaited<ReturnType<typeof admit>>;
 }
 
 /** How one run of the agent went. */
@@ -57,13 +57,13 @@ export class Turns {
 
   /** Takes a new message. Resolves, when its turn comes, with the place in the log before its first chunk. */
   async message(posted: PostedMessage): Promise<{ begun: Promise<number>; finished: Promise<void> }> {
-    const { engine, key } = this.session;
-    const parts = await admit(posted.input.parts, engine.store, key, engine.options.files);
+    const { engine } = this.session;
+    const { parts } = posted;
     return this.inTurn(async (begin) => {
       const from = this.session.output.log.last;
       await this.session.expireQuietly();
       await this.session.supersede();
-      const { id = `msg_${engine.newId()}` } = posted.input;
+      const { id = `msg_${engine.newId()}` } = posted;
       await this.rewindTo(id);
       await this.session.store(id, parts);
       const message = this.session.newMessage();

@@ -77,6 +77,11 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
 
 async function write(reply: Reply, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { body } = reply;
+  if (response.destroyed) {
+    // The client went away while its turn was waited for.
+    if (body instanceof ResponseReader) body.close();
+    return;
+  }
   response.writeHead(reply.status, reply.headers);
   if (!(body instanceof ResponseReader)) {
     response.end(body ?? undefined);
@@ -86,6 +91,7 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
   }
   response.flushHeaders();
   response.once('close', () => body.close());
+  body.onDrop = () => response.destroy();
   for (let text = await body.next(); text !== null; text = await body.next()) {
     if (!response.write(text)) await drained(response);
     if (response.destroyed) return;
