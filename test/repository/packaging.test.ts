@@ -36,7 +36,7 @@ const needs: Record<string, Needs> = {
   'duologue/server/hono': nothing,
   'duologue/server/express': { always: ['ws', 'zod'], onDemand: [] },
   'duologue/server/next': nothing,
-  'duologue/client': { always: ['ai', 'zod'], onDemand: [] },
+  'duologue/client': nothing,
   'duologue/react': { always: ['@ai-sdk/react', 'ai', 'react', 'zod'], onDemand: [] },
   'duologue/parse': nothing,
   'duologue/parse/cost': { always: ['@pydantic/genai-prices'], onDemand: [] },
