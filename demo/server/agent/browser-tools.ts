@@ -35,7 +35,7 @@ function trackIn({
   track?: number | undefined;
   track_name?: string | undefined;
 }): number {
-  const wanted = track ?? Number(/[12]/.exec(track_name ?? '')?.[0]);
+  const wanted = track ?? Number(/^\D*(\d+)\D*$/.exec(track_name ?? '')?.[1]);
   if (wanted !== 1 && wanted !== 2) throw new Error('There are two tracks: 1 and 2.');
   return wanted;
 }

@@ -7,7 +7,7 @@ const START_CENTS = 100_000;
 const WALLET = 'wallet_cents';
 
 const parameters = z.object({
-  amount: z.number().describe('The amount, e.g. 50 or 12.5'),
+  amount: z.number({ error: 'The amount must be a finite number.' }).describe('The amount, e.g. 50 or 12.5'),
   recipient: z.string().describe('Who gets the money'),
   currency: z.string().default('USD').describe('ISO code of the currency'),
   description: z.string().default('').describe('What it is for'),
@@ -25,13 +25,14 @@ export function paymentTool() {
       refuseUnless(payment, balanceIn(context));
     },
     execute: ({ amount, recipient, currency, description }, context) => {
+      // What the tool writes is stored together with its response, or not at all.
       const balance = balanceIn(context) - cents(amount);
       context.state.set(WALLET, balance);
       return {
         success: true,
         transaction_id: transactionId(context.functionCallId ?? ''),
         amount,
-        currency: currency.toUpperCase(),
+        currency: codeOf(currency),
         recipient: recipient.trim(),
         description,
         wallet_balance: balance / 100,
@@ -42,19 +43,17 @@ export function paymentTool() {
 }
 
 function refuseUnless({ amount, recipient, currency }: z.infer<typeof parameters>, balance: number): void {
-  if (recipient.trim() === '') throw new Error('The recipient is missing.');
-  if (!Number.isFinite(amount)) throw new Error('The amount must be a number.');
+  // Spaces and invisible characters name nobody.
+  if (!/[^\p{C}\p{Z}]/u.test(recipient)) throw new Error('The recipient is missing.');
   if (amount <= 0) throw new Error(`Invalid amount: ${amount}. The amount must be positive.`);
-  if (Math.abs(amount * 100 - Math.round(amount * 100)) > 1e-6) {
-    throw new Error(`Invalid amount: ${amount}. The amount may have two decimals at most.`);
-  }
-  if (currency.toUpperCase() !== 'USD') {
-    throw new Error(`Payments in ${currency.toUpperCase()} are not supported. The wallet holds USD.`);
-  }
+  const code = codeOf(currency);
+  if (code === '') throw new Error('The currency is missing. The wallet holds USD.');
+  if (code !== 'USD') throw new Error(`Payments in ${code} are not supported. The wallet holds USD.`);
   if (cents(amount) > balance) {
-    throw new Error(
-      `Insufficient funds. Balance: ${dollars(balance)}, requested: ${dollars(cents(amount))}.`,
-    );
+    throw new Error(`Insufficient funds. Balance: ${dollars(balance / 100)}, requested: ${dollars(amount)}.`);
+  }
+  if (cents(amount) / 100 !== amount) {
+    throw new Error(`Invalid amount: ${amount}. The amount may have two decimals at most.`);
   }
 }
 
@@ -62,12 +61,16 @@ function balanceIn(context: Context): number {
   return Number(context.state.get(WALLET, START_CENTS));
 }
 
+function codeOf(currency: string): string {
+  return currency.trim().toUpperCase();
+}
+
 function cents(amount: number): number {
   return Math.round(amount * 100);
 }
 
 function dollars(amount: number): string {
-  return `${(amount / 100).toFixed(2)} USD`;
+  return `${amount.toFixed(2)} USD`;
 }
 
 /** The same call always has the same transaction id. */

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { defineTool } from 'duologue/adk';
 import { z } from 'zod';
 
@@ -12,31 +12,41 @@ export interface WeatherOptions {
   baseUrl?: string | undefined;
   /** Folder for what was fetched. */
   cacheDir: string;
+  /** How long the service may take; 5 seconds unless given. */
+  timeoutMs?: number | undefined;
   now?: () => number;
 }
 
-interface Weather {
-  location: string;
-  temperature: number;
-  condition: string;
-  humidity: number;
-  [detail: string]: unknown;
-}
+/** What is told of the weather at a place; the service knows more than the table of samples. */
+type Weather = z.infer<typeof weatherSchema>;
+
+const weatherSchema = z.object({
+  location: z.string(),
+  temperature: z.number(),
+  condition: z.string(),
+  description: z.string().optional(),
+  humidity: z.number(),
+  feels_like: z.number().optional(),
+  wind_speed: z.number().optional(),
+  sample: z.literal(true).optional(),
+  cached: z.literal(true).optional(),
+  note: z.string().optional(),
+});
 
 const CACHE_MS = 12 * 60 * 60_000;
 const TIMEOUT_MS = 5000;
 
-const SAMPLES: Readonly<Record<string, [temperature: number, condition: string, humidity: number]>> = {
-  tokyo: [18, 'Cloudy', 65],
-  osaka: [20, 'Sunny', 58],
-  kyoto: [17, 'Sunny', 60],
-  'san francisco': [15, 'Foggy', 80],
-  'new york': [10, 'Sunny', 50],
-  london: [12, 'Rainy', 85],
-  paris: [14, 'Cloudy', 70],
-  berlin: [9, 'Windy', 68],
-  sydney: [23, 'Sunny', 55],
-};
+const SAMPLES = new Map<string, [temperature: number, condition: string, humidity: number]>([
+  ['tokyo', [18, 'Cloudy', 65]],
+  ['osaka', [20, 'Sunny', 58]],
+  ['kyoto', [17, 'Sunny', 60]],
+  ['san francisco', [15, 'Foggy', 80]],
+  ['new york', [10, 'Sunny', 50]],
+  ['london', [12, 'Rainy', 85]],
+  ['paris', [14, 'Cloudy', 70]],
+  ['berlin', [9, 'Windy', 68]],
+  ['sydney', [23, 'Sunny', 55]],
+]);
 const CONDITIONS = ['Sunny', 'Cloudy', 'Rainy', 'Windy', 'Foggy', 'Clear'];
 
 /** Tells the weather of a place: real with a key, otherwise a sample that says so. */
@@ -56,7 +66,7 @@ export function weatherTool(options: WeatherOptions) {
 }
 
 function sampleWeather(location: string): Weather {
-  const known = SAMPLES[location.toLowerCase()];
+  const known = SAMPLES.get(location.toLowerCase());
   const [temperature, condition, humidity] = known ?? madeUp(location);
   return {
     location,
@@ -80,40 +90,55 @@ async function realWeather(location: string, apiKey: string, options: WeatherOpt
   const name = createHash('sha256').update(location.toLowerCase()).digest('hex').slice(0, 32);
   const file = join(options.cacheDir, `${name}.json`);
   const cached = await readCache(file);
-  if (cached && now - cached.at < CACHE_MS) return { ...cached.weather, cached: true };
-  const weather = await fetchWeather(
-    location,
-    apiKey,
-    options.baseUrl ?? 'https://api.openweathermap.org/data/2.5',
-  );
-  await mkdir(options.cacheDir, { recursive: true });
-  // A reader never sees half a file.
-  await writeFile(`${file}.new`, JSON.stringify({ at: now, weather }));
-  await rename(`${file}.new`, file);
+  const age = cached ? now - cached.at : Number.NaN;
+  if (cached && age >= 0 && age < CACHE_MS) return { ...cached.weather, cached: true };
+  const weather = await fetchWeather(location, apiKey, options);
+  await writeCache(file, { at: now, weather });
   return weather;
 }
 
-async function readCache(file: string): Promise<{ at: number; weather: Weather } | null> {
+const cacheSchema = z.object({ at: z.number(), weather: weatherSchema });
+
+/** What was fetched before; a file that is missing or damaged is as good as none. */
+async function readCache(file: string): Promise<z.infer<typeof cacheSchema> | null> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as { at: number; weather: Weather };
+    return cacheSchema.parse(JSON.parse(await readFile(file, 'utf8')));
   } catch {
     return null;
   }
 }
 
-async function fetchWeather(location: string, apiKey: string, baseUrl: string): Promise<Weather> {
+async function writeCache(file: string, entry: z.infer<typeof cacheSchema>): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    // Renamed when it is whole: a reader never sees half a file, nor two writers each other's.
+    const whole = `${file}.${randomUUID()}`;
+    await writeFile(whole, JSON.stringify(entry));
+    await rename(whole, file);
+  } catch {
+    // The weather is known all the same: only the next call is slower.
+  }
+}
+
+async function fetchWeather(location: string, apiKey: string, options: WeatherOptions): Promise<Weather> {
+  const { baseUrl = 'https://api.openweathermap.org/data/2.5', timeoutMs = TIMEOUT_MS } = options;
   const url = new URL(`${baseUrl}/weather`);
   url.search = new URLSearchParams({ q: location, appid: apiKey, units: 'metric' }).toString();
-  let response: Response;
+  let status: number;
+  let body: string;
   try {
-    response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+    status = response.status;
+    body = await response.text();
   } catch {
     throw new Error(`The weather service did not answer for ${location}. Try again later.`);
   }
-  if (response.status === 404) throw new Error(`The weather service does not know ${location}.`);
-  if (!response.ok)
-    throw new Error(`The weather service answered with status ${response.status} for ${location}.`);
-  const answer = schema.safeParse(await response.json().catch(() => null));
+  if (status === 404) throw new Error(`The weather service does not know ${location}.`);
+  if (status === 401) {
+    throw new Error('The weather service does not accept the key. Check OPENWEATHERMAP_API_KEY.');
+  }
+  if (status !== 200) throw new Error(`The weather service answered with status ${status} for ${location}.`);
+  const answer = schema.safeParse(json(body));
   if (!answer.success) throw new Error(`The weather service sent something unexpected for ${location}.`);
   const { main, weather, wind } = answer.data;
   return {
@@ -122,9 +147,17 @@ async function fetchWeather(location: string, apiKey: string, baseUrl: string): 
     condition: weather[0]?.main ?? 'Unknown',
     description: weather[0]?.description ?? '',
     humidity: main.humidity,
-    feels_like: oneDecimal(main.feels_like ?? main.temp),
-    wind_speed: wind?.speed ?? 0,
+    ...(main.feels_like === undefined ? {} : { feels_like: oneDecimal(main.feels_like) }),
+    ...(wind === undefined ? {} : { wind_speed: wind.speed }),
   };
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 const schema = z.object({

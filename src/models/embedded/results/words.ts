@@ -78,8 +78,13 @@ function sentence(text: string): string {
 }
 
 const REASONS_JA: readonly [RegExp, string][] = [
+  [/weather service does not know/i, '天気サービスがその場所を知りません。'],
+  [/weather service does not accept/i, '天気サービスがキーを受け付けません。'],
+  [/weather service did not answer/i, '天気サービスから返答がありません。'],
+  [/weather service answered with status/i, '天気サービスでエラーが起きました。'],
+  [/weather service sent/i, '天気サービスの返答を読み取れません。'],
   [/insufficient funds/i, '残高が足りません。'],
-  [/currency|unsupported/i, 'その通貨は使えません。'],
+  [/currency|unsupported|payments in \S+ are not supported/i, 'その通貨は使えません。'],
   [
     /must be positive|non-?positive|greater than (?:0|zero)|positive/i,
     '金額は0より大きくなければなりません。',
