@@ -16,7 +16,15 @@ import {
 } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
 import { prepareHistory } from './history.ts';
-import { type ApprovalOverride, type Decision, decide, type Run, runDecided } from './run.ts';
+import {
+  type ApprovalOverride,
+  type Decision,
+  decide,
+  mayWait,
+  type OpenCall,
+  type Run,
+  runDecided,
+} from './run.ts';
 import { DuologueTool } from './tools.ts';
 
 /** Identifies the session a run belongs to. */
@@ -29,6 +37,8 @@ export interface RunKey {
 /** What is known of the calls of a run. */
 export interface RunView {
   factsOf(callId: string): ToolFacts;
+  /** Resolves when ADK has read the session: what is stored later is not in this run's history. */
+  readonly begun: Promise<void>;
   /** Whether the tool itself failed, as opposed to returning something that looks like an error. */
   failed(callId: string): boolean;
   /** What the tool returned, where the response is only its wrapping. */
@@ -43,8 +53,14 @@ class ActiveRun implements RunView {
   readonly failures = new Set<string>();
   readonly outputs = new Map<string, unknown>();
 
+  readonly begun: Promise<void>;
+  markBegun: () => void = () => undefined;
+
   constructor(run: Run) {
     this.run = run;
+    this.begun = new Promise((resolve) => {
+      this.markBegun = resolve;
+    });
   }
 
   keep(callId: string, output: unknown): unknown {
@@ -92,6 +108,14 @@ export class GatePlugin extends BasePlugin {
 
   activeIn(context: InvocationContext): ActiveRun | undefined {
     return this.active.get(keyOf(context.session));
+  }
+
+  override async beforeRunCallback({
+    invocationContext,
+  }: {
+    invocationContext: InvocationContext;
+  }): Promise<undefined> {
+    this.activeIn(invocationContext)?.markBegun();
   }
 
   /** Decides about every call when ADK announces it, so that the card can say at once what it is. */
@@ -163,13 +187,25 @@ class Gate extends BaseTool {
   }
 }
 
+/** Tools of ADK itself: what they do, ADK sees in the response that its own loop makes. */
+const FRAMEWORK = new Set([
+  'transfer_to_agent',
+  'finish_task',
+  'task_completed',
+  'set_model_response',
+  'exit_loop',
+]);
+
 /** A tool behind a gate: it runs, or its call is deferred and nothing waits for it. */
 class Gated extends BaseTool {
   readonly inner: BaseTool;
+  /** A live model that can goes on speaking while a call of this tool waits. */
+  readonly nonBlocking: boolean;
 
   constructor(inner: BaseTool) {
     super({ name: inner.name, description: inner.description });
     this.inner = inner;
+    this.nonBlocking = mayWait(inner);
   }
 
   override _getDeclaration() {
@@ -206,7 +242,7 @@ class Gated extends BaseTool {
     if (decision.refusal) throw new Error(decision.refusal);
     if (decision.asks) return later(decision);
     // Live, ADK reads nothing from the model while a tool runs: so no tool runs inside its loop.
-    if (active.run.live) return later(decision);
+    if (active.run.live && !FRAMEWORK.has(this.name)) return later(decision);
     const { inner } = this;
     if (decision.runsOn === 'client' && inner instanceof DuologueTool) {
       return decision.optimistic ? active.keep(id, inner.optimistic(decision.args)) : later(decision);
@@ -282,14 +318,14 @@ function isWrapping(response: Record<string, unknown>, output: unknown): boolean
   return Object.keys(response).length === 1 && Object.hasOwn(response, key) && response[key] === output;
 }
 
-/** The plugin of a run. */
-export /** The calls that wait in the session of a tool: its own connection's, never another's. */
+/** The calls that wait in the session of a tool: its own connection's, never another's. */
 export function openCalls(context: Context): readonly OpenCall[] {
   const { invocationContext } = context;
   return pluginIn(invocationContext)?.activeIn(invocationContext)?.run.openCalls() ?? [];
 }
 
-function pluginIn(context: { pluginManager: PluginManager }): GatePlugin | undefined {
+/** The plugin of a run. */
+export function pluginIn(context: { pluginManager: PluginManager }): GatePlugin | undefined {
   const plugin = context.pluginManager.getPlugin(GATE);
   return plugin instanceof GatePlugin ? plugin : undefined;
 }

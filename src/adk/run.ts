@@ -89,3 +89,11 @@ async function asksNatively(
     return true;
   }
 }
+
+/** Whether calls of a tool may wait for a person or a browser. */
+export function mayWait(tool: BaseTool): boolean {
+  if (tool instanceof DuologueTool) return tool.runsOn === 'client' || tool.mayAsk;
+  // ADK keeps what a native tool demands to itself: a predicate is only known call by call.
+  const { requireConfirmation } = tool as { requireConfirmation?: unknown };
+  return requireConfirmation !== undefined && requireConfirmation !== false;
+}

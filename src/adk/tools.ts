@@ -58,6 +58,11 @@ export class DuologueTool extends FunctionTool<Parameters> {
   }
 
   /** Whether a call with these arguments, as the schema reads them, asks. */
+  /** Whether some call of the tool may ask. */
+  get mayAsk(): boolean {
+    return this.definition.needsApproval !== undefined && this.definition.needsApproval !== false;
+  }
+
   async asks(args: Record<string, unknown>, context: Context): Promise<boolean> {
     const { needsApproval } = this.definition;
     if (typeof needsApproval !== 'function') return needsApproval ?? false;

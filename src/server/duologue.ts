@@ -12,6 +12,7 @@ import { Pulse, Window } from './pace.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Reply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
+import type { Session } from './session.ts';
 import { Sessions } from './sessions.ts';
 import { Sockets } from './sockets.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
@@ -77,6 +78,7 @@ export interface Duologue {
 
 const MAX_BODY_BYTES = 24 * 1024 * 1024;
 const SWEEP_MS = 60_000;
+const DRAIN_MS = 2000;
 
 /** Makes a server around an agent. */
 export function createDuologue(options: DuologueOptions): Duologue {
@@ -124,11 +126,22 @@ export function createDuologue(options: DuologueOptions): Duologue {
     async close() {
       closing = true;
       cancelSweep();
+      await drained(await sessions.all(), clock);
       sockets.close();
       for (const session of await sessions.all()) await session.close();
       await engine.store.close();
     },
   };
+}
+
+/** Lets turns that run come to their end, but not for long. */
+async function drained(sessions: Session[], clock: Clock): Promise<void> {
+  let cancel: () => void = () => undefined;
+  const patience = new Promise<void>((resolve) => {
+    cancel = clock.after(DRAIN_MS, resolve);
+  });
+  await Promise.race([Promise.all(sessions.map((session) => session.settled())), patience]);
+  cancel();
 }
 
 function createEngine(options: DuologueOptions): Engine {

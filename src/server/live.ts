@@ -67,6 +67,7 @@ export class Live {
   private inputs: Promise<unknown> = Promise.resolve();
   private stopping = new AbortController();
   private cancelTimer: (() => void) | null = null;
+  private rested: (() => void) | null = null;
   /** Gets the sound; set by the connection that holds the session. */
   onSound: ((sound: Sound) => void) | null = null;
 
@@ -156,6 +157,17 @@ export class Live {
       this.next = [];
       for (const message of touched) await this.finish(message, true);
     });
+  }
+
+  /** Resolves when the agent is not at work, or its run is over. */
+  async settled(): Promise<void> {
+    if (!this.isBusy) return;
+    await Promise.race([
+      this.ended,
+      new Promise<void>((resolve) => {
+        this.rested = resolve;
+      }),
+    ]);
   }
 
   /** Closes the agent's run; what waits stays open in the store, and a later input opens a new run. */
@@ -251,7 +263,11 @@ export class Live {
     const queue = new LiveRequestQueue();
     this.queue = queue;
     this.muted = false;
-    this.view = plugin.begin(runKey, { live: true, defer: (call) => this.defer(call) });
+    this.view = plugin.begin(runKey, {
+      live: true,
+      defer: (call) => this.defer(call),
+      openCalls: () => session.calls.all,
+    });
     const events = runner.runLive({
       userId,
       sessionId,
@@ -263,6 +279,8 @@ export class Live {
       queue.close();
       if (this.queue === queue) this.queue = null;
     });
+    // What is stored before ADK has read the session would reach the model twice.
+    await Promise.race([this.view.begun, this.ended]);
   }
 
   private async read(events: AsyncIterable<Parameters<Turn['push']>[0]>): Promise<void> {
@@ -395,6 +413,7 @@ export class Live {
     session.output.done();
     session.output.leave();
     if (this.speaking === target) this.speaking = null;
+    if (!this.generating) this.rested?.();
     if (waits) return;
     this.messages.delete(message.id);
     session.output.release(message.id);

@@ -240,6 +240,12 @@ export class Session {
     });
   }
 
+  /** Resolves when the agent is not at work. */
+  async settled(): Promise<void> {
+    await this.tail;
+    await this.live.settled();
+  }
+
   /** Stops what runs and waits for it; calls that wait stay open in the store. */
   async close(): Promise<void> {
     this.turns.stop();

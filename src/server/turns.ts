@@ -259,7 +259,11 @@ export class Turns {
     const { appName, userId, sessionId } = session.adkKey;
     const { turn, signal } = this;
     const runKey = { appName, userId, id: sessionId };
-    const view = plugin.begin(runKey, { live: false, defer: (call) => this.defer(call, message) });
+    const view = plugin.begin(runKey, {
+      live: false,
+      defer: (call) => this.defer(call, message),
+      openCalls: () => session.calls.all,
+    });
     let failure: string | null = null;
     let said = false;
     try {
