@@ -59,7 +59,7 @@ export const anthropicMessages: ApiReader = {
   api: 'anthropic.messages',
   recognise(value) {
     if (value.type === 'message') return 'body';
-    if (/^(message|content_block)_|^ping$/.test(str(value.type))) return 'event';
+    if (value.type && stepOf(value)) return 'event';
     if (!Array.isArray(value.content)) return null;
     return value.stop_reason || obj(value.usage).input_tokens !== undefined ? 'body' : null;
   },

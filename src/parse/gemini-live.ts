@@ -79,7 +79,7 @@ function read(body: Obj, record: ParsedResponse): void {
   const waiting = calls.length > 0;
   endTurn();
   record.live = live;
-  record.usage = readUsage('live', usage, record.warnings);
+  record.usage = readUsage('gemini', usage, record.warnings);
   for (const use of record.toolUses) if (cancelled.has(use.id)) use.status = 'failed';
   if (waiting) record.finish = 'tool_calls';
   else if (open || live.turns === 0) record.complete = false;

@@ -103,8 +103,10 @@ function close(body: Draft, items: Draft[], done: boolean, warnings: Warning[]):
 export const openAiResponses: ApiReader = {
   api: 'openai.responses',
   recognise(value) {
-    if (str(value.type).startsWith('response.')) return 'event';
-    return /^(realtime\.)?response$/.test(str(value.object)) || Array.isArray(value.output) ? 'body' : null;
+    const { object, type } = value;
+    if (object === 'response' || object === 'realtime.response') return 'body';
+    if (typeof type === 'string' && type.startsWith('response.')) return 'event';
+    return Array.isArray(value.output) ? 'body' : null;
   },
   read,
   fold: itemFold({ stepOf, close }),
