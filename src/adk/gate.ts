@@ -248,7 +248,7 @@ class Gated extends BaseTool {
       return decision.optimistic ? active.keep(id, inner.optimistic(decision.args)) : later(decision);
     }
     if (decision.waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
-    const output = await runDecided(inner, request);
+    const output = await unlessAborted(runDecided(inner, request), toolContext.abortSignal);
     if (takeConfirmationRequest(toolContext, id)) return later({ runsOn: decision.runsOn, asks: true });
     if (decision.runsOn === 'client' && output == null) return later({ runsOn: 'client', asks: false });
     return active.keep(id, output);
@@ -309,6 +309,22 @@ export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
 /** Whether a tree has LLM agents only, which hand over to one another and wait for nobody in between. */
 export function isAllLlm(root: BaseAgent): boolean {
   return isLlmAgent(root) && root.subAgents.every((agent) => isAllLlm(agent));
+}
+
+/** What a tool returns; a tool that does not listen to the signal is left alone when it is given. */
+async function unlessAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
+  if (!signal) return work;
+  let leave = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(new Error('The call was aborted.'));
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
 }
 
 /** ADK puts what is no object into one. */

@@ -196,10 +196,16 @@ function toResponse(reply: Reply): Response {
   const encoder = new TextEncoder();
   const stream = new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        body.onDrop = () => controller.error(new Error('The client did not read.'));
+      },
       async pull(controller) {
         const text = await body.next();
-        if (text === null) controller.close();
-        else controller.enqueue(encoder.encode(text));
+        if (text === null) {
+          if (!body.isDropped) controller.close();
+          return;
+        }
+        controller.enqueue(encoder.encode(text));
       },
       cancel: () => body.close(),
     },

@@ -20,6 +20,7 @@ export interface Pacing {
 export class ResponseReader implements Reader {
   /** Called when the reader is given up because nobody takes what it has. The client may resume. */
   onDrop: (() => void) | null = null;
+  private dropped = false;
   private readonly output: Output;
   private readonly pacing: Pacing;
   private readonly endsAfter: number;
@@ -56,6 +57,11 @@ export class ResponseReader implements Reader {
       output.attach(this),
       pacing.keepAlive.join(() => this.beat()),
     ];
+  }
+
+  /** Whether the response was cut off, as opposed to having ended. */
+  get isDropped(): boolean {
+    return this.dropped;
   }
 
   position(): number {
@@ -148,6 +154,7 @@ export class ResponseReader implements Reader {
   }
 
   private drop(): void {
+    this.dropped = true;
     this.close();
     this.onDrop?.();
   }

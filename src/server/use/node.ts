@@ -96,7 +96,7 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
     if (!response.write(text)) await drained(response);
     if (response.destroyed) return;
   }
-  response.end();
+  if (!body.isDropped) response.end();
 }
 
 function drained(response: ServerResponse): Promise<void> {
