@@ -4,7 +4,7 @@ import { matchApi, unwrap } from './detect.ts';
 import { type ErrorBody, errorOf } from './errors.ts';
 import { errorRecord, excerpt, failureRecord } from './failure.ts';
 import { type Framing, jsonFraming, sseFraming } from './frames.ts';
-import { type Draft, isObject, type Obj, tryJson } from './json.ts';
+import { bytesOf, type Draft, isObject, type Obj, tryJson } from './json.ts';
 import { emptyRecord, type ParsedResponse, type Warning } from './record.ts';
 import { BEDROCK_EXTRA, type ParseOptions, settle } from './settle.ts';
 import { warn } from './warn.ts';
@@ -19,11 +19,6 @@ export interface Accumulator {
 
 interface Turn extends Folded {
   reader: ApiReader;
-}
-
-function bytesOf(value: unknown): Uint8Array | null {
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  return ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : null;
 }
 
 /** The event inside a chunk of a Bedrock InvokeModel stream, whose bytes are base64 or raw. */

@@ -66,3 +66,9 @@ export function at(value: unknown, path: string | undefined): unknown {
     inner = typeof inner === 'object' && inner !== null ? (inner as Obj)[key] : undefined;
   return inner;
 }
+
+/** The value as bytes, or null when it holds none. */
+export function bytesOf(value: unknown): Uint8Array | null {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  return ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : null;
+}

@@ -1,7 +1,7 @@
 import { createAccumulator } from './accumulator.ts';
 import { matchApi } from './detect.ts';
 import { failureRecord } from './failure.ts';
-import { isObject, type Obj, tryJson } from './json.ts';
+import { bytesOf, isObject, type Obj, tryJson } from './json.ts';
 import { emptyRecord, type ParsedResponse } from './record.ts';
 import { type ParseOptions, settle } from './settle.ts';
 
@@ -13,7 +13,10 @@ const NOTHING_MORE: Obj = Object.freeze({});
  */
 export function parse(raw: unknown, options: ParseOptions = {}): ParsedResponse {
   try {
-    const value = typeof raw === 'string' ? (tryJson(raw) ?? raw) : raw;
+    const bytes = bytesOf(raw);
+    // Bytes that start with a zero are an AWS event stream, all others are text.
+    const text = bytes?.[0] ? new TextDecoder().decode(bytes) : raw;
+    const value = typeof text === 'string' ? (tryJson(text) ?? text) : raw;
     const match = isObject(value) ? matchApi(value) : null;
     if (match === null || match.as === 'event') return createAccumulator(options).push(value).end();
     const record = emptyRecord(match.reader.api);

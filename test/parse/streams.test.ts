@@ -1,0 +1,354 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createAccumulator, type ParsedResponse, parse, parseStream } from 'duologue/parse';
+import { describe, expect, it } from 'vitest';
+import { crc32 } from '../../src/parse/aws-event-stream.ts';
+
+const dir = new URL('../../fixtures/responses/', import.meta.url);
+const load = (name: string) => JSON.parse(readFileSync(new URL(`${name}.json`, dir), 'utf8'));
+const streams = readdirSync(dir)
+  .filter((name) => name.endsWith('.json'))
+  .map((name) => name.replace('.json', ''))
+  .filter((name) => Array.isArray(load(name).response));
+
+const DONE = /^(openai_chat|groq)/;
+const sse = (events: unknown[], end = '') =>
+  `: hello\n\n${events.map((e) => `event: x\r\ndata: ${JSON.stringify(e)}\r\n\r\n`).join('')}${end}`;
+const ndjson = (events: unknown[]) => events.map((event) => `${JSON.stringify(event)}\n`).join('');
+
+/** One message of an AWS event stream, made by hand. */
+function awsMessage(headers: Record<string, string>, payload: unknown): Uint8Array {
+  const utf8 = new TextEncoder();
+  const body = utf8.encode(JSON.stringify(payload));
+  const head = Object.entries(headers).flatMap(([name, value]) => {
+    const [n, v] = [utf8.encode(name), utf8.encode(value)];
+    return [n.length, ...n, 7, v.length >> 8, v.length & 255, ...v];
+  });
+  const message = new Uint8Array(16 + head.length + body.length);
+  const view = new DataView(message.buffer);
+  view.setUint32(0, message.length);
+  view.setUint32(4, head.length);
+  view.setUint32(8, crc32(message.subarray(0, 8)));
+  message.set(head, 12);
+  message.set(body, 12 + head.length);
+  view.setUint32(message.length - 4, crc32(message.subarray(0, -4)));
+  return message;
+}
+
+function aws(events: Record<string, unknown>[]): Uint8Array {
+  const messages = events.map((event) => {
+    const [name = '', payload] = Object.entries(event)[0] ?? [];
+    const kind = name.endsWith('Exception') ? 'exception' : 'event';
+    return awsMessage(
+      { ':message-type': kind, [`:${kind}-type`]: name, ':content-type': 'application/json' },
+      payload,
+    );
+  });
+  return Uint8Array.from(messages.flatMap((message) => [...message]));
+}
+
+/** Whether a record was streamed, and what the framing alone can know, are no facts of the response. */
+function facts(record: ParsedResponse) {
+  const { streamed: _, ...rest } = record;
+  return rest;
+}
+
+async function* pieces<T extends string | Uint8Array>(whole: T, size: number): AsyncGenerator<T> {
+  for (let i = 0; i < whole.length; i += size) yield whole.slice(i, i + size) as T;
+}
+
+describe('one stream, however it is framed', () => {
+  it.each(streams)(
+    '%s reads the same as events, SSE, NDJSON, a JSON array, and in pieces of any size',
+    async (name) => {
+      const events = load(name).response;
+      const expected = parse(events);
+      const text = sse(events, DONE.test(name) && expected.complete ? 'data: [DONE]\n\n' : '');
+      expect(parse(text)).toEqual(expected);
+      expect(parse(ndjson(events))).toEqual(expected);
+      expect(parse(JSON.stringify(events, null, 2))).toEqual(expected);
+      for (const size of [1, 7, 64]) {
+        expect(await parseStream(pieces(text, size))).toEqual(expected);
+        expect(await parseStream(pieces(new TextEncoder().encode(ndjson(events)), size))).toEqual(expected);
+      }
+      expect(await parseStream(events)).toEqual(expected);
+    },
+  );
+
+  it.each(streams.filter((name) => name.startsWith('bedrock')))(
+    '%s reads the same from the AWS binary stream',
+    async (name) => {
+      const events = load(name).response;
+      const bytes = aws(events);
+      expect(parse(bytes)).toEqual(parse(events));
+      for (const size of [1, 5, 1000]) expect(await parseStream(pieces(bytes, size))).toEqual(parse(events));
+    },
+  );
+
+  it('keeps letters whole that a chunk boundary splits', async () => {
+    const bytes = new TextEncoder().encode(
+      sse([{ choices: [{ delta: { content: 'Grüße 👋' }, finish_reason: 'stop' }] }], 'data: [DONE]\n\n'),
+    );
+    expect((await parseStream(pieces(bytes, 1))).text).toBe('Grüße 👋');
+  });
+
+  it('reads a web stream', async () => {
+    const body = new Response(sse(load('anthropic_stream').response)).body;
+    expect(body && (await parseStream(body))).toEqual(parse(load('anthropic_stream').response));
+  });
+
+  it('gives what had arrived when the source fails', async () => {
+    async function* failing() {
+      yield sse(load('anthropic_stream').response.slice(0, 10));
+      throw new Error('socket hang up');
+    }
+    expect(await parseStream(failing())).toMatchObject({
+      text: 'Take one.',
+      complete: false,
+      finish: 'error',
+      error: { type: 'stream_error', message: 'socket hang up' },
+    });
+  });
+});
+
+describe('a stream equals the whole response', () => {
+  it.each([
+    [
+      'anthropic_stream',
+      {
+        id: 'msg_01',
+        type: 'message',
+        role: 'assistant',
+        model: 'claude-sonnet-4-5-20250929',
+        content: [
+          { type: 'thinking', thinking: 'Rain, so umbrella.', signature: 'c2ln' },
+          { type: 'text', text: 'Take one.' },
+          { type: 'tool_use', id: 'toolu_02', name: 'get_umbrella', input: { colour: 'red' } },
+        ],
+        stop_reason: 'tool_use',
+        usage: { input_tokens: 25, output_tokens: 89 },
+      },
+    ],
+    [
+      'openai_chat_stream',
+      {
+        id: 'chatcmpl-st1',
+        object: 'chat.completion',
+        created: 1763100000,
+        model: 'gpt-4o-2024-11-20',
+        choices: [
+          {
+            index: 0,
+            message: {
+              role: 'assistant',
+              content: 'It is raining.',
+              tool_calls: [
+                {
+                  id: 'call_s1',
+                  type: 'function',
+                  function: { name: 'get_umbrella', arguments: '{"colour":"red"}' },
+                },
+              ],
+            },
+            finish_reason: 'tool_calls',
+          },
+        ],
+        usage: { prompt_tokens: 30, completion_tokens: 18, total_tokens: 48 },
+      },
+    ],
+    [
+      'bedrock_converse_stream',
+      {
+        output: {
+          message: {
+            role: 'assistant',
+            content: [
+              { text: 'Let me look.' },
+              { toolUse: { toolUseId: 'tooluse_2', name: 'get_weather', input: { city: 'Oslo' } } },
+            ],
+          },
+        },
+        stopReason: 'tool_use',
+        usage: { inputTokens: 40, outputTokens: 22, totalTokens: 62 },
+        metrics: { latencyMs: 700 },
+      },
+    ],
+    ['openai_responses_stream', load('openai_responses_stream').response.at(-1).response],
+    ['gemini_array_stream', load('gemini_text').response],
+  ])('%s', (name, whole) => {
+    expect(facts(parse(load(name).response))).toEqual(facts(parse(whole)));
+  });
+
+  it('also when the final response of a Responses stream is missing', () => {
+    const events = load('openai_responses_stream').response;
+    const cut = parse(events.slice(0, -1));
+    expect(cut).toMatchObject({ text: 'Hello there.', complete: false, finish: 'incomplete' });
+    expect(cut.content).toEqual(parse(events).content);
+  });
+});
+
+describe('a cut stream', () => {
+  const complete = streams.filter((name) => parse(load(name).response).complete);
+
+  it.each(complete)('%s is incomplete at every event before its end, and only grows', (name) => {
+    const events: unknown[] = load(name).response;
+    const whole = parse(events);
+    let before = '';
+    for (let n = 1; n < events.length; n++) {
+      const record = parse(events.slice(0, n));
+      expect(whole.text.startsWith(record.text), `${n} events`).toBe(true);
+      expect(record.text.startsWith(before)).toBe(true);
+      before = record.text;
+      if (record.complete) expect(record.stopReason ?? record.finish).toBe(whole.stopReason ?? 'stop');
+      else expect(record.warnings.map((w) => w.code)).toContain('stream_incomplete');
+    }
+  });
+
+  it('over SSE is incomplete until [DONE], even after the finish reason', () => {
+    const events = load('openai_chat_stream').response;
+    expect(parse(sse(events))).toMatchObject({ complete: false, finish: 'tool_calls' });
+    expect(parse(sse(events, 'data: [DONE]\n\n'))).toMatchObject({ complete: true, finish: 'tool_calls' });
+  });
+
+  it('in the middle of a JSON array or an AWS message keeps what is whole', () => {
+    const array = JSON.stringify(load('gemini_array_stream').response);
+    expect(parse(array.slice(0, -30))).toMatchObject({ text: 'Good ', complete: false });
+    const bytes = aws(load('bedrock_converse_stream').response);
+    const second = aws(load('bedrock_converse_stream').response.slice(0, 2)).length;
+    expect(parse(bytes.slice(0, second + 20))).toMatchObject({ text: 'Let me ', complete: false });
+  });
+
+  it('ends at a message whose checksum is wrong', () => {
+    const bytes = aws(load('bedrock_converse_stream').response);
+    bytes[150] = (bytes[150] ?? 0) ^ 1;
+    const record = parse(bytes);
+    expect(record.complete).toBe(false);
+    expect(record.warnings.map((w) => w.code)).toContain('stream_corrupt');
+  });
+});
+
+describe('odd streams', () => {
+  const codes = (record: ParsedResponse) => record.warnings.map((warning) => warning.code);
+
+  it('a second response in one stream is joined: text and calls of both, usage and id of the last', () => {
+    const [a, b] = [load('anthropic_stream').response, load('anthropic_stream').response];
+    b[0].message.id = 'msg_02';
+    const record = parse([...a, ...b]);
+    expect(record).toMatchObject({
+      id: 'msg_02',
+      text: 'Take one.Take one.',
+      complete: true,
+      finish: 'tool_calls',
+    });
+    expect(record.toolUses).toHaveLength(2);
+    expect(record.usage?.output).toBe(89);
+    expect(codes(record)).toContain('stream_duplicate_start');
+  });
+
+  it('several chat or Responses streams one after the other are joined too', () => {
+    const chat = load('openai_chat_stream').response;
+    const again = JSON.parse(JSON.stringify(chat).replaceAll('chatcmpl-st1', 'chatcmpl-st2'));
+    expect(parse([...chat, ...again])).toMatchObject({
+      id: 'chatcmpl-st2',
+      text: 'It is raining.It is raining.',
+    });
+    const responses = load('openai_responses_stream').response;
+    expect(parse([...responses, ...responses]).text).toBe('Hello there.Hello there.');
+  });
+
+  it('a repeated message_start changes nothing but a warning', () => {
+    const events = load('anthropic_stream').response;
+    const record = parse([events[0], ...events]);
+    expect({ ...record, warnings: [] }).toEqual({ ...parse(events), warnings: [] });
+    expect(codes(record)).toEqual(['stream_duplicate_start']);
+  });
+
+  it('the final response wins over its deltas, and says so', () => {
+    const events = load('openai_responses_stream').response;
+    events[3].delta = 'Hullo ';
+    expect(parse(events.toSpliced(5, 1))).toMatchObject({
+      text: 'Hello there.',
+      warnings: [{ code: 'delta_final_mismatch' }],
+    });
+  });
+
+  it('a final response without output does not lose what was streamed', () => {
+    const events = load('openai_responses_stream').response;
+    events.at(-1).response.output = [];
+    expect(parse(events)).toMatchObject({
+      text: 'Hello there.',
+      warnings: [{ code: 'delta_final_mismatch' }],
+    });
+  });
+
+  it('usage: null in a later chunk does not overwrite', () => {
+    const events = load('openai_chat_stream').response;
+    expect(parse([...events, { id: 'chatcmpl-st1', choices: [], usage: null }]).usage?.total).toBe(48);
+  });
+
+  it('an error in mid-stream keeps the text', () => {
+    const record = parse([
+      { id: 'c', choices: [{ delta: { content: 'Hi' } }] },
+      { error: { message: 'boom', type: 'server_error' } },
+    ]);
+    expect(record).toMatchObject({
+      text: 'Hi',
+      complete: false,
+      finish: 'error',
+      error: { message: 'boom', type: 'server_error' },
+    });
+  });
+
+  it('an error that only the SSE event name tells is an error', () => {
+    expect(parse('event: error\ndata: {"message":"overloaded"}\n\n').error?.message).toBe('overloaded');
+  });
+
+  it('a broken line costs that line alone', () => {
+    const lines = ndjson(load('anthropic_stream').response).split('\n');
+    lines[2] = lines[2]?.slice(0, -4) ?? '';
+    const record = parse(lines.join('\n'));
+    expect(record).toMatchObject({ text: 'Take one.', thinking: 'umbrella.', complete: false });
+    expect(codes(record)).toContain('stream_corrupt');
+  });
+
+  it('tool deltas without an index go by id, else to the last call', () => {
+    const delta = (tool_calls: unknown[]) => ({ choices: [{ delta: { tool_calls } }] });
+    const record = parse([
+      delta([{ id: 'a', function: { name: 'f', arguments: '{"x":' } }]),
+      delta([{ function: { arguments: '1}' } }]),
+      delta([{ id: 'b', function: { name: 'g', arguments: '{}' } }]),
+      { choices: [{ delta: {}, finish_reason: 'tool_calls' }] },
+    ]);
+    expect(record.toolUses.map(({ id, name, input }) => ({ id, name, input }))).toEqual([
+      { id: 'a', name: 'f', input: { x: 1 } },
+      { id: 'b', name: 'g', input: {} },
+    ]);
+  });
+
+  it('parallel calls that all claim index 0 stay apart', () => {
+    const call = (id: string) => ({
+      choices: [{ delta: { tool_calls: [{ index: 0, id, function: { name: id, arguments: '{}' } }] } }],
+    });
+    expect(
+      parse([call('a'), call('b'), { choices: [{ delta: {}, finish_reason: 'stop' }] }]).toolUses,
+    ).toHaveLength(2);
+  });
+
+  it('a string after content parts continues them', () => {
+    const delta = (content: unknown) => ({ choices: [{ delta: { content } }] });
+    const record = parse([
+      delta([{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] }]),
+      delta([{ type: 'thinking', thinking: [{ type: 'text', text: 'm.' }] }]),
+      delta('Yes'),
+      delta(', sir.'),
+    ]);
+    expect(record).toMatchObject({ text: 'Yes, sir.', thinking: 'Hmm.' });
+    expect(record.content).toHaveLength(2);
+  });
+
+  it('cost per event is flat', () => {
+    const accumulator = createAccumulator('openai');
+    for (let i = 0; i < 100_000; i++)
+      accumulator.push({ choices: [{ index: 0, delta: { content: 'word ' } }] });
+    expect(accumulator.end().text).toHaveLength(500_000);
+  });
+});
