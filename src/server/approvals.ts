@@ -6,7 +6,7 @@ import type { AuditEntry, AuditKind, CallRecord, SessionKey, Store } from './sto
 export type Verdict =
   | { kind: 'counts'; call: CallRecord }
   | { kind: 'ignored' }
-  | { kind: 'refused'; why: string; open: boolean };
+  | { kind: 'refused'; why: string };
 
 /** SHA-256 over JSON with sorted keys: the same arguments always give the same hash. */
 export function hashArgs(args: unknown): string {
@@ -101,7 +101,7 @@ export class Approvals {
           reason: why,
         };
     await this.store.audit(this.key, line);
-    return { kind: 'refused', why, open: call !== null && call.status === 'requested' };
+    return { kind: 'refused', why };
   }
 }
 

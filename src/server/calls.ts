@@ -121,7 +121,7 @@ export class Calls {
       if (answer.kind !== 'decision') continue;
       const verdict = await this.approvals.decide(answer, (call) => this.shown.has(call.id));
       if (verdict.kind === 'refused') {
-        if (verdict.open || !this.wasKnown(answer)) refused.push(verdict.why);
+        refused.push(verdict.why);
         continue;
       }
       if (verdict.kind === 'ignored' || !this.open.has(verdict.call.id)) continue;
@@ -273,10 +273,6 @@ export class Calls {
     const confirmed = isRecord(answer.output) ? answer.output.confirmed : undefined;
     if (!call || typeof confirmed !== 'boolean') return answer;
     return { kind: 'decision', toolCallId: call.id, approvalId: answer.toolCallId, approved: confirmed };
-  }
-
-  private wasKnown(answer: { toolCallId: string }): boolean {
-    return this.open.has(answer.toolCallId);
   }
 }
 
