@@ -3,6 +3,7 @@ import type { Blob } from '@google/genai';
 import {
   type DeferredCall,
   type RunView,
+  responseEvent,
   rewindEvent,
   Turn,
   type TurnOutput,
@@ -64,6 +65,8 @@ export class Live {
   /** What still comes of an interrupted turn is dropped, up to its end. */
   private muted = false;
   private heard = '';
+  /** Arguments of calls that the run announced and nobody took out of it yet. */
+  private readonly called = new Map<string, Record<string, unknown>>();
   private inputs: Promise<unknown> = Promise.resolve();
   private stopping = new AbortController();
   private cancelTimer: (() => void) | null = null;
@@ -326,17 +329,25 @@ export class Live {
     if (this.muted || !speaking) return;
     switch (out.type) {
       case 'call':
+        this.called.set(out.id, out.args);
         return;
       case 'response': {
-        // Only a callback of the application answers a call inside the run.
-        const { id: toolCallId, response } = out;
+        // Only callbacks of the application, ADK's own tools and calls of unknown tools are answered inside the run.
+        const { id: toolCallId, name: toolName, response } = out;
         if (!session.output.fold(speaking.message.id)?.knows(toolCallId)) {
-          session.announce(
-            { id: toolCallId, toolName: out.name, args: {} },
-            { runsOn: 'server', asks: false },
-          );
+          const args = this.called.get(toolCallId) ?? {};
+          session.announce({ id: toolCallId, toolName, args }, { runsOn: 'server', asks: false });
         }
-        session.output.say({ type: 'tool-output-available', toolCallId, output: response });
+        this.called.delete(toolCallId);
+        session.output.say(
+          this.view?.failed(toolCallId) && typeof response.error === 'string'
+            ? { type: 'tool-output-error', toolCallId, errorText: response.error }
+            : {
+                type: 'tool-output-available',
+                toolCallId,
+                output: this.view?.outputOf(toolCallId, response) ?? response,
+              },
+        );
         return;
       }
       case 'audio':
@@ -452,7 +463,8 @@ export class Live {
   /** A call that ADK made: taken out of its loop at once. */
   private async defer(call: DeferredCall): Promise<void> {
     const { session, speaking } = this;
-    if (!speaking || this.muted) return;
+    this.called.delete(call.id);
+    if (!speaking || this.muted) return this.turnDown(call);
     const record = await session.calls.issue(call, speaking.message.id);
     session.output.switchTo(speaking.message);
     for (const chunk of speaking.turn.close()) session.output.say(chunk);
@@ -470,6 +482,15 @@ export class Live {
       this.arm();
       void this.inOrder(() => this.drain());
     }
+  }
+
+  /** A call of a turn that was interrupted: nobody hears of it, but it does not stay open either. */
+  private async turnDown(call: DeferredCall): Promise<void> {
+    const { id, toolName: name, agent, invocationId, branch } = call;
+    const response = { error: INTERRUPTED, interrupted: true };
+    const event = responseEvent({ agent, invocationId, branch: branch ?? null }, [{ id, name, response }]);
+    await this.session.engine.sessionService.appendEvent({ session: await this.session.adkSession(), event });
+    this.queue?.sendContent({ role: 'user', parts: [{ functionResponse: { id, name, response } }] });
   }
 
   /** Shows the next card, or all of them. */

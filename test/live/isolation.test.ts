@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, openCalls } from '../../src/adk/index.ts';
+import { fourTools } from '../support/demo-tools.ts';
+import { decision, live } from '../support/live.ts';
+import { call, calls, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+
+const PAY = { name: 'process_payment', args: { amount: 5, recipient: 'Eve' } };
+
+describe('a connection of its own', () => {
+  it('[B11] a tool knows its connection and sees the open calls of its own session only', async () => {
+    const seen: { client: unknown; open: string[] }[] = [];
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks round',
+      parameters: z.object({ who: z.string() }),
+      execute: ({ who }, context) => {
+        seen.push({
+          client: context.state.get('client_identifier'),
+          open: openCalls(context).map(({ toolName, args }) => `${toolName} ${args.recipient ?? args.who}`),
+        });
+        return { who };
+      },
+    });
+    const { payment } = fourTools();
+    const turn = (recipient: string): ScriptedTurn => [
+      calls({ ...PAY, args: { amount: 5, recipient } }, { name: 'look', args: { who: recipient } }),
+    ];
+    const logged: { message: string; fields: Record<string, unknown> | undefined }[] = [];
+    const note = (message: string, fields?: Record<string, unknown>) => logged.push({ message, fields });
+    const { connect } = await live([turn('Alice'), turn('Bob')], [payment, look], {
+      logger: { info: note, warn: note, error: note },
+    });
+    const first = await connect();
+    first.say('one');
+    await first.chunk('tool-output-available');
+    const second = await connect();
+    second.say('two');
+    await second.chunk('tool-output-available');
+    const ids = [first, second].map((socket) => {
+      const greeting = socket.received[0];
+      return greeting?.kind === 'chunk' && greeting.chunk.type === 'data-session'
+        ? greeting.chunk.data.connectionId
+        : null;
+    });
+    expect(seen).toEqual([
+      { client: ids[0], open: ['process_payment Alice', 'look Alice'] },
+      { client: ids[1], open: ['process_payment Bob', 'look Bob'] },
+    ]);
+    expect(
+      logged.filter(({ message }) => message === 'connected').map(({ fields }) => fields?.connection),
+    ).toEqual(ids);
+  });
+
+  it('[B15] a card may be answered while the agent still speaks, by frame or by message', async () => {
+    for (const answer of ['frame', 'message'] as const) {
+      const log: string[] = [];
+      const { payment } = fourTools(log);
+      let release: () => void = () => undefined;
+      const speaks: ScriptedTurn = async function* () {
+        yield partial('While you think, ');
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        yield text('While you think, I talk.');
+      };
+      const { connect } = await live([[calls(PAY)], speaks, [text('Paid.')]], [payment]);
+      const socket = await connect();
+      socket.say('pay');
+      const card = await socket.chunk('tool-approval-request');
+      socket.say('talk to me');
+      await socket.chunk('text-delta');
+      if (answer === 'frame')
+        socket.send('tool_result', { toolCallId: card.toolCallId, status: 'approved', result: null });
+      else socket.send('message', decision(card));
+      await socket.chunk('tool-output-available');
+      expect(log).toEqual(['pay Eve 5']);
+      expect(socket.dones).toBe(0);
+      release();
+      await socket.done(2);
+      const said = socket.chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : []));
+      expect(said).toEqual(['While you think, ', 'I talk.', 'Paid.']);
+    }
+  });
+
+  it('a call of a tool that does not exist is answered as an error, and the turn goes on', async () => {
+    const { connect } = await live([[call('make_coffee')], [text('I cannot.')]]);
+    const socket = await connect();
+    socket.say('coffee');
+    await socket.done();
+    expect(socket.chunks.map(({ type }) => type)).toContain('tool-output-error');
+    expect(socket.chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' });
+  });
+});
