@@ -90,7 +90,7 @@ export function demo(
           {
             role: 'assistant',
             parts: cards.map(({ toolCallId, approvalId, ...more }, index) => ({
-              type: 'dynamic-tool',
+              type: 'tool-any',
               toolCallId,
               state: 'output' in more ? 'output-available' : 'approval-responded',
               approval: { id: approvalId, approved: approved[index] ?? false },
