@@ -11,8 +11,8 @@ export type ResponsesInput =
   | { type: 'done' }
   /** All that has arrived has been pushed. */
   | { type: 'rest' }
-  /** The reader of a response went away. */
-  | { type: 'leave'; response: number }
+  /** The reader of a response went away; `isRefused`: because what it waited for will not come. */
+  | { type: 'leave'; response: number; isRefused?: boolean }
   /** The page gets the whole conversation anew; only what is to come is still waited for. */
   | { type: 'reset' };
 
@@ -52,6 +52,7 @@ export class Responses {
   private readonly running = new Set<string>();
   private readonly failed = new Set<string>();
   private readonly steps = new Set<string>();
+  private asking: string | null = null;
   private waiting: number[] = [];
   private current: string | null = null;
 
@@ -75,7 +76,7 @@ export class Responses {
         this.rest(out);
         break;
       case 'leave':
-        this.leave(input.response);
+        this.leave(input.response, input.isRefused === true);
         break;
       case 'reset':
         this.reset(out);
@@ -158,6 +159,10 @@ export class Responses {
     const { current } = this;
     if (current === null || this.failed.has(current)) return;
     this.calls.push(chunk, current);
+    this.running.add(current);
+    // Several requests may share a step, and arrive one by one: the pause is at its end.
+    const isInStep = chunk.type === 'start-step' || chunk.type === 'tool-approval-request';
+    this.asking = isInStep && (this.asking === current || chunk.type === 'start-step') ? current : null;
     const reader = this.readers.get(current);
     if (reader) this.deliver(reader, chunk, out);
     else this.keep(current, chunk);
@@ -196,9 +201,9 @@ export class Responses {
       isTold: true,
     };
     this.kept.set(messageId, kept);
-    if (chunk.type === 'start' && !kept.isNew) return;
+    if (chunk.type === 'finish-step' || (chunk.type === 'start' && !kept.isNew)) return;
     kept.chunks.push(...kept.merger.push(chunk));
-    if (chunk.type !== 'start') kept.isTold = false;
+    if (chunk.type !== 'start' && chunk.type !== 'start-step') kept.isTold = false;
   }
 
   private done(out: Out): void {
@@ -227,10 +232,12 @@ export class Responses {
     }
   }
 
-  private leave(response: number): void {
+  private leave(response: number, isRefused: boolean): void {
     this.waiting = this.waiting.filter((id) => id !== response);
     for (const [messageId, reader] of this.readers) {
-      if (reader.id === response) this.readers.delete(messageId);
+      if (reader.id !== response) continue;
+      this.readers.delete(messageId);
+      if (isRefused) this.running.delete(messageId);
     }
   }
 
@@ -239,13 +246,14 @@ export class Responses {
     this.kept.clear();
     this.running.clear();
     this.steps.clear();
+    this.asking = null;
     this.current = null;
   }
 
   /** Whether nothing more comes for the reader before someone answers. */
   private isOver({ messageId, blocks }: Open): boolean {
     if (!this.running.has(messageId)) return true;
-    if (blocks.size > 0) return false;
+    if (blocks.size > 0 || this.asking === messageId) return false;
     const open = this.calls.open(messageId);
     return open.length > 0 && open.every((call) => this.calls.isPaused(call));
   }

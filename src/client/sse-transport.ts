@@ -93,7 +93,7 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
     abortSignal,
   }: Parameters<ChatTransport<M>['reconnectToStream']>[0]): Promise<ReadableStream<UIMessageChunk> | null> {
     const reading = this.read(chatId, abortSignal);
-    reading.isReplay = true;
+    reading.isReplay = this.broken?.chatId !== chatId;
     if (this.broken?.chatId === chatId) Object.assign(reading, this.broken, { isResumed: true });
     this.broken = null;
     const response = await this.get(reading);

@@ -73,6 +73,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   private readonly responses: Responses;
   private readonly readings = new Map<number, Reading>();
   private count = 0;
+  private resumes = 0;
   private chatId: string | null = null;
   private running: string | null | undefined;
 
@@ -124,6 +125,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   }: Parameters<ChatTransport<M>['reconnectToStream']>[0]): Promise<ReadableStream<UIMessageChunk> | null> {
     this.checkUsable();
     this.connect(chatId);
+    const resume = ++this.resumes;
     const waiting = { connection: this.connection, timers: this.timers, signal: abortSignal };
     await until(waiting, () => this.connection.state.status === 'live');
     if (this.running !== null) {
@@ -140,7 +142,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
         this.leave(number);
         // A second resume takes the place of the first, which is no wish to stop.
         this.timers.after(0, () => {
-          if (!this.responses.isRead(messageId)) this.interruptUnlessDetached();
+          if (this.resumes === resume) this.interruptUnlessDetached();
         });
       },
       { once: true },
@@ -202,38 +204,45 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       requestId,
     });
     const isRepeat = trigger === 'regenerate-message' || messageId !== undefined;
-    this.connection.post({ requestId, text, messageId: isRepeat ? undefined : user.id });
     const opened = this.read({ requestId, userMessageId: user.id });
     this.apply(this.responses.push({ type: 'open', response: opened.number, messageId: null }));
+    try {
+      this.connection.post({ requestId, text, messageId: isRepeat ? undefined : user.id });
+    } catch (error) {
+      this.leave(opened.number);
+      throw error;
+    }
     return opened;
   }
 
   /** Goes on with a message: sends what was answered, if anything, and reads what comes. */
   private goOn(target: M, messages: M[]): Opened {
     const last = messages.at(-1);
-    let mine: ToolPart[] = [];
-    for (const message of messages) {
+    const answered = messages.flatMap((message) => {
       const answers = unsentAnswers(message, this.calls, message === target || message === last);
-      if (message === target) mine = answers;
-      if (answers.length > 0) this.sendAnswers(message, answers);
-    }
+      return answers.length === 0 ? [] : [{ message, answers }];
+    });
+    const mine = answered.find(({ message }) => message === target)?.answers ?? [];
     this.calls.adopt(target, 'page');
-    this.responses.know(target.id);
+    for (const { message, answers } of answered) {
+      this.calls.adopt(message, 'page');
+      this.calls.mark(answers);
+    }
     const opened = this.read({ messageId: target.id, answers: mine });
-    this.apply(
-      this.responses.push({
-        type: 'open',
-        response: opened.number,
-        messageId: target.id,
-        expects: mine.length > 0,
-      }),
-    );
+    const expects = mine.length > 0;
+    this.apply(this.responses.push({ type: 'open', response: opened.number, messageId: target.id, expects }));
+    try {
+      for (const { message, answers } of answered) this.sendAnswers(message, answers);
+    } catch (error) {
+      for (const { answers } of answered) this.calls.unmark(answers);
+      this.leave(opened.number);
+      throw error;
+    }
     this.execute();
     return opened;
   }
 
   private sendAnswers(message: M, answers: ToolPart[]): void {
-    this.calls.adopt(message, 'page');
     const requestId = this.newId();
     const text = encodeFrame('message', {
       id: this.chatId,
@@ -243,7 +252,6 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       requestId,
     });
     this.connection.post({ requestId, text, calls: answers.map((part) => part.toolCallId) });
-    this.calls.mark(answers);
   }
 
   private answer(data: { toolCallId: string; [field: string]: unknown }): void {
@@ -375,9 +383,9 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return { number, readable: stream.readable as ReadableStream<UIMessageChunk> };
   }
 
-  private leave(number: number): void {
+  private leave(number: number, isRefused = false): void {
     this.readings.delete(number);
-    this.apply(this.responses.push({ type: 'leave', response: number }));
+    this.apply(this.responses.push({ type: 'leave', response: number, isRefused }));
   }
 
   private abort(number: number): void {
@@ -400,8 +408,12 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   private fail(number: number, error: Error): void {
     const reading = this.readings.get(number);
-    this.leave(number);
-    this.connection.settle((letter) => letter.requestId === reading?.requestId);
+    this.leave(number, true);
+    const answered = reading?.answers.map(({ toolCallId }) => toolCallId) ?? [];
+    this.connection.settle(
+      ({ requestId, calls }) =>
+        requestId === reading?.requestId || calls?.some((id) => answered.includes(id)) === true,
+    );
     reading?.stream.fail(error);
   }
 

@@ -1,0 +1,56 @@
+import * as ai from 'ai';
+import * as ai6min from 'ai6min';
+import * as ai7 from 'ai7';
+import type { Message } from '../../../src/protocol/index.ts';
+
+type Sdk = typeof ai;
+
+/** The versions of the SDK whose chats drive the transports. */
+export const sdks: [string, Sdk][] = [
+  ['6.0.304', ai6min as unknown as Sdk],
+  ['6.0.320', ai],
+  ['7.0.169', ai7 as unknown as Sdk],
+];
+
+/** A chat of the SDK without a user interface. */
+export type TestChat = ai.AbstractChat<Message>;
+
+/** Makes a chat of that SDK. */
+export function chatOf(sdk: Sdk, init: ai.ChatInit<Message>): TestChat {
+  class Chat extends sdk.AbstractChat<Message> {}
+  let count = 0;
+  const { messages = [], ...rest } = init;
+  const state: ai.ChatState<Message> & Record<string, unknown> = {
+    status: 'ready',
+    error: undefined,
+    messages,
+    pushMessage(message) {
+      state.messages = [...state.messages, message];
+    },
+    popMessage() {
+      state.messages = state.messages.slice(0, -1);
+    },
+    replaceMessage(index, message) {
+      state.messages = state.messages.map((old, at) => (at === index ? structuredClone(message) : old));
+    },
+    snapshot: (value) => structuredClone(value),
+  };
+  return new Chat({ id: 'chat-1', generateId: () => `id-${++count}`, ...rest, state });
+}
+
+/** A message in short: text by its words, calls by name, state and what they carry. */
+export function brief(message: Message | undefined): unknown[] {
+  return (message?.parts ?? []).map((part) => {
+    if (part.type === 'text' || part.type === 'reasoning') return part.text;
+    if (!('toolCallId' in part)) return part.type;
+    const { toolCallId, state, output, errorText, approval } = part as Record<string, unknown>;
+    const decision = (approval as { approved?: boolean } | undefined)?.approved;
+    return [
+      toolCallId,
+      state,
+      ...(decision === undefined ? [] : [decision]),
+      ...(output === undefined ? [] : [output]),
+      ...(errorText === undefined ? [] : [errorText]),
+    ];
+  });
+}

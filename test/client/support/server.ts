@@ -1,0 +1,230 @@
+import type { SessionInfo, WebSocketLike } from '../../../src/client/index.ts';
+import {
+  type Chunk,
+  DONE,
+  encodeBlock,
+  type Message,
+  parseChunkId,
+  type ToolFacts,
+} from '../../../src/protocol/index.ts';
+
+type Any = { [key: string]: unknown };
+
+/** A client frame as it came. */
+export interface ClientFrame {
+  type: string;
+  version: string;
+  data: Any;
+}
+
+/** The far end of a socket. */
+export class FakeSocket implements WebSocketLike {
+  binaryType = 'blob';
+  bufferedAmount = 0;
+  onopen: ((event: never) => void) | null = null;
+  onmessage: ((event: never) => void) | null = null;
+  onclose: ((event: never) => void) | null = null;
+  onerror: ((event: never) => void) | null = null;
+  readonly sent: (string | Uint8Array)[] = [];
+  closedWith: number | undefined;
+  readonly url: string;
+  readonly protocols: string[];
+  private readonly server: FakeServer;
+
+  constructor(server: FakeServer, url: string, protocols: string[]) {
+    this.server = server;
+    this.url = url;
+    this.protocols = protocols;
+    server.sockets.push(this);
+    if (server.accepts) queueMicrotask(() => server.greet(this));
+  }
+
+  get isOpen(): boolean {
+    return this.closedWith === undefined;
+  }
+
+  send(data: string | Uint8Array): void {
+    this.sent.push(data);
+    if (this.isOpen && typeof data === 'string') this.server.receive(JSON.parse(data) as ClientFrame, this);
+  }
+
+  close(code = 1005): void {
+    this.closedWith ??= code;
+  }
+
+  /** A frame from the server. */
+  deliver(data: string | ArrayBuffer): void {
+    if (this.isOpen) this.onmessage?.({ data } as never);
+  }
+
+  /** The server, or the network, ends the socket. */
+  end(code: number, reason = ''): void {
+    if (!this.isOpen) return;
+    this.closedWith = code;
+    this.onclose?.({ code, reason } as never);
+  }
+}
+
+/**
+ * The wire of a server, without a server: a log of chunks with ids that any connection goes on reading where it left, and
+ * frames that a test answers.
+ */
+export class FakeServer {
+  readonly sockets: FakeSocket[] = [];
+  readonly frames: ClientFrame[] = [];
+  accepts = true;
+  answersPings = true;
+  epoch = 'e1';
+  /** What is added to `data-session`. */
+  tells: Partial<SessionInfo> = {};
+  /** Whether it says which requests arrived. */
+  remembers = true;
+  /** The conversation, for clients that missed too much. */
+  history: Message[] = [];
+  /** Ends the socket before so many further frames, once. */
+  dropIn = Number.POSITIVE_INFINITY;
+  /** Loses the next frame from the client, with its socket. */
+  losesNext = false;
+  onFrame: (frame: ClientFrame) => void = () => undefined;
+  private log: (Chunk | null)[] = [];
+  private written = 0;
+
+  readonly WebSocket: new (url: string, protocols: string[]) => WebSocketLike = socketOf(this);
+
+  /** The socket in use. */
+  get socket(): FakeSocket | undefined {
+    return this.sockets.findLast((socket) => socket.isOpen);
+  }
+
+  /** The frames of one type. */
+  framesOf(type: string): Any[] {
+    return this.frames.filter((frame) => frame.type === type).map(({ data }) => data);
+  }
+
+  /** Says chunks, each batch in one frame; null is the end of a turn. */
+  say(...chunks: (Chunk | null)[]): void {
+    this.log.push(...chunks);
+    this.flush();
+  }
+
+  /** Says chunks, each in a frame of its own. */
+  sayEach(...chunks: (Chunk | null)[]): void {
+    for (const chunk of chunks) this.say(chunk);
+  }
+
+  /** Says something outside the log. */
+  tell(chunk: Chunk): void {
+    this.socket?.deliver(encodeBlock(chunk));
+  }
+
+  /** The process starts anew: the log is gone. */
+  restart(): void {
+    this.epoch = `${this.epoch}x`;
+    this.log = [];
+    this.written = 0;
+    this.socket?.end(1006);
+  }
+
+  greet(socket: FakeSocket): void {
+    if (!socket.isOpen) return;
+    const query = new URL(socket.url).searchParams;
+    const last = parseChunkId(query.get('last') ?? '');
+    const resumed = last !== null && last.epoch === this.epoch;
+    const sessionId = query.get('session') ?? 'session-1';
+    socket.deliver(
+      encodeBlock({
+        type: 'data-session',
+        data: {
+          sessionId,
+          connectionId: `c${this.sockets.length}`,
+          epoch: this.epoch,
+          resumed,
+          ...this.memory(),
+          ...this.tells,
+        },
+        transient: true,
+      }),
+    );
+    if (last !== null && !resumed) {
+      socket.deliver(encodeBlock({ type: 'data-reset', data: { messages: this.history }, transient: true }));
+      this.written = this.log.length;
+    } else this.written = resumed ? last.seq : 0;
+    this.flush();
+  }
+
+  receive(frame: ClientFrame, socket: FakeSocket): void {
+    if (frame.type === 'ping') {
+      const { timestamp } = frame.data;
+      if (this.answersPings) socket.deliver(JSON.stringify({ type: 'pong', timestamp }));
+      return;
+    }
+    if (this.losesNext) {
+      this.losesNext = false;
+      socket.end(1006);
+      return;
+    }
+    this.frames.push(frame);
+    this.onFrame(frame);
+  }
+
+  private memory(): Partial<SessionInfo> {
+    const received = this.frames.map(({ data }) => String(data.requestId));
+    return this.remembers ? { received } : {};
+  }
+
+  private flush(): void {
+    const { socket } = this;
+    if (!socket || this.written >= this.log.length) return;
+    if (this.dropIn-- <= 0) {
+      this.dropIn = Number.POSITIVE_INFINITY;
+      return socket.end(1006);
+    }
+    let text = '';
+    for (; this.written < this.log.length; this.written++) {
+      const chunk = this.log[this.written];
+      text += chunk ? encodeBlock(chunk, `${this.epoch}-${this.written + 1}`) : DONE;
+    }
+    socket.deliver(text);
+  }
+}
+
+function socketOf(server: FakeServer): new (url: string, protocols: string[]) => WebSocketLike {
+  return class extends FakeSocket {
+    constructor(url: string, protocols: string[]) {
+      super(server, url, protocols);
+    }
+  };
+}
+
+/** The chunks that announce a call. */
+export function announce(toolCallId: string, toolName: string, input: unknown, facts: ToolFacts): Chunk[] {
+  const toolMetadata = { ...facts };
+  return [
+    { type: 'tool-input-start', toolCallId, toolName, toolMetadata },
+    { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata },
+  ];
+}
+
+/** The chunks that ask for an approval, over BIDI. */
+export function ask(toolCallId: string): Chunk[] {
+  return [
+    { type: 'start-step' },
+    { type: 'tool-approval-request', toolCallId, approvalId: `approval-${toolCallId}` },
+    { type: 'finish-step' },
+  ];
+}
+
+/** A text block. */
+export function text(id: string, ...deltas: string[]): Chunk[] {
+  return [
+    { type: 'text-start', id },
+    ...deltas.map((delta): Chunk => ({ type: 'text-delta', id, delta })),
+    { type: 'text-end', id },
+  ];
+}
+
+/** A call of a server tool that asks, and one of a client tool that does not. */
+export const PAY: ToolFacts = { runsOn: 'server', asks: true };
+export const LOCATE: ToolFacts = { runsOn: 'client', asks: true };
+export const MUSIC: ToolFacts = { runsOn: 'client', asks: false };
+export const WEATHER: ToolFacts = { runsOn: 'server', asks: false };
