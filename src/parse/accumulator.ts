@@ -69,10 +69,14 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
 
   const broken = (what: string): void => {
     warn(warnings, 'stream_corrupt', excerpt(what));
+    sample ||= what;
     cut = true;
   };
   const sink = {
-    event: (value: unknown) => pushEvent(value),
+    // A list is events, too.
+    event(value: unknown) {
+      for (const event of Array.isArray(value) ? value : [value]) pushEvent(event);
+    },
     done: () => {
       done = true;
     },
@@ -88,7 +92,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     const match = matchApi(event) ?? (errorOf(event) ? null : unwrap(event));
     if (match === null) {
       error ??= errorOf(event);
-      sample ||= Object.keys(event).join();
+      sample ||= `{${Object.keys(event)}}`;
       return;
     }
     const { reader, as, value } = match;
@@ -102,14 +106,10 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   };
 
   const pushEvent = (raw: unknown): void => {
-    if (Array.isArray(raw)) {
-      raw.forEach(pushEvent);
-      return;
-    }
     const { bytes } = isObject(raw) && isObject(raw.chunk) ? raw.chunk : ((raw as Obj | null) ?? {});
     const event = bytes ? chunkEvent(bytes) : raw;
     if (!isObject(event)) {
-      broken(String(event));
+      broken(event == null ? '' : typeof event);
       return;
     }
     if (bytes) extra.bedrock = true;
@@ -157,7 +157,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       const bytes = bytesOf(input);
       if (bytes !== null) pushBytes(bytes);
       else if (typeof input === 'string') pushText(input);
-      else pushEvent(input);
+      else sink.event(input);
       return this;
     },
     end() {
@@ -166,7 +166,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       close();
       const last = turns.pop();
       if (last === undefined) {
-        const code = cut ? 'not_json' : sample ? 'unknown_shape' : 'empty';
+        const code = !sample.trim() ? 'empty' : cut ? 'not_json' : 'unknown_shape';
         const record = error ? errorRecord(error, options) : failureRecord(code, sample, options);
         record.warnings.push(...warnings);
         return record;

@@ -1,4 +1,4 @@
-import { type Draft, isObject, type Obj } from './json.ts';
+import { type Draft, isObject, type Obj, obj } from './json.ts';
 
 /** Fields that a later piece states again rather than continues. */
 const RESTATED = new Set(
@@ -49,7 +49,7 @@ function continues(last: Obj, part: Obj): boolean {
 export function mergeParts(parts: readonly unknown[]): Obj[] {
   const merged: Draft[] = [];
   for (const entry of parts) {
-    const part = typeof entry === 'string' ? { type: 'text', text: entry } : (entry as Obj);
+    const part = typeof entry === 'string' ? { type: 'text', text: entry } : obj(entry);
     const last = merged.at(-1);
     if (last && continues(last, part)) merge(last, part);
     else merged.push(merge({}, part));
