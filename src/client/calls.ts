@@ -66,7 +66,7 @@ export class Calls implements AnswerMemory {
       this.calls.set(id, {
         ...factsOf(part.toolMetadata, approval !== undefined),
         id,
-        toolName: toolNameOf(part) ?? '',
+        toolName: String(toolNameOf(part)),
         messageId: message.id,
         input,
         state: isMine ? 'input-available' : state,

@@ -71,5 +71,5 @@ function isWaiting(part: ToolPart, memory: AnswerMemory): boolean {
   const who = waitingFor({ ...facts, state, approved: approval?.approved });
   if (who === 'person') return !memory.wasSent(toolCallId, 'decision');
   if (who !== 'client' || facts.optimistic) return false;
-  return !memory.wasSent(toolCallId, 'output') && !memory.runs(toolNameOf(part) ?? '');
+  return !memory.wasSent(toolCallId, 'output') && !memory.runs(String(toolNameOf(part)));
 }
