@@ -44,7 +44,7 @@ export interface Demo {
   say(text: string, session?: string): Promise<Posted>;
   /** Answers cards over SSE, all in one request. */
   decide(
-    cards: readonly (Card & Record<string, unknown>)[],
+    cards: readonly (Card & { output?: unknown })[],
     approved: boolean[],
     session?: string,
   ): Promise<Posted>;
