@@ -7,10 +7,10 @@ export interface Network {
 
 /** The browser's own signs; outside a browser there are none, and the network counts as there. */
 export const browserNetwork: Network = {
-  isOnline: () => !('navigator' in globalThis) || globalThis.navigator.onLine !== false,
+  isOnline: () => globalThis.navigator?.onLine !== false,
   onReturn(listener) {
-    if (!('document' in globalThis)) return () => undefined;
-    const page = globalThis.document;
+    const page: Document | undefined = globalThis.document;
+    if (!page) return () => undefined;
     const onVisible = () => {
       if (page.visibilityState === 'visible') listener();
     };

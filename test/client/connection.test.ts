@@ -1,0 +1,452 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import {
+  Connection,
+  type ConnectionEvent,
+  type ConnectionOptions,
+  type ConnectionState,
+} from '../../src/client/index.ts';
+import { browserNetwork } from '../../src/client/network.ts';
+import { systemTimers } from '../../src/client/timers.ts';
+import { BINARY, encodeBinary } from '../../src/protocol/index.ts';
+import { FakeServer } from './support/server.ts';
+import { FakeNetwork, FakeTimers } from './support/time.ts';
+
+interface World {
+  server: FakeServer;
+  timers: FakeTimers;
+  network: FakeNetwork;
+  connection: Connection;
+  states: ConnectionState[];
+  events: ConnectionEvent[];
+}
+
+function world(options: Partial<ConnectionOptions> = {}): World {
+  const server = new FakeServer();
+  const timers = new FakeTimers();
+  const network = new FakeNetwork();
+  const connection = new Connection({
+    url: 'https://host/base',
+    WebSocket: server.WebSocket,
+    timers,
+    network,
+    ...options,
+  });
+  const states: ConnectionState[] = [];
+  const events: ConnectionEvent[] = [];
+  connection.subscribe(() => states.push(connection.state));
+  connection.listen((event) => events.push(event));
+  return { server, timers, network, connection, states, events };
+}
+
+async function live(options: Partial<ConnectionOptions> = {}): Promise<World> {
+  const w = world(options);
+  w.connection.connect('s 1');
+  await w.timers.settle(0);
+  return w;
+}
+
+const status = (states: readonly ConnectionState[]) => states.map((state) => state.status);
+
+describe('a connection', () => {
+  test('goes from idle over connecting to live, and knows its session', async () => {
+    const w = world();
+    expect([w.connection.state, w.connection.sessionId]).toEqual([{ status: 'idle' }, null]);
+    w.connection.connect();
+    await w.timers.settle();
+    expect(w.states).toEqual([
+      { status: 'connecting', attempt: 0 },
+      { status: 'live', sessionId: 'session-1', connectionId: 'c1' },
+    ]);
+    expect([w.server.sockets[0]?.url, w.connection.sessionId]).toEqual(['wss://host/base/live', 'session-1']);
+  });
+
+  test('offers the subprotocol, and the key when it has one', async () => {
+    const w = await live({ key: 'söße/key?' });
+    expect(w.server.sockets[0]?.protocols).toEqual(['duologue.v1', 'duologue.key.c8O2w59lL2tleT8']);
+    expect((await live()).server.sockets[0]?.protocols).toEqual(['duologue.v1']);
+  });
+
+  test('comes back with the session and the last chunk it saw', async () => {
+    const w = await live();
+    w.server.say({ type: 'start', messageId: 'a' }, { type: 'finish' }, null);
+    w.server.socket?.end(1006);
+    expect(w.connection.state).toEqual({ status: 'reconnecting', attempt: 1, retryAt: w.timers.now() + 500 });
+    await w.timers.settle(500);
+    expect(w.server.sockets[1]?.url).toBe('wss://host/base/live?session=s+1&last=e1-2');
+    expect(w.connection.state.status).toBe('live');
+  });
+
+  test('waits longer after every failure, up to half a minute, with jitter', async () => {
+    const w = await live();
+    const delays: number[] = [];
+    w.server.accepts = false;
+    for (let attempt = 0; attempt < 8; attempt++) {
+      w.timers.chance = attempt % 2;
+      w.server.socket?.end(1006);
+      const { state } = w.connection;
+      const delay = state.status === 'reconnecting' ? state.retryAt - w.timers.now() : -1;
+      delays.push(delay);
+      w.timers.advance(delay);
+    }
+    expect(delays).toEqual([250, 1_000, 1_000, 4_000, 4_000, 16_000, 15_000, 30_000]);
+  });
+
+  test('starts counting anew once it was live again', async () => {
+    const w = await live();
+    w.server.socket?.end(1006);
+    await w.timers.settle(500);
+    w.server.socket?.end(1012);
+    expect(w.connection.state).toMatchObject({ status: 'reconnecting', attempt: 1 });
+  });
+
+  test.each([1006, 1012, 1011, 1008, 4002, 4003])('tries again after close code %i', async (code) => {
+    const w = await live();
+    w.server.socket?.end(code);
+    await w.timers.settle(500);
+    expect([w.connection.state.status, w.server.sockets.length]).toEqual(['live', 2]);
+  });
+
+  test.each([4401, 4403])('does not try again after close code %i', async (code) => {
+    const w = await live();
+    w.server.socket?.end(code, 'no');
+    await w.timers.settle(120_000);
+    expect([w.connection.state, w.server.sockets.length]).toEqual([
+      { status: 'closed', code, reason: 'no' },
+      1,
+    ]);
+  });
+
+  test('that is taken over does not come back by itself, only when it is told to', async () => {
+    const w = await live();
+    w.server.socket?.end(4001);
+    w.network.comeBack();
+    await w.timers.settle(120_000);
+    expect([w.connection.state, w.server.sockets.length]).toEqual([{ status: 'taken-over' }, 1]);
+    w.connection.connect();
+    await w.timers.settle();
+    expect([w.connection.state.status, w.server.sockets.length]).toEqual(['live', 2]);
+  });
+
+  test('is offline while the browser says so, and tries at once when the network is back', async () => {
+    const w = await live();
+    w.network.online = false;
+    w.server.socket?.end(1006);
+    expect(w.connection.state).toEqual({ status: 'offline', attempt: 1, retryAt: w.timers.now() + 30_000 });
+    w.network.comeBack();
+    await w.timers.settle();
+    expect(w.connection.state.status).toBe('live');
+  });
+
+  test('tries at once when the page is seen again', async () => {
+    const w = await live();
+    w.server.socket?.end(1006);
+    w.network.comeBack();
+    w.network.comeBack();
+    await w.timers.settle(0);
+    expect([w.connection.state.status, w.server.sockets.length]).toEqual(['live', 2]);
+  });
+
+  test('that never says hello is given up and tried again', async () => {
+    const w = world();
+    w.server.accepts = false;
+    w.connection.connect('s');
+    w.timers.advance(15_000);
+    expect([status(w.states), w.server.sockets[0]?.closedWith]).toEqual([
+      ['connecting', 'reconnecting'],
+      4000,
+    ]);
+  });
+
+  test('pings, measures, and stays while it is answered', async () => {
+    const w = await live({ heartbeatMs: 1_000 });
+    for (let beat = 0; beat < 10; beat++) w.timers.advance(1_000);
+    expect([w.connection.state.status, w.server.sockets.length]).toEqual(['live', 1]);
+    expect(w.server.sockets[0]?.sent).toHaveLength(10);
+    expect(w.events.filter(({ type }) => type === 'latency')).toHaveLength(10);
+  });
+
+  test('is dead after two pings without any word', async () => {
+    const w = await live({ heartbeatMs: 1_000 });
+    w.server.answersPings = false;
+    w.timers.advance(2_999);
+    expect(w.connection.state.status).toBe('live');
+    w.timers.advance(1);
+    expect([w.connection.state.status, w.server.sockets[0]?.closedWith]).toEqual(['reconnecting', 4000]);
+  });
+
+  test('any frame is a sign of life', async () => {
+    const w = await live({ heartbeatMs: 1_000 });
+    w.server.answersPings = false;
+    for (let beat = 0; beat < 5; beat++) {
+      w.timers.advance(1_000);
+      w.server.say({ type: 'start', messageId: `a${beat}` });
+    }
+    expect(w.connection.state.status).toBe('live');
+  });
+
+  test('learns soon after a sleep whether its socket still lives', async () => {
+    const dead = await live();
+    dead.server.answersPings = false;
+    dead.network.comeBack();
+    dead.timers.advance(5_000);
+    expect(dead.connection.state.status).toBe('reconnecting');
+
+    const alive = await live({ heartbeatMs: 1_000 });
+    alive.network.comeBack();
+    alive.timers.advance(60_000);
+    expect([alive.connection.state.status, alive.server.sockets.length]).toEqual(['live', 1]);
+  });
+
+  test('hears nothing more of a socket that it gave up', async () => {
+    const w = await live();
+    const old = w.server.socket;
+    w.connection.close();
+    const before = w.events.length;
+    old?.onmessage?.({ data: 'data: {"type":"start"}\n\n' } as never);
+    expect([w.events.length, w.connection.state, w.timers.pending, w.network.listening]).toEqual([
+      before,
+      { status: 'closed', code: 1000, reason: '' },
+      0,
+      0,
+    ]);
+  });
+
+  test('that was never asked for closes without a word', () => {
+    const w = world();
+    w.connection.close();
+    expect([w.connection.state, w.states]).toEqual([{ status: 'idle' }, []]);
+  });
+
+  test('tells chunks, ends and the rest of each frame in order', async () => {
+    const w = await live();
+    const from = w.events.length;
+    w.server.say({ type: 'start', messageId: 'a' }, { type: 'finish' }, null);
+    expect(w.events.slice(from)).toEqual([
+      { type: 'chunk', chunk: { type: 'start', messageId: 'a' } },
+      { type: 'chunk', chunk: { type: 'finish' } },
+      { type: 'done' },
+      { type: 'rest' },
+    ]);
+  });
+
+  test('passes over what it cannot read, and says so', async () => {
+    const w = await live();
+    const from = w.events.length;
+    for (const frame of [
+      '{"type":"pang"}',
+      '{',
+      'data: nonsense\n\n',
+      'data: {"no":"type"}\n\n',
+      'data: null\n\n',
+    ]) {
+      w.server.socket?.deliver(frame);
+    }
+    expect(w.events.slice(from).filter(({ type }) => type !== 'rest')).toEqual(
+      ['{"type":"pang"}', '{', 'nonsense', '{"no":"type"}', 'null'].map((text) => ({
+        type: 'unreadable',
+        text,
+      })),
+    );
+    expect(w.connection.state.status).toBe('live');
+  });
+
+  test('carries sound both ways, but not into a socket that is full or away', async () => {
+    const w = await live();
+    const sound = encodeBinary({
+      kind: BINARY.audioDown,
+      sampleRate: 24_000,
+      payload: new Uint8Array([1, 2]),
+    });
+    w.server.socket?.deliver(sound.slice().buffer as ArrayBuffer);
+    w.server.socket?.deliver(new ArrayBuffer(3));
+    expect(w.events.filter(({ type }) => type === 'binary')).toEqual([
+      { type: 'binary', frame: { kind: 2, sampleRate: 24_000, payload: new Uint8Array([1, 2]) } },
+    ]);
+    const up = new Uint8Array(8);
+    expect(w.connection.send(up)).toBe(true);
+    if (w.server.socket) w.server.socket.bufferedAmount = 300_000;
+    expect([w.connection.send(up), w.connection.send('{"type":"ping","data":{}}')]).toEqual([false, true]);
+    w.server.socket?.end(1006);
+    expect(w.connection.send(up)).toBe(false);
+  });
+
+  test('shows every frame to whoever watches', async () => {
+    const frames: [string, unknown][] = [];
+    const w = await live({
+      onFrame: (direction, data) => frames.push([direction, typeof data]),
+      heartbeatMs: 1_000,
+    });
+    w.timers.advance(1_000);
+    w.connection.send(new Uint8Array(2));
+    w.server.socket?.deliver(new ArrayBuffer(9));
+    expect(frames).toEqual([
+      ['in', 'string'],
+      ['out', 'string'],
+      ['in', 'string'],
+      ['out', 'object'],
+      ['in', 'object'],
+    ]);
+  });
+
+  test('another session begins anew', async () => {
+    const w = await live();
+    w.server.say({ type: 'start', messageId: 'a' });
+    w.connection.connect('s 1');
+    expect(w.server.sockets).toHaveLength(1);
+    w.connection.connect('s2');
+    await w.timers.settle();
+    expect([w.server.sockets[0]?.closedWith, w.server.sockets[1]?.url]).toEqual([
+      1000,
+      'wss://host/base/live?session=s2',
+    ]);
+  });
+
+  test('says what is missing where there is no WebSocket', () => {
+    vi.stubGlobal('WebSocket', undefined);
+    const connection = new Connection({ url: 'ws://x' });
+    expect(() => connection.connect()).toThrow(
+      'There is no WebSocket here: give its constructor as an option.',
+    );
+  });
+});
+
+describe('what must arrive', () => {
+  const letter = (requestId: string, more: object = {}) => ({
+    requestId,
+    text: JSON.stringify({ type: 'message', data: { requestId } }),
+    ...more,
+  });
+  const sent = (w: World) => w.server.frames.map(({ data }) => data.requestId);
+
+  test('waits for the connection, and goes in order before anything newer', async () => {
+    const w = world();
+    w.server.accepts = false;
+    w.connection.connect('s');
+    w.connection.post(letter('1'));
+    w.connection.post(letter('2'));
+    w.connection.listen((event) => {
+      if (event.type === 'session') w.connection.post(letter('3'));
+    });
+    w.connection.subscribe(() => {
+      if (w.connection.state.status === 'live') w.connection.post(letter('4'));
+    });
+    w.server.accepts = true;
+    w.server.sockets[0]?.end(1006);
+    await w.timers.settle(500);
+    expect(sent(w)).toEqual(['1', '2', '3', '4']);
+  });
+
+  test.each([
+    ['a request that the server has', {}, { received: ['1'] }, false],
+    ['a request that it has not', {}, { received: ['0'] }, true],
+    ['a message that it has by its id', { messageId: 'u1' }, { received: ['u1'] }, false],
+    ['a message that it has not', { messageId: 'u1' }, { received: [] }, true],
+    ['a message to a server that does not say', { messageId: 'u1' }, {}, true],
+    ['answers to a call that waits', { calls: ['c1', 'c2'] }, { received: [], open: ['c2'] }, true],
+    ['answers to calls that do not', { calls: ['c1'] }, { received: [], open: ['c2'] }, false],
+    ['answers that it has', { calls: ['c1'] }, { received: ['1'], open: ['c1'] }, false],
+    ['answers to a server that does not say', { calls: ['c1'] }, {}, true],
+    ['what was only worth saying once', { isFleeting: true }, { received: ['0'] }, true],
+  ])('after a drop %s: sent again is %s', async (_what, more, tells, isSentAgain) => {
+    const w = await live();
+    w.server.remembers = false;
+    w.server.losesNext = true;
+    w.connection.post(letter('1', more));
+    w.server.tells = tells;
+    await w.timers.settle(500);
+    expect(sent(w)).toEqual(isSentAgain ? ['1'] : []);
+  });
+
+  test('what only waits for the connection is forgotten once it left', async () => {
+    const w = await live();
+    w.server.remembers = false;
+    w.server.socket?.end(1006);
+    w.connection.post(letter('1', { isFleeting: true }));
+    await w.timers.settle(500);
+    w.server.socket?.end(1006);
+    await w.timers.settle(500);
+    expect(sent(w)).toEqual(['1']);
+  });
+
+  test('is not sent again once it is settled', async () => {
+    const w = await live();
+    w.server.remembers = false;
+    w.connection.post(letter('1'));
+    w.connection.post(letter('2'));
+    expect(w.connection.settle(({ requestId }) => requestId === '1')).toEqual([]);
+    w.server.socket?.end(1006);
+    await w.timers.settle(500);
+    expect([sent(w), w.connection.hasRepeated]).toEqual([['1', '2', '2'], true]);
+  });
+
+  test('may be taken back while it has not left', async () => {
+    const w = await live();
+    w.server.socket?.end(1006);
+    w.connection.post(letter('1'));
+    expect(w.connection.settle(() => true)).toEqual([letter('1')]);
+    await w.timers.settle(500);
+    expect(sent(w)).toEqual([]);
+  });
+
+  test('has a limit', () => {
+    const w = world();
+    for (let count = 0; count < 64; count++) w.connection.post(letter(String(count)));
+    expect(() => w.connection.post(letter('one more'))).toThrow(expect.objectContaining({ code: 'busy' }));
+  });
+
+  test.each([1002, 1009])('is not sent again when it was the reason for close code %i', async (code) => {
+    const w = await live();
+    w.server.remembers = false;
+    w.server.onFrame = () => w.server.socket?.end(code, 'that will not do');
+    w.connection.post(letter('1'));
+    await w.timers.settle(500);
+    expect([sent(w), w.connection.state.status]).toEqual([['1'], 'live']);
+    expect(w.events).toContainEqual({ type: 'refused', code, reason: 'that will not do' });
+  });
+});
+
+describe('the browser', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  test('tells when the network and the page are back', () => {
+    const page = Object.assign(new EventTarget(), { visibilityState: 'hidden' });
+    const target = new EventTarget();
+    vi.stubGlobal('document', page);
+    vi.stubGlobal('navigator', { onLine: false });
+    vi.stubGlobal('addEventListener', target.addEventListener.bind(target));
+    vi.stubGlobal('removeEventListener', target.removeEventListener.bind(target));
+    let returns = 0;
+    const stop = browserNetwork.onReturn(() => returns++);
+    expect(browserNetwork.isOnline()).toBe(false);
+    page.dispatchEvent(new Event('visibilitychange'));
+    expect(returns).toBe(0);
+    page.visibilityState = 'visible';
+    page.dispatchEvent(new Event('visibilitychange'));
+    target.dispatchEvent(new Event('online'));
+    expect(returns).toBe(2);
+    stop();
+    page.dispatchEvent(new Event('visibilitychange'));
+    target.dispatchEvent(new Event('online'));
+    expect(returns).toBe(2);
+  });
+
+  test('elsewhere the network counts as there, and nothing is told', () => {
+    vi.stubGlobal('navigator', undefined);
+    vi.stubGlobal('document', undefined);
+    expect(browserNetwork.isOnline()).toBe(true);
+    browserNetwork.onReturn(() => undefined)();
+  });
+
+  test('has timers that can be cancelled', () => {
+    vi.useFakeTimers();
+    try {
+      const ran: number[] = [];
+      systemTimers.after(5, () => ran.push(1));
+      systemTimers.after(5, () => ran.push(2))();
+      vi.advanceTimersByTime(5);
+      expect([ran, systemTimers.now(), systemTimers.random() < 1]).toEqual([[1], Date.now(), true]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
