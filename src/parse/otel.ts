@@ -1,0 +1,123 @@
+import type { Finish, Output, ParsedResponse, Part } from './index.ts';
+
+/** An attribute of a span. */
+export type AttributeValue = string | number | string[];
+
+/** Which names and contents the attributes have. */
+export interface OtelOptions {
+  /**
+   * `package`: the names of the published constants; `next`: those of the conventions' own repository, where tokens
+   * written to a cache have another name. All of them are still "Development".
+   */
+  names?: 'package' | 'next';
+  /** Add `gen_ai.output.messages`, the content itself, as JSON. */
+  messages?: boolean;
+}
+
+const PROVIDERS: Readonly<Record<string, string>> = {
+  openai: 'openai',
+  azure: 'azure.ai.openai',
+  anthropic: 'anthropic',
+  bedrock: 'aws.bedrock',
+  gemini: 'gcp.gemini',
+  google: 'gcp.gemini',
+  vertex: 'gcp.vertex_ai',
+  groq: 'groq',
+  mistral: 'mistral_ai',
+  xai: 'x_ai',
+  deepseek: 'deepseek',
+};
+
+const FINISH: Readonly<Record<Finish, string>> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool_call',
+  content_filter: 'content_filter',
+  refusal: 'content_filter',
+  pause: 'stop',
+  error: 'error',
+  incomplete: 'error',
+  other: 'stop',
+};
+
+function finishOf(output: Output): string {
+  return output.finish === null ? 'error' : FINISH[output.finish];
+}
+
+function partOf(part: Part): Record<string, unknown> | null {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return { type: 'text', content: part.text };
+    case 'reasoning':
+      return part.text === '' ? null : { type: 'reasoning', content: part.text };
+    case 'tool_call':
+      if (part.executor === 'client') {
+        return { type: 'tool_call', id: part.id, name: part.name, arguments: part.input };
+      }
+      return {
+        type: 'server_tool_call',
+        id: part.id,
+        name: part.name,
+        server_tool_call: { type: part.name, arguments: part.input },
+      };
+    case 'tool_result':
+      return {
+        type: 'server_tool_call_response',
+        id: part.toolUseId,
+        server_tool_call_response: { type: 'result', response: part.output },
+      };
+    case 'media':
+      return mediaOf(part.mediaType, part.data);
+    case 'compaction':
+    case 'other':
+      return null;
+  }
+}
+
+function mediaOf(mediaType: string | null, data: unknown): Record<string, unknown> | null {
+  if (typeof data !== 'string') return null;
+  const modality = mediaType?.split('/')[0] ?? 'image';
+  const about = { modality, mime_type: mediaType };
+  return /^[a-z]+:\/\//.test(data)
+    ? { type: 'uri', ...about, uri: data }
+    : { type: 'blob', ...about, content: data };
+}
+
+/** The record's content as `gen_ai.output.messages`: one message a choice. */
+export function otelMessages(record: ParsedResponse): Record<string, unknown>[] {
+  return (record.choices ?? [record]).map((output) => ({
+    role: 'assistant',
+    parts: output.content.map(partOf).filter((part) => part !== null),
+    finish_reason: finishOf(output),
+  }));
+}
+
+/** The record as attributes of the OpenTelemetry conventions for generative AI; what is unknown is left out. */
+export function otelAttributes(
+  record: ParsedResponse,
+  options: OtelOptions = {},
+): Record<string, AttributeValue> {
+  const { usage } = record;
+  const written = options.names === 'next' ? 'cache_write' : 'cache_creation';
+  const attributes: Record<string, AttributeValue | null | undefined> = {
+    'gen_ai.provider.name': PROVIDERS[record.provider.toLowerCase()] ?? record.provider,
+    'gen_ai.response.id': record.id,
+    'gen_ai.response.model': record.model,
+    'gen_ai.response.finish_reasons': (record.choices ?? [record]).map(finishOf),
+    'gen_ai.usage.input_tokens': usage?.input,
+    'gen_ai.usage.output_tokens': usage?.output,
+    'gen_ai.usage.cache_read.input_tokens': usage?.cacheRead,
+    [`gen_ai.usage.${written}.input_tokens`]: usage?.cacheWrite,
+    'gen_ai.usage.reasoning.output_tokens': usage?.reasoning,
+    'error.type': record.error === null ? null : String(record.error.type ?? record.error.code ?? '_OTHER'),
+  };
+  for (const [name, tokens] of Object.entries(usage?.modality?.input ?? {})) {
+    if (/^(text|image|audio)$/.test(name)) attributes[`gen_ai.usage.${name}.input_tokens`] = tokens;
+  }
+  if (options.messages === true) attributes['gen_ai.output.messages'] = JSON.stringify(otelMessages(record));
+  const known = Object.entries(attributes).filter(
+    (entry): entry is [string, AttributeValue] => entry[1] != null,
+  );
+  return Object.fromEntries(known);
+}

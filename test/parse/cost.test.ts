@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'duologue/parse';
+import { costOf, createPricer } from 'duologue/parse/cost';
+import { describe, expect, it } from 'vitest';
+
+const load = (name: string) => {
+  const fixture = JSON.parse(
+    readFileSync(new URL(`../../fixtures/responses/${name}.json`, import.meta.url), 'utf8'),
+  );
+  return parse(fixture.response, { provider: fixture.provider });
+};
+
+describe('cost', () => {
+  it('prices what the cache read and wrote at its own price', async () => {
+    const cost = await costOf(load('anthropic_cache'));
+    // Claude Sonnet 4.5, dollars a million tokens: input 3, cache read 0.3, written for five minutes 3.75, for an hour 6, output 15.
+    const input = (111 * 3 + 2048 * 0.3 + 100 * 3.75 + 200 * 6) / 1e6;
+    expect(cost.inputUsd).toBeCloseTo(input, 9);
+    expect(cost.outputUsd).toBeCloseTo((7 * 15) / 1e6, 9);
+    expect(cost.usd).toBeCloseTo(input + (7 * 15) / 1e6, 9);
+    expect(cost).toMatchObject({ provider: 'anthropic', warnings: [] });
+  });
+
+  it('prices thoughts as output and a cached prompt once', async () => {
+    const cost = await costOf(load('openai_with_reasoning'));
+    // o3-mini: input 1.1, cached 0.55, output 4.4.
+    expect(cost.usd).toBeCloseTo(((1200 - 1024) * 1.1 + 1024 * 0.55 + 340 * 4.4) / 1e6, 9);
+  });
+
+  it('an unknown model is null and a warning, never zero', async () => {
+    const record = { ...load('openai_chat_completion'), model: 'no-such-model-9' };
+    expect(await costOf(record)).toEqual({
+      usd: null,
+      inputUsd: null,
+      outputUsd: null,
+      model: null,
+      provider: null,
+      warnings: [{ code: 'cost_model_unknown', message: 'no price is known for no-such-model-9' }],
+    });
+  });
+
+  it('a response without a model or without counts is null and says why', async () => {
+    const pricer = await createPricer();
+    expect(pricer.costOf(load('bedrock_converse')).warnings[0]?.code).toBe('cost_model_unknown');
+    expect(
+      pricer.costOf(load('bedrock_converse'), { model: 'anthropic.claude-sonnet-4-5-20250929-v1:0' }).usd,
+    ).toBeGreaterThan(0);
+    expect(pricer.costOf(load('openai_responses_queued')).warnings[0]?.code).toBe('cost_usage_missing');
+    expect(pricer.costOf(load('anthropic_error')).usd).toBeNull();
+  });
+
+  it('adds the calls inside a response that its totals leave out', async () => {
+    const pricer = await createPricer();
+    const plain = load('anthropic_text');
+    const usage = plain.usage;
+    if (usage === null) throw new Error('no usage');
+    const iterations = [
+      { type: 'compaction', input_tokens: 1000, output_tokens: 100 },
+      { type: 'message', input_tokens: 20, output_tokens: 12 },
+    ];
+    const more = pricer.costOf({ ...plain, usage: { ...usage, iterations } }).usd ?? 0;
+    expect(more - (pricer.costOf(plain).usd ?? 0)).toBeCloseTo((1000 * 3 + 100 * 15) / 1e6, 9);
+  });
+
+  it('says when a service tier is priced as standard', async () => {
+    const cost = await costOf({ ...load('openai_chat_completion'), serviceTier: 'flex' });
+    expect(cost.warnings).toEqual([
+      { code: 'cost_service_tier_ignored', message: 'priced as standard, but the service tier is flex' },
+    ]);
+  });
+});
