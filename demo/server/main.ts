@@ -29,6 +29,7 @@ async function main(): Promise<void> {
     hosts: settings.host === 'localhost' ? [] : [settings.host],
     confirmations: settings.confirmations,
     approvals: settings.approvals,
+    inspect: settings.inspect,
     ...(settings.approvalTimeoutMs === undefined ? {} : { approvalTimeoutMs: settings.approvalTimeoutMs }),
     logger: {
       info: () => undefined,

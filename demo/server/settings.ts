@@ -10,14 +10,19 @@ export interface Settings {
   confirmations: 'approval' | 'tool';
   approvals: 'sequential' | 'parallel';
   approvalTimeoutMs: number | null | undefined;
+  /** Whether the inspector may see the events behind the conversation: on this machine only, unless it is said. */
+  inspect: boolean;
 }
+
+const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '::1'];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads the environment; throws in plain words when something in it cannot work. */
 export function readSettings(env: Environment): Settings {
+  const host = env.HOST || 'localhost';
   return {
-    host: env.HOST || 'localhost',
+    host,
     port: integer(env, 'PORT', 0, 65_535) ?? 3000,
     origins: (env.DUOLOGUE_ORIGINS ?? '').split(',').flatMap((origin) => originIn(origin.trim())),
     dataDir: resolve(env.DUOLOGUE_DATA || '.data'),
@@ -28,6 +33,7 @@ export function readSettings(env: Environment): Settings {
       env.DUOLOGUE_APPROVAL_TIMEOUT_MS === 'none'
         ? null
         : integer(env, 'DUOLOGUE_APPROVAL_TIMEOUT_MS', 1, 2 ** 31 - 1),
+    inspect: oneOf(env, 'DUOLOGUE_INSPECT', [LOOPBACK.includes(host) ? '1' : '0', '0', '1']) === '1',
   };
 }
 

@@ -55,6 +55,8 @@ export interface DuologueOptions {
   /** ADK's configuration of live runs: voice, modalities, activity detection. */
   live?: Partial<RunConfig>;
   socketLimits?: Partial<SocketLimits>;
+  /** Tells the ADK events of a session to its user, for development. */
+  inspect?: boolean;
   logger?: Logger;
   clock?: Clock;
   newId?: () => string;
@@ -104,6 +106,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     maxBodyBytes: MAX_BODY_BYTES,
     basePath: (options.basePath ?? '').replace(/\/$/, ''),
     isClosing: () => closing,
+    inspect: options.inspect ?? false,
   };
   const sockets = new Sockets(context, options.socketLimits);
   let cancelSweep = clock.after(SWEEP_MS, sweep);

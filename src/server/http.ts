@@ -2,6 +2,7 @@ import { type Message, ProtocolError, parseChunkId, readInput, toProtocolError }
 import type { Access } from './access.ts';
 import type { Engine } from './engine.ts';
 import { admit } from './files.ts';
+import { inspectEvents } from './inspect.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { errorReply, json, type Reply, readJson, streamReply } from './reply.ts';
 import { type Pacing, ResponseReader } from './response-reader.ts';
@@ -19,6 +20,8 @@ export interface HttpContext {
   /** Where the server is mounted, without a trailing slash. */
   basePath: string;
   isClosing: () => boolean;
+  /** Whether the ADK events of sessions are told. */
+  inspect: boolean;
 }
 
 interface Call {
@@ -33,6 +36,8 @@ type Route = {
   path: RegExp;
   open?: true;
   limited?: true;
+  /** Only there when the server is set to `inspect`. */
+  inspection?: true;
   run: (call: Call) => Reply | Promise<Reply>;
 };
 
@@ -47,6 +52,7 @@ const ROUTES: Route[] = [
   { method: 'DELETE', path: /^\/sessions\/([^/]+)$/, run: deleteSession },
   { method: 'POST', path: /^\/sessions\/([^/]+)\/stop$/, limited: true, run: stopSession },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/files\/([^/]+)$/, run: getFile },
+  { method: 'GET', path: /^\/sessions\/([^/]+)\/events$/, inspection: true, run: getEvents },
   { method: 'GET', path: /^\/approvals\/([^/]+)$/, run: getApprovals },
 ];
 
@@ -55,7 +61,7 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
   const url = new URL(request.url);
   if (!url.pathname.startsWith(context.basePath)) return null;
   const path = url.pathname.slice(context.basePath.length);
-  const matching = ROUTES.filter((route) => route.path.test(path));
+  const matching = ROUTES.filter((route) => (context.inspect || !route.inspection) && route.path.test(path));
   if (matching.length === 0) return null;
   let cors: string | null = null;
   let reply: Reply;
@@ -201,6 +207,11 @@ async function getFile({ context, user, params: [id = '', fileId = ''] }: Call):
     },
     body: file.bytes,
   };
+}
+
+async function getEvents({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
+  const { key } = await context.sessions.get(user, id);
+  return json(200, await inspectEvents(context.engine, key, new URL(request.url).searchParams.get('from')));
 }
 
 /** The audit log of a session as JSON lines; it outlives the session. */
