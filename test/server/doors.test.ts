@@ -1,0 +1,326 @@
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { serve as serveHono } from '@hono/node-server';
+import express from 'express';
+import { Hono } from 'hono';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { defineTool } from '../../src/adk/index.ts';
+import type { Duologue } from '../../src/server/index.ts';
+import { duologueExpress } from '../../src/server/use/express.ts';
+import { duologueHono } from '../../src/server/use/hono.ts';
+import { duologueNext } from '../../src/server/use/next.ts';
+import { nodeListener, serve } from '../../src/server/use/node.ts';
+import { fourTools } from '../support/demo-tools.ts';
+import { harness, read, say, shape } from '../support/harness.ts';
+import { call, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+import { answerBody, approve } from './support/answers.ts';
+import { latch, listen } from './support/listen.ts';
+import { turns } from './support/turns.ts';
+
+interface Opened {
+  /** Where the server's paths begin. */
+  base: string;
+  close(): Promise<void>;
+}
+
+interface Door {
+  name: string;
+  basePath: string;
+  /** Something else that the application serves, and what it says. */
+  other: { path: string; says: string };
+  open(duologue: Duologue): Promise<Opened>;
+}
+
+async function listenOn(
+  server: ReturnType<typeof createServer>,
+): Promise<{ port: number; close(): Promise<void> }> {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function expressDoor(name: string, parsers: ReturnType<typeof express.json>[]): Door {
+  return {
+    name,
+    basePath: '/api/chat',
+    other: { path: '/api/chat/other', says: 'other' },
+    async open(duologue) {
+      const app = express();
+      for (const parser of parsers) app.use(parser);
+      app.use('/api/chat', duologueExpress(duologue));
+      app.get('/api/chat/other', (_request, response) => void response.send('other'));
+      const { port, close } = await listenOn(createServer(app));
+      return { base: `http://127.0.0.1:${port}/api/chat`, close };
+    },
+  };
+}
+
+const doors: Door[] = [
+  {
+    name: 'serve',
+    basePath: '',
+    other: { path: '/other', says: 'other' },
+    async open(duologue) {
+      const served = await serve(duologue, {
+        port: 0,
+        host: '127.0.0.1',
+        fallback: (_request, response) => void response.end('other'),
+      });
+      return { base: served.url, close: () => served.close() };
+    },
+  },
+  {
+    name: 'a listener of node:http',
+    basePath: '/deep/down',
+    other: { path: '/deep/down/other', says: 'There is nothing here.' },
+    async open(duologue) {
+      const { port, close } = await listenOn(createServer(nodeListener(duologue)));
+      return { base: `http://127.0.0.1:${port}/deep/down`, close };
+    },
+  },
+  {
+    name: 'Hono',
+    basePath: '/api',
+    other: { path: '/api/other', says: 'other' },
+    async open(duologue) {
+      const app = new Hono();
+      app.use(duologueHono(duologue));
+      app.get('/api/other', (context) => context.text('other'));
+      const server = serveHono({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' });
+      await turns(() => server.address() !== null);
+      const { port } = server.address() as AddressInfo;
+      return {
+        base: `http://127.0.0.1:${port}/api`,
+        close: () =>
+          new Promise((resolve) => {
+            server.close(() => resolve());
+            if ('closeAllConnections' in server) server.closeAllConnections();
+          }),
+      };
+    },
+  },
+  expressDoor('Express', []),
+  expressDoor('Express with its JSON parser', [express.json({ limit: '24mb' })]),
+  {
+    name: 'Next.js route handlers',
+    basePath: '/api/chat',
+    other: { path: '/api/chat/other', says: 'Not found' },
+    async open(duologue) {
+      const handlers = duologueNext(duologue);
+      // Next.js calls the export that has the name of the method, with a web request.
+      const app = new Hono();
+      app.all('/api/chat/*', async (context): Promise<Response> => {
+        const handler = handlers[context.req.method as keyof typeof handlers];
+        return handler ? handler(context.req.raw) : new Response(null, { status: 405 });
+      });
+      const server = serveHono({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' });
+      await turns(() => server.address() !== null);
+      const { port } = server.address() as AddressInfo;
+      return {
+        base: `http://127.0.0.1:${port}/api/chat`,
+        close: () =>
+          new Promise((resolve) => {
+            server.close(() => resolve());
+            if ('closeAllConnections' in server) server.closeAllConnections();
+          }),
+      };
+    },
+  },
+];
+
+const json = (body: unknown, method = 'POST'): RequestInit => ({
+  method,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+describe.each(doors)('the door of $name', (door) => {
+  async function opened(script: readonly ScriptedTurn[], tools: Parameters<typeof harness>[1] = []) {
+    const made = harness(script, tools, { basePath: door.basePath, rateLimit: false });
+    const { base, close } = await door.open(made.duologue);
+    onTestFinished(close);
+    return { ...made, base, send: (path: string, init?: RequestInit) => fetch(base + path, init) };
+  }
+
+  it('[S3] streams while the model still writes', async () => {
+    const go = latch();
+    const { send } = await opened([
+      async function* () {
+        yield partial('One ');
+        await go.opened;
+        yield partial('two.');
+        yield text('One two.');
+      },
+    ]);
+    const response = await send('/stream', json(say('count')));
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(response.headers.get('x-vercel-ai-ui-message-stream')).toBe('v1');
+    const heard = listen(response);
+    await heard.until((chunks) => chunks.some(({ type }) => type === 'text-delta'));
+    expect(heard.isDone()).toBe(false);
+    go.open();
+    await heard.end();
+    expect(shape(heard.chunks)).toEqual(['start', 'text-start', 'text-delta', 'text-end', 'finish']);
+    expect(heard.isDone()).toBe(true);
+  });
+
+  it('[S6] carries an approval over two responses', async () => {
+    const log: string[] = [];
+    const { send } = await opened(
+      [[call('process_payment', { amount: 1, recipient: '花子' })], [text('払いました')]],
+      [fourTools(log).payment],
+    );
+    const first = await read(await send('/stream', json(say('払って'))));
+    expect(shape(first.chunks)).toContain('tool-approval-request');
+    const second = await read(await send('/stream', json(answerBody(first, [approve()]))));
+    expect(second.chunks.find(({ type }) => type === 'text-delta')).toMatchObject({ delta: '払いました' });
+    expect(log).toEqual(['pay 花子 1']);
+    const session = await (await send('/sessions/chat-1')).json();
+    expect(session.messages).toHaveLength(2);
+    expect((await (await send('/approvals/chat-1')).text()).trim().split('\n')).toHaveLength(3);
+  });
+
+  it('serves the other routes with their statuses', async () => {
+    const { send } = await opened([[text('Hi.')]]);
+    await (await send('/stream', json(say('hi')))).text();
+    expect((await send('/health')).status).toBe(200);
+    expect((await (await send('/sessions')).json()).sessions).toHaveLength(1);
+    expect((await send('/sessions/chat-1', json({ title: 'T' }, 'PATCH'))).status).toBe(200);
+    expect((await send('/stream/chat-1/stream')).status).toBe(204);
+    expect(await (await send('/sessions/chat-1/stop', { method: 'POST' })).json()).toEqual({
+      stopped: false,
+    });
+    expect((await send('/sessions/chat-1', { method: 'DELETE' })).status).toBe(204);
+    const gone = await send('/sessions/chat-1');
+    expect([gone.status, (await gone.json()).error.code]).toEqual([404, 'not_found']);
+    const foreign = await send('/sessions', { headers: { origin: 'https://evil.example' } });
+    expect(foreign.status).toBe(403);
+    const wrong = await send('/stream', {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+      body: 'x',
+    });
+    expect(wrong.status).toBe(415);
+  });
+
+  it('leaves alone what is not the server’s', async () => {
+    const { base, send } = await opened([]);
+    const { pathname } = new URL(base);
+    const path = door.other.path.slice(pathname === '/' ? 0 : pathname.length);
+    expect(await (await send(path)).text()).toContain(door.other.says);
+  });
+
+  it('[S8] a client that goes away stops nothing and holds nothing', async () => {
+    const go = latch();
+    const { send, duologue, base } = await opened([
+      async function* () {
+        yield partial('One ');
+        await go.opened;
+        yield text('One two.');
+      },
+    ]);
+    const heard = listen(await send('/stream', json(say('count'))));
+    await heard.until((chunks) => chunks.some(({ type }) => type === 'text-delta'));
+    await heard.leave();
+    go.open();
+    let session = { isRunning: true, messages: [] as { parts: unknown[] }[] };
+    for (let tries = 0; tries < 500 && session.isRunning; tries++) {
+      session = await (await duologue.fetch(new Request(`${base}/sessions/chat-1`))).json();
+    }
+    expect(session.messages[1]?.parts).toEqual([{ type: 'text', text: 'One two.', state: 'done' }]);
+  });
+
+  it('[S10] a client that goes away while it waits for its turn leaves no reader behind', async () => {
+    const go = latch();
+    const { base, duologue } = await opened([
+      async function* () {
+        yield partial('One ');
+        await go.opened;
+        yield text('One two.');
+      },
+      [text('Second.')],
+      [text('Third.')],
+    ]);
+    const first = listen(await fetch(`${base}/stream`, json(say('first'))));
+    await first.until((chunks) => chunks.length > 2);
+    const waiting = httpRequest(`${base}/stream`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    });
+    waiting.on('error', () => undefined);
+    waiting.end(JSON.stringify(say('second')));
+    await new Promise<void>((resolve) => waiting.once('finish', resolve));
+    for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
+    waiting.destroy();
+    go.open();
+    await first.end();
+    const third = await read(await fetch(`${base}/stream`, json(say('third'))));
+    expect(third.status).toBe(200);
+    const { messages } = await (await duologue.fetch(new Request(`${base}/sessions/chat-1`))).json();
+    expect(messages.at(-1).parts[0].text).toMatch(/Second|Third/);
+  });
+
+  it('[A2] takes a body of several megabytes and refuses one that is too large', async () => {
+    const { send } = await opened([[text('Nice.')], [text('Nice.')]]);
+    const large = { ...say('hi'), padding: 'x'.repeat(8 * 1024 * 1024) };
+    expect((await send('/stream', json(large))).status).toBe(200);
+    const tooLarge = { ...say('hi'), padding: 'x'.repeat(25 * 1024 * 1024) };
+    const outcome = await send('/stream', json(tooLarge)).then(
+      ({ status }) => status,
+      () => 'cut off',
+    );
+    expect([413, 'cut off']).toContain(outcome);
+    expect((await send('/health')).status).toBe(200);
+  });
+});
+
+describe('serve', () => {
+  it('ends what runs when it is closed, and the port is free', async () => {
+    const started = latch();
+    const slow = defineTool({
+      name: 'slow',
+      description: 'd',
+      execute: () => {
+        started.open();
+        return new Promise(() => undefined);
+      },
+    });
+    const made = harness([[call('slow')]], [slow]);
+    const served = await serve(made.duologue, { port: 0, host: '127.0.0.1' });
+    const heard = listen(await fetch(`${served.url}/stream`, json(say('go'))));
+    await started.opened;
+    await served.close();
+    await heard.end().catch(() => undefined);
+    await expect(fetch(`${served.url}/health`)).rejects.toThrow();
+    const again = createServer((_request: IncomingMessage, response) => void response.end());
+    await new Promise<void>((resolve) => again.listen(served.port, '127.0.0.1', resolve));
+    await new Promise((resolve) => again.close(resolve));
+  });
+
+  it('says 503 to whoever comes while it closes', async () => {
+    const made = harness([[text('Hi.')]]);
+    await made.duologue.close();
+    const refused = await made.post(say('hi'));
+    expect([refused.status, refused.json]).toMatchObject([
+      503,
+      { error: { code: 'shutting_down', retryable: true } },
+    ]);
+    expect((await made.get('/health')).status).toBe(503);
+  });
+
+  it('fails when the port is taken', async () => {
+    const first = await serve(harness([]).duologue, { port: 0, host: '127.0.0.1' });
+    onTestFinished(() => first.close());
+    await expect(serve(harness([]).duologue, { port: first.port, host: '127.0.0.1' })).rejects.toThrow(
+      'EADDRINUSE',
+    );
+  });
+});
