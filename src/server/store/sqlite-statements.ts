@@ -1,0 +1,78 @@
+import type { Database, Statement } from './sqlite-database.ts';
+import type { AuditRow, CallRow, SessionRow } from './sqlite-rows.ts';
+
+/** Every statement the store runs, prepared once. */
+export type Statements = ReturnType<typeof prepareStatements>;
+
+/** Prepares the statements on a database with the newest schema. */
+export function prepareStatements(db: Database) {
+  const tables = ['events', 'messages', 'calls', 'files'];
+  return {
+    addSession: db.prepare(
+      'insert into sessions (app, user, id, state, created_at, updated_at) values (?, ?, ?, ?, ?, ?)',
+    ),
+    session: db.prepare<SessionRow>('select * from sessions where app = ? and user = ? and id = ?'),
+    sessionsOfUser: db.prepare<SessionRow>(
+      `select n, id, title, '' as state, created_at, updated_at from sessions where app = ? and user = ?`,
+    ),
+    renameSession: db.prepare('update sessions set title = ? where app = ? and user = ? and id = ?'),
+    touchSession: db.prepare('update sessions set updated_at = ? where n = ?'),
+    deleteAllOf: [
+      ...tables.map((table) => db.prepare(`delete from ${table} where session = ?`)),
+      db.prepare('delete from sessions where n = ?'),
+    ] as Statement<never>[],
+
+    setState: db.prepare('update sessions set state = ? where n = ?'),
+    appState: db.prepare<{ state: string }>('select state from app_states where app = ?'),
+    setAppState: db.prepare('insert or replace into app_states (app, state) values (?, ?)'),
+    userState: db.prepare<{ state: string }>('select state from user_states where app = ? and user = ?'),
+    setUserState: db.prepare('insert or replace into user_states (app, user, state) values (?, ?, ?)'),
+
+    putEvent: db.prepare(putAtTheEnd('events')),
+    events: db.prepare<{ data: string }>('select data from events where session = ? order by seq'),
+    putMessage: db.prepare(putAtTheEnd('messages')),
+    messages: db.prepare<{ data: string }>('select data from messages where session = ? order by seq'),
+    truncateMessages: db.prepare(
+      `delete from messages where session = ?
+       and seq >= (select seq from messages where session = ? and id = ?)`,
+    ),
+
+    addCall: db.prepare(
+      `insert into calls (session, id, approval_id, tool_name, args, args_hash, runs_on, status, reason, message_id,
+         agent, invocation_id, branch, issued_at, expires_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    openCalls: db.prepare<CallRow>(
+      `select * from calls where session = ? and status <> 'settled' order by n`,
+    ),
+    callById: db.prepare<CallRow>('select * from calls where session = ? and id = ?'),
+    callByApproval: db.prepare<CallRow>('select * from calls where session = ? and approval_id = ?'),
+    moveCall: db.prepare('update calls set status = ? where session = ? and id = ? and status = ?'),
+    setReason: db.prepare('update calls set reason = ? where session = ? and id = ?'),
+    setExpiry: db.prepare('update calls set expires_at = ? where session = ? and id = ?'),
+    settleCall: db.prepare(`update calls set status = 'settled' where session = ? and id = ?`),
+
+    addAuditLine: db.prepare(
+      `insert into audit_lines (app, user, session_id, at, kind, approval_id, tool_call_id, tool_name, args_hash, args,
+         reason)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    auditLines: db.prepare<AuditRow>(
+      'select * from audit_lines where app = ? and user = ? and session_id = ? order by n',
+    ),
+    emptyAuditLines: db.prepare(
+      'update audit_lines set args = null, reason = null where app = ? and user = ? and session_id = ?',
+    ),
+
+    putFile: db.prepare('insert or replace into files (session, id, media_type, bytes) values (?, ?, ?, ?)'),
+    file: db.prepare<{ media_type: string; bytes: Uint8Array }>(
+      'select media_type, bytes from files where session = ? and id = ?',
+    ),
+  };
+}
+
+function putAtTheEnd(table: 'events' | 'messages'): string {
+  return `insert into ${table} (session, seq, id, data)
+    values (?, (select coalesce(max(seq), 0) + 1 from ${table} where session = ?), ?, ?)
+    on conflict (session, id) do update set data = excluded.data`;
+}
