@@ -1,0 +1,84 @@
+import { useState } from 'react';
+import { Chat } from '../chat/chat.tsx';
+import { useMessages } from '../i18n/language.tsx';
+import { MusicButton } from '../music/music-button.tsx';
+import { MusicPlayer } from '../music/player.ts';
+import type { PanelName } from '../panel/panels.ts';
+import { SidePanel } from '../panel/side-panel.tsx';
+import { useCurrentSession } from '../sessions/current-session.ts';
+import { LoginForm } from '../sessions/login-form.tsx';
+import { SessionList } from '../sessions/session-list.tsx';
+import { useSessions } from '../sessions/use-sessions.ts';
+import { SettingsMenu } from '../settings/settings-menu.tsx';
+import { useTheme } from '../theme/theme.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { SessionsDrawer } from './sessions-drawer.tsx';
+import { useStoredMode } from './stored-mode.ts';
+
+/** The whole page: conversations on the left, the current one in the middle, a panel on the right on demand. */
+export function App() {
+  const words = useMessages();
+  const [theme, setTheme] = useTheme();
+  const [mode, setMode] = useStoredMode();
+  const [player] = useState(() => new MusicPlayer());
+  const [isDrawerOpen, setDrawerOpen] = useState(false);
+  const [panel, setPanel] = useState<PanelName | null>(null);
+  const [isClearing, setClearing] = useState(false);
+  const current = useCurrentSession();
+  const sessions = useSessions();
+  if (sessions.isLocked) return <LoginForm onEnter={() => void sessions.refresh()} />;
+
+  const clear = () => {
+    void sessions.remove(current.id);
+    current.startNew();
+  };
+  const list = <SessionList sessions={sessions} current={current} onLeave={() => setDrawerOpen(false)} />;
+  return (
+    <div className="flex h-full">
+      <a
+        href="#message"
+        className="sr-only z-50 rounded-lg bg-accent px-4 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+      >
+        {words.skipToInput}
+      </a>
+      <div className="hidden w-64 shrink-0 border-r border-line lg:block">{list}</div>
+      <SessionsDrawer isOpen={isDrawerOpen} onOpenChange={setDrawerOpen}>
+        {list}
+      </SessionsDrawer>
+      <Chat
+        key={current.id}
+        current={current}
+        sessions={sessions}
+        mode={mode}
+        player={player}
+        onMode={setMode}
+        onSessions={() => setDrawerOpen(true)}
+        tools={
+          <>
+            <MusicButton player={player} />
+            <SettingsMenu
+              theme={theme}
+              onTheme={setTheme}
+              onPanel={setPanel}
+              onClear={() => setClearing(true)}
+              canClear={sessions.list.some(({ id }) => id === current.id)}
+            />
+          </>
+        }
+      />
+      {panel === null ? null : (
+        <SidePanel name={panel} sessionId={current.id} onClose={() => setPanel(null)} />
+      )}
+      <Confirm
+        isOpen={isClearing}
+        title={words.sessions.clearTitle}
+        text={words.sessions.clearText}
+        action={words.sessions.clearConfirm}
+        onAnswer={(isConfirmed) => {
+          setClearing(false);
+          if (isConfirmed) clear();
+        }}
+      />
+    </div>
+  );
+}

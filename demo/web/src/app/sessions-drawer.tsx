@@ -1,0 +1,30 @@
+import { Dialog } from 'radix-ui';
+import type { ReactNode } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+
+/** The list of conversations where there is no room for it beside the conversation. */
+export function SessionsDrawer({
+  isOpen,
+  onOpenChange,
+  children,
+}: {
+  isOpen: boolean;
+  onOpenChange: (isOpen: boolean) => void;
+  children: ReactNode;
+}) {
+  const { sessions } = useMessages();
+  return (
+    <Dialog.Root open={isOpen} onOpenChange={onOpenChange}>
+      <Dialog.Portal>
+        <Dialog.Overlay className="fixed inset-0 z-40 animate-fade bg-black/40 lg:hidden" />
+        <Dialog.Content
+          aria-describedby={undefined}
+          className="fixed inset-y-0 left-0 z-50 w-72 max-w-[85vw] animate-slide border-r border-line bg-canvas shadow-float lg:hidden"
+        >
+          <Dialog.Title className="sr-only">{sessions.title}</Dialog.Title>
+          {children}
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

@@ -1,0 +1,79 @@
+import { Check, MessageSquarePlus, X } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import { Button } from '../ui/button.tsx';
+import { KEYS } from './shortcuts.ts';
+
+/** How long the buttons wait, so that a click meant for what was there before decides nothing. */
+const ARMING_MS = 300;
+
+/** The two answers to a question, and a reason for whoever wants to give one. */
+export function AnswerForm({
+  mayGiveReason,
+  reason,
+  onReason,
+  onDecide,
+}: {
+  mayGiveReason: boolean;
+  reason: string;
+  onReason: (reason: string) => void;
+  onDecide: (isApproved: boolean) => void;
+}) {
+  const { approval } = useMessages();
+  const [isReasonShown, showReason] = useState(false);
+  const isArmed = useArmed();
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isReasonShown) input.current?.focus();
+  }, [isReasonShown]);
+  return (
+    <div className="space-y-3">
+      {isReasonShown ? (
+        <label className="block text-sm">
+          <span className="text-soft">{approval.reasonLabel}</span>
+          <input
+            ref={input}
+            value={reason}
+            maxLength={500}
+            placeholder={approval.reasonPlaceholder}
+            onChange={(event) => onReason(event.target.value)}
+            className="mt-1 block h-10 w-full rounded-lg border border-line-strong bg-surface px-3 text-ink placeholder:text-soft"
+          />
+        </label>
+      ) : null}
+      <div className="flex flex-wrap items-center gap-2">
+        <Button
+          look="accent"
+          disabled={!isArmed}
+          onClick={() => onDecide(true)}
+          className="disabled:opacity-100"
+        >
+          <Check className="size-4" aria-hidden="true" />
+          {approval.approve}
+        </Button>
+        <Button disabled={!isArmed} onClick={() => onDecide(false)} className="disabled:opacity-100">
+          <X className="size-4" aria-hidden="true" />
+          {approval.deny}
+        </Button>
+        {mayGiveReason && !isReasonShown ? (
+          <Button look="plain" onClick={() => showReason(true)} className="px-2">
+            <MessageSquarePlus className="size-4" aria-hidden="true" />
+            {approval.addReason}
+          </Button>
+        ) : null}
+        <span className="ml-auto hidden text-xs text-soft sm:inline">
+          {approval.keys(KEYS.approve, KEYS.deny)}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function useArmed(): boolean {
+  const [isArmed, setArmed] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setArmed(true), ARMING_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isArmed;
+}

@@ -1,0 +1,106 @@
+import { CONFIRMATION_TOOL } from 'duologue/protocol';
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { useLanguage } from '../i18n/language.tsx';
+import { type ToolPart, toolName } from '../tools/tool-part.ts';
+import { useAnnounce } from '../ui/announcer.tsx';
+import { AnswerForm } from './answer-form.tsx';
+import { type CardState, cardStateOf } from './card-state.ts';
+import { Countdown } from './countdown.tsx';
+import { Details } from './details.tsx';
+import { LOOKS } from './look.ts';
+import { questionOf, sentenceOf } from './question.ts';
+import { Sentence } from './sentence.tsx';
+import { decisionOf, KEYS } from './shortcuts.ts';
+import { useFocus } from './use-focus.ts';
+
+/** Asks the person before a call is carried out, and shows afterwards what became of it. */
+export function ApprovalCard({
+  part,
+  onDecide,
+  children,
+}: {
+  part: ToolPart;
+  onDecide: (toolCallId: string, isApproved: boolean, reason: string) => void;
+  /** What the call gave, where there is a way to show it. */
+  children?: ReactNode;
+}) {
+  const { messages, language } = useLanguage();
+  const { approval } = messages;
+  const [reason, setReason] = useState('');
+  const state = cardStateOf(part);
+  const isAsking = state === 'requested';
+  const question = questionOf(part, messages, language);
+  const card = useRef<HTMLElement>(null);
+  const title = useId();
+  useFocus(card, isAsking);
+  useAnnouncements(state, sentenceOf(question));
+
+  const decide = (isApproved: boolean) => onDecide(part.toolCallId, isApproved, reason.trim());
+  const onKeyDown = (event: KeyboardEvent) => {
+    const decision = isAsking ? decisionOf(event.nativeEvent) : null;
+    if (decision === null) return;
+    event.preventDefault();
+    decide(decision === 'approve');
+  };
+  const { icon: Icon, frame, mark, title: nameOf, text } = LOOKS[state];
+  const expiresAt = part.approval?.descriptor?.expiresAt;
+  return (
+    <section
+      ref={card}
+      tabIndex={-1}
+      aria-labelledby={title}
+      data-testid="approval-card"
+      data-state={state}
+      data-tool={question.tool}
+      {...(isAsking ? { 'data-asking': '' } : {})}
+      onKeyDown={onKeyDown}
+      className={`animate-rise scroll-m-4 space-y-3 rounded-2xl border p-4 transition-colors sm:p-5 ${frame}`}
+    >
+      <div className={`flex items-center gap-2 text-sm font-medium ${mark}`}>
+        <Icon className="size-4.5 shrink-0" aria-hidden="true" />
+        <span data-testid="approval-state">{nameOf(approval)}</span>
+        {isAsking && expiresAt !== undefined ? (
+          <span className="ml-auto">
+            <Countdown expiresAt={expiresAt} />
+          </span>
+        ) : null}
+      </div>
+      <p id={title} className={`text-lg leading-snug ${isAsking ? 'text-ink' : 'text-soft'}`}>
+        <Sentence question={question} />
+      </p>
+      {text ? <p className="text-sm text-soft">{text(approval)}</p> : null}
+      {state === 'failed' ? <p className="text-sm text-ink">{part.errorText}</p> : null}
+      {!isAsking && part.approval?.reason ? (
+        <p className="text-sm text-soft">
+          {approval.yourReason}: <q>{part.approval.reason}</q>
+        </p>
+      ) : null}
+      {isAsking || state === 'processing' ? <Details input={question.input} /> : null}
+      {isAsking ? (
+        <AnswerForm
+          mayGiveReason={toolName(part) !== CONFIRMATION_TOOL}
+          reason={reason}
+          onReason={setReason}
+          onDecide={decide}
+        />
+      ) : null}
+      {children}
+    </section>
+  );
+}
+
+/** Tells screen readers that a question is there, and what became of it. */
+function useAnnouncements(state: CardState, sentence: string): void {
+  const { messages } = useLanguage();
+  const announce = useAnnounce();
+  const before = useRef<CardState | null>(null);
+  useEffect(() => {
+    const { approval } = messages;
+    const was = before.current;
+    before.current = state;
+    if (was === state) return;
+    if (state === 'requested') announce(approval.announce(sentence, KEYS.approve, KEYS.deny));
+    // A card of a conversation that was loaded is no news.
+    else if (was !== null) announce(approval.announceState(LOOKS[state].title(approval), sentence));
+  }, [announce, messages, sentence, state]);
+}

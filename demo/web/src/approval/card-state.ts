@@ -1,0 +1,70 @@
+import {
+  APPROVAL_TIMED_OUT,
+  CONFIRMATION_TOOL,
+  INTERRUPTED,
+  OUTCOME_UNKNOWN,
+  SUPERSEDED,
+} from 'duologue/protocol';
+import { fields, type ToolPart, toolName } from '../tools/tool-part.ts';
+
+/** What an approval card says. */
+export type CardState =
+  | 'requested'
+  | 'processing'
+  | 'denying'
+  | 'approved'
+  | 'done'
+  | 'denied'
+  | 'expired'
+  | 'cancelled'
+  | 'failed'
+  | 'unknown';
+
+/** Whether a call is shown as an approval card: from the moment it asks, and from then on. */
+export function isApprovalCard(part: ToolPart): boolean {
+  if (toolName(part) === CONFIRMATION_TOOL) return part.state !== 'input-streaming';
+  return part.approval !== undefined;
+}
+
+/** What the card of a call says. */
+export function cardStateOf(part: ToolPart): CardState {
+  if (toolName(part) === CONFIRMATION_TOOL) return confirmationState(part);
+  switch (part.state) {
+    case 'input-streaming':
+    case 'input-available':
+      // An approved call is shown again like this while the browser works on it.
+      return part.approval?.approved === true ? 'processing' : 'requested';
+    case 'approval-requested':
+      return 'requested';
+    case 'approval-responded':
+      return part.approval?.approved === true ? 'processing' : 'denying';
+    case 'output-available':
+      return 'done';
+    case 'output-denied':
+      return 'denied';
+    case 'output-error':
+      return endOf(part);
+  }
+}
+
+function confirmationState(part: ToolPart): CardState {
+  if (part.state === 'output-available') {
+    return fields(part.output).confirmed === true ? 'approved' : 'denied';
+  }
+  return part.state === 'output-error' ? endOf(part) : 'requested';
+}
+
+function endOf({ errorText = '' }: ToolPart): CardState {
+  if (errorText.startsWith('User denied the tool call')) return 'denied';
+  switch (errorText) {
+    case APPROVAL_TIMED_OUT:
+      return 'expired';
+    case OUTCOME_UNKNOWN:
+      return 'unknown';
+    case SUPERSEDED:
+    case INTERRUPTED:
+      return 'cancelled';
+    default:
+      return 'failed';
+  }
+}

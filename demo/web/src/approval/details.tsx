@@ -1,0 +1,51 @@
+import { useState } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import { reveal } from './reveal.ts';
+
+const LONG = 180;
+
+/** Every argument of a call, none hidden; long ones unfold. */
+export function Details({ input }: { input: Readonly<Record<string, unknown>> }) {
+  const { approval } = useMessages();
+  const entries = Object.entries(input);
+  if (entries.length === 0) return null;
+  return (
+    <dl
+      aria-label={approval.details}
+      className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 rounded-xl bg-sunken/60 px-4 py-3 text-sm"
+    >
+      {entries.map(([name, value]) => (
+        <Detail key={name} name={reveal(name)} value={value} />
+      ))}
+    </dl>
+  );
+}
+
+function Detail({ name, value }: { name: string; value: unknown }) {
+  const messages = useMessages();
+  const [isUnfolded, setUnfolded] = useState(false);
+  const text = reveal(typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? String(value)));
+  const isLong = text.length > LONG;
+  return (
+    <>
+      <dt className="font-mono text-xs leading-6 text-soft">{name}</dt>
+      <dd className="min-w-0 break-words whitespace-pre-wrap">
+        {text === '' ? (
+          <span className="text-soft italic">{messages.approval.emptyValue}</span>
+        ) : (
+          <bdi>{isLong && !isUnfolded ? `${text.slice(0, LONG)}…` : text}</bdi>
+        )}
+        {isLong ? (
+          <button
+            type="button"
+            aria-expanded={isUnfolded}
+            onClick={() => setUnfolded(!isUnfolded)}
+            className="ml-2 text-accent underline underline-offset-2"
+          >
+            {isUnfolded ? messages.showLess : messages.showAll}
+          </button>
+        ) : null}
+      </dd>
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+import { CONFIRMATION_TOOL } from 'duologue/protocol';
+import type { Messages } from '../i18n/en.ts';
+import { money } from '../i18n/format.ts';
+import type { Language } from '../i18n/language.tsx';
+import { fields, type ToolPart, toolName } from '../tools/tool-part.ts';
+import { reveal } from './reveal.ts';
+
+/** What a card asks: a sentence with places, and what stands in them. */
+export interface Question {
+  tool: string;
+  input: Readonly<Record<string, unknown>>;
+  template: string;
+  values: Readonly<Record<string, string>>;
+}
+
+/** The call that a card is about: in the confirmation dialect, the one inside. */
+export function subjectOf(part: ToolPart): { tool: string; input: Readonly<Record<string, unknown>> } {
+  const tool = toolName(part);
+  if (tool !== CONFIRMATION_TOOL) return { tool, input: fields(part.input) };
+  const original = fields(fields(part.input).originalFunctionCall);
+  return { tool: String(original.name ?? tool), input: fields(original.args) };
+}
+
+/** Says in plain words what a call will do. */
+export function questionOf(part: ToolPart, messages: Messages, language: Language): Question {
+  const { tool, input } = subjectOf(part);
+  const { sentences } = messages.approval;
+  switch (tool) {
+    case 'process_payment': {
+      const { amount, recipient, currency } = input;
+      if (typeof amount !== 'number' || typeof recipient !== 'string') {
+        return { tool, input, template: sentences.paymentBare, values: {} };
+      }
+      const sum = money(amount, typeof currency === 'string' && currency !== '' ? currency : 'USD', language);
+      return {
+        tool,
+        input,
+        template: sentences.payment,
+        values: { amount: sum, recipient: reveal(recipient) },
+      };
+    }
+    case 'get_location':
+      return { tool, input, template: sentences.location, values: {} };
+    case 'change_bgm': {
+      const track = reveal(String(input.track ?? input.track_name ?? '?'));
+      return { tool, input, template: sentences.music, values: { track } };
+    }
+    default:
+      return { tool, input, template: sentences.other, values: { tool: reveal(tool) } };
+  }
+}
+
+/** The question as one sentence. */
+export function sentenceOf({ template, values }: Question): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+}

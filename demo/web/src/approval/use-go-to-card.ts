@@ -1,0 +1,18 @@
+import { useEffect } from 'react';
+import { decisionOf } from './shortcuts.ts';
+
+/** From elsewhere on the page the keys of a card only lead to it: the first press never decides. */
+export function useGoToCard(): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (decisionOf(event) === null || (event.target as Element).closest?.('[data-asking]')) return;
+      const card = document.querySelector<HTMLElement>('[data-asking]');
+      if (!card) return;
+      event.preventDefault();
+      card.focus({ preventScroll: true });
+      card.scrollIntoView({ block: 'nearest' });
+    };
+    document.addEventListener('keydown', listen);
+    return () => document.removeEventListener('keydown', listen);
+  }, []);
+}

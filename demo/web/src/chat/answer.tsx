@@ -1,0 +1,44 @@
+import type { Message } from 'duologue/protocol';
+import { memo } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import { Footer } from './footer.tsx';
+import { type Decide, Part } from './part.tsx';
+import { Sources } from './sources.tsx';
+
+/** A message of the assistant. */
+export const Answer = memo(function Answer({
+  message,
+  isGrowing,
+  onDecide,
+  onRegenerate,
+}: {
+  message: Message;
+  isGrowing: boolean;
+  onDecide: Decide;
+  onRegenerate: ((messageId: string) => void) | null;
+}) {
+  const { message: words } = useMessages();
+  return (
+    <article
+      aria-label={words.assistant}
+      aria-busy={isGrowing}
+      data-testid="message-assistant"
+      data-message-id={message.id}
+      className="space-y-4"
+    >
+      {message.parts.map((part, index) => (
+        <Part
+          // biome-ignore lint/suspicious/noArrayIndexKey: parts are only ever added at the end
+          key={index}
+          part={part}
+          isGrowing={isGrowing && 'state' in part && part.state === 'streaming'}
+          onDecide={onDecide}
+        />
+      ))}
+      <Sources message={message} />
+      {isGrowing ? null : (
+        <Footer message={message} onRegenerate={onRegenerate ? () => onRegenerate(message.id) : null} />
+      )}
+    </article>
+  );
+});

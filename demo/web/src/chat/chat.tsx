@@ -1,0 +1,126 @@
+import { type Mode, useDuologue } from 'duologue/react';
+import { type ReactNode, useEffect, useMemo } from 'react';
+import { Header } from '../app/header.tsx';
+import { useGoToCard } from '../approval/use-go-to-card.ts';
+import { Composer } from '../composer/composer.tsx';
+import { DropZone } from '../composer/drop-zone.tsx';
+import { Queued } from '../composer/queued.tsx';
+import { useSendQueue } from '../composer/send-queue.ts';
+import { ConnectionBanner } from '../connection/banner.tsx';
+import { ErrorCard } from '../errors/error-card.tsx';
+import { useMessages } from '../i18n/language.tsx';
+import { usePictures } from '../images/use-pictures.ts';
+import type { MusicPlayer } from '../music/player.ts';
+import type { CurrentSession } from '../sessions/current-session.ts';
+import type { Sessions } from '../sessions/use-sessions.ts';
+import { changeMusic } from '../tools/change-music.ts';
+import { getLocation } from '../tools/location.ts';
+import { Conversation } from './conversation.tsx';
+import { Empty } from './empty.tsx';
+import { useActions } from './use-actions.ts';
+import { useNotices } from './use-notices.ts';
+import { useTitle } from './use-title.ts';
+
+/** One conversation, from its header to the place where one writes. */
+export function Chat({
+  current,
+  sessions,
+  mode: wantedMode,
+  player,
+  onMode,
+  onSessions,
+  tools,
+}: {
+  current: CurrentSession;
+  sessions: Sessions;
+  mode: Mode;
+  player: MusicPlayer;
+  onMode: (mode: Mode) => void;
+  onSessions: () => void;
+  /** What else stands in the header. */
+  tools: ReactNode;
+}) {
+  const words = useMessages();
+  const executors = useMemo(() => ({ get_location: getLocation, change_bgm: changeMusic(player) }), [player]);
+  const notices = useNotices();
+  const duologue = useDuologue({
+    url: '',
+    mode: wantedMode,
+    sessionId: current.id,
+    tools: executors,
+    onData: notices.hear,
+    onFinish: () => void sessions.refresh(),
+    ...(current.isNew ? { messages: [] } : {}),
+  });
+  const { messages, status, connection, approvals, session, error, clearError } = duologue;
+  const isBusy = status === 'submitted' || status === 'streaming';
+  const isReachable =
+    connection.status === 'live' || connection.status === 'idle' || connection.status === 'connecting';
+  const actions = useActions(duologue);
+  const { queue, add, remove } = useSendQueue(
+    !isBusy && isReachable && session.status === 'ready',
+    actions.send,
+  );
+  const pictures = usePictures();
+  const title = useTitle(current, sessions, messages);
+  useGoToCard();
+  const { keep } = current;
+  useEffect(() => {
+    if (messages.length > 0) keep();
+  }, [keep, messages.length]);
+
+  const loadError = session.status === 'failed' ? session.error : null;
+  const write = (text: string) => add({ id: crypto.randomUUID(), text, pictures: [] });
+  return (
+    <DropZone onFiles={pictures.add}>
+      <Header
+        title={title}
+        mode={duologue.mode}
+        wantedMode={wantedMode}
+        connection={connection}
+        onMode={onMode}
+        onSessions={onSessions}
+      >
+        {tools}
+      </Header>
+      <Conversation
+        messages={messages}
+        isBusy={isBusy}
+        waiting={approvals.length}
+        onDecide={actions.decide}
+        onRegenerate={actions.regenerate}
+        onEdit={actions.edit}
+        empty={session.status === 'ready' ? <Empty onSuggest={write} /> : null}
+      >
+        {session.status === 'loading' ? (
+          <p role="status" className="animate-pulse text-sm text-soft">
+            {words.sessions.loading}
+          </p>
+        ) : null}
+        {loadError ? (
+          <ErrorCard error={loadError} onRetry={() => void session.reload()} onDismiss={current.startNew} />
+        ) : null}
+        {error ? (
+          <ErrorCard key={error.message} error={error} onRetry={actions.retry} onDismiss={clearError} />
+        ) : null}
+        {notices.list.map(({ id, error: notice }) => (
+          <ErrorCard
+            key={id}
+            error={notice}
+            onRetry={() => notices.dismiss(id)}
+            onDismiss={() => notices.dismiss(id)}
+          />
+        ))}
+      </Conversation>
+      <div className="mx-auto w-full max-w-3xl shrink-0 px-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
+        <ConnectionBanner connection={connection} onReconnect={() => void duologue.reconnect()} />
+        <Queued
+          queue={queue}
+          why={isReachable ? words.composer.queuedBusy : words.composer.queuedOffline}
+          onRemove={remove}
+        />
+        <Composer isBusy={isBusy} pictures={pictures} onSend={add} onStop={actions.stop} />
+      </div>
+    </DropZone>
+  );
+}

@@ -1,0 +1,87 @@
+import type { Message } from 'duologue/protocol';
+import { ArrowDown, ShieldQuestion } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import { Answer } from './answer.tsx';
+import { Dots } from './dots.tsx';
+import type { Decide } from './part.tsx';
+import { useStickyScroll } from './use-sticky-scroll.ts';
+import { UserMessage } from './user-message.tsx';
+
+/** The messages of a conversation, with whatever stands before or after them. */
+export function Conversation({
+  messages,
+  isBusy,
+  waiting,
+  onDecide,
+  onRegenerate,
+  onEdit,
+  empty,
+  children,
+}: {
+  messages: readonly Message[];
+  isBusy: boolean;
+  /** How many approvals wait. */
+  waiting: number;
+  onDecide: Decide;
+  onRegenerate: (messageId: string) => void;
+  onEdit: (message: Message, text: string) => void;
+  empty: ReactNode;
+  children: ReactNode;
+}) {
+  const words = useMessages();
+  const { box, content, isAtEnd, toEnd } = useStickyScroll();
+  const last = messages.at(-1);
+  const isSilent = isBusy && !(last?.role === 'assistant' && last.parts.some(isVisible));
+  return (
+    <div className="relative min-h-0 grow">
+      <main
+        ref={box}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a pointer
+        tabIndex={0}
+        aria-label={words.message.conversation}
+        className="h-full overflow-y-auto overscroll-contain outline-none"
+      >
+        <div
+          ref={content}
+          className="mx-auto flex min-h-full w-full max-w-3xl flex-col gap-8 px-4 pt-6 pb-8 sm:px-6"
+        >
+          {messages.length === 0 ? empty : null}
+          {messages.map((message) =>
+            message.role === 'user' ? (
+              <UserMessage key={message.id} message={message} onEdit={isBusy ? null : onEdit} />
+            ) : (
+              <Answer
+                key={message.id}
+                message={message}
+                isGrowing={isBusy && message === last}
+                onDecide={onDecide}
+                onRegenerate={!isBusy && message === last ? onRegenerate : null}
+              />
+            ),
+          )}
+          {isSilent ? <Dots /> : null}
+          {children}
+        </div>
+      </main>
+      {isAtEnd ? null : (
+        <button
+          type="button"
+          onClick={toEnd}
+          className="absolute bottom-3 left-1/2 inline-flex h-10 -translate-x-1/2 animate-fade items-center gap-2 rounded-full border border-line bg-surface px-4 text-sm shadow-float hover:bg-sunken"
+        >
+          {waiting > 0 ? (
+            <ShieldQuestion className="size-4 text-warn" aria-hidden="true" />
+          ) : (
+            <ArrowDown className="size-4" aria-hidden="true" />
+          )}
+          {waiting > 0 ? words.approval.waitingBelow(waiting) : words.message.toLatest}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function isVisible(part: Message['parts'][number]): boolean {
+  return part.type === 'text' ? part.text !== '' : part.type !== 'step-start';
+}

@@ -1,0 +1,40 @@
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import { Button } from '../ui/button.tsx';
+
+/** Changes a message that was sent. Ends with the new text, or with null. */
+export function EditForm({ text, onEnd }: { text: string; onEnd: (text: string | null) => void }) {
+  const messages = useMessages();
+  const [edited, setEdited] = useState(text);
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => area.current?.focus(), []);
+  const isEmpty = edited.trim() === '';
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === 'Escape') onEnd(null);
+    if (event.key === 'Enter' && !event.shiftKey && !isEmpty) {
+      event.preventDefault();
+      onEnd(edited.trim());
+    }
+  };
+  return (
+    <div className="w-full space-y-2 rounded-2xl border border-line-strong bg-surface p-3">
+      <textarea
+        ref={area}
+        aria-label={messages.message.editLabel}
+        value={edited}
+        rows={Math.min(8, edited.split('\n').length + 1)}
+        onChange={(event) => setEdited(event.target.value)}
+        onKeyDown={onKeyDown}
+        className="block w-full resize-none bg-transparent px-1 outline-none"
+      />
+      <p className="px-1 text-xs text-soft">{messages.message.editHint}</p>
+      <div className="flex justify-end gap-2">
+        <Button onClick={() => onEnd(null)}>{messages.cancel}</Button>
+        <Button look="accent" disabled={isEmpty} onClick={() => onEnd(edited.trim())}>
+          {messages.message.resend}
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+import type { Message } from 'duologue/protocol';
+import { RotateCcw } from 'lucide-react';
+import { number } from '../i18n/format.ts';
+import { useLanguage } from '../i18n/language.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
+import { textOf } from './message-text.ts';
+
+/** What stands below an answer: what one can do with it, and what it took. */
+export function Footer({ message, onRegenerate }: { message: Message; onRegenerate: (() => void) | null }) {
+  const { messages, language } = useLanguage();
+  const words = messages.message;
+  const text = textOf(message);
+  const { usage, modelVersion, interrupted } = message.metadata ?? {};
+  const facts = [
+    interrupted ? words.interrupted : null,
+    modelVersion ?? null,
+    typeof usage?.input === 'number' && typeof usage.output === 'number'
+      ? words.tokens(number(usage.input, language), number(usage.output, language))
+      : null,
+  ].filter((fact) => fact !== null);
+  return (
+    <footer className="-ml-2 flex flex-wrap items-center gap-x-1 text-xs text-soft">
+      {text === '' ? null : <CopyButton text={text} className="size-8" />}
+      {onRegenerate ? (
+        <IconButton label={words.regenerate} onClick={onRegenerate} className="size-8">
+          <RotateCcw className="size-4" />
+        </IconButton>
+      ) : null}
+      {facts.length > 0 ? (
+        <span title={words.tokensTitle} className="px-2 tabular-nums">
+          {facts.join(' · ')}
+        </span>
+      ) : null}
+    </footer>
+  );
+}

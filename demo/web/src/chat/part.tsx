@@ -1,0 +1,74 @@
+import type { MessagePart } from 'duologue/protocol';
+import { memo, type ReactNode } from 'react';
+import { ApprovalCard } from '../approval/approval-card.tsx';
+import { isApprovalCard } from '../approval/card-state.ts';
+import { useMessages } from '../i18n/language.tsx';
+import { CodeBlock } from '../markdown/code-block.tsx';
+import { RichText } from '../markdown/rich-text.tsx';
+import { ToolCard } from '../tools/tool-card.tsx';
+import { asToolPart } from '../tools/tool-part.ts';
+import { ToolResult } from '../tools/tool-result.tsx';
+import { Picture } from './picture.tsx';
+import { Thoughts } from './thoughts.tsx';
+
+/** Gives the person's decision on a call. */
+export type Decide = (toolCallId: string, isApproved: boolean, reason: string) => void;
+
+interface Props {
+  part: MessagePart;
+  isGrowing: boolean;
+  onDecide: Decide;
+}
+
+/** Shows one part of an answer. The chat copies its parts with every chunk, so they are compared by what is in them. */
+export const Part = memo(
+  function Part({ part, isGrowing, onDecide }: Props): ReactNode {
+    const { message, pictures } = useMessages();
+    const call = asToolPart(part);
+    if (call) {
+      if (!isApprovalCard(call)) return <ToolCard part={call} />;
+      return (
+        <ApprovalCard part={call} onDecide={onDecide}>
+          {call.state === 'output-available' ? <ToolResult part={call} /> : null}
+        </ApprovalCard>
+      );
+    }
+    switch (part.type) {
+      case 'text':
+        return part.text === '' ? null : <RichText text={part.text} isGrowing={isGrowing} />;
+      case 'reasoning':
+        return <Thoughts text={part.text} isGrowing={isGrowing} />;
+      case 'file':
+        return part.mediaType.startsWith('image/') ? (
+          <Picture url={part.url} alt={pictures.receivedPicture} />
+        ) : null;
+      case 'data-image':
+        return (
+          <Picture
+            url={`data:${part.data.mediaType};base64,${part.data.data}`}
+            alt={pictures.receivedPicture}
+          />
+        );
+      case 'data-executable-code':
+        return (
+          <CodeBlock code={part.data.code} language={part.data.language.toLowerCase()} isGrowing={false} />
+        );
+      case 'data-code-execution-result':
+        return <CodeBlock code={part.data.output} language={message.codeResult} isGrowing={false} />;
+      default:
+        return null;
+    }
+  },
+  (before, after) =>
+    before.isGrowing === after.isGrowing &&
+    before.onDecide === after.onDecide &&
+    isSame(before.part, after.part),
+);
+
+function isSame(one: object, other: object): boolean {
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Reflect.get(one, key) === Reflect.get(other, key))
+  );
+}

@@ -1,0 +1,50 @@
+import type { Message } from 'duologue/protocol';
+import { ExternalLink } from 'lucide-react';
+import { useMessages } from '../i18n/language.tsx';
+
+/** Where the answer comes from: the sources it names, and the passages it cites. */
+export function Sources({ message }: { message: Message }) {
+  const { message: words } = useMessages();
+  const sources = message.parts.flatMap((part) => (part.type === 'source-url' ? [part] : []));
+  const citations = (message.metadata?.citations ?? []).filter(({ uri }) => uri !== null);
+  if (sources.length === 0 && citations.length === 0) return null;
+  return (
+    <div className="space-y-2 text-xs text-soft">
+      {sources.length > 0 ? (
+        <nav aria-label={words.sources} className="flex flex-wrap gap-2">
+          {sources.map(({ sourceId, url, title }) => (
+            <Source key={sourceId} url={url} title={title ?? url} />
+          ))}
+        </nav>
+      ) : null}
+      {citations.length > 0 ? (
+        <details>
+          <summary>{words.citations}</summary>
+          <ul className="mt-1 space-y-1">
+            {citations.map(({ uri, title, license, startIndex, endIndex }) => (
+              <li key={`${uri} ${startIndex} ${endIndex}`} className="flex flex-wrap gap-2">
+                <Source url={uri ?? ''} title={title ?? uri ?? ''} />
+                {license ? <span>{words.licence(license)}</span> : null}
+              </li>
+            ))}
+          </ul>
+        </details>
+      ) : null}
+    </div>
+  );
+}
+
+function Source({ url, title }: { url: string; title: string }) {
+  if (!/^https?:/i.test(url)) return <span>{title}</span>;
+  return (
+    <a
+      href={url}
+      target="_blank"
+      rel="noreferrer noopener"
+      className="inline-flex max-w-64 items-center gap-1.5 rounded-full border border-line bg-surface px-3 py-1 hover:border-line-strong hover:text-ink"
+    >
+      <span className="truncate">{title}</span>
+      <ExternalLink className="size-3 shrink-0" aria-hidden="true" />
+    </a>
+  );
+}

@@ -1,0 +1,63 @@
+import type { Message } from 'duologue/protocol';
+import type { UseDuologueHelpers } from 'duologue/react';
+import { useCallback, useEffect, useRef } from 'react';
+import type { Draft } from '../composer/send-queue.ts';
+import { filesOf } from './message-text.ts';
+import type { Decide } from './part.tsx';
+
+/** What a person can do in a conversation; none of these changes from one drawing to the next. */
+export interface Actions {
+  send: (draft: Draft) => void;
+  decide: Decide;
+  edit: (message: Message, text: string) => void;
+  regenerate: (messageId: string) => void;
+  retry: () => void;
+  stop: () => void;
+}
+
+/** The actions of a conversation. */
+export function useActions(duologue: UseDuologueHelpers): Actions {
+  const latest = useRef(duologue);
+  useEffect(() => {
+    latest.current = duologue;
+  });
+  const send = useCallback(({ text, pictures }: Draft) => {
+    const files = pictures.map(({ name, mediaType, url }) => ({
+      type: 'file' as const,
+      mediaType,
+      url,
+      filename: name,
+    }));
+    const words = text === '' ? [] : [{ type: 'text' as const, text }];
+    void latest.current.sendMessage({ parts: [...files, ...words] });
+  }, []);
+  const decide = useCallback<Decide>((toolCallId, isApproved, reason) => {
+    const { approvals, approve, deny } = latest.current;
+    const approval = approvals.find((one) => one.toolCallId === toolCallId);
+    if (!approval) return;
+    void (isApproved ? approve : deny)(approval, reason || undefined);
+  }, []);
+  const edit = useCallback((message: Message, text: string) => {
+    const parts = [...filesOf(message), { type: 'text' as const, text }];
+    void latest.current.sendMessage({ parts, messageId: message.id });
+  }, []);
+  const regenerate = useCallback((messageId: string) => void latest.current.regenerate({ messageId }), []);
+  const retry = useCallback(() => {
+    const { messages, sendMessage, regenerate: again } = latest.current;
+    const last = messages.at(-1);
+    if (last?.role === 'user') void sendMessage({ parts: last.parts, messageId: last.id });
+    else if (last && hasUnsettledDecision(last)) void sendMessage();
+    else if (last) void again({ messageId: last.id });
+  }, []);
+  const stop = useCallback(() => {
+    const { connection, interrupt, stop: abandon } = latest.current;
+    const isReachable = connection.status === 'live' || connection.status === 'idle';
+    if (isReachable) interrupt();
+    else void abandon();
+  }, []);
+  return { send, decide, edit, regenerate, retry, stop };
+}
+
+function hasUnsettledDecision({ parts }: Message): boolean {
+  return parts.some((part) => 'toolCallId' in part && part.state === 'approval-responded');
+}

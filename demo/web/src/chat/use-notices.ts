@@ -1,0 +1,40 @@
+import type { ToldData } from 'duologue/react';
+import { useCallback, useState } from 'react';
+
+/** Something that went wrong beside the answers. */
+export interface Notice {
+  id: string;
+  error: Error;
+}
+
+/** Those are shown where they belong: at the connection, or as the end of an answer. */
+const ELSEWHERE = [
+  'taken_over',
+  'idle',
+  'shutting_down',
+  'too_slow',
+  'nothing_to_answer',
+  'rate_limited',
+  'busy',
+  'model_error',
+];
+
+/** Keeps what the server says went wrong, until it is dismissed. */
+export function useNotices(): {
+  list: readonly Notice[];
+  hear: (data: ToldData) => void;
+  dismiss: (id: string) => void;
+} {
+  const [list, setList] = useState<readonly Notice[]>([]);
+  const hear = useCallback((data: ToldData) => {
+    if (data.type !== 'data-error' || ELSEWHERE.includes(data.data.code)) return;
+    const { code, message } = data.data;
+    const error = Object.assign(new Error(message), { code });
+    setList((all) => [
+      ...all.filter((notice) => notice.error.message !== message),
+      { id: crypto.randomUUID(), error },
+    ]);
+  }, []);
+  const dismiss = useCallback((id: string) => setList((all) => all.filter((one) => one.id !== id)), []);
+  return { list, hear, dismiss };
+}

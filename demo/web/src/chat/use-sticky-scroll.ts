@@ -1,0 +1,50 @@
+import { type RefCallback, useCallback, useRef, useState } from 'react';
+
+const NEAR_PX = 64;
+
+/** Keeps a list at its end while it grows, unless the person scrolls up. */
+export function useStickyScroll(): {
+  box: RefCallback<HTMLElement>;
+  content: RefCallback<HTMLElement>;
+  isAtEnd: boolean;
+  toEnd: () => void;
+} {
+  const element = useRef<HTMLElement | null>(null);
+  const sticks = useRef(true);
+  const [isAtEnd, setAtEnd] = useState(true);
+
+  const toEnd = useCallback(() => {
+    sticks.current = true;
+    setAtEnd(true);
+    const box = element.current;
+    if (box) box.scrollTop = box.scrollHeight;
+  }, []);
+
+  const box = useCallback((node: HTMLElement | null) => {
+    element.current = node;
+    if (!node) return;
+    let last = node.scrollTop;
+    const onScroll = () => {
+      const isNear = node.scrollHeight - node.scrollTop - node.clientHeight < NEAR_PX;
+      // Only the person scrolls up; growth alone moves the end away.
+      if (isNear) sticks.current = true;
+      else if (node.scrollTop < last) sticks.current = false;
+      last = node.scrollTop;
+      setAtEnd(isNear || sticks.current);
+    };
+    node.addEventListener('scroll', onScroll, { passive: true });
+    return () => node.removeEventListener('scroll', onScroll);
+  }, []);
+
+  const content = useCallback((node: HTMLElement | null) => {
+    if (!node) return;
+    const observer = new ResizeObserver(() => {
+      const box = element.current;
+      if (box && sticks.current) box.scrollTop = box.scrollHeight;
+    });
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, []);
+
+  return { box, content, isAtEnd, toEnd };
+}

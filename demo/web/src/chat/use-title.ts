@@ -1,0 +1,32 @@
+import type { Message } from 'duologue/protocol';
+import { useEffect, useRef } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import type { CurrentSession } from '../sessions/current-session.ts';
+import type { Sessions } from '../sessions/use-sessions.ts';
+import { textOf } from './message-text.ts';
+
+const LENGTH = 60;
+
+/** The name of a conversation: the one it was given, else its first words, which it then keeps. */
+export function useTitle(current: CurrentSession, sessions: Sessions, messages: readonly Message[]): string {
+  const words = useMessages().sessions;
+  const { id } = current;
+  const { list, rename } = sessions;
+  const entry = list.find((one) => one.id === id);
+  const first = messages.find(({ role }) => role === 'user');
+  const text = first ? textOf(first).replace(/\s+/g, ' ') : '';
+  const short = text.length > LENGTH ? `${text.slice(0, LENGTH).trimEnd()}…` : text;
+  const named = useRef<string | null>(null);
+  // Only what the server knows can be given a name: an answer shows that it does.
+  const isKnown = messages.some(({ role }) => role === 'assistant');
+  useEffect(() => {
+    if (!isKnown || short === '' || named.current === id || entry?.title) return;
+    named.current = id;
+    void rename(id, short);
+  }, [id, isKnown, short, entry?.title, rename]);
+  const title = entry?.title ?? (short || words.untitled);
+  useEffect(() => {
+    document.title = first ? `${title} · Duologue` : 'Duologue';
+  }, [first, title]);
+  return title;
+}

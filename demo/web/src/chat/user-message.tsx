@@ -1,0 +1,65 @@
+import type { Message } from 'duologue/protocol';
+import { Pencil } from 'lucide-react';
+import { memo, useState } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
+import { EditForm } from './edit-form.tsx';
+import { filesOf, textOf } from './message-text.ts';
+import { Picture } from './picture.tsx';
+
+/** A message of the person. */
+export const UserMessage = memo(function UserMessage({
+  message,
+  onEdit,
+}: {
+  message: Message;
+  onEdit: ((message: Message, text: string) => void) | null;
+}) {
+  const words = useMessages();
+  const [isEditing, setEditing] = useState(false);
+  const text = textOf(message);
+  const files = filesOf(message);
+  return (
+    <article
+      aria-label={words.message.you}
+      data-testid="message-user"
+      data-message-id={message.id}
+      className="group flex flex-col items-end gap-2"
+    >
+      {files.length > 0 ? (
+        <div className="flex flex-wrap justify-end gap-2">
+          {files.map((file, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the pictures of a sent message never change
+            <Picture key={index} url={file.url} alt={file.filename ?? words.pictures.sentPicture} />
+          ))}
+        </div>
+      ) : null}
+      {isEditing ? (
+        <EditForm
+          text={text}
+          onEnd={(edited) => {
+            setEditing(false);
+            if (edited !== null) onEdit?.(message, edited);
+          }}
+        />
+      ) : (
+        <>
+          {text === '' ? null : (
+            <p className="max-w-[85%] rounded-2xl rounded-br-md bg-accent-tint px-4 py-2.5 break-words whitespace-pre-wrap">
+              {text}
+            </p>
+          )}
+          <div className="-mt-1 flex opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
+            {text === '' ? null : <CopyButton text={text} className="size-8" />}
+            {onEdit ? (
+              <IconButton label={words.message.edit} onClick={() => setEditing(true)} className="size-8">
+                <Pencil className="size-4" />
+              </IconButton>
+            ) : null}
+          </div>
+        </>
+      )}
+    </article>
+  );
+});

@@ -1,0 +1,111 @@
+import { ArrowUp, ImagePlus, Square } from 'lucide-react';
+import { type ClipboardEvent, type KeyboardEvent, useRef, useState } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import type { Pictures } from '../images/use-pictures.ts';
+import { IconButton } from '../ui/icon-button.tsx';
+import { PictureStrip } from './picture-strip.tsx';
+import type { Draft } from './send-queue.ts';
+
+/** Where the person writes. It can always be written in; what cannot be sent yet waits. */
+export function Composer({
+  isBusy,
+  pictures,
+  onSend,
+  onStop,
+}: {
+  isBusy: boolean;
+  pictures: Pictures;
+  onSend: (draft: Draft) => void;
+  onStop: () => void;
+}) {
+  const { composer } = useMessages();
+  const [text, setText] = useState('');
+  const chooser = useRef<HTMLInputElement>(null);
+  const isEmpty = text.trim() === '' && pictures.pictures.length === 0;
+  const canSend = !isEmpty && pictures.preparing === 0;
+
+  const send = () => {
+    if (!canSend) return;
+    onSend({ id: crypto.randomUUID(), text: text.trim(), pictures: pictures.pictures });
+    setText('');
+    pictures.clear();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    // An Enter that picks a candidate of an input method sends nothing.
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault();
+      send();
+    }
+    if (event.key === 'Escape' && isBusy) onStop();
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const files = [...event.clipboardData.files];
+    if (files.length === 0) return;
+    event.preventDefault();
+    pictures.add(files);
+  };
+  return (
+    <form
+      data-testid="chat-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+      className="rounded-3xl border border-line-strong bg-surface shadow-lift transition-colors focus-within:border-accent"
+    >
+      <PictureStrip pictures={pictures} />
+      <div className="flex items-end gap-1 p-2">
+        <IconButton
+          label={composer.attach}
+          onClick={() => chooser.current?.click()}
+          className="mb-0.5 rounded-full"
+        >
+          <ImagePlus className="size-5" />
+        </IconButton>
+        <input
+          ref={chooser}
+          type="file"
+          accept="image/png,image/jpeg,image/webp"
+          multiple
+          hidden
+          data-testid="picture-input"
+          onChange={(event) => {
+            pictures.add([...(event.target.files ?? [])]);
+            event.target.value = '';
+          }}
+        />
+        <textarea
+          id="message"
+          aria-label={composer.label}
+          placeholder={composer.placeholder}
+          value={text}
+          rows={1}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={onKeyDown}
+          onPaste={onPaste}
+          enterKeyHint="send"
+          className="field-sizing-content max-h-52 min-h-10 grow resize-none bg-transparent px-2 py-2 leading-6 outline-none placeholder:text-soft"
+        />
+        {isBusy && isEmpty ? (
+          <IconButton
+            label={composer.stop}
+            onClick={onStop}
+            className="mb-0.5 rounded-full bg-ink text-canvas hover:bg-ink/85 hover:text-canvas"
+          >
+            <Square className="size-3.5 fill-current" />
+          </IconButton>
+        ) : (
+          <IconButton
+            label={composer.send}
+            type="submit"
+            disabled={!canSend}
+            className="mb-0.5 rounded-full bg-accent text-on-accent hover:bg-accent-hover hover:text-on-accent disabled:bg-sunken disabled:text-soft disabled:opacity-100"
+          >
+            <ArrowUp className="size-5" />
+          </IconButton>
+        )}
+      </div>
+    </form>
+  );
+}

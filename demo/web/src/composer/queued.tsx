@@ -1,0 +1,39 @@
+import { Clock, X } from 'lucide-react';
+import { useMessages } from '../i18n/language.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
+import type { Draft } from './send-queue.ts';
+
+/** The messages that wait to be sent. */
+export function Queued({
+  queue,
+  why,
+  onRemove,
+}: {
+  queue: readonly Draft[];
+  why: string;
+  onRemove: (id: string) => void;
+}) {
+  const { composer } = useMessages();
+  if (queue.length === 0) return null;
+  return (
+    <ul aria-label={composer.queued} className="mb-2 space-y-1.5">
+      {queue.map(({ id, text, pictures }) => (
+        <li
+          key={id}
+          className="flex animate-rise items-center gap-3 rounded-xl border border-dashed border-line-strong py-1 pr-1 pl-4 text-sm"
+        >
+          <Clock className="size-4 shrink-0 text-soft" aria-hidden="true" />
+          <span className="min-w-0 grow">
+            <span className="block truncate">
+              {text || composer.pictures} {pictures.length > 0 ? `(+${pictures.length})` : ''}
+            </span>
+            <span className="block text-xs text-soft">{why}</span>
+          </span>
+          <IconButton label={composer.unqueue} onClick={() => onRemove(id)}>
+            <X className="size-4" />
+          </IconButton>
+        </li>
+      ))}
+    </ul>
+  );
+}

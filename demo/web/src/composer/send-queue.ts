@@ -1,0 +1,26 @@
+import { useCallback, useEffect, useState } from 'react';
+import type { Picture } from '../images/accept.ts';
+
+/** A message that the person has written. */
+export interface Draft {
+  id: string;
+  text: string;
+  pictures: readonly Picture[];
+}
+
+/** Keeps what was written while nothing could be sent, and sends it in order, once each, when it can. */
+export function useSendQueue(
+  canSend: boolean,
+  send: (draft: Draft) => void,
+): { queue: readonly Draft[]; add: (draft: Draft) => void; remove: (id: string) => void } {
+  const [queue, setQueue] = useState<readonly Draft[]>([]);
+  const [first] = queue;
+  useEffect(() => {
+    if (!canSend || !first) return;
+    setQueue((all) => all.filter(({ id }) => id !== first.id));
+    send(first);
+  }, [canSend, first, send]);
+  const add = useCallback((draft: Draft) => setQueue((all) => [...all, draft]), []);
+  const remove = useCallback((id: string) => setQueue((all) => all.filter((one) => one.id !== id)), []);
+  return { queue, add, remove };
+}

@@ -1,0 +1,54 @@
+import { CircleAlert, RotateCcw, X } from 'lucide-react';
+import { useState } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import { Button } from '../ui/button.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
+import { secondsUntil, useNow } from '../ui/use-now.ts';
+import { plainError } from './plain-words.ts';
+
+/** Says what went wrong and what to do. */
+export function ErrorCard({
+  error,
+  onRetry,
+  onDismiss,
+}: {
+  error: Error;
+  onRetry: () => void;
+  onDismiss: () => void;
+}) {
+  const { errors } = useMessages();
+  const { title, text, canRetry, retryAfterMs, details } = plainError(error, errors);
+  const [began] = useState(() => Date.now());
+  const until = retryAfterMs === null ? 0 : began + retryAfterMs;
+  const seconds = secondsUntil(until, useNow(until > Date.now()));
+  return (
+    <section
+      role="alert"
+      data-testid="error-card"
+      className="animate-rise rounded-2xl border border-bad-line bg-bad-tint p-4"
+    >
+      <div className="flex items-start gap-3">
+        <CircleAlert className="mt-1 size-5 shrink-0 text-bad" aria-hidden="true" />
+        <div className="min-w-0 grow">
+          <h3 className="font-semibold">{title}</h3>
+          <p className="text-sm text-soft">{text}</p>
+        </div>
+        <IconButton label={errors.dismiss} onClick={onDismiss} className="-mt-1 -mr-1">
+          <X className="size-4" />
+        </IconButton>
+      </div>
+      <div className="mt-3 flex flex-wrap items-center gap-4 pl-8">
+        {canRetry ? (
+          <Button onClick={onRetry} disabled={seconds > 0} className="tabular-nums">
+            <RotateCcw className="size-4" aria-hidden="true" />
+            {seconds > 0 ? errors.retryIn(seconds) : errors.retry}
+          </Button>
+        ) : null}
+        <details className="text-xs text-soft">
+          <summary>{errors.details}</summary>
+          <p className="mt-1 font-mono break-words">{details}</p>
+        </details>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,62 @@
+import type { Messages } from '../i18n/en.ts';
+
+/** An error as people can use it. */
+export interface PlainError {
+  title: string;
+  text: string;
+  canRetry: boolean;
+  /** When trying again makes sense, in milliseconds from the moment it happened. */
+  retryAfterMs: number | null;
+  details: string;
+}
+
+/** What an error of the chat means, in plain words. */
+export function plainError(error: Error, messages: Messages['errors']): PlainError {
+  const { code, retryAfterMs } = error as { code?: unknown; retryAfterMs?: unknown };
+  const [title, text, canRetry] = meaning(typeof code === 'string' ? code : null, error, messages);
+  return {
+    title,
+    text,
+    canRetry,
+    retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : null,
+    details: typeof code === 'string' ? `${code}: ${error.message}` : error.message,
+  };
+}
+
+function meaning(code: string | null, error: Error, m: Messages['errors']): [string, string, boolean] {
+  switch (code) {
+    case 'rate_limited':
+    case 'flooded':
+      return [m.rateTitle, m.rateText, true];
+    case 'busy':
+    case 'too_slow':
+      return [m.busyTitle, m.busyText, true];
+    case 'model_error':
+      return [m.modelTitle, m.modelText, true];
+    case 'internal':
+    case 'idle':
+      return [m.serverTitle, m.serverText, true];
+    case 'shutting_down':
+      return [m.restartTitle, m.restartText, true];
+    case 'unauthorized':
+    case 'forbidden':
+      return [m.accessTitle, m.accessText, false];
+    case 'not_found':
+      return [m.missingTitle, m.missingText, false];
+    case 'bad_image':
+    case 'unsupported_media':
+      return [m.pictureTitle, m.pictureText, false];
+    case 'too_large':
+      return [m.largeTitle, m.largeText, false];
+    case 'nothing_to_answer':
+    case 'answer_refused':
+      return [m.answerTitle, m.answerText, false];
+    case null:
+      break;
+    default:
+      return [m.refusedTitle, m.refusedText, false];
+  }
+  if (error instanceof TypeError) return [m.lostTitle, m.lostText, true];
+  // What the server says inside an answer is meant for the person.
+  return [m.modelTitle, error.message || m.modelText, true];
+}

@@ -1,0 +1,20 @@
+import type { Language } from './language.tsx';
+
+/** An amount of money as people write it; an unknown currency stands behind the number. */
+export function money(amount: number, currency: string, language: Language): string {
+  try {
+    return new Intl.NumberFormat(language, { style: 'currency', currency }).format(amount);
+  } catch {
+    return `${new Intl.NumberFormat(language).format(amount)} ${currency}`;
+  }
+}
+
+/** A number with the marks of the language. */
+export function number(value: number, language: Language, digits = 0): string {
+  return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
+}
+
+/** A temperature in whole degrees Celsius. */
+export function celsius(value: number, language: Language): string {
+  return `${number(value, language)} °C`;
+}

@@ -1,0 +1,24 @@
+import { Tooltip } from 'radix-ui';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app/app.tsx';
+import { LanguageProvider } from './i18n/language.tsx';
+import './styles.css';
+import { paintTheme } from './theme/theme.ts';
+import { Announcer } from './ui/announcer.tsx';
+
+paintTheme();
+const root = document.getElementById('root');
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <LanguageProvider>
+        <Tooltip.Provider delayDuration={400}>
+          <Announcer>
+            <App />
+          </Announcer>
+        </Tooltip.Provider>
+      </LanguageProvider>
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,126 @@
+import type { Token, Tokens } from 'marked';
+import { memo, type ReactNode } from 'react';
+import { CodeBlock } from './code-block.tsx';
+import { Inline } from './inline.tsx';
+
+/** Shows one block of Markdown. It is drawn again only when its text changes or it stops growing. */
+export const Block = memo(
+  function Block({ token, isGrowing }: { token: Token; isGrowing: boolean }): ReactNode {
+    return block(token as Tokens.Generic, isGrowing);
+  },
+  (before, after) =>
+    before.token.type === after.token.type &&
+    before.token.raw === after.token.raw &&
+    before.isGrowing === after.isGrowing,
+);
+
+function block(token: Tokens.Generic, isGrowing: boolean): ReactNode {
+  switch (token.type) {
+    case 'space':
+    case 'def':
+      return null;
+    case 'heading':
+      return <Heading depth={token.depth} tokens={token.tokens} />;
+    case 'paragraph':
+      return (
+        <p>
+          <Inline tokens={token.tokens} />
+        </p>
+      );
+    case 'text':
+      return token.tokens ? <Inline tokens={token.tokens} /> : token.text;
+    case 'code':
+      return <CodeBlock code={token.text} language={token.lang ?? ''} isGrowing={isGrowing} />;
+    case 'blockquote':
+      return (
+        <blockquote className="space-y-3 border-l-3 border-line-strong pl-4 text-soft">
+          <Blocks tokens={token.tokens} isGrowing={isGrowing} />
+        </blockquote>
+      );
+    case 'list':
+      return <List list={token as Tokens.List} isGrowing={isGrowing} />;
+    case 'table':
+      return <Table table={token as Tokens.Table} />;
+    case 'hr':
+      return <hr className="border-line" />;
+    default:
+      return <p>{token.raw}</p>;
+  }
+}
+
+/** Shows blocks one after the other. */
+export function Blocks({
+  tokens,
+  isGrowing,
+}: {
+  tokens: readonly Token[] | undefined;
+  isGrowing: boolean;
+}): ReactNode {
+  return tokens?.map((token, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: blocks have no identity but their place
+    <Block key={index} token={token} isGrowing={isGrowing && index === tokens.length - 1} />
+  ));
+}
+
+const SIZES = ['text-xl', 'text-lg', 'text-base', 'text-base', 'text-sm', 'text-sm'];
+
+function Heading({ depth, tokens }: { depth: number; tokens: Token[] | undefined }) {
+  // The page has its own first and second heading.
+  const Tag = `h${Math.min(6, depth + 2)}` as 'h3';
+  return (
+    <Tag className={`pt-2 leading-snug font-semibold first:pt-0 ${SIZES[depth - 1]}`}>
+      <Inline tokens={tokens} />
+    </Tag>
+  );
+}
+
+function List({ list, isGrowing }: { list: Tokens.List; isGrowing: boolean }) {
+  const items = list.items.map((item, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: items have no identity but their place
+    <li key={index} className={item.task ? 'list-none' : 'pl-1 marker:text-soft'}>
+      {item.task ? (
+        <input type="checkbox" checked={item.checked ?? false} readOnly disabled className="mr-2" />
+      ) : null}
+      <Blocks tokens={item.tokens} isGrowing={isGrowing && index === list.items.length - 1} />
+    </li>
+  ));
+  if (!list.ordered) return <ul className="list-disc space-y-1 pl-6">{items}</ul>;
+  return (
+    <ol className="list-decimal space-y-1 pl-7" start={Number(list.start) || 1}>
+      {items}
+    </ol>
+  );
+}
+
+function Table({ table }: { table: Tokens.Table }) {
+  const align = (index: number) => ({ textAlign: table.align[index] ?? undefined });
+  return (
+    <div className="overflow-x-auto rounded-xl border border-line">
+      <table className="w-full border-collapse text-sm">
+        <thead className="bg-sunken">
+          <tr>
+            {table.header.map((cell, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: cells have no identity but their place
+              <th key={index} style={align(index)} className="px-3 py-2 text-left font-semibold">
+                <Inline tokens={cell.tokens} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row, line) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no identity but their place
+            <tr key={line} className="border-t border-line">
+              {row.map((cell, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: cells have no identity but their place
+                <td key={index} style={align(index)} className="px-3 py-2 align-top">
+                  <Inline tokens={cell.tokens} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,9 @@
+/** A text with its character references resolved. */
+export function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text;
+  const area = document.createElement('textarea');
+  return text.replace(/&(?:#\d+|#x[\da-f]+|\w+);/gi, (reference) => {
+    area.innerHTML = reference;
+    return area.value;
+  });
+}

@@ -1,0 +1,106 @@
+import type { Rendered } from './render.ts';
+import type { TrackNumber } from './score.ts';
+
+/** What the player is doing. */
+export interface MusicState {
+  track: TrackNumber | null;
+  isPlaying: boolean;
+  volume: number;
+}
+
+const CROSSFADE_S = 1.6;
+const PATIENCE_MS = 1500;
+
+/** Plays one of two pieces in a loop, and glides from one to the other. */
+export class MusicPlayer {
+  private context: AudioContext | null = null;
+  private master: GainNode | null = null;
+  private playing: { track: TrackNumber; gain: GainNode; source: AudioBufferSourceNode } | null = null;
+  private readonly rendered = new Map<TrackNumber, Promise<Rendered>>();
+  private readonly watchers = new Set<() => void>();
+  private current: MusicState = { track: null, isPlaying: false, volume: 0.6 };
+  private wish = 0;
+
+  get state(): MusicState {
+    return this.current;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.watchers.add(listener);
+    return () => this.watchers.delete(listener);
+  };
+
+  /** Plays a track, fading out whatever played. Fails in plain words when the browser allows no sound. */
+  async play(track: TrackNumber, signal?: AbortSignal): Promise<void> {
+    const wish = ++this.wish;
+    const { context, master } = this.open();
+    await awake(context);
+    const { render } = await import('./render.ts');
+    const { SCORES } = await import('./score.ts');
+    const made = this.rendered.get(track) ?? render(SCORES[track], context.sampleRate);
+    this.rendered.set(track, made);
+    const { buffer, loopStart, loopEnd } = await made;
+    signal?.throwIfAborted();
+    // Someone asked for something else meanwhile.
+    if (wish !== this.wish) return;
+    if (this.playing?.track === track) return this.become({ isPlaying: true });
+    this.fadeOut();
+    const source = new AudioBufferSourceNode(context, { buffer, loop: true, loopStart, loopEnd });
+    const gain = new GainNode(context, { gain: 0 });
+    gain.gain.linearRampToValueAtTime(1, context.currentTime + CROSSFADE_S);
+    source.connect(gain).connect(master);
+    source.start();
+    this.playing = { track, gain, source };
+    this.become({ track, isPlaying: true });
+  }
+
+  pause(): void {
+    this.wish++;
+    this.fadeOut();
+    this.become({ isPlaying: false });
+  }
+
+  setVolume(volume: number): void {
+    if (this.context) this.master?.gain.setTargetAtTime(volume ** 2, this.context.currentTime, 0.05);
+    this.become({ volume });
+  }
+
+  private open(): { context: AudioContext; master: GainNode } {
+    this.context ??= new AudioContext();
+    if (!this.master) {
+      this.master = new GainNode(this.context, { gain: this.current.volume ** 2 });
+      this.master.connect(this.context.destination);
+    }
+    return { context: this.context, master: this.master };
+  }
+
+  private fadeOut(): void {
+    const { playing, context } = this;
+    this.playing = null;
+    if (!playing || !context) return;
+    const { gain, source } = playing;
+    gain.gain.cancelScheduledValues(context.currentTime);
+    gain.gain.setValueAtTime(gain.gain.value, context.currentTime);
+    gain.gain.linearRampToValueAtTime(0, context.currentTime + CROSSFADE_S);
+    source.stop(context.currentTime + CROSSFADE_S + 0.1);
+  }
+
+  private become(change: Partial<MusicState>): void {
+    this.current = { ...this.current, ...change };
+    for (const watcher of [...this.watchers]) watcher();
+  }
+}
+
+/** Browsers allow sound only after the person did something; a promise of theirs may then never settle. */
+async function awake(context: AudioContext): Promise<void> {
+  if (context.state === 'running') return;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, PATIENCE_MS);
+  });
+  await Promise.race([context.resume(), late]);
+  clearTimeout(timer);
+  if ((context.state as AudioContextState) !== 'running') {
+    throw new Error('The browser allows no sound before the user presses something on the page.');
+  }
+}

@@ -1,0 +1,42 @@
+import { X } from 'lucide-react';
+import { type ComponentType, lazy, Suspense } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
+import { loadPanel, type PanelName, type PanelProps } from './panels.ts';
+
+const CONTENTS: Readonly<Record<PanelName, ComponentType<PanelProps>>> = {
+  inspector: lazy(() => loadPanel('inspector')),
+  audit: lazy(() => loadPanel('audit')),
+};
+
+/** The place beside the conversation; over it where the screen is narrow. */
+export function SidePanel({
+  name,
+  sessionId,
+  onClose,
+}: {
+  name: PanelName;
+  sessionId: string;
+  onClose: () => void;
+}) {
+  const { panel, settings } = useMessages();
+  const Content = CONTENTS[name];
+  return (
+    <aside
+      aria-label={settings[name]}
+      className="fixed inset-0 z-30 flex flex-col border-l border-line bg-surface lg:static lg:w-[26rem] lg:shrink-0"
+    >
+      <div className="flex h-14 shrink-0 items-center justify-between border-b border-line pr-2 pl-4">
+        <h2 className="text-sm font-semibold">{settings[name]}</h2>
+        <IconButton label={panel.close} onClick={onClose}>
+          <X className="size-4" />
+        </IconButton>
+      </div>
+      <div className="min-h-0 grow overflow-y-auto">
+        <Suspense fallback={<p className="p-4 text-sm text-soft">{panel.loading}</p>}>
+          <Content sessionId={sessionId} />
+        </Suspense>
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,107 @@
+import { Ellipsis, Pencil, Trash2 } from 'lucide-react';
+import { DropdownMenu } from 'radix-ui';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import type { SessionEntry } from './api.ts';
+
+/** One conversation in the list. */
+export function SessionItem({
+  entry,
+  isCurrent,
+  onOpen,
+  onRename,
+  onRemove,
+}: {
+  entry: SessionEntry;
+  isCurrent: boolean;
+  onOpen: () => void;
+  onRename: (title: string) => void;
+  onRemove: () => void;
+}) {
+  const { sessions } = useMessages();
+  const [isRenaming, setRenaming] = useState(false);
+  const title = entry.title ?? sessions.untitled;
+  if (isRenaming) {
+    return (
+      <RenameForm
+        title={title}
+        onEnd={(renamed) => {
+          setRenaming(false);
+          if (renamed !== null && renamed !== title) onRename(renamed);
+        }}
+      />
+    );
+  }
+  return (
+    <div
+      className={`group flex items-center rounded-lg pr-1 transition-colors ${isCurrent ? 'bg-sunken' : 'hover:bg-sunken/60'}`}
+    >
+      <button
+        type="button"
+        aria-current={isCurrent ? 'page' : undefined}
+        onClick={onOpen}
+        className="min-w-0 grow truncate rounded-lg px-3 py-2 text-left text-sm"
+      >
+        {title}
+      </button>
+      <DropdownMenu.Root>
+        <DropdownMenu.Trigger
+          aria-label={sessions.menu(title)}
+          className="flex size-8 shrink-0 items-center justify-center rounded-md text-soft opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 hover:text-ink data-[state=open]:opacity-100 pointer-coarse:opacity-100"
+        >
+          <Ellipsis className="size-4" aria-hidden="true" />
+        </DropdownMenu.Trigger>
+        <DropdownMenu.Portal>
+          <DropdownMenu.Content
+            align="end"
+            className="z-50 min-w-40 animate-fade rounded-xl border border-line bg-surface p-1 text-sm shadow-float"
+          >
+            <DropdownMenu.Item
+              onSelect={() => setRenaming(true)}
+              className="flex items-center gap-3 rounded-lg px-3 py-2 outline-none data-highlighted:bg-sunken"
+            >
+              <Pencil className="size-4" aria-hidden="true" />
+              {sessions.rename}
+            </DropdownMenu.Item>
+            <DropdownMenu.Item
+              onSelect={onRemove}
+              className="flex items-center gap-3 rounded-lg px-3 py-2 text-bad outline-none data-highlighted:bg-bad-tint"
+            >
+              <Trash2 className="size-4" aria-hidden="true" />
+              {sessions.remove}
+            </DropdownMenu.Item>
+          </DropdownMenu.Content>
+        </DropdownMenu.Portal>
+      </DropdownMenu.Root>
+    </div>
+  );
+}
+
+function RenameForm({ title, onEnd }: { title: string; onEnd: (title: string | null) => void }) {
+  const { sessions } = useMessages();
+  const [text, setText] = useState(title);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // The menu that led here gives its focus back first.
+    const timer = setTimeout(() => input.current?.select(), 0);
+    return () => clearTimeout(timer);
+  }, []);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onEnd(text.trim() || null);
+  };
+  return (
+    <form onSubmit={submit} className="px-1 py-0.5">
+      <input
+        ref={input}
+        aria-label={sessions.renameLabel}
+        value={text}
+        maxLength={200}
+        onChange={(event) => setText(event.target.value)}
+        onBlur={submit}
+        onKeyDown={(event) => event.key === 'Escape' && onEnd(null)}
+        className="h-8 w-full rounded-md border border-accent bg-surface px-2 text-sm outline-none"
+      />
+    </form>
+  );
+}

@@ -1,0 +1,40 @@
+import { useEffect, useState } from 'react';
+
+const STORED = 'duologue.theme';
+
+/** What the person wants: one of the two, or what the system says. */
+export type Theme = 'light' | 'dark' | 'system';
+
+/** The appearance of the page, and the way to change it. */
+export function useTheme(): [Theme, (theme: Theme) => void] {
+  const [theme, setTheme] = useState<Theme>(storedTheme);
+  useEffect(() => {
+    const query = matchMedia('(prefers-color-scheme: dark)');
+    const apply = () => showTheme(theme, query.matches);
+    apply();
+    query.addEventListener('change', apply);
+    return () => query.removeEventListener('change', apply);
+  }, [theme]);
+  return [
+    theme,
+    (chosen) => {
+      localStorage.setItem(STORED, chosen);
+      setTheme(chosen);
+    },
+  ];
+}
+
+/** Paints the page before the first component does, so that it never flashes. */
+export function paintTheme(): void {
+  showTheme(storedTheme(), matchMedia('(prefers-color-scheme: dark)').matches);
+}
+
+function showTheme(theme: Theme, isSystemDark: boolean): void {
+  const isDark = theme === 'dark' || (theme === 'system' && isSystemDark);
+  document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
+}
+
+function storedTheme(): Theme {
+  const stored = localStorage.getItem(STORED);
+  return stored === 'light' || stored === 'dark' ? stored : 'system';
+}

@@ -1,0 +1,84 @@
+import {
+  ChevronRight,
+  CloudSun,
+  CreditCard,
+  LoaderCircle,
+  type LucideIcon,
+  MapPin,
+  Music2,
+  TriangleAlert,
+  Wrench,
+} from 'lucide-react';
+import { Collapsible } from 'radix-ui';
+import type { ReactNode } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import { ToolDetails } from './tool-details.tsx';
+import { type ToolPart, toolName } from './tool-part.ts';
+import { ToolResult } from './tool-result.tsx';
+
+const ICONS: Readonly<Record<string, LucideIcon>> = {
+  get_weather: CloudSun,
+  process_payment: CreditCard,
+  change_bgm: Music2,
+  get_location: MapPin,
+};
+
+/** Shows a call that asks nobody: what it does, what it gave, and on demand every detail. */
+export function ToolCard({ part }: { part: ToolPart }) {
+  const messages = useMessages();
+  const name = toolName(part);
+  const Icon = ICONS[name] ?? Wrench;
+  const isFailed = part.state === 'output-error';
+  const isDone = part.state === 'output-available';
+  return (
+    <Collapsible.Root
+      data-testid="tool-card"
+      data-state-of-call={part.state}
+      data-tool={name}
+      className={`animate-rise overflow-hidden rounded-xl border ${isFailed ? 'border-bad-line bg-bad-tint' : 'border-line bg-surface'}`}
+    >
+      <Collapsible.Trigger className="group flex w-full items-center gap-3 px-4 py-2.5 text-left text-sm">
+        <Icon className="size-4 shrink-0 text-soft" aria-hidden="true" />
+        <span className="font-medium">{messages.tools.names[name] ?? name}</span>
+        <Status part={part} />
+        <span className="sr-only">{messages.tools.details}</span>
+        <ChevronRight
+          className="ml-auto size-4 shrink-0 text-soft transition-transform group-data-[state=open]:rotate-90"
+          aria-hidden="true"
+        />
+      </Collapsible.Trigger>
+      {isDone ? <ToolResult part={part} className="px-4 pb-3" /> : null}
+      {isFailed ? <p className="px-4 pb-3 text-sm">{part.errorText}</p> : null}
+      <Collapsible.Content className="border-t border-line">
+        <ToolDetails part={part} />
+      </Collapsible.Content>
+    </Collapsible.Root>
+  );
+}
+
+function Status({ part }: { part: ToolPart }): ReactNode {
+  const { tools } = useMessages();
+  switch (part.state) {
+    case 'output-available':
+      return null;
+    case 'output-error':
+    case 'output-denied':
+      return (
+        <span className="inline-flex items-center gap-1.5 text-xs font-medium text-bad">
+          <TriangleAlert className="size-3.5" aria-hidden="true" />
+          {tools.failed}
+        </span>
+      );
+    default: {
+      const isHere = part.state === 'input-available' && part.toolMetadata?.runsOn === 'client';
+      const words =
+        part.state === 'input-streaming' ? tools.preparing : isHere ? tools.inBrowser : tools.running;
+      return (
+        <span className="inline-flex items-center gap-1.5 text-xs text-soft">
+          <LoaderCircle className="size-3.5 animate-spin" aria-hidden="true" />
+          {words}
+        </span>
+      );
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import type { MessagePart } from 'duologue/protocol';
+
+/** A part that shows a tool call, with the fields that its states share. */
+export interface ToolPart {
+  type: string;
+  toolName?: string;
+  toolCallId: string;
+  state:
+    | 'input-streaming'
+    | 'input-available'
+    | 'approval-requested'
+    | 'approval-responded'
+    | 'output-available'
+    | 'output-error'
+    | 'output-denied';
+  input?: unknown;
+  output?: unknown;
+  errorText?: string;
+  toolMetadata?: { runsOn?: 'server' | 'client'; asks?: boolean };
+  approval?: { id: string; approved?: boolean; reason?: string; descriptor?: { expiresAt?: number } };
+}
+
+/** The part as a tool call; null when it shows something else. */
+export function asToolPart(part: MessagePart): ToolPart | null {
+  return 'toolCallId' in part ? (part as unknown as ToolPart) : null;
+}
+
+/** The name of the tool that a part shows. */
+export function toolName(part: ToolPart): string {
+  return part.type === 'dynamic-tool' ? (part.toolName ?? '') : part.type.replace(/^tool-/, '');
+}
+
+/** A value as an object whose fields may be read; an empty one when it is something else. */
+export function fields(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+}

@@ -1,0 +1,34 @@
+import { Tooltip } from 'radix-ui';
+import type { ComponentProps, ReactNode } from 'react';
+
+/** A button that shows a picture, and says its name to a pointer and to a screen reader. */
+export function IconButton({
+  label,
+  children,
+  className = '',
+  ...rest
+}: ComponentProps<'button'> & { label: string; children: ReactNode }) {
+  return (
+    <Tooltip.Root>
+      <Tooltip.Trigger asChild>
+        <button
+          type="button"
+          aria-label={label}
+          {...rest}
+          className={`inline-flex size-9 shrink-0 items-center justify-center rounded-lg text-soft transition-colors hover:bg-sunken hover:text-ink disabled:pointer-events-none disabled:opacity-40 aria-pressed:bg-sunken aria-pressed:text-ink ${className}`}
+        >
+          {children}
+        </button>
+      </Tooltip.Trigger>
+      <Tooltip.Portal>
+        <Tooltip.Content
+          sideOffset={6}
+          collisionPadding={8}
+          className="z-50 animate-fade rounded-md bg-ink px-2 py-1 text-xs text-canvas"
+        >
+          {label}
+        </Tooltip.Content>
+      </Tooltip.Portal>
+    </Tooltip.Root>
+  );
+}

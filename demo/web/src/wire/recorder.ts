@@ -1,0 +1,80 @@
+import type { WireEvent } from './wire-event.ts';
+
+/** How much is kept; what is older goes. */
+const MAX_EVENTS = 20_000;
+const MAX_CHARACTERS = 16_000_000;
+
+/** An event without what the recorder adds to it. */
+export type WireFact = WireEvent extends infer E ? (E extends WireEvent ? Omit<E, 'at'> : never) : never;
+
+/** Keeps what happened on the wire, within bounds, for whoever wants to look at it. */
+export class WireRecorder {
+  private readonly now: () => number;
+  private readonly watchers = new Set<() => void>();
+  private kept: WireEvent[] = [];
+  private characters = 0;
+  private channels = 0;
+  private removed = 0;
+  private isTelling = false;
+
+  constructor(now: () => number = () => performance.timeOrigin + performance.now()) {
+    this.now = now;
+  }
+
+  /** The events that are kept, oldest first. The list grows in place. */
+  get events(): readonly WireEvent[] {
+    return this.kept;
+  }
+
+  /** How many events were let go before the first that is kept. */
+  get dropped(): number {
+    return this.removed;
+  }
+
+  /** A number for a request or a socket. */
+  newChannel(): number {
+    return ++this.channels;
+  }
+
+  record(fact: WireFact): void {
+    const event = { ...fact, at: this.now() } as WireEvent;
+    this.kept.push(event);
+    this.characters += sizeOf(event);
+    if (this.kept.length > MAX_EVENTS || this.characters > MAX_CHARACTERS) this.shorten();
+    if (this.watchers.size > 0) this.tellSoon();
+  }
+
+  /** Calls the listener after something was recorded, at most once a frame; the returned function ends that. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.watchers.add(listener);
+    return () => this.watchers.delete(listener);
+  };
+
+  /** Drops a quarter at once, so that a full recorder does not move its list with every event. */
+  private shorten(): void {
+    let count = this.kept.length > MAX_EVENTS ? MAX_EVENTS / 4 : 0;
+    let rest = this.characters;
+    for (const [index, event] of this.kept.entries()) {
+      if (index >= count && rest <= MAX_CHARACTERS * 0.75) break;
+      rest -= sizeOf(event);
+      count = Math.max(count, index + 1);
+    }
+    this.kept = this.kept.slice(count);
+    this.characters = rest;
+    this.removed += count;
+  }
+
+  private tellSoon(): void {
+    if (this.isTelling) return;
+    this.isTelling = true;
+    setTimeout(() => {
+      this.isTelling = false;
+      for (const watcher of [...this.watchers]) watcher();
+    }, 50);
+  }
+}
+
+function sizeOf(event: WireEvent): number {
+  if (event.type === 'text') return event.text.length;
+  return event.type === 'request' ? (event.body?.length ?? 0) : 0;
+}

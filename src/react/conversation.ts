@@ -1,0 +1,333 @@
+import { Chat } from '@ai-sdk/react';
+import {
+  type ConnectionState,
+  DuologueSseTransport,
+  DuologueTransport,
+  type Executors,
+  type Pending,
+  shouldResume,
+  type WebSocketLike,
+} from '../client/index.ts';
+import type { Chunk, DataParts, Message } from '../protocol/chunks.ts';
+import { ProtocolError } from '../protocol/errors.ts';
+import type { PendingApproval } from './approvals.ts';
+import { LateChunks } from './late-chunks.ts';
+import type { Mode } from './mode.ts';
+import { readSession, type SessionSource } from './stored-session.ts';
+
+/** Data that the server tells and that is not kept in a message. */
+export type ToldData = Extract<Chunk, { type: `data-${string}` }>;
+
+/** What a conversation is made of. */
+export interface ConversationOptions extends SessionSource {
+  mode: Mode;
+  sessionId: string;
+  /** The browser tools of the page. Which there are is settled at the beginning; what they do may change. */
+  tools?: Executors | undefined;
+  /** What was said before; without it the server is asked. */
+  messages?: Message[] | undefined;
+  toolTimeoutMs?: number | undefined;
+  WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
+  onData?: ((data: ToldData) => void) | undefined;
+  onError?: ((error: Error) => void) | undefined;
+  onFinish?: ((result: { message: Message; messages: Message[] }) => void) | undefined;
+  /** Sees every frame of the socket, as it goes and comes. */
+  onFrame?: ((direction: 'in' | 'out', data: string | Uint8Array) => void) | undefined;
+}
+
+/** What the page may want to know beside the messages. */
+export interface ConversationState {
+  /** The mode in force. A change waits for the end of the response that is being read. */
+  mode: Mode;
+  connection: ConnectionState;
+  /** Where what was said before is: on its way, here, or not to be had. */
+  history: { status: 'loading' } | { status: 'ready' } | { status: 'failed'; error: Error };
+}
+
+type SendOptions = Parameters<DuologueTransport<Message>['sendMessages']>[0];
+type ReconnectOptions = Parameters<DuologueTransport<Message>['reconnectToStream']>[0];
+
+/** One session on one page: a chat, the transports of both modes under it, and what a chat alone cannot do. */
+export class Conversation {
+  readonly chat: Chat<Message>;
+  private options: ConversationOptions;
+  private readonly live: DuologueTransport<Message>;
+  private readonly sse: DuologueSseTransport<Message>;
+  private readonly late = new LateChunks();
+  private readonly watchers = new Set<() => void>();
+  private readonly pending = new Map<string, Pending>();
+  private current: ConversationState;
+  private wanted: Mode;
+  /** The message whose decision `sendMessage()` without a message would go on with. */
+  private decided: string | null = null;
+  private loading: AbortController | null = null;
+  private hasResumed = false;
+
+  constructor(options: ConversationOptions) {
+    this.options = options;
+    this.wanted = options.mode;
+    const { url, key, sessionId, toolTimeoutMs: executorTimeoutMs } = options;
+    const shared = {
+      url,
+      key,
+      executors: this.executors(options.tools ?? {}),
+      executorTimeoutMs,
+      onData: (data: ToldData) => this.hear(data),
+    };
+    this.live = new DuologueTransport<Message>({
+      ...shared,
+      WebSocket: options.WebSocket,
+      onFrame: (direction, data) => this.options.onFrame?.(direction, data),
+      onPending: (pending) => {
+        this.pending.set(pending.messageId, pending);
+        this.attach();
+      },
+      onReset: (messages) => {
+        this.pending.clear();
+        this.chat.messages = messages;
+        this.become({ history: { status: 'ready' } });
+      },
+    });
+    const { headers, credentials, fetch } = options;
+    this.sse = new DuologueSseTransport<Message>({ ...shared, headers, credentials, fetch });
+    this.current = {
+      mode: options.mode,
+      connection: this.connection(options.mode),
+      history: { status: options.messages ? 'ready' : 'loading' },
+    };
+    this.live.connection.subscribe(() => this.become({ connection: this.connection(this.current.mode) }));
+    this.chat = new Chat<Message>({
+      id: sessionId,
+      ...(options.messages ? { messages: options.messages } : {}),
+      transport: {
+        sendMessages: (request: SendOptions) => this.send(request),
+        reconnectToStream: (request: ReconnectOptions) => this.reconnectToStream(request),
+      },
+      sendAutomaticallyWhen: ({ messages }) => shouldResume(messages, this.transport.memory),
+      onError: (error) => this.failed(error),
+      onFinish: ({ message, messages }) => this.options.onFinish?.({ message, messages }),
+    });
+  }
+
+  get state(): ConversationState {
+    return this.current;
+  }
+
+  /** Calls the listener whenever the state changes; the returned function ends that. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.watchers.add(listener);
+    return () => this.watchers.delete(listener);
+  };
+
+  /** Takes the newest callbacks and tools; the session, its address and its transports stay. */
+  update(options: ConversationOptions): void {
+    this.options = options;
+    this.wanted = options.mode;
+    this.rest();
+  }
+
+  /** Begins: connects, and reads what was said before. The returned function ends all that. */
+  start(): () => void {
+    // Not at once: React may mount a component twice, and one page has one socket.
+    const timer = setTimeout(() => void this.load(this.current.history.status === 'loading'), 0);
+    const update = () => this.become({ connection: this.connection(this.current.mode) });
+    globalThis.addEventListener?.('online', update);
+    globalThis.addEventListener?.('offline', update);
+    return () => {
+      clearTimeout(timer);
+      globalThis.removeEventListener?.('online', update);
+      globalThis.removeEventListener?.('offline', update);
+      this.loading?.abort();
+      this.live.close();
+    };
+  }
+
+  /** Reads the conversation from the server again, and goes on with what is in progress. */
+  reload(): Promise<void> {
+    return this.load(true);
+  }
+
+  /** Connects again: now, or here, when another page has the conversation. */
+  async reconnect(): Promise<void> {
+    const wasElsewhere = this.current.connection.status === 'taken-over';
+    if (this.current.mode === 'bidi') this.live.connect(this.chat.id);
+    this.chat.clearError();
+    // What was typed elsewhere is in no chunk.
+    if (wasElsewhere) await this.load(true);
+  }
+
+  /** Stops the agent; the answer keeps what was said, and open calls end. */
+  interrupt(): void {
+    this.transport.interrupt();
+  }
+
+  /** Gives the person's decision, also while the agent speaks. */
+  async decide(approval: PendingApproval, approved: boolean, reason?: string): Promise<void> {
+    const { id, toolCallId, messageId, isConfirmation } = approval;
+    const isNow = this.current.mode === 'bidi' && this.isBusy;
+    if (isConfirmation) {
+      const output = { confirmed: approved };
+      if (isNow) this.live.sendToolResult(toolCallId, output);
+      await this.chat.addToolOutput({
+        tool: 'adk_request_confirmation' as never,
+        toolCallId,
+        output: output as never,
+      });
+      return;
+    }
+    // While a response is read, the chat would keep the decision until its end.
+    if (isNow) this.live.sendDecision(toolCallId, approved, reason);
+    this.decided = messageId;
+    await this.chat.addToolApprovalResponse({ id, approved, ...(reason ? { reason } : {}) });
+  }
+
+  /** The chat may have come to rest: what waited for that happens now. */
+  rest(): void {
+    if (this.isBusy) return;
+    if (this.wanted !== this.current.mode) this.change(this.wanted);
+    this.attach();
+  }
+
+  private get isBusy(): boolean {
+    return this.chat.status === 'submitted' || this.chat.status === 'streaming';
+  }
+
+  private get transport(): DuologueTransport<Message> | DuologueSseTransport<Message> {
+    return this.current.mode === 'bidi' ? this.live : this.sse;
+  }
+
+  private change(mode: Mode): void {
+    if (mode === 'sse') this.live.close();
+    this.become({ mode, connection: this.connection(mode) });
+    if (mode === 'bidi' && this.hasBegun) this.live.connect(this.chat.id);
+  }
+
+  /** Whether anything was said. A session begins with its first message, so that nobody leaves empty ones behind. */
+  private get hasBegun(): boolean {
+    return this.chat.messages.length > 0;
+  }
+
+  private connection(mode: Mode): ConnectionState {
+    if (mode === 'bidi') return this.live.connection.state;
+    const isOnline = globalThis.navigator?.onLine !== false;
+    return isOnline ? { status: 'idle' } : { status: 'offline', attempt: 0, retryAt: 0 };
+  }
+
+  private executors(tools: Executors): Executors {
+    return Object.fromEntries(
+      Object.keys(tools).map((name) => [
+        name,
+        (input: never, context) => {
+          const tool = this.options.tools?.[name];
+          if (!tool) throw new Error(`This page has no tool ${name} any more.`);
+          return tool(input, context);
+        },
+      ]),
+    ) as Executors;
+  }
+
+  private send(request: SendOptions): Promise<ReadableStream> {
+    if (request.messageId === this.decided) this.decided = null;
+    return this.transport.sendMessages(request);
+  }
+
+  private async reconnectToStream(request: ReconnectOptions): Promise<ReadableStream | null> {
+    const stream = await this.transport.reconnectToStream(request);
+    this.hasResumed = stream !== null;
+    return stream;
+  }
+
+  private async load(isWanted: boolean): Promise<void> {
+    const { mode } = this.current;
+    if (mode === 'bidi' && (isWanted || this.hasBegun)) this.live.connect(this.chat.id);
+    if (!isWanted) return;
+    this.loading?.abort();
+    const loading = new AbortController();
+    this.loading = loading;
+    this.become({ history: { status: 'loading' } });
+    try {
+      const isRunning = await this.read(loading.signal);
+      this.become({ history: { status: 'ready' } });
+      if (mode === 'bidi' ? this.isBusy : !isRunning) return;
+      this.hasResumed = false;
+      await this.chat.resumeStream();
+      // The answer ended between the two requests.
+      if (isRunning && !this.hasResumed && mode === 'sse') await this.read(loading.signal);
+    } catch (error) {
+      if (loading.signal.aborted) return;
+      const failure = error instanceof Error ? error : new Error(String(error));
+      this.become({ history: { status: 'failed', error: failure } });
+    }
+  }
+
+  private async read(signal: AbortSignal): Promise<boolean> {
+    const session = await readSession(this.options, this.chat.id, signal);
+    signal.throwIfAborted();
+    this.chat.messages = session?.messages ?? [];
+    return session?.isRunning ?? false;
+  }
+
+  private hear(data: ToldData): void {
+    if (data.type === 'data-settled') this.settle(data.data);
+    this.options.onData?.(data);
+  }
+
+  /** A call of an earlier message ended without a chunk of its own. */
+  private settle({ toolCallId, messageId, errorText }: DataParts['settled']): void {
+    this.replace(messageId, (message) =>
+      this.late.push(message, [{ type: 'tool-output-error', toolCallId, errorText }]),
+    );
+  }
+
+  private failed(error: Error): void {
+    this.options.onError?.(error);
+    const code = error instanceof ProtocolError ? error.code : null;
+    // The page shows a decision that does not count: what counts is on the server.
+    if (code === 'answer_refused' || code === 'nothing_to_answer') {
+      this.read(new AbortController().signal).catch((reason: unknown) =>
+        this.options.onError?.(reason as Error),
+      );
+    }
+  }
+
+  /** Shows chunks that came while nobody read: as a response where the chat can read one, else at once. */
+  private attach(): void {
+    for (const { messageId, isNew } of [...this.pending.values()]) {
+      if (isNew) {
+        if (this.isBusy) continue;
+        this.pending.delete(messageId);
+        void this.chat.resumeStream();
+        return;
+      }
+      this.pending.delete(messageId);
+      if (!this.isBusy && this.continues(messageId)) {
+        void this.chat.sendMessage();
+        return;
+      }
+      this.replace(messageId, (message) => this.late.push(message, this.live.takePending(messageId)));
+    }
+  }
+
+  /** Whether `sendMessage()` without a message goes on with this one. */
+  private continues(messageId: string): boolean {
+    if (this.decided !== null) return this.decided === messageId;
+    const { messages } = this.chat;
+    const responded = messages.findLast(({ parts }) =>
+      parts.some((part) => 'toolCallId' in part && part.state === 'approval-responded'),
+    );
+    const target = responded ?? messages.at(-1);
+    return target?.id === messageId && target.role === 'assistant';
+  }
+
+  private replace(messageId: string, change: (message: Message) => Message): void {
+    const { messages } = this.chat;
+    const index = messages.findIndex(({ id }) => id === messageId);
+    const message = messages[index];
+    if (message) this.chat.messages = messages.with(index, change(message));
+  }
+
+  private become(change: Partial<ConversationState>): void {
+    this.current = { ...this.current, ...change };
+    for (const watcher of [...this.watchers]) watcher();
+  }
+}
