@@ -201,7 +201,8 @@ export class Responses {
       isTold: true,
     };
     this.kept.set(messageId, kept);
-    if (chunk.type === 'finish-step' || (chunk.type === 'start' && !kept.isNew)) return;
+    const isBare = chunk.type === 'start' && chunk.messageMetadata === undefined && !kept.isNew;
+    if (chunk.type === 'finish-step' || isBare) return;
     kept.chunks.push(...kept.merger.push(chunk));
     if (chunk.type !== 'start' && chunk.type !== 'start-step') kept.isTold = false;
   }

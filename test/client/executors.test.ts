@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { ExecutorRuns } from '../../src/client/executors.ts';
+import { FakeTimers } from './support/time.ts';
+
+const call = (id: string, toolName: string) => ({ id, toolName, input: { id } });
+
+describe('browser tools', () => {
+  test('a call runs once, two calls of one tool are two calls', async () => {
+    const seen: unknown[] = [];
+    const runs = new ExecutorRuns({ act: (input) => seen.push(input) }, new FakeTimers(), 1_000);
+    expect(
+      await Promise.all([runs.run(call('1', 'act')), runs.run(call('1', 'act')), runs.run(call('2', 'act'))]),
+    ).toEqual([{ output: 1 }, null, { output: 2 }]);
+    expect([seen, runs.hasBegun('1'), runs.hasBegun('3')]).toEqual([[{ id: '1' }, { id: '2' }], true, false]);
+  });
+
+  test('a tool that is not there does not run, not even one that every object has', async () => {
+    const runs = new ExecutorRuns({}, new FakeTimers(), 1_000);
+    expect([runs.has('toString'), await runs.run(call('1', 'toString'))]).toEqual([false, null]);
+  });
+
+  test.each([
+    ['nothing', () => undefined, { output: null }],
+    ['an error', () => Promise.reject(new Error('no GPS')), { errorText: 'no GPS' }],
+    [
+      'an error without words',
+      () => Promise.reject(new Error()),
+      { errorText: 'The tool failed in the browser' },
+    ],
+    ['no error object', () => Promise.reject('odd'), { errorText: 'odd' }],
+  ])('a tool that gives %s', async (_what, executor, result) => {
+    const runs = new ExecutorRuns({ act: executor }, new FakeTimers(), 1_000);
+    expect(await runs.run(call('1', 'act'))).toEqual(result);
+  });
+
+  test('a tool that takes too long fails, is told so, and leaves no timer', async () => {
+    const timers = new FakeTimers();
+    let signal: AbortSignal | undefined;
+    const runs = new ExecutorRuns(
+      {
+        act: (_input, context) => {
+          signal = context.signal;
+          return new Promise(() => undefined);
+        },
+      },
+      timers,
+      1_000,
+    );
+    const result = runs.run(call('1', 'act'));
+    timers.advance(1_000);
+    expect([await result, signal?.aborted, timers.pending]).toEqual([
+      { errorText: 'Timeout waiting for act result' },
+      true,
+      0,
+    ]);
+  });
+
+  test('a cancelled tool gives nothing', async () => {
+    const timers = new FakeTimers();
+    const runs = new ExecutorRuns({ act: () => new Promise(() => undefined) }, timers, 1_000);
+    const results = [runs.run(call('1', 'act')), runs.run(call('2', 'act'))];
+    runs.cancel('1');
+    runs.cancel('none');
+    runs.cancelAll();
+    expect([await Promise.all(results), timers.pending]).toEqual([[null, null], 0]);
+  });
+});

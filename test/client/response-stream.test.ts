@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DeltaMerger } from '../../src/client/merge.ts';
+import { ResponseStream } from '../../src/client/response-stream.ts';
+import type { Chunk } from '../../src/protocol/index.ts';
+import { FakeTimers } from './support/time.ts';
+
+const delta = (text: string, id = 't'): Chunk => ({ type: 'text-delta', id, delta: text });
+const thought = (text: string): Chunk => ({ type: 'reasoning-delta', id: 't', delta: text });
+
+describe('merging', () => {
+  test('only deltas of one block that stand next to each other are joined', () => {
+    const merger = new DeltaMerger();
+    const marked: Chunk = { ...delta('m'), providerMetadata: { x: {} } } as Chunk;
+    const chunks = [delta('a'), delta('b'), delta('c', 'u'), thought('d'), thought('e'), marked, delta('f')];
+    expect([...chunks.flatMap((chunk) => merger.push(chunk)), ...merger.end()]).toEqual([
+      delta('ab'),
+      delta('c', 'u'),
+      thought('de'),
+      marked,
+      delta('f'),
+    ]);
+    expect(merger.end()).toEqual([]);
+  });
+
+  test('changes no text, whatever is joined', () => {
+    const chunk = fc.oneof(
+      fc.record({ text: fc.string(), id: fc.constantFrom('a', 'b') }).map(({ text, id }) => delta(text, id)),
+      fc.constant<Chunk>({ type: 'start-step' }),
+    );
+    fc.assert(
+      fc.property(fc.array(chunk), (chunks) => {
+        const merger = new DeltaMerger();
+        const merged = [...chunks.flatMap((one) => merger.push(one)), ...merger.end()];
+        expect(spell(merged)).toBe(spell(chunks));
+      }),
+    );
+  });
+
+  const spell = (chunks: Chunk[]) =>
+    chunks
+      .flatMap((chunk) => (chunk.type === 'text-delta' ? [...chunk.delta].map((c) => chunk.id + c) : ['|']))
+      .join();
+});
+
+describe('a response stream', () => {
+  async function reader(stream: ResponseStream): Promise<Chunk[]> {
+    const read: Chunk[] = [];
+    void (async () => {
+      for await (const chunk of stream.readable as unknown as AsyncIterable<Chunk>) read.push(chunk);
+    })().catch((error: Error) => read.push({ type: 'error', errorText: error.message }));
+    return read;
+  }
+
+  test('gives the first delta at once and the others once a window', async () => {
+    const timers = new FakeTimers();
+    const stream = new ResponseStream(timers, 16, () => undefined);
+    const read = await reader(stream);
+    for (const word of ['a', 'b', 'c']) stream.write(delta(word));
+    await timers.settle(0);
+    expect(read).toEqual([delta('a')]);
+    await timers.settle(16);
+    expect(read).toEqual([delta('a'), delta('bc')]);
+    stream.write(delta('d'));
+    await timers.settle(15);
+    expect(read).toHaveLength(2);
+    await timers.settle(1);
+    expect(read.at(-1)).toEqual(delta('d'));
+    await timers.settle(16);
+    expect(timers.pending).toBe(0);
+    stream.write(delta('e'));
+    await timers.settle(0);
+    expect(read.at(-1)).toEqual(delta('e'));
+  });
+
+  test('gives anything else at once, and never out of order', async () => {
+    const timers = new FakeTimers();
+    const stream = new ResponseStream(timers, 16, () => undefined);
+    const read = await reader(stream);
+    const end: Chunk = { type: 'text-end', id: 't' };
+    for (const chunk of [delta('a'), delta('b'), end]) stream.write(chunk);
+    await timers.settle(0);
+    expect(read).toEqual([delta('a'), delta('b'), end]);
+  });
+
+  test('gives what it holds before it ends or fails', async () => {
+    const timers = new FakeTimers();
+    const ended = new ResponseStream(timers, 16, () => undefined);
+    const first = await reader(ended);
+    ended.write(delta('a'));
+    ended.write(delta('b'));
+    ended.end();
+    ended.end();
+    const failed = new ResponseStream(timers, 16, () => undefined);
+    const second = await reader(failed);
+    failed.write(delta('a'));
+    failed.write(delta('b'));
+    failed.fail(new Error('lost'));
+    await timers.settle(0);
+    expect([first, ended.isOpen, second, failed.isOpen, timers.pending]).toEqual([
+      [delta('a'), delta('b')],
+      false,
+      [delta('a'), delta('b'), { type: 'error', errorText: 'lost' }],
+      false,
+      0,
+    ]);
+  });
+
+  test('tells when its reader goes away, and takes nothing more', async () => {
+    const timers = new FakeTimers();
+    let cancels = 0;
+    const stream = new ResponseStream(timers, 16, () => cancels++);
+    stream.write(delta('a'));
+    await stream.readable.cancel();
+    stream.write(delta('b'));
+    stream.end();
+    expect([cancels, stream.isOpen, timers.pending <= 1]).toEqual([1, false, true]);
+  });
+});

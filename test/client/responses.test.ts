@@ -1,0 +1,320 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Calls } from '../../src/client/calls.ts';
+import { Responses, type ResponsesOutput } from '../../src/client/responses.ts';
+import { type Chunk, type Message, MessageFold } from '../../src/protocol/index.ts';
+import { type Act, conversation } from '../protocol/support/conversation.ts';
+import { announce, ask, MUSIC, PAY, text, WEATHER } from './support/server.ts';
+
+const START: Chunk = { type: 'start', messageId: 'm1' };
+const FINISH: Chunk = { type: 'finish' };
+
+function machine(runs: string[] = []): { responses: Responses; calls: Calls } {
+  const calls = new Calls((toolName) => runs.includes(toolName));
+  return { calls, responses: new Responses(calls) };
+}
+
+/** Pushes chunks, null for the end of a turn, then lets them rest. */
+function say(responses: Responses, ...chunks: (Chunk | null)[]): ResponsesOutput[] {
+  return [
+    ...chunks.flatMap((chunk) => responses.push(chunk ? { type: 'chunk', chunk } : { type: 'done' })),
+    ...responses.push({ type: 'rest' }),
+  ];
+}
+
+const given = (response: number, ...chunks: Chunk[]): ResponsesOutput[] =>
+  chunks.map((chunk) => ({ type: 'chunk', response, chunk }));
+
+describe('responses', () => {
+  test('the steps around an approval request are not shown, and the response ends after them', () => {
+    const { responses } = machine();
+    responses.push({ type: 'open', response: 1, messageId: null });
+    const input = announce('c1', 'pay', {}, PAY);
+    const [step, request, finish] = ask('c1') as [Chunk, Chunk, Chunk];
+    expect(say(responses, START, ...input)).toEqual(given(1, START, ...input));
+    expect(say(responses, step)).toEqual([]);
+    expect(say(responses, request)).toEqual(given(1, request));
+    expect(say(responses, finish)).toEqual([{ type: 'end', response: 1 }]);
+  });
+
+  test('a step that asks nothing is shown', () => {
+    const { responses } = machine();
+    responses.push({ type: 'open', response: 1, messageId: null });
+    const step: Chunk = { type: 'start-step' };
+    expect(say(responses, START, step, step, ...text('t', 'x'))).toEqual(
+      given(1, START, step, step, ...text('t', 'x')),
+    );
+  });
+
+  test('a call of the browser that nobody runs here ends the response, one that somebody runs does not', () => {
+    const input = announce('c1', 'music', {}, MUSIC);
+    for (const runs of [[], ['music']]) {
+      const { responses } = machine(runs);
+      responses.push({ type: 'open', response: 1, messageId: null });
+      expect(say(responses, START, ...input).at(-1)?.type).toBe(runs.length === 0 ? 'end' : 'chunk');
+    }
+  });
+
+  test('a response waits for a server call that runs beside a card', () => {
+    const { responses } = machine();
+    responses.push({ type: 'open', response: 1, messageId: null });
+    const both = [...announce('w', 'weather', {}, WEATHER), ...announce('c1', 'pay', {}, PAY), ...ask('c1')];
+    expect(say(responses, START, ...both).some(({ type }) => type === 'end')).toBe(false);
+    const output: Chunk = { type: 'tool-output-available', toolCallId: 'w', output: 1 };
+    expect(say(responses, output)).toEqual([...given(1, output), { type: 'end', response: 1 }]);
+  });
+
+  test('what comes at a pause waits, and is told once for each frame', () => {
+    const { responses } = machine();
+    responses.push({ type: 'open', response: 1, messageId: null });
+    say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
+    const [start, first, second, end] = text('t', 'It ', 'expired.') as [Chunk, Chunk, Chunk, Chunk];
+    expect(say(responses, start, first)).toEqual([{ type: 'pending', messageId: 'm1', isNew: false }]);
+    expect(say(responses)).toEqual([]);
+    expect(say(responses, second)).toEqual([{ type: 'pending', messageId: 'm1', isNew: false }]);
+    const [, whole] = text('t', 'It expired.');
+    expect(responses.push({ type: 'open', response: 2, messageId: 'm1' })).toEqual(
+      given(2, START, start, whole as Chunk),
+    );
+    expect(say(responses, end)).toEqual([...given(2, end), { type: 'end', response: 2 }]);
+  });
+
+  test('a reader of a message that is over, or that waits for the person, gets its end at once', () => {
+    const { responses } = machine();
+    expect(responses.push({ type: 'open', response: 1, messageId: 'old' })).toEqual([
+      ...given(1, { type: 'start', messageId: 'old' }),
+      { type: 'end', response: 1 },
+    ]);
+    responses.push({ type: 'open', response: 2, messageId: null });
+    say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
+    expect(responses.push({ type: 'open', response: 3, messageId: 'm1' }).at(-1)).toEqual({
+      type: 'end',
+      response: 3,
+    });
+  });
+
+  test('a second reader of a message takes the place of the first', () => {
+    const { responses } = machine();
+    responses.push({ type: 'open', response: 1, messageId: null });
+    say(responses, START, { type: 'text-start', id: 't' });
+    expect(responses.push({ type: 'open', response: 2, messageId: 'm1' })).toEqual([
+      ...given(1, { type: 'text-end', id: 't' }),
+      { type: 'end', response: 1 },
+      ...given(2, START),
+    ]);
+    expect(
+      say(responses, { type: 'text-delta', id: 't', delta: 'x' }, { type: 'text-end', id: 't' }),
+    ).toEqual(
+      given(
+        2,
+        { type: 'text-start', id: 't' },
+        { type: 'text-delta', id: 't', delta: 'x' },
+        { type: 'text-end', id: 't' },
+      ),
+    );
+  });
+
+  test('the end of a block that the reader never saw begin is left out', () => {
+    const { responses } = machine();
+    responses.push({ type: 'open', response: 1, messageId: null });
+    say(responses, START, { type: 'reasoning-start', id: 'r' });
+    responses.push({ type: 'leave', response: 1 });
+    responses.push({ type: 'open', response: 2, messageId: 'm1' });
+    expect(say(responses, { type: 'reasoning-end', id: 'r' }, FINISH, null)).toEqual([
+      ...given(2, FINISH),
+      { type: 'end', response: 2 },
+    ]);
+  });
+
+  test('chunks of another message go to its own reader', () => {
+    const { responses } = machine();
+    responses.push({ type: 'open', response: 1, messageId: null });
+    say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
+    responses.push({ type: 'open', response: 2, messageId: null });
+    const second: Chunk = { type: 'start', messageId: 'm2' };
+    const output: Chunk = { type: 'tool-output-error', toolCallId: 'c1', errorText: 'late' };
+    expect(say(responses, second, START, output, second, ...text('t', 'x'), FINISH, null)).toEqual([
+      ...given(2, second, second, ...text('t', 'x'), FINISH),
+      { type: 'end', response: 2 },
+      { type: 'pending', messageId: 'm1', isNew: false },
+    ]);
+    expect(responses.takeKept('m1')).toEqual([output]);
+  });
+
+  test('a message that nobody waits for is kept whole, and read from its start', () => {
+    const { responses } = machine();
+    expect([responses.unread, say(responses, START)]).toEqual([null, []]);
+    expect(say(responses, ...text('t', 'x'))).toEqual([{ type: 'pending', messageId: 'm1', isNew: true }]);
+    expect(responses.unread).toBe('m1');
+    expect(responses.push({ type: 'open', response: 1, messageId: 'm1' })).toEqual(
+      given(1, START, START, ...text('t', 'x')),
+    );
+    expect([responses.unread, responses.isRead('m1')]).toEqual([null, true]);
+  });
+
+  test('the end of a turn that crosses an answer does not end the response to it', () => {
+    const { responses, calls } = machine();
+    responses.push({ type: 'open', response: 1, messageId: null });
+    say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
+    calls.decide('c1', true);
+    responses.push({ type: 'open', response: 2, messageId: 'm1', expects: true });
+    expect(say(responses, FINISH, null)).toEqual(given(2, FINISH));
+    const output: Chunk = { type: 'tool-output-available', toolCallId: 'c1', output: 1 };
+    expect(say(responses, START, output, FINISH, null)).toEqual([
+      ...given(2, START, output, FINISH),
+      { type: 'end', response: 2 },
+    ]);
+  });
+
+  test('an error ends the response, and what the server still says of it has no reader', () => {
+    const { responses } = machine();
+    responses.push({ type: 'open', response: 1, messageId: null });
+    const error: Chunk = { type: 'error', errorText: 'x' };
+    expect(say(responses, START, error, FINISH, null)).toEqual([
+      ...given(1, START, error),
+      { type: 'end', response: 1 },
+    ]);
+    expect(say(responses)).toEqual([]);
+  });
+
+  test('an error that waited is the last that its reader gets', () => {
+    const { responses } = machine();
+    const error: Chunk = { type: 'error', errorText: 'x' };
+    responses.know('m1');
+    say(responses, START, error, FINISH, null);
+    expect(responses.push({ type: 'open', response: 1, messageId: 'm1' })).toEqual([
+      ...given(1, START, error),
+      { type: 'end', response: 1 },
+    ]);
+  });
+
+  test('data that is told and not kept goes to whoever reads, or to nobody', () => {
+    const { responses } = machine();
+    const data: Chunk = {
+      type: 'data-error',
+      data: { code: 'x', message: 'x', retryable: false },
+      transient: true,
+    };
+    expect(say(responses, data)).toEqual([]);
+    responses.push({ type: 'open', response: 1, messageId: null });
+    expect(say(responses, data)).toEqual(given(1, data));
+    say(responses, START);
+    responses.push({ type: 'open', response: 2, messageId: null });
+    expect(say(responses, data)).toEqual(given(1, data));
+    responses.push({ type: 'leave', response: 2 });
+    say(responses, { type: 'start', messageId: 'm2' });
+    expect(say(responses, data)).toEqual(given(1, data));
+  });
+
+  test('nothing comes before a start, and a second end is no end', () => {
+    const { responses } = machine();
+    expect(say(responses, ...text('t', 'x'), null, null)).toEqual([]);
+  });
+
+  test('the end of the conversation ends every response', () => {
+    const { responses } = machine();
+    responses.push({ type: 'open', response: 1, messageId: null });
+    say(responses, START, { type: 'text-start', id: 't' });
+    responses.push({ type: 'open', response: 2, messageId: null });
+    expect(responses.end()).toEqual([
+      ...given(1, { type: 'text-end', id: 't' }),
+      { type: 'end', response: 1 },
+      { type: 'end', response: 2 },
+    ]);
+  });
+});
+
+describe('any conversation', () => {
+  const later: Chunk = { type: 'start', messageId: 'other' };
+
+  type Entry = { chunk: Chunk | null } | { decide: string; approved: boolean };
+
+  /** What the server says, with every call settled and the turn ended, and a click wherever the person made one. */
+  function wire(acts: Act[]): Entry[] {
+    const open = new Map<string, true>();
+    const all = acts.flatMap((act): Entry[] =>
+      act.kind === 'decision'
+        ? [{ decide: act.toolCallId, approved: act.approved }]
+        : [...act.chunks, null].map((chunk) => ({ chunk })),
+    );
+    for (const entry of all) {
+      if (!('chunk' in entry) || !entry.chunk) continue;
+      const { chunk } = entry;
+      if (chunk.type === 'tool-input-start') open.set(chunk.toolCallId, true);
+      if (chunk.type.startsWith('tool-output')) open.delete((chunk as { toolCallId: string }).toolCallId);
+    }
+    const ends = [...open.keys()].map(
+      (toolCallId): Chunk => ({ type: 'tool-output-error', toolCallId, errorText: 'end' }),
+    );
+    return [...all, ...[START, ...ends, FINISH, null].map((chunk) => ({ chunk }))];
+  }
+
+  test('gives the same message, however it is cut into frames, whoever else speaks, and whenever someone reads', () => {
+    fc.assert(
+      fc.property(
+        conversation('bidi'),
+        fc.infiniteStream(fc.nat(9)),
+        fc.constantFrom<string[][]>([], ['pay']),
+        (acts, choices, runs) => {
+          const choose = () => choices.next().value ?? 0;
+          const { responses, calls } = machine(runs);
+          const built: Message = { id: 'm1', role: 'assistant', parts: [] };
+          const fold = new MessageFold(built);
+          const wanted: Message = { id: 'm1', role: 'assistant', parts: [] };
+          const model = new MessageFold(wanted);
+          let reader = 0;
+          let count = 0;
+          const take = (outputs: ResponsesOutput[]) => {
+            for (const output of outputs) {
+              if (output.type === 'end' && output.response === reader) reader = 0;
+              if (output.type === 'chunk' && output.response === reader) {
+                expect(output.chunk.type).not.toBe('finish-step');
+                fold.push(structuredClone(output.chunk));
+              }
+            }
+          };
+          const open = (messageId: string | null) => {
+            reader = ++count;
+            take(responses.push({ type: 'open', response: reader, messageId }));
+          };
+          open(null);
+          for (const entry of wire(acts)) {
+            if ('decide' in entry) {
+              // Nobody decides on a card that the page does not show yet.
+              if (reader === 0) open('m1');
+              calls.decide(entry.decide, entry.approved);
+              fold.decide(entry.decide, entry.approved);
+              model.decide(entry.decide, entry.approved);
+              if (reader === 0 && choose() > 4) open('m1');
+              continue;
+            }
+            const { chunk } = entry;
+            if (chunk && chunk.type !== 'start-step' && chunk.type !== 'finish-step') {
+              model.push(structuredClone(chunk));
+            }
+            take(responses.push(chunk ? { type: 'chunk', chunk } : { type: 'done' }));
+            if (
+              choose() === 0 &&
+              chunk &&
+              chunk.type !== 'start-step' &&
+              chunk.type !== 'tool-approval-request'
+            ) {
+              // Another message cuts in; the server repeats the start of this one.
+              take(responses.push({ type: 'chunk', chunk: later }));
+              take(responses.push({ type: 'chunk', chunk: { type: 'text-start', id: `o${count++}` } }));
+              take(responses.push({ type: 'chunk', chunk: START }));
+            }
+            if (choose() > 3) take(responses.push({ type: 'rest' }));
+            if (reader === 0 && choose() > 6) open('m1');
+          }
+          take(responses.push({ type: 'rest' }));
+          if (reader === 0) open('m1');
+          expect(built).toEqual(wanted);
+          expect(calls.open()).toEqual([]);
+          expect(reader).toBe(0);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
