@@ -1,0 +1,568 @@
+import type { ChatInit } from 'ai';
+import { lastAssistantMessageIsCompleteWithApprovalResponses as approvalsComplete } from 'ai';
+import { describe, expect, test } from 'vitest';
+import {
+  DuologueSseTransport,
+  type DuologueSseTransportOptions,
+  resumeWhen,
+} from '../../src/client/index.ts';
+import type { Chunk, Message } from '../../src/protocol/index.ts';
+import { brief, chatOf, sdks, type TestChat } from './support/chat.ts';
+import { FakeHttp } from './support/http.ts';
+import { announce, LOCATE, MUSIC, PAY, text, WEATHER } from './support/server.ts';
+import { FakeTimers } from './support/time.ts';
+
+const START: Chunk = { type: 'start', messageId: 'a1' };
+const FINISH: Chunk = { type: 'finish', finishReason: 'stop' };
+const PAUSE: Chunk = { type: 'finish', finishReason: 'tool-calls' };
+const request = (toolCallId: string): Chunk => ({
+  type: 'tool-approval-request',
+  toolCallId,
+  approvalId: `approval-${toolCallId}`,
+});
+const output = (toolCallId: string, value: unknown): Chunk => ({
+  type: 'tool-output-available',
+  toolCallId,
+  output: value,
+});
+
+interface World {
+  http: FakeHttp;
+  timers: FakeTimers;
+  transport: DuologueSseTransport<Message>;
+  chat: TestChat;
+  settle: (ms?: number) => Promise<void>;
+  last: () => unknown[];
+  say: (words: string) => Promise<void>;
+  decide: (toolCallId: string, approved: boolean) => Promise<void>;
+}
+
+function world(
+  sdk: (typeof sdks)[number][1],
+  options: Partial<DuologueSseTransportOptions> = {},
+  init: Partial<ChatInit<Message>> = {},
+): World {
+  const http = new FakeHttp();
+  const timers = new FakeTimers();
+  const transport = new DuologueSseTransport<Message>({
+    url: 'http://localhost:1/base',
+    fetch: http.fetch,
+    timers,
+    ...options,
+  });
+  const chat = chatOf(sdk, { transport, sendAutomaticallyWhen: resumeWhen(transport), ...init });
+  const settle = async (ms?: number) => {
+    for (let turn = 0; turn < 6; turn++) await timers.settle(turn === 0 ? ms : 1);
+  };
+  return {
+    http,
+    timers,
+    transport,
+    chat,
+    settle,
+    last: () => brief(chat.messages.at(-1)),
+    async say(words) {
+      void chat.sendMessage({ text: words });
+      await settle();
+    },
+    async decide(toolCallId, approved) {
+      await chat.addToolApprovalResponse({ id: `approval-${toolCallId}`, approved });
+      await settle();
+    },
+  };
+}
+
+/** The parts of the message in a post, in short. */
+function posted(body: Record<string, unknown> | undefined): unknown[] {
+  const messages = body?.messages as Message[] | undefined;
+  return brief(messages?.[0]);
+}
+
+describe.each(sdks)('with ai %s', (_version, sdk) => {
+  test('only the last message is posted, with key and headers, and the answer is shown', async () => {
+    const w = world(sdk, { key: 'k', headers: { 'x-app': '1' }, credentials: 'include' });
+    w.http.answer(START, ...text('t', 'Hel', 'lo'), FINISH);
+    w.http.answer({ type: 'start', messageId: 'a2' }, ...text('t', 'Again'), FINISH);
+    await w.say('hi');
+    await w.say('more');
+    expect(w.http.posts).toEqual([
+      { id: 'chat-1', messages: [expect.objectContaining({ role: 'user' })], trigger: 'submit-message' },
+      { id: 'chat-1', messages: [expect.objectContaining({ role: 'user' })], trigger: 'submit-message' },
+    ]);
+    expect(w.http.asked[0]?.headers).toEqual({
+      'x-app': '1',
+      authorization: 'Bearer k',
+      'content-type': 'application/json',
+    });
+    expect([w.chat.status, w.chat.messages.map(brief)]).toEqual([
+      'ready',
+      [['hi'], ['Hello'], ['more'], ['Again']],
+    ]);
+  });
+
+  test.each([
+    ['our rule', true],
+    ['our rule', false],
+    ['the approval helper', true],
+    ['the approval helper', false],
+  ])('with %s the answer %s goes in a second request', async (rule, approved) => {
+    const w = world(sdk, {}, rule === 'our rule' ? {} : { sendAutomaticallyWhen: approvalsComplete });
+    w.http.answer(
+      START,
+      ...announce('pay-1', 'process_payment', { amount: 5 }, PAY),
+      request('pay-1'),
+      PAUSE,
+    );
+    w.http.answer(START, output('pay-1', 'ok'), ...text('t', 'Done.'), FINISH);
+    await w.say('pay');
+    expect([w.chat.status, w.last()]).toEqual(['ready', [['pay-1', 'approval-requested']]]);
+    await w.decide('pay-1', approved);
+    expect([w.http.posts.length, w.http.posts[1]?.messageId, posted(w.http.posts[1])]).toEqual([
+      2,
+      'a1',
+      [['pay-1', 'approval-responded', approved]],
+    ]);
+    expect([w.chat.status, w.chat.messages.length, w.last()]).toEqual([
+      'ready',
+      2,
+      [['pay-1', 'output-available', approved, 'ok'], 'Done.'],
+    ]);
+  });
+
+  test('several cards are answered in one request', async () => {
+    const w = world(sdk);
+    w.http.answer(
+      START,
+      ...announce('pay-1', 'process_payment', {}, PAY),
+      ...announce('pay-2', 'process_payment', {}, PAY),
+      request('pay-1'),
+      request('pay-2'),
+      PAUSE,
+    );
+    w.http.answer(START, output('pay-1', 1), output('pay-2', 2), FINISH);
+    await w.say('pay both');
+    await w.decide('pay-2', false);
+    expect(w.http.posts).toHaveLength(1);
+    await w.decide('pay-1', true);
+    expect(w.http.posts.slice(1).map(posted)).toEqual([
+      [
+        ['pay-1', 'approval-responded', true],
+        ['pay-2', 'approval-responded', false],
+      ],
+    ]);
+  });
+
+  test('a browser tool that asks runs after the approval, and both answers go in one request', async () => {
+    let runs = 0;
+    const w = world(sdk, { executors: { get_location: async () => ({ lat: ++runs }) } });
+    w.http.answer(START, ...announce('loc-1', 'get_location', {}, LOCATE), request('loc-1'), PAUSE);
+    w.http.answer(START, output('loc-1', { lat: 1 }), ...text('t', 'There.'), FINISH);
+    await w.say('where');
+    expect(runs).toBe(0);
+    await w.decide('loc-1', true);
+    expect([runs, w.http.posts.slice(1).map(posted)]).toEqual([
+      1,
+      [[['loc-1', 'output-available', true, { lat: 1 }]]],
+    ]);
+    expect([w.chat.status, w.last()]).toEqual([
+      'ready',
+      [['loc-1', 'output-available', true, { lat: 1 }], 'There.'],
+    ]);
+  });
+
+  test('without an executor the approval waits for addToolOutput', async () => {
+    const w = world(sdk);
+    w.http.answer(START, ...announce('loc-1', 'get_location', {}, LOCATE), request('loc-1'), PAUSE);
+    w.http.answer(START, output('loc-1', 'here'), FINISH);
+    await w.say('where');
+    await w.decide('loc-1', true);
+    expect(w.http.posts).toHaveLength(1);
+    await w.chat.addToolOutput({
+      tool: 'get_location' as never,
+      toolCallId: 'loc-1',
+      output: 'here' as never,
+    });
+    await w.settle();
+    expect(w.http.posts.slice(1).map(posted)).toEqual([[['loc-1', 'output-available', true, 'here']]]);
+  });
+
+  test('a browser tool runs, its output is posted, and the message goes on in the same response', async () => {
+    const w = world(sdk, {
+      executors: { change_bgm: (input: { track: number }) => ({ playing: input.track }) },
+    });
+    w.http.answer(START, ...announce('bgm-1', 'change_bgm', { track: 2 }, MUSIC), PAUSE);
+    w.http.answer(START, output('bgm-1', { playing: 2 }), ...text('t', 'Playing.'), FINISH);
+    await w.say('music');
+    expect(w.http.posts[1]).toEqual({
+      id: 'chat-1',
+      messages: [
+        {
+          id: 'a1',
+          role: 'assistant',
+          parts: [
+            {
+              type: 'tool-change_bgm',
+              toolCallId: 'bgm-1',
+              state: 'output-available',
+              input: { track: 2 },
+              output: { playing: 2 },
+            },
+          ],
+        },
+      ],
+      trigger: 'submit-message',
+      messageId: 'a1',
+    });
+    expect([w.chat.status, w.chat.messages.length, w.http.posts.length, w.last()]).toEqual([
+      'ready',
+      2,
+      2,
+      [['bgm-1', 'output-available', { playing: 2 }], 'Playing.'],
+    ]);
+  });
+
+  test('an optimistic call runs the browser tool and posts nothing', async () => {
+    let runs = 0;
+    const w = world(sdk, { executors: { change_bgm: () => ++runs } });
+    const facts = { ...MUSIC, optimistic: true as const };
+    w.http.answer(
+      START,
+      ...announce('bgm-1', 'change_bgm', {}, facts),
+      output('bgm-1', 'ok'),
+      ...text('t', 'On.'),
+      FINISH,
+    );
+    await w.say('music');
+    expect([runs, w.http.posts.length, w.chat.status, w.last()]).toEqual([
+      1,
+      1,
+      'ready',
+      [['bgm-1', 'output-available', 'ok'], 'On.'],
+    ]);
+  });
+
+  test('a refused post has its code and the time to wait', async () => {
+    const w = world(sdk);
+    w.http.refuse(429, { code: 'rate_limited', message: 'Too many.', retryable: true, retryAfterMs: 700 });
+    await w.say('hi');
+    expect([w.chat.status, w.chat.error]).toEqual([
+      'error',
+      expect.objectContaining({ code: 'rate_limited', message: 'Too many.', retryAfterMs: 700 }),
+    ]);
+  });
+
+  test('stop() stops the agent', async () => {
+    const w = world(sdk);
+    w.http.answers.push(() => new Response(new ReadableStream(), { status: 200 }));
+    await w.say('story');
+    await w.chat.stop();
+    await w.settle();
+    expect(w.http.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'POST /base/stream',
+      'POST /base/sessions/chat-1/stop',
+    ]);
+    expect([w.chat.status, w.http.asked[0]?.signal?.aborted]).toEqual(['ready', true]);
+  });
+
+  test('after a reload resumeStream() reads the response from its start, and acts on nothing again', async () => {
+    let runs = 0;
+    const w = world(sdk, { executors: { change_bgm: () => ++runs } });
+    const facts = { ...MUSIC, optimistic: true as const };
+    w.http.answer(
+      START,
+      ...announce('bgm-1', 'change_bgm', {}, facts),
+      output('bgm-1', 'ok'),
+      ...text('t', 'On.'),
+      FINISH,
+    );
+    await w.http.fetch('http://localhost:1/base/stream', { method: 'POST', body: '{}' });
+    void w.chat.resumeStream();
+    await w.settle();
+    expect([w.chat.status, w.last(), runs]).toEqual([
+      'ready',
+      [['bgm-1', 'output-available', 'ok'], 'On.'],
+      0,
+    ]);
+    expect(w.http.asked.at(-1)?.path).toBe('/base/stream/chat-1/stream');
+  });
+
+  test('resumeStream() finds nothing when nothing runs', async () => {
+    const w = world(sdk);
+    void w.chat.resumeStream();
+    await w.settle();
+    expect([w.chat.status, w.chat.messages]).toEqual(['ready', []]);
+  });
+});
+
+describe('a response that breaks off', () => {
+  const chunks: Chunk[] = [
+    START,
+    { type: 'reasoning-start', id: 'r' },
+    { type: 'reasoning-delta', id: 'r', delta: 'hm' },
+    { type: 'reasoning-end', id: 'r' },
+    ...announce('w', 'get_weather', { city: 'Oslo' }, WEATHER),
+    output('w', 'sunny'),
+    ...text('t', 'It ', 'is ', 'sunny.'),
+    FINISH,
+  ];
+  const sdk = sdks[1]?.[1] as (typeof sdks)[number][1];
+
+  test.each(Array.from({ length: chunks.length + 1 }, (_, index) => index))(
+    'after %i blocks goes on where it was, and the message is the same',
+    async (cutAfter) => {
+      const w = world(sdk);
+      w.http.cutAfter = cutAfter;
+      w.http.answer(...chunks);
+      await w.say('weather');
+      expect(w.http.asked[1]?.path).toBe(
+        `/base/stream/chat-1/stream${cutAfter === 0 ? '' : `?last=e1-${cutAfter}`}`,
+      );
+      expect([w.chat.status, w.chat.messages.length, w.last()]).toEqual([
+        'ready',
+        2,
+        ['hm', ['w', 'output-available', 'sunny'], 'It is sunny.'],
+      ]);
+    },
+  );
+
+  test('is over when the server has nothing more and it had its end', async () => {
+    const w = world(sdk);
+    w.http.cutAfter = chunks.length;
+    w.http.onResume = () => new Response(null, { status: 204 });
+    w.http.answer(...chunks);
+    await w.say('weather');
+    expect([w.chat.status, w.last().at(-1)]).toEqual(['ready', 'It is sunny.']);
+  });
+
+  test('and whose rest is gone fails as a loss of the network', async () => {
+    const w = world(sdk);
+    w.http.cutAfter = 9;
+    w.http.onResume = () => new Response(null, { status: 204 });
+    w.http.answer(...chunks);
+    await w.say('weather');
+    expect([w.chat.status, w.chat.error]).toEqual(['error', expect.any(TypeError)]);
+    expect(w.chat.error?.message).toContain('network');
+  });
+
+  test('is not mixed with another log', async () => {
+    const w = world(sdk);
+    w.http.cutAfter = 9;
+    w.http.onResume = () => new Response(`id: other-1\ndata: ${JSON.stringify(START)}\n\n`);
+    w.http.answer(...chunks);
+    await w.say('weather');
+    expect([w.chat.error, w.last()]).toEqual([
+      expect.any(TypeError),
+      ['hm', ['w', 'output-available', 'sunny'], 'It '],
+    ]);
+  });
+
+  test('is asked for again, each time later, and then given up; resumeStream() still goes on', async () => {
+    const w = world(sdk);
+    w.http.cutAfter = 9;
+    w.http.onResume = ({ path }) => {
+      if (w.http.asked.length % 2) throw new TypeError('fetch failed');
+      return new Response(path, { status: 503 });
+    };
+    w.http.answer(...chunks);
+    await w.say('weather');
+    for (const delay of [1_000, 2_000, 4_000, 8_000, 16_000]) await w.settle(delay);
+    expect([w.http.asked.length, w.chat.status, w.chat.error?.message]).toEqual([
+      7,
+      'error',
+      'The network connection was lost.',
+    ]);
+    w.http.onResume = null;
+    void w.chat.resumeStream();
+    await w.settle();
+    expect([w.http.asked.at(-1)?.path, w.chat.status, w.last()]).toEqual([
+      '/base/stream/chat-1/stream?last=e1-9',
+      'ready',
+      ['hm', ['w', 'output-available', 'sunny'], 'It is sunny.'],
+    ]);
+  });
+
+  test('is not asked for again when the server refuses', async () => {
+    const w = world(sdk);
+    w.http.cutAfter = 3;
+    w.http.onResume = () =>
+      Response.json({ error: { code: 'unauthorized', message: 'Sign in.' } }, { status: 401 });
+    w.http.answer(...chunks);
+    await w.say('weather');
+    expect([w.http.asked.length, w.chat.error]).toEqual([
+      2,
+      expect.objectContaining({ code: 'unauthorized' }),
+    ]);
+  });
+});
+
+describe('the transport over HTTP', () => {
+  const sdk = sdks[1]?.[1] as (typeof sdks)[number][1];
+
+  test('an answer whose post failed for a while may be sent again, one that counts for nothing may not', async () => {
+    const w = world(sdk);
+    w.http.answer(START, ...announce('pay-1', 'process_payment', {}, PAY), request('pay-1'), PAUSE);
+    w.http.refuse(503, { code: 'shutting_down', message: 'Later.', retryable: true });
+    await w.say('pay');
+    await w.decide('pay-1', true);
+    expect([w.chat.status, w.transport.memory.wasSent('pay-1', 'decision')]).toEqual(['error', false]);
+    w.http.refuse(409, { code: 'nothing_to_answer', message: 'Nothing.', retryable: false });
+    await w.chat.sendMessage();
+    expect([w.chat.error, w.transport.memory.wasSent('pay-1', 'decision')]).toEqual([
+      expect.objectContaining({ code: 'nothing_to_answer' }),
+      true,
+    ]);
+    expect(w.http.posts.map(posted)).toEqual([
+      ['pay'],
+      [['pay-1', 'approval-responded', true]],
+      [['pay-1', 'approval-responded', true]],
+    ]);
+  });
+
+  test('a post that never left is a loss of the network, and its answers may be sent again', async () => {
+    const w = world(sdk);
+    w.http.answer(START, ...announce('pay-1', 'process_payment', {}, PAY), request('pay-1'), PAUSE);
+    w.http.answers.push(() => Promise.reject(new TypeError('fetch failed')));
+    await w.say('pay');
+    await w.decide('pay-1', true);
+    expect([w.chat.error, w.transport.memory.wasSent('pay-1', 'decision')]).toEqual([
+      expect.any(TypeError),
+      false,
+    ]);
+  });
+
+  test('an error that is not ours is told by its status', async () => {
+    const w = world(sdk);
+    w.http.refuse(502);
+    await w.say('hi');
+    expect(w.chat.error?.message).toBe('The server answered with status 502.');
+  });
+
+  test('a failing tool is posted as a failure, and one that hangs as a time-out', async () => {
+    const w = world(sdk, {
+      executors: {
+        breaks: () => {
+          throw new Error('no speaker');
+        },
+        hangs: () => new Promise(() => undefined),
+      },
+      executorTimeoutMs: 5_000,
+    });
+    w.http.answer(START, ...announce('b', 'breaks', {}, MUSIC), ...announce('h', 'hangs', {}, MUSIC), PAUSE);
+    w.http.answer(START, output('b', 1), output('h', 1), FINISH);
+    await w.say('music');
+    await w.settle(5_000);
+    expect(posted(w.http.posts[1])).toEqual([
+      ['b', 'output-error', 'no speaker'],
+      ['h', 'output-error', 'Timeout waiting for hangs result'],
+    ]);
+  });
+
+  test('a browser call beside a card is answered first, and the card stays', async () => {
+    const w = world(sdk, { executors: { change_bgm: () => 'ok' } });
+    w.http.answer(
+      START,
+      ...announce('bgm-1', 'change_bgm', {}, MUSIC),
+      ...announce('pay-1', 'process_payment', {}, PAY),
+      request('pay-1'),
+      PAUSE,
+    );
+    w.http.answer(START, output('bgm-1', 'ok'), PAUSE);
+    w.http.answer(START, output('pay-1', 'paid'), FINISH);
+    await w.say('both');
+    expect([w.chat.status, w.last()]).toEqual([
+      'ready',
+      [
+        ['bgm-1', 'output-available', 'ok'],
+        ['pay-1', 'approval-requested'],
+      ],
+    ]);
+    await w.decide('pay-1', true);
+    expect(w.http.posts.map(posted)).toEqual([
+      ['both'],
+      [['bgm-1', 'output-available', 'ok']],
+      [['pay-1', 'approval-responded', true]],
+    ]);
+  });
+
+  test('an error of the agent ends the response, and nothing is posted after it', async () => {
+    const w = world(sdk, { executors: { change_bgm: () => 'ok' } });
+    w.http.answer(
+      START,
+      ...announce('b', 'change_bgm', {}, MUSIC),
+      { type: 'error', errorText: 'away' },
+      FINISH,
+    );
+    await w.say('hi');
+    expect([w.chat.status, w.chat.error?.message, w.http.posts.length]).toEqual(['error', 'away', 1]);
+  });
+
+  test('with onAbort "detach" stop() only stops reading, and interrupt() stops the agent', async () => {
+    const heard: unknown[] = [];
+    const w = world(sdk, { onAbort: 'detach', onData: (chunk) => heard.push(chunk.type) });
+    w.transport.interrupt();
+    w.http.answers.push(() => new Response(new ReadableStream(), { status: 200 }));
+    await w.say('story');
+    await w.chat.stop();
+    expect(w.http.asked).toHaveLength(1);
+    w.transport.interrupt();
+    expect(w.http.asked.at(-1)?.path).toBe('/base/sessions/chat-1/stop');
+    const broken = world(sdk, {
+      fetch: () => Promise.reject(new TypeError('fetch failed')),
+      onData: (chunk) => heard.push(chunk.type),
+    });
+    await broken.say('hi');
+    broken.transport.interrupt();
+    await broken.settle();
+    expect(heard).toEqual(['data-error']);
+  });
+
+  test('a second resume takes the place of the first and stops nothing; stop() does', async () => {
+    const w = world(sdk);
+    w.http.onResume = () => new Response(new ReadableStream(), { status: 200 });
+    void w.chat.resumeStream();
+    await w.settle();
+    void w.chat.resumeStream();
+    await w.settle();
+    expect(w.http.asked.map(({ path }) => path)).toEqual([
+      '/base/stream/chat-1/stream',
+      '/base/stream/chat-1/stream',
+    ]);
+    await w.chat.stop();
+    await w.settle();
+    expect(w.http.asked.at(-1)?.path).toBe('/base/sessions/chat-1/stop');
+  });
+
+  test('a resume that is refused has its code', async () => {
+    const w = world(sdk);
+    w.http.onResume = () => Response.json({ error: { code: 'forbidden', message: 'No.' } }, { status: 403 });
+    void w.chat.resumeStream();
+    await w.settle();
+    expect(w.chat.error).toEqual(expect.objectContaining({ code: 'forbidden' }));
+  });
+
+  test('a call that a newer message replaced is told and remembered', async () => {
+    const heard: unknown[] = [];
+    const w = world(sdk, { onData: (chunk) => heard.push(chunk.data) });
+    w.http.answer(START, ...announce('pay-1', 'process_payment', {}, PAY), request('pay-1'), PAUSE);
+    const settled = { toolCallId: 'pay-1', messageId: 'a1', errorText: 'Superseded by a newer message' };
+    w.http.answer(
+      { type: 'data-settled', data: settled, transient: true },
+      { type: 'start', messageId: 'a2' },
+      ...text('t', 'ok'),
+      FINISH,
+    );
+    await w.say('pay');
+    await w.say('never mind');
+    expect([heard, w.transport.memory.isSettled('pay-1'), w.chat.status]).toEqual([[settled], true, 'ready']);
+    await w.decide('pay-1', true);
+    expect(w.http.posts).toHaveLength(2);
+  });
+
+  test('there must be something to send', async () => {
+    const w = world(sdk);
+    const options = { chatId: 'c', messages: [], messageId: undefined, abortSignal: undefined };
+    await expect(w.transport.sendMessages({ ...options, trigger: 'submit-message' })).rejects.toMatchObject({
+      code: 'empty_message',
+    });
+  });
+});
