@@ -115,8 +115,10 @@ export class Calls {
 
   /** Applies what the client said, and tells what may happen next, in the order of the calls. */
   async answer(answers: Answer[]): Promise<Answered> {
+    const { output } = this.context;
     const steps = new Map<string, Step>();
     const refused: string[] = [];
+    const decided = new Set<string>();
     for (const answer of answers.map((given) => this.asDecision(given))) {
       if (answer.kind !== 'decision') continue;
       const verdict = await this.approvals.decide(answer, (call) => this.shown.has(call.id));
@@ -126,11 +128,14 @@ export class Calls {
       }
       if (verdict.kind === 'ignored' || !this.open.has(verdict.call.id)) continue;
       const call = this.keep(verdict.call);
-      this.context.output.fold(call.messageId)?.decide(call.id, answer.approved, answer.reason);
+      (await output.open(call.messageId))?.decide(call.id, answer.approved, answer.reason);
+      decided.add(call.messageId);
       if (call.status === 'denied') {
         steps.set(call.id, { call, next: 'settle', settlement: { kind: 'denied', reason: call.reason } });
       } else steps.set(call.id, { call, next: call.runsOn === 'server' ? 'run' : 'await-client' });
     }
+    // A tool may run for long, or for ever: whoever looks meanwhile sees what was decided.
+    for (const messageId of decided) await output.save(messageId);
     for (const answer of answers) {
       if (answer.kind === 'decision') continue;
       const call = this.open.get(answer.toolCallId);

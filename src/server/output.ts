@@ -89,6 +89,15 @@ export class Output {
     return messages.find((message) => message.id === messageId) ?? null;
   }
 
+  /** A message that will be written to, as a fold; null when it is nowhere. */
+  async open(messageId: string): Promise<MessageFold | null> {
+    const message = await this.load(messageId);
+    if (!message) return null;
+    const fold = this.folds.get(messageId) ?? new MessageFold(message);
+    this.folds.set(messageId, fold);
+    return fold;
+  }
+
   async save(messageId = this.current?.message.id): Promise<void> {
     const fold = messageId === undefined ? undefined : this.folds.get(messageId);
     if (fold) await this.store.putMessage(this.key, fold.message);

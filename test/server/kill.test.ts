@@ -1,0 +1,238 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Chunk, Message } from '../../src/protocol/index.ts';
+import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { type Posted, read, say } from '../support/harness.ts';
+import { answerBody, approve, deny, only, type Reply } from './support/answers.ts';
+import { payingServer } from './support/payment-server.ts';
+
+const script = fileURLToPath(new URL('./support/killed-server.ts', import.meta.url));
+
+interface Running {
+  url: string;
+  /** What it wrote. */
+  lines: string[];
+  /** Resolves when it wrote that line. */
+  wrote(line: string): Promise<void>;
+  kill(): Promise<void>;
+}
+
+/** Starts a server in a process of its own; it stops at the place given. */
+async function start(folder: string, place = ''): Promise<Running> {
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', script, folder, place], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: string[] = [];
+  const waiting = new Map<string, () => void>();
+  let rest = '';
+  child.stdout?.on('data', (piece: Buffer) => {
+    const parts = (rest + String(piece)).split('\n');
+    rest = parts.pop() ?? '';
+    for (const line of parts) {
+      lines.push(line);
+      for (const [start, resolve] of waiting) if (line.startsWith(start)) resolve();
+    }
+  });
+  const wrote = (line: string) =>
+    new Promise<void>((resolve, reject) => {
+      if (lines.some((seen) => seen.startsWith(line))) resolve();
+      waiting.set(line, resolve);
+      child.once('exit', () => reject(new Error(`The server ended before it wrote "${line}".`)));
+    });
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  onTestFinished(kill);
+  await wrote('listening');
+  return { url: lines[0]?.split(' ')[1] ?? '', lines, wrote, kill };
+}
+
+/** Starts the next server on a folder whose last one was killed: here, where it need not be killed. */
+async function restart(folder: string): Promise<{ url: string; lines: string[] }> {
+  const lines: string[] = [];
+  const { url, close } = await payingServer(await openSqliteStore(folder), (paid, wallet) => {
+    lines.push('paid');
+    return { paid, wallet };
+  });
+  onTestFinished(close);
+  return { url, lines };
+}
+
+function folderOfItsOwn(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'duologue-kill-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const post = (url: string, body: object): Promise<Posted> =>
+  fetch(`${url}/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  }).then(read);
+
+const messagesIn = async (url: string): Promise<Message[]> =>
+  (await (await fetch(`${url}/sessions/chat-1`)).json()).messages;
+
+const auditOf = async (url: string): Promise<string[]> =>
+  (await (await fetch(`${url}/approvals/chat-1`)).text())
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line).kind);
+
+const words = (chunks: readonly Chunk[]) =>
+  only(chunks, 'text-delta')
+    .map(({ delta }) => delta)
+    .join('');
+
+/** The answer as a page sends it that was loaded after the restart: from the stored message. */
+function fromStored(message: Message | undefined, approved: boolean): object {
+  return {
+    id: 'chat-1',
+    messages: [
+      {
+        ...message,
+        parts: message?.parts.map((part) =>
+          'approval' in part
+            ? { ...part, state: 'approval-responded', approval: { ...part.approval, approved } }
+            : part,
+        ),
+      },
+    ],
+  };
+}
+
+/** Asks for a payment, answers the card on a server that stops at the place given, kills it, and starts it again. */
+async function killedAt(
+  place: string,
+  reply: Reply,
+): Promise<{ first: Posted; next: { url: string; lines: string[] }; before: string[] }> {
+  const folder = folderOfItsOwn();
+  const server = await start(folder, place);
+  const first = await post(server.url, say('pay'));
+  const answering = post(server.url, answerBody(first, [reply])).catch(() => null);
+  await server.wrote(`at ${place}`);
+  await server.kill();
+  await answering;
+  return { first, next: await restart(folder), before: server.lines };
+}
+
+describe('a server that is killed', { timeout: 90_000 }, () => {
+  it('[T15][R7] before the card is written down: nothing was asked, and the same message asks anew', async () => {
+    const folder = folderOfItsOwn();
+    const server = await start(folder, 'before-issue');
+    const asking = post(server.url, say('pay')).catch(() => null);
+    await server.wrote('at before-issue');
+    await server.kill();
+    await asking;
+    const next = await restart(folder);
+    expect(await auditOf(next.url)).toEqual([]);
+    const again = await post(next.url, say('pay'));
+    expect(only(again.chunks, 'tool-approval-request')).toHaveLength(1);
+    const done = await post(next.url, answerBody(again, [approve()]));
+    expect(words(done.chunks)).toBe('Result: {"paid":50,"wallet":950}');
+    expect(await auditOf(next.url)).toEqual(['issued', 'approved', 'consumed']);
+    expect((await messagesIn(next.url)).map(({ role }) => role)).toEqual(['user', 'assistant']);
+  });
+
+  it('[T15] after the card is written down, before it is shown: it cannot be answered, and the same message asks anew', async () => {
+    const folder = folderOfItsOwn();
+    const server = await start(folder, 'after-issue');
+    const asking = post(server.url, say('pay')).catch(() => null);
+    await server.wrote('at after-issue');
+    await server.kill();
+    await asking;
+    const next = await restart(folder);
+    expect(await auditOf(next.url)).toEqual(['issued']);
+    const again = await post(next.url, say('pay'));
+    const done = await post(next.url, answerBody(again, [approve()]));
+    expect(words(done.chunks)).toBe('Result: {"paid":50,"wallet":950}');
+    expect(await auditOf(next.url)).toEqual(['issued', 'expired', 'issued', 'approved', 'consumed']);
+    expect(next.lines.filter((line) => line === 'paid')).toHaveLength(1);
+  });
+
+  it('[T15][R7] while a card waits: it is there after the restart and can be answered', async () => {
+    const folder = folderOfItsOwn();
+    const server = await start(folder);
+    const first = await post(server.url, say('pay'));
+    await server.kill();
+    const next = await restart(folder);
+    const [, message] = await messagesIn(next.url);
+    expect(message?.parts).toMatchObject([{ state: 'approval-requested', input: { amount: 50 } }]);
+    const done = await post(next.url, answerBody(first, [approve()]));
+    expect(words(done.chunks)).toBe('Result: {"paid":50,"wallet":950}');
+    expect(next.lines).toContain('paid');
+    expect((await messagesIn(next.url)).at(-1)?.parts).toMatchObject([
+      { state: 'output-available', approval: { approved: true } },
+      { type: 'text' },
+    ]);
+  });
+
+  it('[T15] after the decision: the page shows it as decided, and sending it again pays once', async () => {
+    const { next, before } = await killedAt('after-decision', approve());
+    expect(before).not.toContain('paid');
+    expect(await auditOf(next.url)).toEqual(['issued', 'approved']);
+    const [, message] = await messagesIn(next.url);
+    expect(message?.parts).toMatchObject([{ state: 'approval-responded', approval: { approved: true } }]);
+    // The person cannot take back what was decided.
+    expect((await post(next.url, fromStored(message, false))).status).toBe(409);
+    const done = await post(next.url, fromStored(message, true));
+    expect(words(done.chunks)).toBe('Result: {"paid":50,"wallet":950}');
+    const again = await post(next.url, fromStored(message, true));
+    expect(again.status).toBe(409);
+    expect(next.lines.filter((line) => line === 'paid')).toHaveLength(1);
+    expect(await auditOf(next.url)).toEqual(['issued', 'approved', 'refused', 'consumed']);
+  });
+
+  it('[T15] inside the tool: the outcome is unknown, and the tool is not run again', async () => {
+    const { first, next, before } = await killedAt('in-tool', approve());
+    expect(before).toContain('paid');
+    const [, message] = await messagesIn(next.url);
+    expect(message?.parts).toMatchObject([
+      {
+        state: 'output-error',
+        errorText:
+          'The outcome is unknown: the server stopped while the tool was running. It was not run again.',
+        approval: { approved: true },
+      },
+    ]);
+    const done = await post(next.url, answerBody(first, [approve()]));
+    expect(words(done.chunks)).toContain('The outcome is unknown');
+    expect(next.lines).not.toContain('paid');
+    expect(await auditOf(next.url)).toEqual(['issued', 'approved', 'consumed']);
+    expect((await post(next.url, answerBody(first, [approve()]))).status).toBe(409);
+  });
+
+  it('[T15] after the tool, before the response: the result is there and the agent goes on with it', async () => {
+    const { first, next, before } = await killedAt('after-tool', approve());
+    expect(before.filter((line) => line === 'paid')).toHaveLength(1);
+    const [, message] = await messagesIn(next.url);
+    expect(message?.parts).toMatchObject([
+      { state: 'output-available', output: { paid: 50, wallet: 950 }, approval: { approved: true } },
+    ]);
+    const done = await post(next.url, answerBody(first, [approve()]));
+    expect(words(done.chunks)).toBe('Result: {"paid":50,"wallet":950}');
+    expect(next.lines).not.toContain('paid');
+    const again = await post(next.url, say('pay', 'chat-1', 'user-2'));
+    const second = await post(next.url, answerBody(again, [approve()]));
+    expect(words(second.chunks)).toBe('Result: {"paid":50,"wallet":900}');
+  });
+
+  it('[T15] after a denial was written to the history: it stays a denial', async () => {
+    const { first, next, before } = await killedAt('after-tool', deny(0, 'no'));
+    expect(before).not.toContain('paid');
+    const [, message] = await messagesIn(next.url);
+    expect(message?.parts).toMatchObject([
+      { state: 'output-error', errorText: 'User denied the tool call: no', approval: { approved: false } },
+    ]);
+    expect((await post(next.url, answerBody(first, [approve()]))).chunks.length).toBeGreaterThan(0);
+    expect(next.lines).not.toContain('paid');
+  });
+});

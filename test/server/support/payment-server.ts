@@ -1,0 +1,39 @@
+import { LlmAgent } from '@google/adk';
+import { z } from 'zod';
+import { defineTool } from '../../../src/adk/index.ts';
+import { createDuologue } from '../../../src/server/index.ts';
+import type { Store } from '../../../src/server/store/store.ts';
+import { type Served, serve } from '../../../src/server/use/node.ts';
+import { call, ScriptedModel, text } from '../../support/scripted-model.ts';
+
+/** A server whose model pays when it is asked to, and says what came of a payment. */
+export function payingServer(
+  store: Store,
+  pay: (amount: number, wallet: number) => unknown,
+): Promise<Served> {
+  const model = new ScriptedModel(
+    Array.from(
+      { length: 10 },
+      () =>
+        async function* (request) {
+          const said = request.contents.at(-1)?.parts?.[0];
+          if (said?.functionResponse) yield text(`Result: ${JSON.stringify(said.functionResponse.response)}`);
+          else if (said?.text === 'pay') yield call('pay', { amount: 50 });
+          else yield text('Hello.');
+        },
+    ),
+  );
+  const tool = defineTool({
+    name: 'pay',
+    description: 'Pays',
+    parameters: z.object({ amount: z.number() }),
+    needsApproval: true,
+    execute: ({ amount }, context) => {
+      const wallet = Number(context.state.get('wallet', 1000)) - amount;
+      context.state.set('wallet', wallet);
+      return pay(amount, wallet);
+    },
+  });
+  const agent = new LlmAgent({ name: 'assistant', model, tools: [tool] });
+  return serve(createDuologue({ agent, store }), { port: 0, host: '127.0.0.1' });
+}
