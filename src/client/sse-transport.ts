@@ -203,7 +203,7 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
   private request(path: string, init: RequestInit): Promise<Response> {
     const { url, key, headers, credentials } = this.options;
     const send = this.options.fetch ?? fetch;
-    return send(url.replace(/\/$/, '') + path, {
+    return send(url.replace(/^ws/, 'http').replace(/\/$/, '') + path, {
       ...init,
       headers: {
         ...headers,
