@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto';
+import { afterEach, expect } from 'vitest';
+import type { Message } from '../../../src/protocol/index.ts';
+import { serve } from '../../../src/server/use/node.ts';
+import { chatOf, type sdks, type TestChat } from '../../client/support/chat.ts';
+import { type Harness, harness } from '../../support/harness.ts';
+import { executorsOf, type Scenario } from './scenarios.ts';
+import { type Way, type WayContext, type WayName, ways } from './ways.ts';
+
+/** How a conversation went. */
+export interface Played {
+  /** As the page shows it, ids and times made equal. */
+  messages: unknown;
+  /** As the server has it, likewise. */
+  stored: unknown;
+  sent: ReturnType<Way['sent']>;
+  ran: string[];
+  ranInBrowser: string[];
+  error: string | null;
+  left: number;
+}
+
+const open: { close(): Promise<void> | void }[] = [];
+const rejections: unknown[] = [];
+const note = (reason: unknown) => rejections.push(reason);
+process.on('unhandledRejection', note);
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+  expect(rejections.splice(0)).toEqual([]);
+});
+
+/** Resolves when the condition holds; fails after a bounded time, with a description of how things are. */
+export async function until(condition: () => boolean, describe: () => unknown, ms = 10_000): Promise<void> {
+  const deadline = Date.now() + ms;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`It did not come to that: ${JSON.stringify(describe())}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Something to be closed after the test. */
+export function closing<T extends { close(): Promise<void> | void }>(one: T): T {
+  open.push(one);
+  return one;
+}
+
+/** Serves a scenario's agent on a free port. */
+export async function stage(scenario: Scenario, ran: string[]): Promise<{ made: Harness; url: string }> {
+  const made = harness(scenario.turns(), scenario.tools?.(ran) ?? [], {
+    approvalTimeoutMs: null,
+    rateLimit: false,
+    ...scenario.options,
+  });
+  const { url } = closing(await serve(made.duologue, { port: 0 }));
+  return { made, url };
+}
+
+/** Plays a scenario over one way with one SDK's chat. */
+export async function play(
+  scenario: Scenario,
+  wayName: WayName,
+  sdk: (typeof sdks)[number][1],
+  network: Pick<WayContext, 'fetch' | 'WebSocket'> = {},
+): Promise<Played> {
+  const ran: string[] = [];
+  const ranInBrowser: string[] = [];
+  const { made, url } = await stage(scenario, ran);
+  let chat: TestChat;
+  const way = ways[wayName]({
+    sdk,
+    duologue: made.duologue,
+    url,
+    executors: executorsOf(scenario, ranInBrowser),
+    // The one line for plain chats: chunks that came while nobody read are read.
+    onPending: () => void chat.sendMessage(),
+    ...network,
+  });
+  closing(way);
+  chat = chatOf(sdk, {
+    transport: way.transport,
+    sendAutomaticallyWhen: way.sendAutomaticallyWhen,
+    onError: () => undefined,
+  });
+  const { text, files } = scenario.says ?? { text: 'go' };
+  void chat.sendMessage({ text, ...(files ? { files } : {}) });
+  await person(scenario, chat, way, made);
+  // Nothing may follow: no resend, no second message.
+  for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+  const { messages } = (await (await made.get('/sessions/chat-1')).json()) as { messages: Message[] };
+  return {
+    messages: await normal(chat.messages, made),
+    stored: await normal(messages, made),
+    sent: way.sent(),
+    ran,
+    ranInBrowser,
+    error: chat.error?.message ?? null,
+    left: made.model.left,
+  };
+}
+
+/** Does what the person and the page do, until the conversation is at rest. */
+async function person(scenario: Scenario, chat: TestChat, way: Way, made: Harness): Promise<void> {
+  const done = new Set<string>();
+  const rests = () => chat.status === 'ready' || chat.status === 'error';
+  const describe = () => [chat.status, chat.messages, chat.error?.message];
+  for (let round = 0; round < 10; round++) {
+    await until(
+      () => rests() && (isOver(scenario, chat, made) || dueIn(scenario, chat, way, done) !== null),
+      describe,
+    );
+    const due = dueIn(scenario, chat, way, done);
+    if (due === null) return;
+    done.add(due.key);
+    await due.act();
+  }
+}
+
+function isOver(scenario: Scenario, chat: TestChat, made: Harness): boolean {
+  if (scenario.fails) return chat.status === 'error';
+  const { parts } = chat.messages.at(-1) ?? { parts: [] };
+  const isSettled = parts.every((part) => !('toolCallId' in part) || part.state.startsWith('output'));
+  return (
+    made.model.left === 0 &&
+    chat.messages.length === 2 &&
+    isSettled &&
+    parts.length === scenario.answer.length
+  );
+}
+
+type Due = { key: string; act: () => unknown };
+
+function dueIn(scenario: Scenario, chat: TestChat, way: Way, done: Set<string>): Due | null {
+  for (const part of chat.messages.at(-1)?.parts ?? []) {
+    if (!('toolCallId' in part)) continue;
+    const { toolCallId, state } = part;
+    const tool = part.type.slice('tool-'.length);
+    const decision = scenario.decisions?.[toolCallId];
+    if (state === 'approval-requested' && decision && !done.has(`decide ${toolCallId}`)) {
+      const { id } = part.approval;
+      return { key: `decide ${toolCallId}`, act: () => chat.addToolApprovalResponse({ id, ...decision }) };
+    }
+    const isMine =
+      scenario.outputs && tool in scenario.outputs && !(scenario.hasExecutors && way.hasExecutors);
+    const waits =
+      state === 'input-available' ||
+      (state === 'approval-responded' && !way.sendsByHand && part.approval.approved === true);
+    const asks = decision !== undefined && !done.has(`decide ${toolCallId}`);
+    if (isMine && waits && !asks && !done.has(`bring ${toolCallId}`)) {
+      const output = scenario.outputs?.[tool];
+      return {
+        key: `bring ${toolCallId}`,
+        async act() {
+          await chat.addToolOutput({ tool, toolCallId, output } as never);
+          if (way.sendsByHand) void chat.sendMessage();
+        },
+      };
+    }
+  }
+  return null;
+}
+
+/** Messages as JSON with ids by their order, times gone, and files by their bytes. */
+export async function normal(messages: readonly Message[], made: Harness): Promise<unknown> {
+  const copy = JSON.parse(JSON.stringify(messages)) as Message[];
+  let approvals = 0;
+  for (const [index, message] of copy.entries()) {
+    message.id = `m${index}`;
+    if (message.metadata?.createdAt !== undefined) message.metadata.createdAt = 0;
+    if (message.role === 'user') delete message.metadata;
+    for (const part of message.parts) {
+      if ('approval' in part && part.approval) part.approval.id = `approval${++approvals}`;
+      if (part.type === 'file') part.url = await digest(part.url, made);
+    }
+  }
+  return copy;
+}
+
+async function digest(url: string, made: Harness): Promise<string> {
+  const bytes = url.startsWith('data:')
+    ? Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
+    : Buffer.from(await (await made.get(new URL(url, 'http://localhost').pathname)).arrayBuffer());
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,0 +1,128 @@
+import type { ChatTransport } from 'ai';
+import { WebSocket } from 'ws';
+import {
+  DuologueSseTransport,
+  DuologueTransport,
+  type Executors,
+  resumeWhen,
+  type Timers,
+  type WebSocketLike,
+} from '../../../src/client/index.ts';
+import type { Message } from '../../../src/protocol/index.ts';
+import type { Duologue } from '../../../src/server/index.ts';
+import type { sdks } from '../../client/support/chat.ts';
+import type { Sends } from './scenarios.ts';
+
+type Sdk = (typeof sdks)[number][1];
+
+/** A page's way to the server. */
+export interface Way {
+  transport: ChatTransport<Message>;
+  sendAutomaticallyWhen: (options: { messages: Message[] }) => boolean;
+  /** Whether the transport runs browser tools. */
+  hasExecutors: boolean;
+  /** Whether outputs that the page brings must be sent by hand. */
+  sendsByHand: boolean;
+  sent: () => number | Sends['bidi'];
+  close: () => void;
+}
+
+/** What a way is made of. */
+export interface WayContext {
+  sdk: Sdk;
+  duologue: Duologue;
+  url: string;
+  executors: Executors;
+  fetch?: typeof fetch;
+  WebSocket?: new (url: string, protocols: string[]) => WebSocketLike;
+  onPending?: () => void;
+  onReset?: (messages: Message[]) => void;
+}
+
+/** The names of the ways. */
+export type WayName = 'memory' | 'SSE' | 'SSE, stock' | 'WebSocket';
+
+/** Time as it is, but without waiting before another try or for more words. */
+export const impatient: Timers = {
+  now: () => Date.now(),
+  random: () => 0,
+  after(ms, work) {
+    const timer = setTimeout(work, ms < 10_000 ? 0 : ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** The ways from a page to the server. */
+export const ways: Record<WayName, (context: WayContext) => Way> = {
+  memory: (context) =>
+    overSse({
+      ...context,
+      url: 'http://localhost',
+      fetch: (input, init) => context.duologue.fetch(new Request(input as string, init)),
+    }),
+  SSE: overSse,
+  'SSE, stock': ({ sdk, url }) => {
+    const counted = counting(fetch);
+    return {
+      transport: new sdk.DefaultChatTransport<Message>({ api: `${url}/stream`, fetch: counted.fetch }),
+      sendAutomaticallyWhen: sdk.lastAssistantMessageIsCompleteWithApprovalResponses as never,
+      hasExecutors: false,
+      sendsByHand: true,
+      sent: counted.posts,
+      close: () => undefined,
+    };
+  },
+  WebSocket: (context) => {
+    const frames = { message: 0, tool_result: 0 };
+    const transport = new DuologueTransport<Message>({
+      url: context.url,
+      WebSocket: context.WebSocket ?? (WebSocket as unknown as NonNullable<WayContext['WebSocket']>),
+      executors: context.executors,
+      timers: impatient,
+      onPending: context.onPending,
+      onReset: context.onReset,
+      onFrame(direction, data) {
+        if (direction !== 'out' || typeof data !== 'string') return;
+        const { type } = JSON.parse(data) as { type: string };
+        if (type === 'message' || type === 'tool_result') frames[type]++;
+      },
+    });
+    return {
+      transport,
+      sendAutomaticallyWhen: resumeWhen(transport) as Way['sendAutomaticallyWhen'],
+      hasExecutors: true,
+      sendsByHand: false,
+      sent: () => frames,
+      close: () => transport.close(),
+    };
+  },
+};
+
+function overSse({ url, executors, fetch: send = fetch }: WayContext): Way {
+  const counted = counting(send);
+  const transport = new DuologueSseTransport<Message>({
+    url,
+    executors,
+    fetch: counted.fetch,
+    timers: impatient,
+  });
+  return {
+    transport,
+    sendAutomaticallyWhen: resumeWhen(transport) as Way['sendAutomaticallyWhen'],
+    hasExecutors: true,
+    sendsByHand: false,
+    sent: counted.posts,
+    close: () => undefined,
+  };
+}
+
+function counting(send: typeof fetch): { fetch: typeof fetch; posts: () => number } {
+  let posts = 0;
+  return {
+    posts: () => posts,
+    fetch: (input, init) => {
+      if (init?.method === 'POST' && String(input).endsWith('/stream')) posts++;
+      return send(input, init);
+    },
+  };
+}
