@@ -1,0 +1,67 @@
+/** Measures the response parser against JSON.parse and the AI SDK's providers; see README.md. */
+import { fork } from 'node:child_process';
+import { SUBJECTS } from './bodies.ts';
+
+interface Parsed {
+  bytes: number;
+  json: number;
+  parse: number;
+  ratio: number;
+  text: number;
+}
+interface Streamed {
+  json: number;
+  fold: number;
+  ratio: number;
+  flat: number[];
+}
+
+/** Each measurement in a process of its own. */
+function measured<T>(...args: string[]): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const child = fork(new URL('./measure.ts', import.meta.url), args, { execArgv: ['--import', 'tsx'] });
+    let found: T | undefined;
+    child.on('message', (message) => {
+      found = message as T;
+    });
+    child.on('exit', (code) =>
+      found === undefined ? reject(new Error(`${args} failed (${code})`)) : resolve(found),
+    );
+  });
+}
+
+const us = (value: number) => value.toFixed(2).padStart(10);
+const cell = (text: string) => text.padStart(10);
+const parsed: Record<string, Parsed & { peer: number }> = {};
+const streamed: Record<string, Streamed> = {};
+
+for (const { name } of SUBJECTS) {
+  const own = await measured<Parsed>('parse', name);
+  parsed[name] = { ...own, peer: await measured<number>('peer', name) };
+  streamed[name] = await measured<Streamed>('stream', name);
+}
+const mixed = await measured<Parsed>('mixed');
+
+if (process.argv.includes('--json')) console.log(JSON.stringify({ parsed, mixed, streamed }, null, 2));
+else {
+  console.log(
+    `${'whole, µs a body'.padEnd(20)}${['bytes', 'JSON.parse', 'parse', 'ratio', 'AI SDK', 'faster'].map(cell).join('')}`,
+  );
+  for (const [name, row] of Object.entries(parsed)) {
+    const faster = `${(row.peer / row.text).toFixed(0)} x`;
+    console.log(
+      `${name.padEnd(20)}${cell(String(row.bytes))}${us(row.json)}${us(row.parse)}${us(row.ratio)}${us(row.peer)}${cell(faster)}`,
+    );
+  }
+  console.log(
+    `${'all mixed'.padEnd(20)}${cell(String(mixed.bytes))}${us(mixed.json)}${us(mixed.parse)}${us(mixed.ratio)}`,
+  );
+  console.log(
+    `\n${'streams, µs an event'.padEnd(20)}${['JSON.parse', 'fold', 'ratio', 'at 100', 'at 1k', 'at 10k', 'at 100k'].map(cell).join('')}`,
+  );
+  for (const [name, row] of Object.entries(streamed)) {
+    console.log(
+      `${name.padEnd(20)}${us(row.json)}${us(row.fold)}${us(row.ratio)}${row.flat.map(us).join('')}`,
+    );
+  }
+}

@@ -1,0 +1,115 @@
+import { createAccumulator, parse } from '../../src/parse/index.ts';
+import { longStream, SUBJECTS, type Subject } from './bodies.ts';
+import { peerFor } from './peers.ts';
+
+const ROUNDS = 15;
+const ROUND_MS = 60;
+
+/** Best µs per item over several rounds; the two sides of a ratio are measured in turns. */
+function best(items: number, ...works: (() => void)[]): number[] {
+  const times = works.map(() => Number.POSITIVE_INFINITY);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [i, work] of works.entries()) {
+      let runs = 0;
+      const start = performance.now();
+      let now = start;
+      while (now - start < ROUND_MS) {
+        for (let k = 0; k < 50; k++) work();
+        runs += 50;
+        now = performance.now();
+      }
+      times[i] = Math.min(times[i] ?? 0, ((now - start) * 1000) / (runs * items));
+    }
+  }
+  return times;
+}
+
+function measureParse(bodies: readonly string[]) {
+  const objects = bodies.map((body) => JSON.parse(body));
+  const args = objects.flatMap((object) =>
+    parse(object).toolUses.flatMap((use) => (use.inputRaw === undefined ? [] : [use.inputRaw])),
+  );
+  const [json = 0, whole = 0, strings = 0, text = 0] = best(
+    bodies.length,
+    () => {
+      for (const body of bodies) JSON.parse(body);
+    },
+    () => {
+      for (const object of objects) parse(object);
+    },
+    () => {
+      for (const arg of args) JSON.parse(arg);
+    },
+    () => {
+      for (const body of bodies) parse(body);
+    },
+  );
+  const own = whole - strings;
+  return {
+    bytes: bodies.map((body) => body.length).sort((a, b) => a - b)[bodies.length >> 1],
+    json,
+    parse: own,
+    ratio: own / json,
+    text,
+  };
+}
+
+async function measurePeer(subject: Subject): Promise<number> {
+  const read = peerFor(subject.peer);
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 5; round++) {
+    const start = performance.now();
+    let runs = 0;
+    while (performance.now() - start < 200) {
+      for (const body of subject.bodies) await read(body);
+      runs += subject.bodies.length;
+    }
+    fastest = Math.min(fastest, ((performance.now() - start) * 1000) / runs);
+  }
+  return fastest;
+}
+
+function foldOnce(events: readonly unknown[]): void {
+  const accumulator = createAccumulator();
+  for (const event of events) accumulator.push(event);
+  accumulator.end();
+}
+
+function measureStream(subject: Subject) {
+  const events = longStream(subject, 60);
+  const lines = events.map((event) => JSON.stringify(event));
+  const [json = 0, fold = 0] = best(
+    events.length,
+    () => {
+      for (const line of lines) JSON.parse(line);
+    },
+    () => foldOnce(events),
+  );
+  const flat = [100, 1000, 10_000, 100_000].map((length) => {
+    const long = longStream(subject, length);
+    let fastest = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < 8; round++) {
+      const start = performance.now();
+      const repeat = Math.ceil(20_000 / length);
+      for (let k = 0; k < repeat; k++) foldOnce(long);
+      fastest = Math.min(fastest, ((performance.now() - start) * 1000) / (repeat * length));
+    }
+    return fastest;
+  });
+  return { json, fold, ratio: fold / json, flat };
+}
+
+const [what = '', name = ''] = process.argv.slice(2);
+const subject = SUBJECTS.find((candidate) => candidate.name === name);
+if (what === 'mixed') {
+  process.send?.(measureParse(SUBJECTS.flatMap(({ bodies }) => bodies)));
+} else if (subject !== undefined) {
+  const found =
+    what === 'peer'
+      ? await measurePeer(subject)
+      : what === 'stream'
+        ? measureStream(subject)
+        : measureParse(subject.bodies);
+  process.send?.(found);
+}
+process.disconnect?.();
