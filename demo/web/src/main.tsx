@@ -6,6 +6,7 @@ import { LanguageProvider } from './i18n/language.tsx';
 import './styles.css';
 import { paintTheme } from './theme/theme.ts';
 import { Announcer } from './ui/announcer.tsx';
+import { WireProvider } from './wire/wire.tsx';
 
 paintTheme();
 const root = document.getElementById('root');
@@ -15,7 +16,9 @@ if (root) {
       <LanguageProvider>
         <Tooltip.Provider delayDuration={400}>
           <Announcer>
-            <App />
+            <WireProvider>
+              <App />
+            </WireProvider>
           </Announcer>
         </Tooltip.Provider>
       </LanguageProvider>

@@ -12,6 +12,7 @@ import { useSessions } from '../sessions/use-sessions.ts';
 import { SettingsMenu } from '../settings/settings-menu.tsx';
 import { useTheme } from '../theme/theme.ts';
 import { Confirm } from '../ui/confirm.tsx';
+import { useWire } from '../wire/wire.tsx';
 import { SessionsDrawer } from './sessions-drawer.tsx';
 import { useStoredMode } from './stored-mode.ts';
 
@@ -26,6 +27,7 @@ export function App() {
   const [isClearing, setClearing] = useState(false);
   const current = useCurrentSession();
   const sessions = useSessions();
+  const { replay } = useWire();
   if (sessions.isLocked) return <LoginForm onEnter={() => void sessions.refresh()} />;
 
   const clear = () => {
@@ -46,7 +48,7 @@ export function App() {
         {list}
       </SessionsDrawer>
       <Chat
-        key={current.id}
+        key={replay?.id ?? current.id}
         current={current}
         sessions={sessions}
         mode={mode}

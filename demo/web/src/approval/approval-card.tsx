@@ -16,10 +16,13 @@ import { useFocus } from './use-focus.ts';
 /** Asks the person before a call is carried out, and shows afterwards what became of it. */
 export function ApprovalCard({
   part,
+  isHeld,
   onDecide,
   children,
 }: {
   part: ToolPart;
+  /** Whether the decision leaves only together with those that are still open. */
+  isHeld: boolean;
   onDecide: (toolCallId: string, isApproved: boolean, reason: string) => void;
   /** What the call gave, where there is a way to show it. */
   children?: ReactNode;
@@ -65,10 +68,14 @@ export function ApprovalCard({
           </span>
         ) : null}
       </div>
-      <p id={title} className={`text-lg leading-snug ${isAsking ? 'text-ink' : 'text-soft'}`}>
+      <p id={title} className={`leading-snug ${isAsking ? 'text-xl text-ink' : 'text-base text-soft'}`}>
         <Sentence question={question} />
       </p>
-      {text ? <p className="text-sm text-soft">{text(approval)}</p> : null}
+      {text ? (
+        <p className="text-sm text-soft">
+          {isHeld && (state === 'processing' || state === 'denying') ? approval.heldText : text(approval)}
+        </p>
+      ) : null}
       {state === 'failed' ? <p className="text-sm text-ink">{part.errorText}</p> : null}
       {!isAsking && part.approval?.reason ? (
         <p className="text-sm text-soft">

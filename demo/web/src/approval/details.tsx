@@ -12,7 +12,7 @@ export function Details({ input }: { input: Readonly<Record<string, unknown>> })
   return (
     <dl
       aria-label={approval.details}
-      className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 rounded-xl bg-sunken/60 px-4 py-3 text-sm"
+      className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 items-baseline rounded-xl bg-surface/70 px-4 py-3 text-sm"
     >
       {entries.map(([name, value]) => (
         <Detail key={name} name={reveal(name)} value={value} />
@@ -28,7 +28,7 @@ function Detail({ name, value }: { name: string; value: unknown }) {
   const isLong = text.length > LONG;
   return (
     <>
-      <dt className="font-mono text-xs leading-6 text-soft">{name}</dt>
+      <dt className="font-mono text-xs text-soft">{name}</dt>
       <dd className="min-w-0 break-words whitespace-pre-wrap">
         {text === '' ? (
           <span className="text-soft italic">{messages.approval.emptyValue}</span>

@@ -9,11 +9,14 @@ import { Sources } from './sources.tsx';
 export const Answer = memo(function Answer({
   message,
   isGrowing,
+  isHeld,
   onDecide,
   onRegenerate,
 }: {
   message: Message;
   isGrowing: boolean;
+  /** Whether decisions leave only together, and some are still open. */
+  isHeld: boolean;
   onDecide: Decide;
   onRegenerate: ((messageId: string) => void) | null;
 }) {
@@ -32,13 +35,19 @@ export const Answer = memo(function Answer({
           key={index}
           part={part}
           isGrowing={isGrowing && 'state' in part && part.state === 'streaming'}
+          isHeld={isHeld}
           onDecide={onDecide}
         />
       ))}
       <Sources message={message} />
-      {isGrowing ? null : (
+      {isGrowing || message.parts.some(isOpen) ? null : (
         <Footer message={message} onRegenerate={onRegenerate ? () => onRegenerate(message.id) : null} />
       )}
     </article>
   );
 });
+
+/** Whether a part shows a call that has not come to its end. */
+function isOpen(part: Message['parts'][number]): boolean {
+  return 'toolCallId' in part && !part.state.startsWith('output-');
+}

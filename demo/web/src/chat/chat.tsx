@@ -1,5 +1,5 @@
 import { type Mode, useDuologue } from 'duologue/react';
-import { type ReactNode, useEffect, useMemo } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useMemo } from 'react';
 import { Header } from '../app/header.tsx';
 import { useGoToCard } from '../approval/use-go-to-card.ts';
 import { Composer } from '../composer/composer.tsx';
@@ -15,11 +15,14 @@ import type { CurrentSession } from '../sessions/current-session.ts';
 import type { Sessions } from '../sessions/use-sessions.ts';
 import { changeMusic } from '../tools/change-music.ts';
 import { getLocation } from '../tools/location.ts';
+import { useWire, useWireChat, useWireOptions } from '../wire/wire.tsx';
 import { Conversation } from './conversation.tsx';
 import { Empty } from './empty.tsx';
 import { useActions } from './use-actions.ts';
 import { useNotices } from './use-notices.ts';
 import { useTitle } from './use-title.ts';
+
+const ReplayBar = lazy(() => import('../replay/replay-bar.tsx'));
 
 /** One conversation, from its header to the place where one writes. */
 export function Chat({
@@ -43,7 +46,8 @@ export function Chat({
   const words = useMessages();
   const executors = useMemo(() => ({ get_location: getLocation, change_bgm: changeMusic(player) }), [player]);
   const notices = useNotices();
-  const duologue = useDuologue({
+  const { replay } = useWire();
+  const options = useWireOptions({
     url: '',
     mode: wantedMode,
     sessionId: current.id,
@@ -52,6 +56,8 @@ export function Chat({
     onFinish: () => void sessions.refresh(),
     ...(current.isNew ? { messages: [] } : {}),
   });
+  const duologue = useDuologue(options);
+  useWireChat(duologue);
   const { messages, status, connection, approvals, session, error, clearError } = duologue;
   const isBusy = status === 'submitted' || status === 'streaming';
   const isReachable =
@@ -66,8 +72,8 @@ export function Chat({
   useGoToCard();
   const { keep } = current;
   useEffect(() => {
-    if (messages.length > 0) keep();
-  }, [keep, messages.length]);
+    if (messages.length > 0 && !replay) keep();
+  }, [keep, messages.length, replay]);
 
   const loadError = session.status === 'failed' ? session.error : null;
   const write = (text: string) => add({ id: crypto.randomUUID(), text, pictures: [] });
@@ -87,6 +93,7 @@ export function Chat({
         messages={messages}
         isBusy={isBusy}
         waiting={approvals.length}
+        isHeld={duologue.mode === 'sse' && approvals.length > 0}
         onDecide={actions.decide}
         onRegenerate={actions.regenerate}
         onEdit={actions.edit}
@@ -119,7 +126,13 @@ export function Chat({
           why={isReachable ? words.composer.queuedBusy : words.composer.queuedOffline}
           onRemove={remove}
         />
-        <Composer isBusy={isBusy} pictures={pictures} onSend={add} onStop={actions.stop} />
+        {replay ? (
+          <Suspense fallback={null}>
+            <ReplayBar player={replay} />
+          </Suspense>
+        ) : (
+          <Composer isBusy={isBusy} pictures={pictures} onSend={add} onStop={actions.stop} />
+        )}
       </div>
     </DropZone>
   );

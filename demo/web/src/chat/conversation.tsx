@@ -1,6 +1,6 @@
 import type { Message } from 'duologue/protocol';
 import { ArrowDown, ShieldQuestion } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { Answer } from './answer.tsx';
 import { Dots } from './dots.tsx';
@@ -13,6 +13,7 @@ export function Conversation({
   messages,
   isBusy,
   waiting,
+  isHeld,
   onDecide,
   onRegenerate,
   onEdit,
@@ -23,6 +24,7 @@ export function Conversation({
   isBusy: boolean;
   /** How many approvals wait. */
   waiting: number;
+  isHeld: boolean;
   onDecide: Decide;
   onRegenerate: (messageId: string) => void;
   onEdit: (message: Message, text: string) => void;
@@ -32,6 +34,10 @@ export function Conversation({
   const words = useMessages();
   const { box, content, isAtEnd, toEnd } = useStickyScroll();
   const last = messages.at(-1);
+  const asked = messages.findLast(({ role }) => role === 'user')?.id;
+  useEffect(() => {
+    if (asked !== undefined) toEnd();
+  }, [asked, toEnd]);
   const isSilent = isBusy && !(last?.role === 'assistant' && last.parts.some(isVisible));
   return (
     <div className="relative min-h-0 grow">
@@ -55,6 +61,7 @@ export function Conversation({
                 key={message.id}
                 message={message}
                 isGrowing={isBusy && message === last}
+                isHeld={isHeld && message === last}
                 onDecide={onDecide}
                 onRegenerate={!isBusy && message === last ? onRegenerate : null}
               />

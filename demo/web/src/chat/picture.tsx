@@ -23,7 +23,11 @@ export function Picture({ url, alt }: { url: string; alt: string }) {
         >
           <Dialog.Title className="sr-only">{alt}</Dialog.Title>
           <Dialog.Close asChild>
-            <IconButton label={messages.close} className="absolute top-4 right-4 bg-black/50 text-white">
+            <IconButton
+              label={messages.close}
+              isRound
+              className="absolute top-4 right-4 bg-black/60 text-white"
+            >
               <X className="size-5" />
             </IconButton>
           </Dialog.Close>

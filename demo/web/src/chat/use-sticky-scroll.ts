@@ -24,12 +24,15 @@ export function useStickyScroll(): {
     element.current = node;
     if (!node) return;
     let last = node.scrollTop;
+    let height = node.scrollHeight;
     const onScroll = () => {
       const isNear = node.scrollHeight - node.scrollTop - node.clientHeight < NEAR_PX;
-      // Only the person scrolls up; growth alone moves the end away.
+      // Only the person scrolls up: growth moves the end away, and what becomes shorter moves by itself.
+      const isShorter = node.scrollHeight < height;
       if (isNear) sticks.current = true;
-      else if (node.scrollTop < last) sticks.current = false;
+      else if (node.scrollTop < last && !isShorter) sticks.current = false;
       last = node.scrollTop;
+      height = node.scrollHeight;
       setAtEnd(isNear || sticks.current);
     };
     node.addEventListener('scroll', onScroll, { passive: true });

@@ -44,13 +44,13 @@ export const UserMessage = memo(function UserMessage({
           }}
         />
       ) : (
-        <>
+        <div className="flex w-full flex-row-reverse items-end gap-1">
           {text === '' ? null : (
-            <p className="max-w-[85%] rounded-2xl rounded-br-md bg-accent-tint px-4 py-2.5 break-words whitespace-pre-wrap">
+            <p className="max-w-[85%] min-w-0 rounded-2xl rounded-br-md bg-accent-tint px-4 py-2.5 break-words whitespace-pre-wrap">
               {text}
             </p>
           )}
-          <div className="-mt-1 flex opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
+          <div className="flex shrink-0 pb-1 opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
             {text === '' ? null : <CopyButton text={text} className="size-8" />}
             {onEdit ? (
               <IconButton label={words.message.edit} onClick={() => setEditing(true)} className="size-8">
@@ -58,7 +58,7 @@ export const UserMessage = memo(function UserMessage({
               </IconButton>
             ) : null}
           </div>
-        </>
+        </div>
       )}
     </article>
   );

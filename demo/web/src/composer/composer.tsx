@@ -59,7 +59,8 @@ export function Composer({
         <IconButton
           label={composer.attach}
           onClick={() => chooser.current?.click()}
-          className="mb-0.5 rounded-full"
+          isRound
+          className="mb-0.5 text-soft hover:bg-sunken hover:text-ink"
         >
           <ImagePlus className="size-5" />
         </IconButton>
@@ -91,7 +92,8 @@ export function Composer({
           <IconButton
             label={composer.stop}
             onClick={onStop}
-            className="mb-0.5 rounded-full bg-ink text-canvas hover:bg-ink/85 hover:text-canvas"
+            isRound
+            className="mb-0.5 bg-ink text-canvas hover:bg-ink/85"
           >
             <Square className="size-3.5 fill-current" />
           </IconButton>
@@ -100,7 +102,8 @@ export function Composer({
             label={composer.send}
             type="submit"
             disabled={!canSend}
-            className="mb-0.5 rounded-full bg-accent text-on-accent hover:bg-accent-hover hover:text-on-accent disabled:bg-sunken disabled:text-soft disabled:opacity-100"
+            isRound
+            className="mb-0.5 bg-accent text-on-accent hover:bg-accent-hover disabled:bg-sunken disabled:text-soft"
           >
             <ArrowUp className="size-5" />
           </IconButton>

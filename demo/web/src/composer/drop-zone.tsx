@@ -33,7 +33,7 @@ export function DropZone({
       onDragLeave={watch(-1)}
       onDragOver={(event) => event.preventDefault()}
       onDrop={drop}
-      className="relative flex min-h-0 grow flex-col"
+      className="relative flex min-h-0 min-w-0 grow flex-col"
     >
       {children}
       {isOver ? (

@@ -27,7 +27,7 @@ export function ModeSwitch({
           <Tooltip.Trigger asChild>
             <ToggleGroup.Item
               value={one}
-              className={`h-8 rounded-md px-3 text-xs font-medium text-soft transition-colors hover:text-ink data-[state=on]:bg-surface data-[state=on]:text-ink data-[state=on]:shadow-lift ${wanted === one && mode !== one ? 'animate-pulse' : ''}`}
+              className={`h-8 rounded-md px-2.5 text-xs sm:px-3 font-medium text-soft transition-colors hover:text-ink aria-checked:bg-surface aria-checked:text-ink aria-checked:shadow-lift aria-checked:ring-1 aria-checked:ring-line ${wanted === one && mode !== one ? 'animate-pulse' : ''}`}
             >
               {words[one]}
             </ToggleGroup.Item>

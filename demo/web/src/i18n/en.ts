@@ -111,6 +111,7 @@ export const en = {
     unknownText:
       'The server stopped while this was running, so nobody can say whether it happened. It was not tried again. Please check before you repeat it.',
     processingText: 'Please wait, this is being carried out.',
+    heldText: 'Goes ahead once you have answered the other questions.',
     denyingText: 'Telling the assistant.',
     announce: (sentence: string, approve: string, deny: string) =>
       `Approval needed: ${sentence} Press ${approve} to approve, ${deny} to decline.`,

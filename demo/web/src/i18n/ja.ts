@@ -113,6 +113,7 @@ export const ja: Messages = {
     unknownText:
       '実行中にサーバーが止まったため、行われたかどうか分かりません。再実行はしていません。もう一度行う前に確認してください。',
     processingText: '実行しています。お待ちください。',
+    heldText: 'ほかの質問に答えると進みます。',
     denyingText: 'アシスタントに伝えています。',
     announce: (sentence, approve, deny) =>
       `承認が必要です：${sentence} ${approve} で承認、${deny} で断ります。`,

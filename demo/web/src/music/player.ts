@@ -1,5 +1,5 @@
-import type { Rendered } from './render.ts';
 import type { TrackNumber } from './score.ts';
+import type { Sequencer } from './sequencer.ts';
 
 /** What the player is doing. */
 export interface MusicState {
@@ -15,8 +15,7 @@ const PATIENCE_MS = 1500;
 export class MusicPlayer {
   private context: AudioContext | null = null;
   private master: GainNode | null = null;
-  private playing: { track: TrackNumber; gain: GainNode; source: AudioBufferSourceNode } | null = null;
-  private readonly rendered = new Map<TrackNumber, Promise<Rendered>>();
+  private playing: { track: TrackNumber; gain: GainNode; sequencer: Sequencer } | null = null;
   private readonly watchers = new Set<() => void>();
   private current: MusicState = { track: null, isPlaying: false, volume: 0.6 };
   private wish = 0;
@@ -34,23 +33,22 @@ export class MusicPlayer {
   async play(track: TrackNumber, signal?: AbortSignal): Promise<void> {
     const wish = ++this.wish;
     const { context, master } = this.open();
-    await awake(context);
-    const { render } = await import('./render.ts');
-    const { SCORES } = await import('./score.ts');
-    const made = this.rendered.get(track) ?? render(SCORES[track], context.sampleRate);
-    this.rendered.set(track, made);
-    const { buffer, loopStart, loopEnd } = await made;
+    const [{ SCORES }, { Sequencer }] = await Promise.all([
+      import('./score.ts'),
+      import('./sequencer.ts'),
+      awake(context),
+    ]);
     signal?.throwIfAborted();
-    // Someone asked for something else meanwhile.
-    if (wish !== this.wish) return;
-    if (this.playing?.track === track) return this.become({ isPlaying: true });
+    // Someone asked for something else meanwhile, or the track plays already.
+    if (wish !== this.wish || this.playing?.track === track) return;
     this.fadeOut();
-    const source = new AudioBufferSourceNode(context, { buffer, loop: true, loopStart, loopEnd });
     const gain = new GainNode(context, { gain: 0 });
+    gain.gain.setValueAtTime(0, context.currentTime);
     gain.gain.linearRampToValueAtTime(1, context.currentTime + CROSSFADE_S);
-    source.connect(gain).connect(master);
-    source.start();
-    this.playing = { track, gain, source };
+    gain.connect(master);
+    const sequencer = new Sequencer(context, SCORES[track], gain);
+    sequencer.start();
+    this.playing = { track, gain, sequencer };
     this.become({ track, isPlaying: true });
   }
 
@@ -66,7 +64,7 @@ export class MusicPlayer {
   }
 
   private open(): { context: AudioContext; master: GainNode } {
-    this.context ??= new AudioContext();
+    this.context ??= new AudioContext({ latencyHint: 'playback' });
     if (!this.master) {
       this.master = new GainNode(this.context, { gain: this.current.volume ** 2 });
       this.master.connect(this.context.destination);
@@ -78,11 +76,12 @@ export class MusicPlayer {
     const { playing, context } = this;
     this.playing = null;
     if (!playing || !context) return;
-    const { gain, source } = playing;
+    const { gain, sequencer } = playing;
+    sequencer.stop();
     gain.gain.cancelScheduledValues(context.currentTime);
     gain.gain.setValueAtTime(gain.gain.value, context.currentTime);
     gain.gain.linearRampToValueAtTime(0, context.currentTime + CROSSFADE_S);
-    source.stop(context.currentTime + CROSSFADE_S + 0.1);
+    setTimeout(() => gain.disconnect(), (CROSSFADE_S + 0.2) * 1000);
   }
 
   private become(change: Partial<MusicState>): void {

@@ -3,13 +3,22 @@ import { useLanguage } from '../i18n/language.tsx';
 import { fields, type ToolPart, toolName } from './tool-part.ts';
 
 /** What a call gave, as people say it; nothing where the answer of the assistant says enough. */
-export function ToolResult({ part, className = '' }: { part: ToolPart; className?: string }) {
+export function ToolResult({
+  part,
+  isBrief = false,
+  className = '',
+}: {
+  part: ToolPart;
+  /** Whether what was asked for stands above already. */
+  isBrief?: boolean;
+  className?: string;
+}) {
   const output = fields(part.output);
   switch (toolName(part)) {
     case 'get_weather':
       return <Weather output={output} className={className} />;
     case 'process_payment':
-      return <Receipt output={output} className={className} />;
+      return <Receipt output={output} isBrief={isBrief} className={className} />;
     case 'get_location':
       return <Position output={output} className={className} />;
     case 'change_bgm':
@@ -46,7 +55,7 @@ function Weather({ output, className }: Shown) {
   );
 }
 
-function Receipt({ output, className }: Shown) {
+function Receipt({ output, isBrief, className }: Shown & { isBrief: boolean }) {
   const { messages, language } = useLanguage();
   const { payment } = messages.tools;
   const { amount, currency, recipient, wallet_balance: balance, transaction_id: transaction } = output;
@@ -54,7 +63,7 @@ function Receipt({ output, className }: Shown) {
   const unit = typeof currency === 'string' ? currency : 'USD';
   return (
     <div className={`flex flex-wrap gap-x-4 gap-y-1 text-sm text-soft ${className}`}>
-      <span>{payment.sent(money(amount, unit, language), String(recipient ?? ''))}</span>
+      {isBrief ? null : <span>{payment.sent(money(amount, unit, language), String(recipient ?? ''))}</span>}
       {typeof balance === 'number' ? <span>{payment.balance(money(balance, unit, language))}</span> : null}
       {typeof transaction === 'string' ? (
         <span>

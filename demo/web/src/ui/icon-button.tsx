@@ -5,9 +5,10 @@ import type { ComponentProps, ReactNode } from 'react';
 export function IconButton({
   label,
   children,
+  isRound = false,
   className = '',
   ...rest
-}: ComponentProps<'button'> & { label: string; children: ReactNode }) {
+}: ComponentProps<'button'> & { label: string; children: ReactNode; isRound?: boolean }) {
   return (
     <Tooltip.Root>
       <Tooltip.Trigger asChild>
@@ -15,7 +16,7 @@ export function IconButton({
           type="button"
           aria-label={label}
           {...rest}
-          className={`inline-flex size-9 shrink-0 items-center justify-center rounded-lg text-soft transition-colors hover:bg-sunken hover:text-ink disabled:pointer-events-none disabled:opacity-40 aria-pressed:bg-sunken aria-pressed:text-ink ${className}`}
+          className={`inline-flex size-9 shrink-0 items-center justify-center transition-colors disabled:pointer-events-none ${isRound ? 'rounded-full' : 'rounded-lg text-soft hover:bg-sunken hover:text-ink'} ${className}`}
         >
           {children}
         </button>

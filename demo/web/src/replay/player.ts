@@ -1,0 +1,276 @@
+import type { Message } from 'duologue/protocol';
+import type { Mode, UseDuologueHelpers, UseDuologueOptions } from 'duologue/react';
+import type { Recording } from '../wire/recording.ts';
+import type { WireEvent } from '../wire/wire-event.ts';
+import { RecordedServer } from './recorded-server.ts';
+import { type Action, actionsOf, isStream, type Output, outputsIn } from './script.ts';
+
+/** How a replay goes: as fast as it went, or as fast as it can. */
+export type Pace = 'real' | 'fast';
+
+/** How a replay is doing. */
+export interface ReplayState {
+  status: 'playing' | 'paused' | 'ended';
+  pace: Pace;
+  position: number;
+  total: number;
+  /** At the end: whether the page shows what it showed when it was recorded; null when that is not known. */
+  matches: boolean | null;
+}
+
+/** How long the page may take to do what it did when it was recorded. */
+const PATIENCE_MS = 2_000;
+/** Longer than the transports gather deltas. */
+const REST_MS = 30;
+
+/**
+ * Sees a recording again. What the person did is done in the chat, what the server said is heard by its transports, and
+ * the whole client between them is the real one.
+ */
+export class ReplayPlayer {
+  readonly id = crypto.randomUUID();
+  readonly recording: Recording;
+  /** What was played so far; the list grows in place. */
+  readonly events: WireEvent[] = [];
+  readonly dropped = 0;
+  private readonly server: RecordedServer;
+  private readonly outputs: Map<string, Output>;
+  private readonly watchers = new Set<() => void>();
+  private readonly waiting = new Set<() => void>();
+  private chat: UseDuologueHelpers | null = null;
+  private current: ReplayState;
+  private currentMode: Mode;
+  private isBusy = false;
+  private isStopped = false;
+
+  constructor(recording: Recording, pace: Pace = 'real') {
+    this.recording = recording;
+    this.server = new RecordedServer(recording.events, () => this.touch());
+    this.outputs = outputsIn(recording.events);
+    this.currentMode = firstMode(recording);
+    this.current = { status: 'playing', pace, position: 0, total: recording.events.length, matches: null };
+  }
+
+  get state(): ReplayState {
+    return this.current;
+  }
+
+  /** The mode of the conversation at this place of the recording. */
+  get mode(): Mode {
+    return this.currentMode;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.watchers.add(listener);
+    return () => this.watchers.delete(listener);
+  };
+
+  /** What the conversation needs to be the recorded one. */
+  options(toolNames: readonly string[]): Partial<UseDuologueOptions> & { sessionId: string } {
+    const { sessionId, events } = this.recording;
+    const wasLoaded = events.some(
+      (event) => event.type === 'request' && event.method === 'GET' && /\/sessions\/[^/]+$/.test(event.path),
+    );
+    return {
+      sessionId,
+      fetch: this.server.fetch,
+      WebSocket: this.server.WebSocket,
+      tools: Object.fromEntries(
+        toolNames.map((name) => [
+          name,
+          (_: never, call: { toolCallId: string }) => this.outputOf(call.toolCallId),
+        ]),
+      ),
+      messages: wasLoaded ? undefined : [],
+    };
+  }
+
+  /** The chat as it is now. The first one begins the replay. */
+  act(chat: UseDuologueHelpers): void {
+    this.chat = chat;
+    this.touch();
+    if (this.current.status === 'playing') void this.run();
+  }
+
+  play(pace: Pace): void {
+    if (this.current.status === 'ended') return;
+    this.become({ status: 'playing', pace });
+    void this.run();
+  }
+
+  pause(): void {
+    if (this.current.status === 'playing') this.become({ status: 'paused' });
+    this.touch();
+  }
+
+  /** Plays one event. */
+  async step(): Promise<void> {
+    this.pause();
+    if (this.isBusy || this.current.status === 'ended') return;
+    this.isBusy = true;
+    await this.next();
+    this.isBusy = false;
+  }
+
+  /** Ends the replay for good. */
+  stop(): void {
+    this.isStopped = true;
+    this.touch();
+  }
+
+  private async run(): Promise<void> {
+    if (this.isBusy) return;
+    this.isBusy = true;
+    while (this.current.status === 'playing' && !this.isStopped) {
+      await this.gap();
+      if (this.current.status !== 'playing' || this.isStopped) break;
+      await this.next();
+    }
+    this.isBusy = false;
+  }
+
+  private async next(): Promise<void> {
+    const event = this.recording.events[this.current.position];
+    if (event) {
+      await this.perform(event);
+      this.events.push(event);
+      this.become({ position: this.current.position + 1 });
+    }
+    if (this.current.position < this.current.total || this.isStopped) return;
+    await this.rest();
+    // The last response may still be on its way through the chat.
+    const { messages } = this.recording;
+    const isSame = () => areSame(messages, this.chat?.messages ?? []);
+    this.become({ status: 'ended', matches: messages.length === 0 ? null : await this.until(isSame) });
+  }
+
+  /** Waits as long as it took when it was recorded. */
+  private async gap(): Promise<void> {
+    const { position, pace } = this.current;
+    const [before, event] = [this.recording.events[position - 1], this.recording.events[position]];
+    if (!before || !event) return;
+    const end = performance.now() + (event.at - before.at);
+    const isOver = () => this.current.pace === 'fast' || this.current.status !== 'playing' || this.isStopped;
+    if (pace === 'real') await this.until(() => isOver() || performance.now() >= end, event.at - before.at);
+  }
+
+  private async perform(event: WireEvent): Promise<void> {
+    if (isStream(event)) await this.switchTo('sse');
+    if (event.type === 'open') {
+      await this.switchTo('bidi');
+      await this.opened(event.channel);
+    }
+    for (const action of actionsOf(event)) await this.do(action);
+    const isHeard =
+      event.type === 'response' ||
+      (event.type !== 'request' && event.type !== 'open' && event.direction === 'in');
+    if (!isHeard) return;
+    await this.until(() => this.server.isBound(event.channel));
+    this.server.deliver(event);
+  }
+
+  private async switchTo(mode: Mode): Promise<void> {
+    if (this.currentMode === mode) return;
+    await this.rest();
+    this.currentMode = mode;
+    this.tell();
+    await this.until(() => this.chat?.mode === mode);
+  }
+
+  /** The page opens a socket by itself, unless it had given up. */
+  private async opened(channel: number): Promise<void> {
+    const isThere = () => this.server.isBound(channel);
+    if (await this.until(isThere, 100)) return;
+    const status = this.chat?.connection.status;
+    if (status !== undefined && status !== 'idle' && status !== 'live') await this.chat?.reconnect();
+    await this.until(isThere);
+  }
+
+  private async do(action: Action): Promise<void> {
+    if (action.type === 'interrupt') return this.chat?.interrupt();
+    if (action.type === 'decide') {
+      const { toolCallId, approved, reason } = action;
+      const find = () => this.chat?.approvals.find((approval) => approval.toolCallId === toolCallId);
+      await this.until(() => find() !== undefined);
+      const approval = find();
+      if (approval)
+        void (approved ? this.chat?.approve(approval, reason) : this.chat?.deny(approval, reason));
+      return;
+    }
+    await this.rest();
+    const { messageId } = action;
+    if (action.type === 'regenerate')
+      void this.chat?.regenerate(messageId === undefined ? {} : { messageId });
+    else if (messageId === undefined) void this.chat?.sendMessage(action.message as never);
+    else void this.chat?.sendMessage({ ...action.message, messageId } as never);
+  }
+
+  /** Waits until the chat is at rest. It may have been told something that it has not shown yet. */
+  private async rest(): Promise<void> {
+    const isReady = () => this.chat?.status === 'ready' || this.chat?.status === 'error';
+    for (let quiet = 0; quiet < 2 && !this.isStopped; quiet++) {
+      await this.until(() => false, REST_MS);
+      if (isReady()) continue;
+      quiet = -1;
+      if (!(await this.until(isReady))) return;
+    }
+  }
+
+  private outputOf(toolCallId: string): Promise<unknown> {
+    const output = this.outputs.get(toolCallId);
+    if (!output) return new Promise(() => undefined);
+    return 'output' in output ? Promise.resolve(output.output) : Promise.reject(new Error(output.errorText));
+  }
+
+  /** Waits until something is so, but not for ever; says whether it is. */
+  private async until(isSo: () => boolean, patienceMs = PATIENCE_MS): Promise<boolean> {
+    const end = performance.now() + patienceMs;
+    while (!isSo() && !this.isStopped) {
+      const left = end - performance.now();
+      if (left <= 0) return false;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.min(left, 1_000));
+        this.waiting.add(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+    return isSo();
+  }
+
+  private touch(): void {
+    const waiting = [...this.waiting];
+    this.waiting.clear();
+    for (const wake of waiting) wake();
+  }
+
+  private become(change: Partial<ReplayState>): void {
+    this.current = { ...this.current, ...change };
+    this.touch();
+    this.tell();
+  }
+
+  private tell(): void {
+    for (const watcher of [...this.watchers]) watcher();
+  }
+}
+
+function firstMode({ events, mode }: Recording): Mode {
+  const first = events.find((event) => event.type === 'open' || isStream(event));
+  if (!first) return mode;
+  return first.type === 'open' ? 'bidi' : 'sse';
+}
+
+function areSame(one: readonly Message[], other: readonly Message[]): boolean {
+  return canonical(one) === canonical(other);
+}
+
+/** The same text for the same value, however its fields are ordered. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : inner,
+  );
+}

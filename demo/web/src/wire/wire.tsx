@@ -1,0 +1,88 @@
+import type { UseDuologueHelpers, UseDuologueOptions } from 'duologue/react';
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
+import type { ReplayPlayer } from '../replay/player.ts';
+import { WireRecorder } from './recorder.ts';
+import { tapFetch, tapSocket } from './tap.ts';
+
+interface Wire {
+  recorder: WireRecorder;
+  fetch: typeof fetch;
+  WebSocket: NonNullable<UseDuologueOptions['WebSocket']>;
+  /** The recording that is being seen again, instead of the live conversation. */
+  replay: ReplayPlayer | null;
+  showReplay: (player: ReplayPlayer | null) => void;
+  /** The conversation on the page, for those who look at it from beside. */
+  chat: { readonly current: UseDuologueHelpers | null };
+  hold: (chat: UseDuologueHelpers | null) => void;
+}
+
+const Context = createContext<Wire | null>(null);
+
+/** Stands above the conversation: whatever it sends and hears is recorded, and can be seen again. */
+export function WireProvider({ children }: { children: ReactNode }) {
+  const [tapped] = useState(() => {
+    const recorder = new WireRecorder();
+    return {
+      recorder,
+      fetch: tapFetch(recorder, (input, init) => fetch(input, init)),
+      WebSocket: tapSocket(recorder, WebSocket) as Wire['WebSocket'],
+    };
+  });
+  const [replay, setReplay] = useState<ReplayPlayer | null>(null);
+  const chat = useRef<UseDuologueHelpers>(null);
+  const hold = useCallback((held: UseDuologueHelpers | null) => {
+    chat.current = held;
+  }, []);
+  const showReplay = useCallback((player: ReplayPlayer | null) => {
+    setReplay((before) => {
+      before?.stop();
+      return player;
+    });
+  }, []);
+  const wire = useMemo(
+    () => ({ ...tapped, replay, showReplay, chat, hold }),
+    [tapped, replay, showReplay, hold],
+  );
+  return <Context value={wire}>{children}</Context>;
+}
+
+/** The wire of the page. */
+export function useWire(): Wire {
+  const wire = useContext(Context);
+  if (!wire) throw new Error('A WireProvider must stand above.');
+  return wire;
+}
+
+/** The options of the conversation with the wire in them: the tapped one, or that of the recording that is seen again. */
+export function useWireOptions(options: UseDuologueOptions): UseDuologueOptions {
+  const { replay, fetch, WebSocket } = useWire();
+  const mode = useSyncExternalStore(
+    replay?.subscribe ?? never,
+    () => replay?.mode ?? null,
+    () => null,
+  );
+  if (!replay || mode === null) return { ...options, fetch, WebSocket };
+  return { ...options, ...replay.options(Object.keys(options.tools ?? {})), mode };
+}
+
+/** Lets those beside the conversation see it, and a replay act in it. */
+export function useWireChat(chat: UseDuologueHelpers): void {
+  const { hold, replay } = useWire();
+  useEffect(() => {
+    hold(chat);
+    replay?.act(chat);
+  });
+  useEffect(() => () => hold(null), [hold]);
+}
+
+const never = () => () => undefined;
