@@ -54,22 +54,20 @@ export class Calls implements AnswerMemory {
     }
   }
 
-  /** Takes up the calls of a message that came from elsewhere; what the server wrote is settled as it says. */
+  /** Takes up the calls of a message as it stands; of what the server wrote, the decisions have left already. */
   adopt(message: UIMessage, from: 'server' | 'page'): void {
     for (const part of toolPartsOf(message.parts)) {
       const { toolCallId: id, state, approval, input } = part;
       const isKnown = this.calls.has(id);
       if (isKnown && from === 'page') continue;
       if (from === 'server' && approval?.approved !== undefined) this.markSent(id, 'decision');
-      // What the page shows as settled may be an output of its own that is only now on its way.
-      const isMine = from === 'page' && isSettled(state) && approval?.approved !== false;
       this.calls.set(id, {
         ...factsOf(part.toolMetadata, approval !== undefined),
         id,
         toolName: String(toolNameOf(part)),
         messageId: message.id,
         input,
-        state: isMine ? 'input-available' : state,
+        state,
         ...(approval?.approved === undefined ? {} : { approved: approval.approved }),
       });
     }
@@ -153,7 +151,9 @@ export class Calls implements AnswerMemory {
     input: unknown,
   ): void {
     const { toolCallId: id, toolName } = chunk;
-    const approved = this.calls.get(id)?.approved;
+    const known = this.calls.get(id);
+    // Only an approved browser call whose output is missing is announced again after its card.
+    const approved = known?.state === 'approval-requested' ? true : known?.approved;
     this.calls.set(id, {
       ...factsOf(chunk.toolMetadata),
       id,

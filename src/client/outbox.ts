@@ -34,7 +34,8 @@ export class Outbox {
 
   /** Keeps a letter; `isSent` when it leaves at once. */
   add(letter: Letter, isSent: boolean): void {
-    if (this.entries.length >= MAX_LETTERS) {
+    // Answers are as many as there are calls; what a person types has no end.
+    if (!letter.calls && this.entries.length >= MAX_LETTERS) {
       throw new ProtocolError(
         'busy',
         'Too many messages wait for the connection. Try again when it is back.',

@@ -59,9 +59,14 @@ function isUnsent(part: ToolPart, memory: AnswerMemory): boolean {
   const { toolCallId, state, approval, preliminary } = part;
   if (memory.isSettled(toolCallId)) return false;
   if (approval?.approved !== undefined && !memory.wasSent(toolCallId, 'decision')) return true;
-  // An output without end is the server's; what follows a denial is too.
+  // What is not yet final, what follows a denial, and what a server tool gave are the server's own.
   const hasOutput = isSettled(state) && state !== 'output-denied' && preliminary !== true;
-  return hasOutput && approval?.approved !== false && !memory.wasSent(toolCallId, 'output');
+  const isOwn = approval?.approved !== false && !isServerTool(part);
+  return hasOutput && isOwn && !memory.wasSent(toolCallId, 'output');
+}
+
+function isServerTool({ toolMetadata }: ToolPart): boolean {
+  return toolMetadata !== undefined && factsOf(toolMetadata).runsOn === 'server';
 }
 
 function isWaiting(part: ToolPart, memory: AnswerMemory): boolean {

@@ -180,6 +180,7 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
       signal: reading.controller.signal,
     });
     if (!response.ok) throw await errorOf(response);
+    reading.last = response.headers.get('x-duologue-last') ?? reading.last;
     return response;
   }
 

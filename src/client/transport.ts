@@ -8,7 +8,7 @@ import { ExecutorRuns } from './executors.ts';
 import { endingOf, toError } from './failure.ts';
 import { DEFAULTS, type TransportOptions } from './options.ts';
 import type { ToolPart } from './parts.ts';
-import { ResponseStream } from './response-stream.ts';
+import { type Opened, type Reading, Readings } from './readings.ts';
 import { Responses, type ResponsesOutput } from './responses.ts';
 import { type AnswerMemory, unsentAnswers } from './resume.ts';
 import { systemTimers, type Timers } from './timers.ts';
@@ -30,37 +30,7 @@ export interface DuologueTransportOptions extends TransportOptions, ConnectionOp
   onReset?: ((messages: Message[]) => void) | undefined;
 }
 
-interface Reading {
-  stream: ResponseStream;
-  /** The frame that it is the response to. */
-  requestId: string | null;
-  /** The user message that it answers. */
-  userMessageId: string | null;
-  /** The message that it goes on with. */
-  messageId: string | null;
-  answers: ToolPart[];
-  hasBegun: boolean;
-}
-
-interface Opened {
-  number: number;
-  readable: ReadableStream<UIMessageChunk>;
-}
-
 type SendOptions<M extends UIMessage> = Parameters<ChatTransport<M>['sendMessages']>[0];
-
-/** Codes that are about the connection or about sound, and not about what a response waits for. */
-const ELSEWHERE: readonly string[] = [
-  'taken_over',
-  'idle',
-  'too_slow',
-  'flooded',
-  'shutting_down',
-  'invalid_frame',
-  'bad_audio',
-  'unknown_frame',
-  'bad_version',
-];
 
 /** A `ChatTransport` over one WebSocket. A response outlives the socket: a drop is not seen by the chat. */
 export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
@@ -71,8 +41,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   private readonly runs: ExecutorRuns;
   private readonly calls: Calls;
   private readonly responses: Responses;
-  private readonly readings = new Map<number, Reading>();
-  private count = 0;
+  private readonly readings: Readings;
   private resumes = 0;
   private chatId: string | null = null;
   private running: string | null | undefined;
@@ -88,6 +57,9 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     );
     this.calls = new Calls((toolName) => this.runs.has(toolName));
     this.responses = new Responses(this.calls);
+    this.readings = new Readings(this.timers, options.mergeMs ?? DEFAULTS.mergeMs, (number) =>
+      this.leave(number),
+    );
     this.connection = new Connection(options);
     this.connection.listen((event) => this.hear(event));
     this.connection.subscribe(() => this.watch());
@@ -134,7 +106,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     }
     const messageId = this.responses.unread;
     if (messageId === null || abortSignal?.aborted) return null;
-    const { number, readable } = this.read({ messageId });
+    const { number, readable } = this.readings.open({ messageId });
     this.apply(this.responses.push({ type: 'open', response: number, messageId }));
     abortSignal?.addEventListener(
       'abort',
@@ -204,7 +176,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       requestId,
     });
     const isRepeat = trigger === 'regenerate-message' || messageId !== undefined;
-    const opened = this.read({ requestId, userMessageId: user.id });
+    const opened = this.readings.open({ requestId, userMessageId: user.id });
     this.apply(this.responses.push({ type: 'open', response: opened.number, messageId: null }));
     try {
       this.connection.post({ requestId, text, messageId: isRepeat ? undefined : user.id });
@@ -228,7 +200,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       this.calls.adopt(message, 'page');
       this.calls.mark(answers);
     }
-    const opened = this.read({ messageId: target.id, answers: mine });
+    const opened = this.readings.open({ messageId: target.id, answers: mine });
     const expects = mine.length > 0;
     this.apply(this.responses.push({ type: 'open', response: opened.number, messageId: target.id, expects }));
     try {
@@ -289,8 +261,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       case 'refused': {
         const code = event.code === ERRORS.too_large.close ? 'too_large' : 'invalid_frame';
         const message = event.reason || 'The server refused what was sent.';
-        for (const [number, reading] of this.readings) {
-          if (!reading.hasBegun) this.fail(number, new ProtocolError(code, message));
+        for (const number of this.readings.numbers(({ hasBegun }) => !hasBegun)) {
+          this.fail(number, new ProtocolError(code, message));
         }
       }
     }
@@ -305,20 +277,13 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     if (ended !== null) this.runs.cancel(ended);
   }
 
-  /** An error ends the response that waits for what was refused, the oldest first. */
   private hearError(error: DataParts['error']): void {
-    const isAnswer = error.code === 'nothing_to_answer' || error.code === 'answer_refused';
-    if (ELSEWHERE.includes(error.code)) return;
     // What was sent again after a drop may well have arrived before.
     if (error.code === 'nothing_to_answer' && this.connection.hasRepeated) return;
-    for (const [number, { hasBegun, answers, requestId }] of this.readings) {
-      if (hasBegun || (isAnswer ? answers.length === 0 : requestId === null && answers.length === 0))
-        continue;
-      // Other answers of the same message may have counted.
-      if (error.code === 'answer_refused' && answers.length > 1) return;
-      if (error.retryable) this.calls.unmark(answers);
-      return this.fail(number, toError(error));
-    }
+    const number = this.readings.concernedBy(error);
+    if (number === null) return;
+    if (error.retryable) this.calls.unmark(this.readings.get(number)?.answers ?? []);
+    this.fail(number, toError(error));
   }
 
   private reset(messages: Message[]): void {
@@ -327,10 +292,14 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       this.responses.know(message.id);
       this.calls.adopt(message, 'server');
     }
-    for (const [number, { userMessageId }] of this.readings) {
+    const isAnswered = ({ userMessageId }: Reading) => {
       const asked = messages.findIndex((message) => message.id === userMessageId);
-      const isAnswered = asked !== -1 && messages.slice(asked).some(({ role }) => role === 'assistant');
-      if (isAnswered) this.finish(number);
+      return asked !== -1 && messages.slice(asked).some(({ role }) => role === 'assistant');
+    };
+    for (const number of this.readings.numbers(isAnswered)) {
+      const reading = this.leave(number);
+      if (reading) this.settleRequest(reading);
+      reading?.stream.end();
     }
     this.options.onReset?.(messages);
   }
@@ -348,73 +317,46 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       const reading = this.readings.get(output.response);
       if (!reading) continue;
       if (output.type === 'end') {
-        this.readings.delete(output.response);
+        this.readings.take(output.response);
         reading.stream.end();
         continue;
       }
-      const { chunk } = output;
-      reading.stream.write(chunk);
-      if (chunk.type === 'start' || ('transient' in chunk && chunk.transient)) {
-        if (reading.messageId !== null || chunk.type !== 'start') continue;
-      }
-      if (!reading.hasBegun) this.begun(reading);
+      reading.stream.write(output.chunk);
+      const isOwnStart = output.chunk.type === 'start' && reading.messageId !== null;
+      const isTold = 'transient' in output.chunk && output.chunk.transient === true;
+      if (isOwnStart || isTold || reading.hasBegun) continue;
+      reading.hasBegun = true;
+      this.settleRequest(reading);
     }
   }
 
-  private begun(reading: Reading): void {
-    reading.hasBegun = true;
-    const { requestId } = reading;
-    if (requestId !== null) this.connection.settle((letter) => letter.requestId === requestId);
+  /** The frame that a response is for arrived, or is no longer wanted. Says whether it never left. */
+  private settleRequest({ requestId }: Reading): boolean {
+    return this.connection.settle((letter) => letter.requestId === requestId).length > 0;
   }
 
-  private read(reading: Partial<Reading>): Opened {
-    const number = ++this.count;
-    const { mergeMs = DEFAULTS.mergeMs } = this.options;
-    const stream = new ResponseStream(this.timers, mergeMs, () => this.leave(number));
-    this.readings.set(number, {
-      requestId: null,
-      userMessageId: null,
-      messageId: null,
-      answers: [],
-      hasBegun: false,
-      ...reading,
-      stream,
-    });
-    return { number, readable: stream.readable as ReadableStream<UIMessageChunk> };
-  }
-
-  private leave(number: number, isRefused = false): void {
-    this.readings.delete(number);
+  private leave(number: number, isRefused = false): Reading | undefined {
+    const reading = this.readings.take(number);
     this.apply(this.responses.push({ type: 'leave', response: number, isRefused }));
+    return reading;
   }
 
   private abort(number: number): void {
-    const reading = this.readings.get(number);
-    if (!reading) return;
-    this.leave(number);
-    const unsent = this.connection.settle((letter) => letter.requestId === reading.requestId);
-    if (unsent.length === 0) this.interruptUnlessDetached();
+    const reading = this.leave(number);
+    if (reading && !this.settleRequest(reading)) this.interruptUnlessDetached();
   }
 
   private interruptUnlessDetached(): void {
     if (this.options.onAbort !== 'detach') this.interrupt();
   }
 
-  private finish(number: number): void {
-    const reading = this.readings.get(number);
-    this.leave(number);
-    reading?.stream.end();
-  }
-
   private fail(number: number, error: Error): void {
-    const reading = this.readings.get(number);
-    this.leave(number, true);
-    const answered = reading?.answers.map(({ toolCallId }) => toolCallId) ?? [];
-    this.connection.settle(
-      ({ requestId, calls }) =>
-        requestId === reading?.requestId || calls?.some((id) => answered.includes(id)) === true,
-    );
-    reading?.stream.fail(error);
+    const reading = this.leave(number, true);
+    if (!reading) return;
+    const answered = reading.answers.map(({ toolCallId }) => toolCallId);
+    this.connection.settle(({ calls }) => calls?.some((id) => answered.includes(id)) === true);
+    this.settleRequest(reading);
+    reading.stream.fail(error);
   }
 
   /** The connection changed: one that will not come back by itself fails what is read. */
@@ -422,7 +364,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const error = endingOf(this.connection.state);
     if (!error) return;
     this.runs.cancelAll();
-    for (const number of [...this.readings.keys()]) this.fail(number, error);
+    for (const number of this.readings.numbers()) this.fail(number, error);
   }
 
   private checkUsable(): void {
