@@ -1,0 +1,95 @@
+import { useLanguage } from '../i18n/language.tsx';
+import type { AuditLine } from './audit-line.ts';
+import { useWords } from './words.ts';
+
+const DOTS: Readonly<Record<AuditLine['kind'], string>> = {
+  issued: 'bg-warn',
+  approved: 'bg-accent',
+  denied: 'bg-bad',
+  expired: 'bg-soft',
+  consumed: 'bg-good',
+  refused: 'bg-odd',
+};
+
+/** One approval: what was asked, and each step until it was settled. */
+export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
+  const words = useWords();
+  const { messages, language } = useLanguage();
+  const first = lines[0];
+  if (!first) return null;
+  const args = lines.find((line) => line.args !== null)?.args ?? null;
+  const tool = first.toolName;
+  return (
+    <li className="space-y-3 rounded-2xl border border-line p-4">
+      <h3 className="text-sm font-semibold">
+        {tool === null ? words.unknown : (messages.tools.names[tool] ?? tool)}
+        {tool === null ? null : <code className="ml-2 text-xs font-normal text-soft">{tool}</code>}
+      </h3>
+      <Arguments args={args} />
+      <ol aria-label={words.steps} className="space-y-2">
+        {lines.map((line, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a log only grows
+          <li key={index} className="flex gap-3 text-sm" data-kind={line.kind}>
+            <span className={`mt-1.5 size-2 shrink-0 rounded-full ${DOTS[line.kind]}`} aria-hidden="true" />
+            <div className="min-w-0">
+              <p>
+                <span className="font-medium">{words.kind[line.kind]}</span>{' '}
+                <span className="text-soft">{words.by(line.user)}</span>
+              </p>
+              {line.reason === null ? null : <p className="break-words">“{line.reason}”</p>}
+              <time dateTime={new Date(line.at).toISOString()} className="text-xs text-soft">
+                {new Date(line.at).toLocaleString(language, { dateStyle: 'medium', timeStyle: 'medium' })}
+              </time>
+            </div>
+          </li>
+        ))}
+      </ol>
+      <Identifiers line={first} />
+    </li>
+  );
+}
+
+function Arguments({ args }: { args: unknown }) {
+  const words = useWords();
+  const entries = Object.entries((args ?? {}) as Record<string, unknown>);
+  if (entries.length === 0) return <p className="text-xs text-soft">{words.noArgs}</p>;
+  return (
+    <dl
+      aria-label={words.args}
+      className="grid grid-cols-[auto_1fr] gap-x-3 gap-y-1 rounded-lg bg-sunken px-3 py-2 text-xs"
+    >
+      {entries.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-soft">{name}</dt>
+          <dd className="font-mono break-words">
+            {typeof value === 'string' ? value : JSON.stringify(value)}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Identifiers({ line }: { line: AuditLine }) {
+  const { ids, fields } = useWords();
+  const entries = [
+    [fields.approval, line.approvalId],
+    [fields.call, line.toolCallId],
+    [fields.hash, line.argsHash],
+  ] as const;
+  return (
+    <details className="text-xs">
+      <summary className="w-fit text-soft hover:text-ink">{ids}</summary>
+      <dl className="mt-2 space-y-1">
+        {entries.map(([name, value]) =>
+          value === null ? null : (
+            <div key={name}>
+              <dt className="text-soft">{name}</dt>
+              <dd className="font-mono break-all">{value}</dd>
+            </div>
+          ),
+        )}
+      </dl>
+    </details>
+  );
+}

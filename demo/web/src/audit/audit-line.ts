@@ -1,0 +1,58 @@
+/** One step of an approval, as the server keeps it. */
+export interface AuditLine {
+  at: number;
+  kind: 'issued' | 'approved' | 'denied' | 'expired' | 'consumed' | 'refused';
+  sessionId: string;
+  user: string;
+  approvalId: string | null;
+  toolCallId: string | null;
+  toolName: string | null;
+  argsHash: string | null;
+  args: unknown;
+  reason: string | null;
+}
+
+/** The approval log of a session, oldest first. */
+export async function readAuditLog(sessionId: string, signal: AbortSignal): Promise<AuditLine[]> {
+  const response = await fetch(`/approvals/${encodeURIComponent(sessionId)}`, { signal });
+  if (!response.ok) throw new Error(`The server answered with status ${response.status}.`);
+  const text = await response.text();
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as AuditLine);
+}
+
+const COLUMNS = [
+  'at',
+  'kind',
+  'toolName',
+  'args',
+  'reason',
+  'user',
+  'sessionId',
+  'approvalId',
+  'toolCallId',
+  'argsHash',
+] as const;
+
+/** The log as JSON lines. */
+export function toJsonLines(lines: readonly AuditLine[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+/** The log as a table for spreadsheets. */
+export function toCsv(lines: readonly AuditLine[]): string {
+  const rows = lines.map((line) =>
+    COLUMNS.map((column) => cell(column === 'at' ? new Date(line.at).toISOString() : line[column])).join(','),
+  );
+  return [COLUMNS.join(','), ...rows].map((row) => `${row}\r\n`).join('');
+}
+
+function cell(value: unknown): string {
+  const text =
+    value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+  // A spreadsheet takes what begins so for a formula.
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,60 @@
+import { type Language, useLanguage } from '../i18n/language.tsx';
+import type { AuditLine } from './audit-line.ts';
+
+const en = {
+  intro: 'Every step of every approval in this conversation, as the server wrote it down.',
+  none: 'Nothing in this conversation has asked for your approval yet.',
+  failed: 'The log could not be read.',
+  refresh: 'Refresh',
+  jsonl: 'Save as JSON lines',
+  csv: 'Save as CSV',
+  kind: {
+    issued: 'Asked',
+    approved: 'Approved',
+    denied: 'Declined',
+    expired: 'Expired',
+    consumed: 'Used, once',
+    refused: 'Answer refused',
+  } as Record<AuditLine['kind'], string>,
+  steps: 'Steps',
+  by: (user: string) => `by ${user}`,
+  args: 'Arguments',
+  noArgs: 'No arguments',
+  ids: 'Identifiers',
+  fields: { approval: 'Approval', call: 'Call', hash: 'Hash of the arguments' },
+  unknown: 'Unknown approval',
+  count: (count: string) => `${count} approvals`,
+};
+
+const TABLES: Record<Language, typeof en> = {
+  en,
+  ja: {
+    intro: 'この会話での承認のすべての段階を、サーバーの記録どおりに示します。',
+    none: 'この会話では、まだ承認を求められていません。',
+    failed: '記録を読み取れませんでした。',
+    refresh: '更新',
+    jsonl: 'JSON Lines で保存',
+    csv: 'CSV で保存',
+    kind: {
+      issued: '確認',
+      approved: '承認',
+      denied: '拒否',
+      expired: '期限切れ',
+      consumed: '実行（一度だけ）',
+      refused: '無効な返事',
+    },
+    steps: '経過',
+    by: (user) => user,
+    args: '引数',
+    noArgs: '引数なし',
+    ids: '識別子',
+    fields: { approval: '承認', call: '呼び出し', hash: '引数のハッシュ' },
+    unknown: '不明な承認',
+    count: (count) => `承認 ${count} 件`,
+  },
+};
+
+/** The sentences of the approval log, in the language of the page. */
+export function useWords(): typeof en {
+  return TABLES[useLanguage().language];
+}

@@ -1,0 +1,110 @@
+import { Tabs } from 'radix-ui';
+import { useEffect, useMemo, useState } from 'react';
+import { number } from '../i18n/format.ts';
+import { useLanguage } from '../i18n/language.tsx';
+import type { PanelProps } from '../panel/panels.ts';
+import { ReplayPlayer } from '../replay/player.ts';
+import { type Problem, RecordingError, readRecording } from '../replay/read-recording.ts';
+import { useWire } from '../wire/wire.tsx';
+import { AdkEvents, Note } from './adk-events.tsx';
+import { type Filter, filterRows } from './filter.ts';
+import { RowDetails } from './row-details.tsx';
+import { RowList } from './row-list.tsx';
+import { KINDS, type Row } from './rows.ts';
+import { recordingOf, saveFile } from './save.ts';
+import { Actions, FilterBar } from './toolbar.tsx';
+import { type Rows, useRows } from './use-rows.ts';
+import { useWords } from './words.ts';
+
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+const TAB =
+  'h-8 rounded-lg px-3 text-sm text-soft transition-colors hover:text-ink data-[state=active]:bg-sunken data-[state=active]:font-medium data-[state=active]:text-ink';
+
+/** Shows the wire live, what is behind it, and recordings of it. */
+export default function InspectorPanel({ sessionId }: PanelProps) {
+  const words = useWords();
+  const { recorder, replay, showReplay, chat } = useWire();
+  const source = replay ?? recorder;
+  const rows = useRows(source);
+  const [problem, setProblem] = useState<Problem | 'size' | null>(null);
+
+  useEffect(() => {
+    // A recording can be seen again when the server is gone.
+    void import('../replay/replay-bar.tsx');
+  }, []);
+  const save = () => {
+    const { current } = chat;
+    if (!current) return;
+    const recording = replay?.recording ?? recordingOf(recorder, current);
+    saveFile(`${recording.sessionId}.recording.json`, 'application/json', JSON.stringify(recording));
+  };
+  const open = async (file: File) => {
+    setProblem(null);
+    if (file.size > MAX_FILE_BYTES) return setProblem('size');
+    try {
+      showReplay(new ReplayPlayer(readRecording(await file.text())));
+    } catch (error) {
+      if (!(error instanceof RecordingError)) throw error;
+      setProblem(error.problem);
+    }
+  };
+  return (
+    <Tabs.Root defaultValue="wire" className="flex h-full flex-col">
+      <div className="flex flex-wrap items-center justify-between gap-1 border-b border-line px-2 py-1.5">
+        <Tabs.List aria-label={words.views} className="flex gap-1">
+          <Tabs.Trigger value="wire" className={TAB}>
+            {words.wire}
+          </Tabs.Trigger>
+          <Tabs.Trigger value="events" className={TAB}>
+            {words.events}
+          </Tabs.Trigger>
+        </Tabs.List>
+        <Actions rows={rows} onSave={save} onOpen={(file) => void open(file)} />
+      </div>
+      {problem === null ? null : (
+        <p role="alert" className="border-b border-bad-line bg-bad-tint px-4 py-2 text-sm text-bad">
+          {words.unreadable}: {words.problems[problem]}
+        </p>
+      )}
+      <Tabs.Content value="wire" className="flex min-h-0 grow flex-col outline-none">
+        <Wire rows={rows} />
+      </Tabs.Content>
+      <Tabs.Content value="events" className="min-h-0 grow outline-none">
+        {replay ? <Note text={words.eventsReplay} /> : <AdkEvents sessionId={sessionId} source={source} />}
+      </Tabs.Content>
+    </Tabs.Root>
+  );
+}
+
+function Wire({ rows: { rows, isPaused, hasMore } }: { rows: Rows }) {
+  const words = useWords();
+  const { language } = useLanguage();
+  const [filter, setFilter] = useState<Filter>({ text: '', direction: 'both', kinds: KINDS });
+  const [selected, setSelected] = useState<Row | null>(null);
+  const shown = useMemo(() => filterRows(rows, filter), [rows, filter]);
+  const startedAt = rows[0]?.at ?? 0;
+  return (
+    <>
+      <FilterBar filter={filter} onChange={setFilter} />
+      <p className="border-b border-line px-4 pb-2 text-xs text-soft">
+        {words.held(number(shown.length, language))}
+        {isPaused ? ` · ${hasMore ? words.waiting : words.paused}` : ''}
+      </p>
+      <div className="min-h-0 grow basis-0">
+        {shown.length === 0 ? (
+          <Note text={rows.length === 0 ? words.none : words.noMatch} />
+        ) : (
+          <RowList
+            rows={shown}
+            selected={selected?.number ?? null}
+            onSelect={setSelected}
+            startedAt={startedAt}
+          />
+        )}
+      </div>
+      <div className={`border-t border-line ${selected ? 'h-2/5 min-h-40' : ''}`}>
+        <RowDetails row={selected} startedAt={startedAt} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,238 @@
+import { BlockDecoder } from 'duologue/protocol';
+import type { Direction, WireEvent } from '../wire/wire-event.ts';
+
+/** What a row is about. */
+export type Kind = 'text' | 'tool' | 'data' | 'control' | 'connection';
+
+/** The kinds, in the order in which they are offered. */
+export const KINDS: readonly Kind[] = ['text', 'tool', 'data', 'control', 'connection'];
+
+/** What was waited for: the first chunk of a response, a pong, or the output that follows an answer. */
+export type Wait = 'first' | 'pong' | 'answer';
+
+/** One line of the inspector: a frame, a chunk, a request, or something that happened to a connection. */
+export interface Row {
+  number: number;
+  at: number;
+  channel: number;
+  direction: Direction;
+  kind: Kind;
+  type: string;
+  /** The chunk's id. */
+  id: string | null;
+  summary: string;
+  /** In bytes, roughly: characters of what is not ASCII count once. */
+  size: number;
+  latency: { ms: number; of: Wait } | null;
+  /** All of it, as it was on the wire. */
+  body: string;
+}
+
+type Fact = Pick<Row, 'direction' | 'kind' | 'type' | 'summary' | 'body'> & { id?: string | undefined };
+type Fields = Record<string, unknown>;
+
+/** Makes rows of what happened on the wire: blocks are taken apart, and waiting times measured. */
+export class RowFold {
+  private readonly decoders = new Map<number, BlockDecoder>();
+  private readonly isStream = new Set<number>();
+  /** When a response was asked for that has not begun, by channel. */
+  private readonly asked = new Map<number, number>();
+  private readonly pinged = new Map<unknown, number>();
+  /** When a call was answered, by its id. */
+  private readonly answered = new Map<string, number>();
+  private count = 0;
+
+  push(event: WireEvent): Row[] {
+    const { at, channel } = event;
+    switch (event.type) {
+      case 'request':
+        if (event.method === 'POST' && event.body !== null) this.noteAsked(channel, at, fieldsOf(event.body));
+        return [this.row(event, request(event))];
+      case 'response':
+        if (/event-stream/.test(event.contentType)) this.isStream.add(channel);
+        return [this.row(event, response(event))];
+      case 'open':
+        return [this.row(event, connection('out', 'open', event.path))];
+      case 'close': {
+        this.decoders.delete(channel);
+        this.asked.delete(channel);
+        const { direction, code, reason } = event;
+        return [this.row(event, connection(direction, 'close', [code ?? '', reason].join(' ').trim()))];
+      }
+      case 'binary':
+        return [this.row(event, binary(event.direction, event.size), event.size)];
+      case 'text':
+        return event.direction === 'out' ? [this.sent(event)] : this.heard(event);
+    }
+  }
+
+  private sent(event: Extract<WireEvent, { type: 'text' }>): Row {
+    const frame = fieldsOf(event.text);
+    const type = String(frame.type ?? '?');
+    const data = fieldsIn(frame.data ?? frame);
+    if (type === 'ping') this.pinged.set(data.timestamp, event.at);
+    if (type === 'message') this.noteAsked(event.channel, event.at, data);
+    if (type === 'tool_result') this.answered.set(String(data.toolCallId), event.at);
+    const kind = type === 'tool_result' ? 'tool' : type === 'message' ? 'text' : 'control';
+    return this.row(event, { direction: 'out', kind, type, summary: saidIn(type, data), body: event.text });
+  }
+
+  private heard(event: Extract<WireEvent, { type: 'text' }>): Row[] {
+    const { channel, at, text } = event;
+    if (text.startsWith('{') && !this.isStream.has(channel)) return [this.heardJson(event)];
+    const decoder = this.decoders.get(channel) ?? new BlockDecoder();
+    this.decoders.set(channel, decoder);
+    return decoder.push(text).map(({ id, data }) => {
+      const chunk = data === '[DONE]' ? { type: '[DONE]' } : fieldsOf(data);
+      const type = String(chunk.type ?? '?');
+      const fact: Fact = {
+        direction: 'in',
+        kind: kindOf(type),
+        type,
+        summary: summaryOf(type, chunk),
+        body: data,
+        id,
+      };
+      const row = this.row(event, fact);
+      row.latency = this.waited(channel, at, type, chunk);
+      return row;
+    });
+  }
+
+  /** A bare pong, or the body of a JSON answer. */
+  private heardJson(event: Extract<WireEvent, { type: 'text' }>): Row {
+    const { at, text } = event;
+    const fields = fieldsOf(text);
+    const isPong = fields.type === 'pong';
+    const kind = isPong ? 'control' : 'data';
+    const type = isPong ? 'pong' : 'JSON';
+    const row = this.row(event, {
+      direction: 'in',
+      kind,
+      type,
+      summary: isPong ? '' : clip(text),
+      body: text,
+    });
+    const sent = this.pinged.get(fields.timestamp);
+    if (isPong && sent !== undefined) {
+      this.pinged.delete(fields.timestamp);
+      row.latency = { ms: at - sent, of: 'pong' };
+    }
+    return row;
+  }
+
+  private waited(channel: number, at: number, type: string, chunk: Fields): Row['latency'] {
+    const isOutput = type.startsWith('tool-output-');
+    const answered = isOutput ? this.answered.get(String(chunk.toolCallId)) : undefined;
+    if (answered !== undefined) {
+      this.answered.delete(String(chunk.toolCallId));
+      this.asked.delete(channel);
+      return { ms: at - answered, of: 'answer' };
+    }
+    const asked = this.asked.get(channel);
+    if (asked === undefined || type === 'data-session') return null;
+    this.asked.delete(channel);
+    return { ms: at - asked, of: 'first' };
+  }
+
+  private noteAsked(channel: number, at: number, said: Fields): void {
+    this.asked.set(channel, at);
+    const last = Array.isArray(said.messages) ? fieldsIn(said.messages.at(-1)) : {};
+    if (last.role === 'user' || !Array.isArray(last.parts)) return;
+    for (const part of last.parts) {
+      const { toolCallId } = fieldsIn(part);
+      if (typeof toolCallId === 'string') this.answered.set(toolCallId, at);
+    }
+  }
+
+  private row({ at, channel }: WireEvent, fact: Fact, size = fact.body.length): Row {
+    return { number: ++this.count, at, channel, latency: null, size, ...fact, id: fact.id ?? null };
+  }
+}
+
+function request({ method, path, body }: Extract<WireEvent, { type: 'request' }>): Fact {
+  const said = body === null ? {} : fieldsOf(body);
+  const isSaying = Array.isArray(said.messages);
+  return {
+    direction: 'out',
+    kind: isSaying ? 'text' : 'connection',
+    type: `${method} ${path.split('?')[0]?.replace(/^(\/\w+)\/.{12,}?(\/|$)/, '$1/…$2') ?? path}`,
+    summary: isSaying ? saidIn('message', said) : '',
+    body: body ?? path,
+  };
+}
+
+function response({ status, contentType }: Extract<WireEvent, { type: 'response' }>): Fact {
+  const summary = contentType.split(';')[0] ?? '';
+  return {
+    direction: 'in',
+    kind: 'connection',
+    type: String(status),
+    summary,
+    body: `${status} ${contentType}`,
+  };
+}
+
+function connection(direction: Direction, type: string, summary: string): Fact {
+  return { direction, kind: 'connection', type, summary, body: summary };
+}
+
+function binary(direction: Direction, size: number): Fact {
+  return { direction, kind: 'data', type: 'binary', summary: `${size} B`, body: '' };
+}
+
+function kindOf(type: string): Kind {
+  if (/^(text|reasoning)-/.test(type)) return 'text';
+  if (type.startsWith('tool-')) return 'tool';
+  return /^(data-|file$|source-)/.test(type) ? 'data' : 'control';
+}
+
+/** The gist of a chunk, for one line. */
+function summaryOf(type: string, chunk: Fields): string {
+  if (typeof chunk.delta === 'string') return clip(JSON.stringify(chunk.delta));
+  if (type.startsWith('tool-')) {
+    const { toolName, input, output, errorText, toolCallId, approvalId } = chunk;
+    const what = [toolName, errorText, approvalId, input ?? output].find((value) => value !== undefined);
+    return clip(typeof what === 'string' ? what : JSON.stringify(what ?? toolCallId));
+  }
+  const { finishReason, messageId, data, errorText, url } = chunk;
+  const what = [finishReason, messageId, errorText, data, url].find((value) => value !== undefined);
+  return what === undefined ? '' : clip(typeof what === 'string' ? what : JSON.stringify(what));
+}
+
+/** The gist of what the page sent. */
+function saidIn(type: string, data: Fields): string {
+  if (type === 'tool_result') {
+    const { status, error, result, toolCallId } = data;
+    return clip(String(status ?? error ?? JSON.stringify(result ?? toolCallId)));
+  }
+  if (type !== 'message' || !Array.isArray(data.messages)) return '';
+  const last = fieldsIn(data.messages.at(-1));
+  const parts = Array.isArray(last.parts) ? last.parts.map(fieldsIn) : [];
+  return clip(parts.map(partSaid).filter(Boolean).join(' · '));
+}
+
+function partSaid(part: Fields): string {
+  const { text, mediaType, approval, state } = part;
+  if (typeof text === 'string') return text;
+  if (typeof mediaType === 'string') return mediaType;
+  const { approved } = fieldsIn(approval);
+  if (approved === undefined) return String(state ?? '');
+  return `${String(part.type).replace(/^tool-/, '')}: ${approved === true ? 'approved' : 'denied'}`;
+}
+
+function clip(text: string): string {
+  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
+}
+
+function fieldsOf(text: string): Fields {
+  try {
+    return fieldsIn(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+function fieldsIn(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}

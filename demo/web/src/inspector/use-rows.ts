@@ -1,0 +1,44 @@
+import { useEffect, useState } from 'react';
+import { RowLog, type WireSource } from './row-log.ts';
+import type { Row } from './rows.ts';
+
+/** The rows of a source as they come, and the ways to hold them. */
+export interface Rows {
+  rows: readonly Row[];
+  isPaused: boolean;
+  hasMore: boolean;
+  pause: () => void;
+  resume: () => void;
+  /** Shows one more row of those that wait. */
+  step: () => void;
+  clear: () => void;
+}
+
+/** Follows a source. While it is paused, what comes waits. */
+export function useRows(source: WireSource): Rows {
+  const [log, setLog] = useState(() => ({ source, log: new RowLog(source) }));
+  const [isPaused, setPaused] = useState(false);
+  const [, setVersion] = useState(0);
+  if (log.source !== source) setLog({ source, log: new RowLog(source) });
+  useEffect(() => {
+    const update = () => {
+      if (!isPaused) log.log.pull();
+      setVersion((version) => version + 1);
+    };
+    update();
+    return log.source.subscribe(update);
+  }, [log, isPaused]);
+  const change = (act: () => void) => () => {
+    act();
+    setVersion((version) => version + 1);
+  };
+  return {
+    rows: log.log.rows,
+    isPaused,
+    hasMore: log.log.hasMore,
+    pause: () => setPaused(true),
+    resume: () => setPaused(false),
+    step: change(() => log.log.step()),
+    clear: change(() => log.log.clear()),
+  };
+}

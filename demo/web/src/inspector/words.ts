@@ -1,0 +1,111 @@
+import { type Language, useLanguage } from '../i18n/language.tsx';
+import type { Kind, Wait } from './rows.ts';
+
+const en = {
+  wire: 'Wire',
+  events: 'ADK events',
+  views: 'What to look at',
+  list: 'Frames and chunks',
+  pause: 'Pause',
+  resume: 'Go on',
+  step: 'Next row',
+  clear: 'Empty the list',
+  download: 'Save the recording',
+  load: 'Open a recording',
+  search: 'Search',
+  direction: 'Direction',
+  both: 'Both directions',
+  out: 'Sent',
+  in: 'Received',
+  kinds: 'Kinds of rows',
+  kind: {
+    text: 'Text',
+    tool: 'Tools',
+    data: 'Data',
+    control: 'Control',
+    connection: 'Connection',
+  } as Record<Kind, string>,
+  waits: {
+    first: 'after what was asked',
+    pong: 'after the ping',
+    answer: 'after the answer',
+  } as Record<Wait, string>,
+  none: 'Nothing was sent or received yet.',
+  noMatch: 'No row matches the filter.',
+  held: (count: string) => `${count} rows`,
+  waiting: 'Paused. More is waiting.',
+  paused: 'Paused',
+  details: 'The selected row',
+  selectOne: 'Select a row to see all of it.',
+  copy: 'Copy',
+  channel: (channel: number) => `channel ${channel}`,
+  unreadable: 'This file cannot be opened',
+  problems: {
+    json: 'It is not JSON.',
+    format: 'It is neither a recording of this page nor a fixture.',
+    version: 'It was made by a newer version of this page.',
+    events: 'Its list of events is damaged.',
+    size: 'It is larger than 64 MB.',
+  },
+  refresh: 'Refresh',
+  noEvents: 'The agent has written no events in this conversation yet.',
+  eventsOff:
+    'This server does not tell its events. It does when it listens on this machine only, or was started with DUOLOGUE_INSPECT=1.',
+  eventsFailed: 'The events could not be read.',
+  eventsReplay: 'A recording holds what was on the wire, not the events behind it.',
+  eventCount: (count: string) => `${count} events`,
+};
+
+/** The sentences of the inspector, in each language. */
+const TABLES: Record<Language, typeof en> = {
+  en,
+  ja: {
+    wire: '通信',
+    events: 'ADK イベント',
+    views: '表示する内容',
+    list: 'フレームとチャンク',
+    pause: '一時停止',
+    resume: '再開',
+    step: '次の行',
+    clear: '一覧を空にする',
+    download: '記録を保存',
+    load: '記録を開く',
+    search: '検索',
+    direction: '方向',
+    both: '両方向',
+    out: '送信',
+    in: '受信',
+    kinds: '行の種類',
+    kind: { text: 'テキスト', tool: 'ツール', data: 'データ', control: '制御', connection: '接続' },
+    waits: { first: '要求から', pong: 'ping から', answer: '返事から' },
+    none: 'まだ何も送受信していません。',
+    noMatch: '条件に合う行がありません。',
+    held: (count) => `${count} 行`,
+    waiting: '一時停止中。続きがあります。',
+    paused: '一時停止中',
+    details: '選んだ行',
+    selectOne: '行を選ぶと全体を表示します。',
+    copy: 'コピー',
+    channel: (channel) => `チャネル ${channel}`,
+    unreadable: 'このファイルは開けません',
+    problems: {
+      json: 'JSON ではありません。',
+      format: 'このページの記録でもフィクスチャでもありません。',
+      version: 'より新しい版で作られた記録です。',
+      events: 'イベントの一覧が壊れています。',
+      size: '64 MB を超えています。',
+    },
+    refresh: '更新',
+    noEvents: 'この会話には、まだイベントがありません。',
+    eventsOff:
+      'このサーバーはイベントを公開していません。このマシンだけで待ち受けるか、DUOLOGUE_INSPECT=1 で起動すると表示できます。',
+    eventsFailed: 'イベントを読み取れませんでした。',
+    eventsReplay: '記録にあるのは通信の内容だけで、その元になったイベントは含まれません。',
+    eventCount: (count) => `${count} 件`,
+  },
+};
+
+/** The sentences of the inspector, in the language of the page. */
+export function useWords(): typeof en {
+  return TABLES[useLanguage().language];
+}
