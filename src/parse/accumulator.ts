@@ -75,7 +75,8 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   const sink = {
     // A list is events, too.
     event(value: unknown) {
-      for (const event of Array.isArray(value) ? value : [value]) pushEvent(event);
+      if (Array.isArray(value)) value.forEach(pushEvent);
+      else pushEvent(value);
     },
     done: () => {
       done = true;

@@ -1,6 +1,6 @@
 import type { ApiReader } from './api.ts';
 import { readChoices } from './choices.ts';
-import { itemFold, type Step } from './item-fold.ts';
+import { itemFold, type Step, stepOfList } from './item-fold.ts';
 import { type Draft, firstKey, isObject, list, millis, type Obj, obj, objects, strOrNull } from './json.ts';
 import { readKeyed } from './keyed-parts.ts';
 import { mergeParts } from './merge.ts';
@@ -70,12 +70,9 @@ export function closeParts(parts: unknown): readonly Obj[] {
 function stepOf(event: Obj): Step | null {
   const { candidates, usageMetadata, promptFeedback } = event;
   if (!candidates && !usageMetadata && !promptFeedback) return null;
-  const more = objects(candidates).map((candidate) => ({ at: candidate.index ?? 0, piece: candidate }));
-  return {
-    head: event,
-    more,
-    done: obj(promptFeedback).blockReason ?? more.some(({ piece }) => piece.finishReason),
-  };
+  const step = stepOfList(event, candidates, 'finishReason');
+  step.done ||= obj(promptFeedback).blockReason;
+  return step;
 }
 
 function close(body: Draft, items: Draft[]): Obj {

@@ -1,5 +1,5 @@
 import type { Fold } from './api.ts';
-import { type Draft, isObject, type Obj, str, tryJson } from './json.ts';
+import { type Draft, isObject, type Obj, objects, str, tryJson } from './json.ts';
 import { merge } from './merge.ts';
 import type { Warning } from './record.ts';
 import { warn } from './warn.ts';
@@ -16,8 +16,9 @@ export interface Step {
   open?: unknown;
   /** Continues the item. */
   piece?: Obj;
-  /** Continues the text at a path inside the item. */
+  /** Continues the text at a path inside the item; `#` in it stands for the index. */
   path?: readonly string[];
+  index?: unknown;
   text?: unknown;
   /** More items that the event continues. */
   more?: readonly Step[];
@@ -35,22 +36,25 @@ export interface FoldPlan {
 function restate(into: Draft, head: Obj): Draft {
   for (const key in head) {
     const value = head[key];
-    if (value == null || value === '' || key === '__proto__' || (key === 'id' && into.id)) continue;
-    const counts = isObject(value) && isObject(into[key]) && key.startsWith('usage');
-    into[key] = counts ? restate({ ...(into[key] as Obj) }, value) : value;
+    const known = into[key];
+    if (value == null || value === '' || value === known || key === '__proto__' || (known && key === 'id'))
+      continue;
+    if (isObject(value) && key.startsWith('usage')) into[key] = restate(isObject(known) ? known : {}, value);
+    else into[key] = value;
   }
   return into;
 }
 
-function grow(item: Draft, path: readonly string[], text: unknown): void {
+function grow(item: Draft, { path = [], index, text }: Step): void {
   let node = item;
-  const last = path.length - 1;
-  for (let i = 0; i < last; i++) {
-    const key = path[i] as string;
-    node[key] ??= {};
-    node = node[key] as Draft;
+  let key = '';
+  for (let i = 0; i < path.length; i++) {
+    if (i > 0) {
+      node[key] ??= {};
+      node = node[key] as Draft;
+    }
+    key = path[i] === '#' ? String(index) : (path[i] ?? '');
   }
-  const key = path[last] as string;
   node[key] = str(node[key]) + str(text);
 }
 
@@ -61,14 +65,14 @@ export function itemFold({ stepOf, close }: FoldPlan): () => Fold {
     const items = new Map<unknown, Draft>();
     let started = false;
     let done = false;
-    const take = ({ at, open, piece, path, text }: Step): void => {
-      let item = items.get(at);
-      if (open || !item) {
-        item = isObject(open) ? merge({}, open) : {};
-        items.set(at, item);
+    const take = (step: Step): void => {
+      let item = items.get(step.at);
+      if (step.open || !item) {
+        item = isObject(step.open) ? merge({}, step.open) : {};
+        items.set(step.at, item);
       }
-      if (piece) merge(item, piece);
-      if (path) grow(item, path, text);
+      if (step.piece) merge(item, step.piece);
+      if (step.path) grow(item, step);
     };
     return {
       push(event, warnings) {
@@ -93,6 +97,13 @@ export function itemFold({ stepOf, close }: FoldPlan): () => Fold {
       end: (warnings) => ({ body: close({ ...body }, [...items.values()], done, warnings), complete: done }),
     };
   };
+}
+
+/** The step of a chunk that continues a list of choices or candidates, each done when it has a reason. */
+export function stepOfList(head: Obj, entries: unknown, reason: string): Step {
+  const all = objects(entries);
+  const steps = all.map((piece): Step => ({ at: piece.index ?? 0, piece }));
+  return { head, more: steps, done: all.some((entry) => entry[reason]) };
 }
 
 /** Arguments that arrived as pieces of JSON text, as the whole response has them; broken text stays text. */

@@ -36,12 +36,14 @@ export function merge(into: Draft, piece: Obj, depth = 0): Draft {
 
 /** Whether a part goes on where the one before it stopped; a signature closes a part. */
 function continues(last: Obj, part: Obj): boolean {
+  const text = last.text !== undefined && part.text !== undefined;
+  const thought = last.thinking !== undefined || last.summary !== undefined;
   return (
+    (text || thought) &&
     last.type === part.type &&
     last.index === part.index &&
     !last.thought === !part.thought &&
-    !last.thoughtSignature &&
-    ['text', 'thinking', 'summary'].some((key) => last[key] !== undefined && part[key] !== undefined)
+    !last.thoughtSignature
   );
 }
 

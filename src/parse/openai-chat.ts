@@ -2,7 +2,7 @@ import type { ApiReader } from './api.ts';
 import { readChoices } from './choices.ts';
 import { errorFrom } from './errors.ts';
 import { readHead } from './head.ts';
-import { itemFold, type Step } from './item-fold.ts';
+import { itemFold, type Step, stepOfList } from './item-fold.ts';
 import { type Draft, isObject, list, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import { merge, mergeParts } from './merge.ts';
 import {
@@ -102,10 +102,9 @@ function mergeCalls(deltas: readonly Obj[]): Draft[] {
 export function stepOfChat(event: Obj): Step | null {
   const { choices, usage, x_groq } = event;
   if (!choices && !usage && !x_groq) return null;
-  const more = objects(choices).map((choice) => ({ at: choice.index ?? 0, piece: choice }));
   // Groq reports usage and errors beside the chunk.
   const head = x_groq ? { ...obj(x_groq), ...event } : event;
-  return { head, more, done: more.some(({ piece }) => piece.finish_reason) };
+  return stepOfList(head, choices, 'finish_reason');
 }
 
 /** Puts the folded choices into the body. */

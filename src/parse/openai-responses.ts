@@ -19,31 +19,28 @@ function read(body: Obj, record: ParsedResponse): void {
 
 /** Where the text of a delta event goes; `#` is an index that the event states. */
 const PLACES: Readonly<Record<string, readonly string[]>> = {
-  output_text: ['content', '#', 'text'],
-  text: ['content', '#', 'text'],
-  refusal: ['content', '#', 'refusal'],
-  reasoning_text: ['content', '#', 'text'],
-  reasoning_summary_text: ['summary', '#', 'text'],
-  output_audio_transcript: ['content', '#', 'transcript'],
-  audio_transcript: ['content', '#', 'transcript'],
-  function_call_arguments: ['arguments'],
-  mcp_call_arguments: ['arguments'],
-  custom_tool_call_input: ['input'],
-  code_interpreter_call_code: ['code'],
-  apply_patch_call_operation_diff: ['operation', 'diff'],
-  shell_call_command: ['action', 'commands', '#'],
+  'response.output_text.delta': ['content', '#', 'text'],
+  'response.text.delta': ['content', '#', 'text'],
+  'response.refusal.delta': ['content', '#', 'refusal'],
+  'response.reasoning_text.delta': ['content', '#', 'text'],
+  'response.reasoning_summary_text.delta': ['summary', '#', 'text'],
+  'response.output_audio_transcript.delta': ['content', '#', 'transcript'],
+  'response.audio_transcript.delta': ['content', '#', 'transcript'],
+  'response.function_call_arguments.delta': ['arguments'],
+  'response.mcp_call_arguments.delta': ['arguments'],
+  'response.custom_tool_call_input.delta': ['input'],
+  'response.code_interpreter_call_code.delta': ['code'],
+  'response.apply_patch_call_operation_diff.delta': ['operation', 'diff'],
+  'response.shell_call_command.delta': ['action', 'commands', '#'],
 };
 
 function stepOf(event: Obj): Step | null {
   const type = str(event.type);
-  if (!type.startsWith('response.')) return null;
+  const path = PLACES[type];
   // Ids may rotate in mid-stream: only the position counts.
   const at = event.output_index ?? event.item_id;
-  const index = String(event.content_index ?? event.summary_index ?? event.command_index ?? 0);
-  if (type.endsWith('.delta')) {
-    const path = PLACES[type.slice(9, -6)];
-    return path ? { at, path: path.map((key) => (key === '#' ? index : key)), text: event.delta } : {};
-  }
+  const index = event.content_index ?? event.summary_index ?? event.command_index ?? 0;
+  if (path) return { at, path, index, text: event.delta };
   switch (type) {
     case 'response.created':
       return { start: true, head: event.response };
@@ -57,14 +54,14 @@ function stepOf(event: Obj): Step | null {
       };
     }
     case 'response.output_text.annotation.added':
-      return { at, piece: { content: { [index]: { annotations: [event.annotation] } } } };
+      return { at, piece: { content: { [String(index)]: { annotations: [event.annotation] } } } };
     case 'response.completed':
     case 'response.failed':
     case 'response.incomplete':
     case 'response.done':
       return { head: { status: type.slice(9), ...obj(event.response) }, done: true };
   }
-  return { head: event.response };
+  return type.startsWith('response.') ? { head: event.response } : null;
 }
 
 /** Without its opening event an item shows its kind in its fields. */
