@@ -36,6 +36,8 @@ export function streamReply(reader: ResponseReader, sessionId: string): Reply {
       'x-vercel-ai-ui-message-stream': 'v1',
       'x-accel-buffering': 'no',
       'x-duologue-session': encodeURIComponent(sessionId),
+      // A client that loses the response before its first chunk still knows where to go on.
+      'x-duologue-last': reader.lastId,
     },
     body: reader,
   };

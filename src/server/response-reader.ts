@@ -68,6 +68,11 @@ export class ResponseReader implements Reader {
     return this.seq;
   }
 
+  /** The id of the chunk that was read last, or that stands before the first. */
+  get lastId(): string {
+    return `${this.output.log.epoch}-${this.seq}`;
+  }
+
   /** The next text, or null when the response is over or the reader was closed. */
   async next(): Promise<string | null> {
     while (!this.ended) {

@@ -126,11 +126,13 @@ export class Connection {
     const current = session.current;
     const start = current === null ? null : output.startOf(current);
     this.seq = resumed ? named.seq : start === null ? log.last : start - 1;
-    this.sendChunk({
+    const greeting: Chunk = {
       type: 'data-session',
       data: { sessionId: session.key.id, connectionId: this.id, epoch: log.epoch, resumed },
       transient: true,
-    });
+    };
+    // Its id is the place where the connection begins: one that breaks before the first chunk can resume, too.
+    this.send(encodeBlock(greeting, this.rich ? `${log.epoch}-${this.seq}` : undefined));
     if (context.last !== null && !resumed) {
       const messages = context.present(await session.engine.store.loadMessages(session.key));
       this.sendChunk({ type: 'data-reset', data: { messages }, transient: true });
@@ -340,7 +342,11 @@ export class Connection {
   }
 
   private sendChunk(chunk: Chunk): void {
-    this.context.socket.send(encodeBlock(chunk));
+    this.send(encodeBlock(chunk));
+  }
+
+  private send(text: string): void {
+    this.context.socket.send(text);
   }
 
   /** Finds out about peers that are gone without a word, and about those that only sit there. */
