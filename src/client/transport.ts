@@ -203,13 +203,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const opened = this.readings.open({ messageId: target.id, answers: mine });
     const expects = mine.length > 0;
     this.apply(this.responses.push({ type: 'open', response: opened.number, messageId: target.id, expects }));
-    try {
-      for (const { message, answers } of answered) this.sendAnswers(message, answers);
-    } catch (error) {
-      for (const { answers } of answered) this.calls.unmark(answers);
-      this.leave(opened.number);
-      throw error;
-    }
+    for (const { message, answers } of answered) this.sendAnswers(message, answers);
     this.execute();
     return opened;
   }

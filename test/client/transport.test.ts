@@ -507,6 +507,10 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
   });
 });
 
+function failure(code: string, retryable: boolean): Chunk {
+  return { type: 'data-error', data: { code, message: 'No.', retryable }, transient: true };
+}
+
 /** The message in a client frame. */
 function answerIn(data: Record<string, unknown> | undefined): Message | undefined {
   const messages = data?.messages as Message[] | undefined;
@@ -871,6 +875,156 @@ describe('the transport', () => {
       1,
       ['bgm-2'],
     ]);
+  });
+
+  test('what a reloaded page shows as settled holds up no pause', async () => {
+    const message: Message = {
+      id: 'a1',
+      role: 'assistant',
+      parts: [
+        part('w-1', 'get_weather', WEATHER, { state: 'output-available', input: {}, output: 'sunny' }),
+        part('bgm-1', 'change_bgm', MUSIC, { state: 'output-available', input: {}, output: 1 }),
+        part('pay-1', 'process_payment', PAY, {
+          state: 'approval-requested',
+          input: {},
+          approval: { id: 'approval-pay-1' },
+        }),
+      ],
+    };
+    const w = world(sdk, {}, { messages: [user('pay'), message] });
+    await w.decide('pay-1', true);
+    w.server.say(START, paid, ...announce('pay-2', 'process_payment', {}, PAY), ...ask('pay-2'));
+    await w.settle();
+    expect([w.chat.status, w.last().slice(2)]).toEqual([
+      'ready',
+      [
+        ['pay-1', 'output-available', true, { ok: true }],
+        ['pay-2', 'approval-requested'],
+      ],
+    ]);
+    await w.decide('pay-2', true);
+    expect(brief(answerIn(w.server.framesOf('message')[1]))).toEqual([['pay-2', 'approval-responded', true]]);
+  });
+
+  test('a browser call that is announced again after its card was approved, and runs after a reload', async () => {
+    let runs = 0;
+    const w = world(sdk, { executors: { get_location: () => ++runs } });
+    const [, again] = announce('loc-1', 'get_location', {}, LOCATE);
+    w.server.say(START, ...announce('loc-1', 'get_location', {}, LOCATE), ...ask('loc-1'), again as Chunk);
+    void w.chat.resumeStream();
+    await w.settle();
+    expect([runs, w.server.framesOf('tool_result').length, w.chat.status]).toEqual([1, 1, 'streaming']);
+    w.server.say(located(1), FINISH, null);
+    await w.settle();
+    expect([runs, w.chat.status]).toEqual([1, 'ready']);
+  });
+
+  test.each([
+    [4401, 'unauthorized', 'You are not signed in.'],
+    [4403, 'forbidden', 'This page may not use the server.'],
+  ])('close code %i fails what is read with %s', async (code, name, message) => {
+    const w = world(sdk);
+    void w.chat.sendMessage({ text: 'hi' });
+    await w.settle();
+    w.server.socket?.end(code);
+    await w.settle();
+    expect(w.chat.error).toEqual(expect.objectContaining({ code: name, message }));
+  });
+
+  test('of several answers one may be refused, and the response goes on', async () => {
+    const w = world(sdk);
+    void w.chat.sendMessage({ text: 'pay both' });
+    await w.settle();
+    w.server.say(
+      START,
+      ...announce('pay-1', 'process_payment', {}, PAY),
+      ...announce('pay-2', 'process_payment', {}, PAY),
+      ...ask('pay-1'),
+      ...ask('pay-2'),
+    );
+    await w.settle();
+    await w.decide('pay-1', true);
+    await w.decide('pay-2', true);
+    w.server.tell(failure('answer_refused', false));
+    w.server.say(
+      paid,
+      { type: 'tool-output-error', toolCallId: 'pay-2', errorText: 'Approval request timed out' },
+      FINISH,
+      null,
+    );
+    await w.settle();
+    expect([w.chat.status, w.last()[1]]).toEqual([
+      'ready',
+      ['pay-2', 'output-error', true, 'Approval request timed out'],
+    ]);
+  });
+
+  test('an answer that failed for a while is sent again with sendMessage()', async () => {
+    const w = world(sdk);
+    void w.chat.sendMessage({ text: 'pay' });
+    await w.settle();
+    w.server.say(START, ...announce('pay-1', 'process_payment', {}, PAY), ...ask('pay-1'));
+    await w.settle();
+    w.server.onFrame = () => w.server.tell(failure('rate_limited', true));
+    await w.decide('pay-1', true);
+    expect(w.chat.error).toEqual(expect.objectContaining({ code: 'rate_limited' }));
+    w.server.onFrame = () => undefined;
+    void w.chat.sendMessage();
+    await w.settle();
+    expect(w.server.framesOf('message')).toHaveLength(3);
+    w.server.say(paid, FINISH, null);
+    await w.settle();
+    expect([w.chat.status, w.last()]).toEqual(['ready', [['pay-1', 'output-available', true, { ok: true }]]]);
+  });
+
+  test('errors about the connection or about sound fail no response', async () => {
+    const w = world(sdk);
+    void w.chat.sendMessage({ text: 'hi' });
+    await w.settle();
+    for (const code of ['bad_audio', 'unknown_frame', 'idle', 'nothing_to_answer']) {
+      w.server.tell(failure(code, false));
+    }
+    w.server.say(START, ...text('t', 'Hi.'), FINISH, null);
+    await w.settle();
+    w.server.tell(failure('internal', true));
+    expect([w.chat.status, w.last()]).toEqual(['ready', ['Hi.']]);
+  });
+
+  test('an error with a code from the future is an internal one, in its own words', async () => {
+    const w = world(sdk);
+    w.server.onFrame = () => w.server.tell(failure('too_odd', false));
+    void w.chat.sendMessage({ text: 'hi' });
+    await w.settle();
+    expect(w.chat.error).toEqual(expect.objectContaining({ code: 'internal', message: 'No.' }));
+  });
+
+  test('too many messages for one absence are refused', async () => {
+    const w = world(sdk);
+    w.server.accepts = false;
+    for (let count = 0; count < 64; count++) void w.chat.sendMessage({ text: 'hi' });
+    await w.settle();
+    await w.chat.sendMessage({ text: 'one more' });
+    expect(w.chat.error).toEqual(expect.objectContaining({ code: 'busy' }));
+  });
+
+  test('there must be something to send', async () => {
+    const w = world(sdk);
+    const options = { chatId: 'c', messages: [], messageId: undefined, abortSignal: undefined };
+    await expect(w.transport.sendMessages({ ...options, trigger: 'submit-message' })).rejects.toMatchObject({
+      code: 'empty_message',
+    });
+  });
+
+  test('an interruption while the connection is away is told when it is back, once', async () => {
+    const w = world(sdk);
+    w.transport.connect('chat-1');
+    await w.settle();
+    w.server.socket?.end(1006);
+    w.transport.interrupt();
+    await w.settle(1_000);
+    w.server.socket?.end(1006);
+    await w.settle(1_000);
+    expect(w.server.framesOf('interrupt')).toHaveLength(1);
   });
 
   test('regenerate asks again with the user message, an edit with its id', async () => {
