@@ -1,5 +1,5 @@
 import type { UIMessage } from 'ai';
-import type { Chunk, ToolFacts } from '../protocol/chunks.ts';
+import { type Chunk, CONFIRMATION_TOOL, type ToolFacts } from '../protocol/chunks.ts';
 import { isSettled, type ToolCallState, toolNameOf, waitingFor } from '../protocol/tool-call.ts';
 import { factsOf, type ToolPart, toolPartsOf } from './parts.ts';
 import type { AnswerKind, AnswerMemory } from './resume.ts';
@@ -18,6 +18,7 @@ export interface TrackedCall extends ToolFacts {
 export class Calls implements AnswerMemory {
   private readonly calls = new Map<string, TrackedCall>();
   private readonly sent = new Set<string>();
+  private readonly confirmed = new Set<string>();
   private readonly runnable: (toolName: string) => boolean;
 
   constructor(runnable: (toolName: string) => boolean) {
@@ -44,7 +45,9 @@ export class Calls implements AnswerMemory {
         return;
       }
       case 'tool-output-available':
-        return chunk.preliminary === true ? undefined : this.settle(chunk.toolCallId, 'output-available');
+        if (chunk.preliminary === true) return;
+        this.confirm(this.calls.get(chunk.toolCallId), chunk.output);
+        return this.settle(chunk.toolCallId, 'output-available');
       case 'tool-output-error':
         return this.settle(chunk.toolCallId, 'output-error');
       case 'tool-output-denied':
@@ -153,7 +156,8 @@ export class Calls implements AnswerMemory {
     const { toolCallId: id, toolName } = chunk;
     const known = this.calls.get(id);
     // Only an approved browser call whose output is missing is announced again after its card.
-    const approved = known?.state === 'approval-requested' ? true : known?.approved;
+    const isApproved = known?.state === 'approval-requested' || this.confirmed.has(id);
+    const approved = isApproved ? true : known?.approved;
     this.calls.set(id, {
       ...factsOf(chunk.toolMetadata),
       id,
@@ -163,6 +167,15 @@ export class Calls implements AnswerMemory {
       state,
       ...(approved === undefined ? {} : { approved }),
     });
+  }
+
+  /** A confirmation that was given approves the call it asked about, which is announced after it. */
+  private confirm(call: TrackedCall | undefined, output: unknown): void {
+    if (call?.toolName !== CONFIRMATION_TOOL) return;
+    const { originalFunctionCall } = (call.input ?? {}) as { originalFunctionCall?: { id?: unknown } };
+    const isConfirmed = (output as { confirmed?: unknown } | null)?.confirmed === true;
+    if (isConfirmed && typeof originalFunctionCall?.id === 'string')
+      this.confirmed.add(originalFunctionCall.id);
   }
 
   private settle(id: string, state: ToolCallState): void {

@@ -3,9 +3,11 @@ import {
   type ConnectionState,
   DuologueSseTransport,
   DuologueTransport,
+  type DuologueTransportOptions,
   type Executors,
   type Pending,
   shouldResume,
+  type TransportOptions,
   type WebSocketLike,
 } from '../client/index.ts';
 import type { Chunk, DataParts, Message } from '../protocol/chunks.ts';
@@ -51,8 +53,9 @@ type ReconnectOptions = Parameters<DuologueTransport<Message>['reconnectToStream
 export class Conversation {
   readonly chat: Chat<Message>;
   private options: ConversationOptions;
-  private readonly live: DuologueTransport<Message>;
+  private live: DuologueTransport<Message>;
   private readonly sse: DuologueSseTransport<Message>;
+  private readonly shared: Pick<DuologueTransportOptions, keyof TransportOptions | 'url' | 'key'>;
   private readonly late = new LateChunks();
   private readonly watchers = new Set<() => void>();
   private readonly pending = new Map<string, Pending>();
@@ -67,35 +70,21 @@ export class Conversation {
     this.options = options;
     this.wanted = options.mode;
     const { url, key, sessionId, toolTimeoutMs: executorTimeoutMs } = options;
-    const shared = {
+    this.shared = {
       url,
       key,
       executors: this.executors(options.tools ?? {}),
       executorTimeoutMs,
       onData: (data: ToldData) => this.hear(data),
     };
-    this.live = new DuologueTransport<Message>({
-      ...shared,
-      WebSocket: options.WebSocket,
-      onFrame: (direction, data) => this.options.onFrame?.(direction, data),
-      onPending: (pending) => {
-        this.pending.set(pending.messageId, pending);
-        this.attach();
-      },
-      onReset: (messages) => {
-        this.pending.clear();
-        this.chat.messages = messages;
-        this.become({ history: { status: 'ready' } });
-      },
-    });
+    this.live = this.newLive();
     const { headers, credentials, fetch } = options;
-    this.sse = new DuologueSseTransport<Message>({ ...shared, headers, credentials, fetch });
+    this.sse = new DuologueSseTransport<Message>({ ...this.shared, headers, credentials, fetch });
     this.current = {
       mode: options.mode,
       connection: this.connection(options.mode),
       history: { status: options.messages ? 'ready' : 'loading' },
     };
-    this.live.connection.subscribe(() => this.become({ connection: this.connection(this.current.mode) }));
     this.chat = new Chat<Message>({
       id: sessionId,
       ...(options.messages ? { messages: options.messages } : {}),
@@ -197,7 +186,10 @@ export class Conversation {
   }
 
   private change(mode: Mode): void {
-    if (mode === 'sse') this.live.close();
+    this.live.close();
+    this.pending.clear();
+    // A transport goes on after the last chunk that it saw; what came over HTTP meanwhile would come twice.
+    this.live = this.newLive();
     this.become({ mode, connection: this.connection(mode) });
     if (mode === 'bidi' && this.hasBegun) this.live.connect(this.chat.id);
   }
@@ -205,6 +197,35 @@ export class Conversation {
   /** Whether anything was said. A session begins with its first message, so that nobody leaves empty ones behind. */
   private get hasBegun(): boolean {
     return this.chat.messages.length > 0;
+  }
+
+  private newLive(): DuologueTransport<Message> {
+    const live = new DuologueTransport<Message>({
+      ...this.shared,
+      WebSocket: this.options.WebSocket,
+      onFrame: (direction, data) => this.options.onFrame?.(direction, data),
+      onPending: (pending) => {
+        this.pending.set(pending.messageId, pending);
+        this.attach();
+      },
+      onReset: (messages) => {
+        this.pending.clear();
+        this.chat.messages = [...messages, ...this.unheard(messages)];
+        this.become({ history: { status: 'ready' } });
+      },
+    });
+    live.connection.subscribe(() => {
+      if (live === this.live) this.become({ connection: this.connection(this.current.mode) });
+    });
+    return live;
+  }
+
+  /** What the person said last, as far as the server does not know it yet. */
+  private unheard(known: readonly Message[]): Message[] {
+    if (!this.isBusy) return [];
+    const { messages } = this.chat;
+    const from = messages.findLastIndex(({ role }) => role !== 'user') + 1;
+    return messages.slice(from).filter(({ id }) => !known.some((message) => message.id === id));
   }
 
   private connection(mode: Mode): ConnectionState {

@@ -36,7 +36,14 @@ export function useStickyScroll(): {
       setAtEnd(isNear || sticks.current);
     };
     node.addEventListener('scroll', onScroll, { passive: true });
-    return () => node.removeEventListener('scroll', onScroll);
+    const observer = new ResizeObserver(() => {
+      if (sticks.current) node.scrollTop = node.scrollHeight;
+    });
+    observer.observe(node);
+    return () => {
+      node.removeEventListener('scroll', onScroll);
+      observer.disconnect();
+    };
   }, []);
 
   const content = useCallback((node: HTMLElement | null) => {

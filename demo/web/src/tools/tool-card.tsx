@@ -28,7 +28,8 @@ export function ToolCard({ part }: { part: ToolPart }) {
   const messages = useMessages();
   const name = toolName(part);
   const Icon = ICONS[name] ?? Wrench;
-  const isFailed = part.state === 'output-error';
+  const isDenied = part.errorText?.startsWith('User denied the tool call') === true;
+  const isFailed = part.state === 'output-error' && !isDenied;
   const isDone = part.state === 'output-available';
   return (
     <Collapsible.Root
@@ -57,12 +58,16 @@ export function ToolCard({ part }: { part: ToolPart }) {
 }
 
 function Status({ part }: { part: ToolPart }): ReactNode {
-  const { tools } = useMessages();
+  const { tools, approval } = useMessages();
   switch (part.state) {
     case 'output-available':
       return null;
-    case 'output-error':
     case 'output-denied':
+      return <span className="text-xs text-soft">{approval.denied}</span>;
+    case 'output-error':
+      if (part.errorText?.startsWith('User denied the tool call')) {
+        return <span className="text-xs text-soft">{approval.denied}</span>;
+      }
       return (
         <span className="inline-flex items-center gap-1.5 text-xs font-medium text-bad">
           <TriangleAlert className="size-3.5" aria-hidden="true" />
