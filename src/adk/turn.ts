@@ -17,6 +17,11 @@ export type TurnOutput =
 
 type BlockKind = 'text' | 'reasoning';
 
+/** Written out: names that are put together at run time are slow to compare. */
+const START = { text: 'text-start', reasoning: 'reasoning-start' } as const;
+const DELTA = { text: 'text-delta', reasoning: 'reasoning-delta' } as const;
+const END = { text: 'text-end', reasoning: 'reasoning-end' } as const;
+
 type FinishReason = NonNullable<Extract<Chunk, { type: 'finish' }>['finishReason']>;
 
 /**
@@ -47,13 +52,15 @@ export class Turn {
 
   push(event: Event): TurnOutput[] {
     const out: TurnOutput[] = [];
-    this.remember(event);
     const parts = event.content?.parts;
-    // What the person said stands in the history as content too; here it is only heard.
-    if (parts && !event.inputTranscription) {
-      if (event.partial) for (const part of parts) this.partial(part, out);
-      else this.final(parts, event, out);
+    if (parts && event.partial) {
+      // Tokens, one by one: a partial text says nothing but itself.
+      for (const part of parts) this.partial(part, out);
+      return out;
     }
+    this.remember(event);
+    // What the person said stands in the history as content too; here it is only heard.
+    if (parts && !event.inputTranscription) this.final(parts, event, out);
     if (event.inputTranscription?.text) {
       out.push({
         type: 'heard',
@@ -228,15 +235,15 @@ export class Turn {
     if (block.id === null) {
       this.closeBlock(kind === 'text' ? 'reasoning' : 'text', out);
       block.id = String(this.nextId++);
-      out.push({ type: `${kind}-start`, id: block.id });
+      out.push({ type: START[kind], id: block.id });
     }
-    out.push({ type: `${kind}-delta`, id: block.id, delta });
+    out.push({ type: DELTA[kind], id: block.id, delta });
   }
 
   private closeBlock(kind: BlockKind, out: (Chunk | TurnOutput)[]): void {
     const { id } = this.block[kind];
     if (id === null) return;
-    out.push({ type: `${kind}-end`, id });
+    out.push({ type: END[kind], id });
     this.block[kind].id = null;
   }
 

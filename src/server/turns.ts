@@ -128,14 +128,15 @@ export class Turns {
     const finished = session
       .exclusive(async () => {
         this.controller = new AbortController();
-        await session.live.end();
-        return work((from, opened) => {
-          message = opened;
-          this.running = opened.id;
-          this.turn = newTurn(session, opened);
-          session.output.begin(opened);
-          resolve(from);
-        });
+        return session.live.yieldTo(() =>
+          work((from, opened) => {
+            message = opened;
+            this.running = opened.id;
+            this.turn = newTurn(session, opened);
+            session.output.begin(opened);
+            resolve(from);
+          }),
+        );
       })
       .catch((error: unknown) => {
         reject(error);
@@ -266,6 +267,7 @@ export class Turns {
     });
     let failure: string | null = null;
     let said = false;
+    let stopped: Promise<null> | undefined;
     try {
       const events = runner.runAsync({
         userId,
@@ -281,13 +283,16 @@ export class Turns {
           else this.handle(out, view);
         }
         const room = session.output.room();
-        if (room) await Promise.race([room, aborted(signal)]);
+        if (room) {
+          stopped ??= aborted(signal);
+          await Promise.race([room, stopped]);
+        }
       }
       said = turn.hasSpoken || session.calls.size > 0 || signal.aborted;
     } catch (error) {
       failure = this.report('UNKNOWN_ERROR', error instanceof Error ? error.message : String(error));
     } finally {
-      plugin.end(runKey);
+      plugin.end(view);
     }
     if (!said && failure === null && !turn.hasCalled) failure = this.report('EMPTY_RESPONSE', '');
     return { failure, aborted: signal.aborted };
