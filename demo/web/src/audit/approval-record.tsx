@@ -34,7 +34,7 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
             <div className="min-w-0">
               <p>
                 <span className="font-medium">{words.kind[line.kind]}</span>{' '}
-                <span className="text-soft">{words.by(line.user)}</span>
+                <span className="text-soft">{words.who(line.kind, line.user)}</span>
               </p>
               {line.reason === null ? null : <p className="break-words">“{line.reason}”</p>}
               <time dateTime={new Date(line.at).toISOString()} className="text-xs text-soft">

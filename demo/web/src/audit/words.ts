@@ -17,7 +17,9 @@ const en = {
     refused: 'Answer refused',
   } as Record<AuditLine['kind'], string>,
   steps: 'Steps',
-  by: (user: string) => `by ${user}`,
+  /** Whom a step concerns: the one who was asked, or the one who answered. */
+  who: (kind: AuditLine['kind'], user: string) =>
+    kind === 'issued' ? user : kind === 'expired' || kind === 'consumed' ? '' : `by ${user}`,
   args: 'Arguments',
   noArgs: 'No arguments',
   ids: 'Identifiers',
@@ -44,7 +46,7 @@ const TABLES: Record<Language, typeof en> = {
       refused: '無効な返事',
     },
     steps: '経過',
-    by: (user) => user,
+    who: (kind, user) => (kind === 'expired' || kind === 'consumed' ? '' : user),
     args: '引数',
     noArgs: '引数なし',
     ids: '識別子',

@@ -74,13 +74,20 @@ function timeOf({ timestamp }: AdkEvent, language: string): string {
   return timestamp === undefined ? '' : new Date(timestamp).toLocaleTimeString(language);
 }
 
-function summaryOf({ content, errorMessage, customMetadata }: AdkEvent): string {
-  const parts = content?.parts ?? [];
-  const said = parts.map(({ text, functionCall, functionResponse, inlineData }) => {
+function summaryOf(event: AdkEvent): string {
+  const said = (event.content?.parts ?? []).map(({ text, functionCall, functionResponse, inlineData }) => {
     if (functionCall) return `${functionCall.name}(${JSON.stringify(functionCall.args ?? {})})`;
     if (functionResponse)
       return `${functionResponse.name} → ${JSON.stringify(functionResponse.response ?? null)}`;
     return text ?? inlineData?.mimeType ?? '';
   });
-  return said.join(' ').trim() || errorMessage || JSON.stringify(customMetadata ?? {});
+  return said.join(' ').trim() || event.errorMessage || signsOf(event);
+}
+
+/** What an event without content is there for: the state that it changes, and what it says about the turn. */
+function signsOf(event: AdkEvent): string {
+  const state = Object.keys(event.actions?.stateDelta ?? {});
+  const signs = (['turnComplete', 'interrupted'] as const).filter((sign) => event[sign] === true);
+  const metadata = Object.keys(event.customMetadata ?? {});
+  return [...state, ...signs, ...metadata].join(', ');
 }

@@ -6,7 +6,10 @@ export interface AdkEvent {
   author?: string;
   timestamp?: number;
   errorMessage?: string;
-  customMetadata?: unknown;
+  customMetadata?: Record<string, unknown>;
+  turnComplete?: boolean;
+  interrupted?: boolean;
+  actions?: { stateDelta?: Record<string, unknown> };
   content?: {
     parts?: {
       text?: string;

@@ -1,0 +1,66 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { built } from './built.ts';
+import { launch } from './launch.ts';
+import { DemoServer } from './server.ts';
+
+/** What a test file works with: one browser, one server, and a fresh context for every test. */
+export interface Stage {
+  readonly server: DemoServer;
+  /** A page of its own person: nothing is remembered from other tests. */
+  open(options?: OpenOptions): Promise<Page>;
+  /** Something to take down after the test. */
+  after(takeDown: () => Promise<unknown> | unknown): void;
+}
+
+export interface OpenOptions extends BrowserContextOptions {
+  /** Another address than the server's own. */
+  url?: string;
+  mode?: 'sse' | 'bidi';
+  /** Before the page is loaded. */
+  prepare?: (context: BrowserContext) => Promise<unknown>;
+}
+
+/** Sets a test file up: built once, with its own server and browser. */
+export function stage(env: Record<string, string> = {}): Stage {
+  const server = new DemoServer({ DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000', ...env });
+  const takeDowns: (() => Promise<unknown> | unknown)[] = [];
+  let browser: Browser | undefined;
+
+  beforeAll(async () => {
+    await built();
+    [browser] = await Promise.all([launch(), server.start()]);
+  }, 6 * 60_000);
+  afterEach(async () => {
+    for (const takeDown of takeDowns.splice(0).reverse()) await takeDown();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server.dispose();
+  });
+
+  return {
+    server,
+    after: (takeDown) => takeDowns.push(takeDown),
+    async open({ url, mode = 'bidi', prepare, ...options } = {}) {
+      if (!browser) throw new Error('The browser has not started.');
+      const context = await browser.newContext({
+        locale: 'en-US',
+        viewport: { width: 1280, height: 860 },
+        ...options,
+      });
+      takeDowns.push(() => context.close());
+      context.setDefaultTimeout(15_000);
+      await context.addInitScript((wanted) => {
+        if (localStorage.getItem('duologue.mode') === null) localStorage.setItem('duologue.mode', wanted);
+      }, mode);
+      await prepare?.(context);
+      const page = await context.newPage();
+      page.on('pageerror', (error) => {
+        throw error;
+      });
+      await page.goto(url ?? server.url);
+      return page;
+    },
+  };
+}

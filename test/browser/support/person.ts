@@ -1,0 +1,95 @@
+import type { Locator, Page } from 'playwright-core';
+
+/** What a person does and sees on the page. */
+export class Person {
+  readonly page: Page;
+
+  constructor(page: Page) {
+    this.page = page;
+  }
+
+  /** Where one writes. */
+  get box(): Locator {
+    return this.page.getByRole('textbox', { name: /^(Message|メッセージ)$/ });
+  }
+
+  get cards(): Locator {
+    return this.page.getByTestId('approval-card');
+  }
+
+  /** The cards in a state. */
+  card(state: string): Locator {
+    return this.page.locator(`[data-testid="approval-card"][data-state="${state}"]`);
+  }
+
+  statesOfCards(): Promise<(string | null)[]> {
+    return this.cards.evaluateAll((cards) => cards.map((card) => card.getAttribute('data-state')));
+  }
+
+  get answers(): Locator {
+    return this.page.getByTestId('message-assistant');
+  }
+
+  get own(): Locator {
+    return this.page.getByTestId('message-user');
+  }
+
+  /** The tools that asked nobody and have given something. */
+  toolsDone(): Promise<(string | null)[]> {
+    return this.page
+      .locator('[data-testid="tool-card"][data-state-of-call="output-available"]')
+      .evaluateAll((cards) => cards.map((card) => card.getAttribute('data-tool')));
+  }
+
+  /** How the connection is, as the page says. */
+  connection(status: string): Locator {
+    return this.page.locator(`[data-testid="connection"][data-status="${status}"]`);
+  }
+
+  isBusy(): Promise<boolean> {
+    return this.page.locator('[data-testid="message-assistant"][aria-busy="true"]').isVisible();
+  }
+
+  async say(text: string): Promise<void> {
+    await this.box.fill(text);
+    await this.box.press('Enter');
+  }
+
+  /** Approves the card that has waited longest. */
+  async approve(): Promise<void> {
+    await this.answer(/^(Approve|承認する)$/);
+  }
+
+  /** Declines the card that has waited longest. */
+  async deny(reason?: string): Promise<void> {
+    if (reason !== undefined) {
+      const card = this.card('requested').first();
+      await card.getByRole('button', { name: /^(Add a reason|理由を添える)$/ }).click();
+      await card.getByRole('textbox').fill(reason);
+    }
+    await this.answer(/^(Decline|断る)$/);
+  }
+
+  async chooseMode(mode: 'SSE' | 'BIDI'): Promise<void> {
+    await this.page.getByRole('radio', { name: mode }).click();
+    await this.page.locator(`[data-mode="${mode.toLowerCase()}"]`).waitFor();
+  }
+
+  /** Opens a panel beside the conversation. */
+  async openPanel(name: 'Inspector' | 'Approval log'): Promise<Locator> {
+    await this.page.getByRole('button', { name: 'Settings' }).click();
+    await this.page.getByRole('menuitem', { name }).click();
+    const panel = this.page.getByRole('complementary', { name });
+    await panel.waitFor();
+    return panel;
+  }
+
+  private async answer(name: RegExp): Promise<void> {
+    const id = await this.card('requested').first().getAttribute('aria-labelledby');
+    await this.card('requested').first().getByRole('button', { name }).click();
+    // The next one must not be taken for this one.
+    await this.page
+      .locator(`[data-state="requested"][aria-labelledby="${id}"]`)
+      .waitFor({ state: 'detached' });
+  }
+}

@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** Stands between browser and server as a network does: it can be cut, and it can hold what the server says. */
+export class Relay {
+  private readonly sockets = new Set<Socket>();
+  private readonly server = createServer((socket) => this.accept(socket));
+  private readonly target: number;
+  private isCut = false;
+  private marker: string | null = null;
+  private held: (() => void)[] = [];
+  private onHeld: (() => void) | null = null;
+
+  constructor(target: string) {
+    this.target = Number(new URL(target).port);
+  }
+
+  async start(): Promise<this> {
+    this.server.listen(0, 'localhost');
+    await once(this.server, 'listening');
+    return this;
+  }
+
+  get url(): string {
+    return `http://localhost:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** Ends every connection, and lets no new one through. */
+  cut(): void {
+    this.isCut = true;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  restore(): void {
+    this.isCut = false;
+  }
+
+  /** Lets nothing more through from the first place on where the server says this; resolves when it is reached. */
+  hold(marker: string): Promise<void> {
+    this.marker = marker;
+    return new Promise((resolve) => {
+      this.onHeld = resolve;
+    });
+  }
+
+  /** Lets through what was held. */
+  release(): void {
+    this.marker = null;
+    for (const go of this.held.splice(0)) go();
+  }
+
+  async dispose(): Promise<void> {
+    this.cut();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private accept(near: Socket): void {
+    if (this.isCut) {
+      near.destroy();
+      return;
+    }
+    const far = connect(this.target, 'localhost');
+    const pair = [near, far];
+    for (const socket of pair) {
+      this.sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        this.sockets.delete(socket);
+        for (const other of pair) other.destroy();
+      });
+    }
+    near.pipe(far);
+    far.on('data', (bytes) => this.pass(bytes, near, far));
+    far.on('end', () => near.end());
+  }
+
+  private pass(bytes: Buffer, near: Socket, far: Socket): void {
+    const at = this.marker === null ? -1 : bytes.indexOf(this.marker);
+    if (at === -1) {
+      near.write(bytes);
+      return;
+    }
+    near.write(bytes.subarray(0, at));
+    far.pause();
+    this.held.push(() => {
+      near.write(bytes.subarray(at));
+      far.resume();
+    });
+    this.onHeld?.();
+  }
+}

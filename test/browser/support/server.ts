@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { root } from './built.ts';
+
+const START_MS = 30_000;
+
+/** The demo's server as `npm start` runs it, in a process of its own, with the embedded model. */
+export class DemoServer {
+  private readonly data = mkdtempSync(join(tmpdir(), 'duologue-browser-'));
+  private readonly env: Record<string, string>;
+  private process: ChildProcess | null = null;
+  private port = 0;
+
+  constructor(env: Record<string, string> = {}) {
+    this.env = env;
+  }
+
+  get url(): string {
+    return `http://localhost:${this.port}`;
+  }
+
+  /** Starts, at the port of before if there was one. */
+  async start(): Promise<this> {
+    const child = spawn(process.execPath, ['demo/dist/main.js'], {
+      cwd: root,
+      env: { PATH: process.env.PATH ?? '', PORT: String(this.port), DUOLOGUE_DATA: this.data, ...this.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.process = child;
+    let output = '';
+    await new Promise<void>((resolve, reject) => {
+      const limit = setTimeout(() => reject(new Error(`The server did not start:\n${output}`)), START_MS);
+      const read = (text: string) => {
+        output += text;
+        const match = /listens on http:\/\/[^:]+:(\d+)/.exec(output);
+        if (!match) return;
+        this.port = Number(match[1]);
+        clearTimeout(limit);
+        resolve();
+      };
+      child.stdout?.setEncoding('utf8').on('data', read);
+      child.stderr?.setEncoding('utf8').on('data', read);
+      child.once('exit', () => {
+        clearTimeout(limit);
+        reject(new Error(`The server ended:\n${output}`));
+      });
+    });
+    return this;
+  }
+
+  /** Ends the process: as Ctrl-C does, or as a crash does. */
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    const child = this.process;
+    this.process = null;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  }
+
+  /** Stops and forgets everything. */
+  async dispose(): Promise<void> {
+    await this.stop('SIGKILL');
+    rmSync(this.data, { recursive: true, force: true });
+  }
+}
