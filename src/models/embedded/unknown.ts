@@ -20,6 +20,6 @@ export function unknownReply(context: RuleContext): Reply {
       );
   return {
     thought: say(language, 'No rule of mine fits this.', '当てはまるルールがありません。'),
-    text: `${opening} ${say(language, 'I can help with:', 'できることはこちらです。')}\n\n${abilities(context)}`,
+    text: `${opening}${say(language, ' I can help with:', 'できることはこちらです。')}\n\n${abilities(context)}`,
   };
 }
