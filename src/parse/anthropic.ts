@@ -42,15 +42,18 @@ function stepOf(event: Obj): Step | null {
 }
 
 function close(body: Draft, blocks: Draft[]): Obj {
-  if (blocks.length > 0) {
-    body.content = blocks.map(({ partial_json, ...block }) => {
-      // A whole response names the model that answered, not the one that was asked.
-      if (block.type === 'fallback') body.model = obj(block.to).model ?? body.model;
-      // Without its start a block has the type of its first delta.
-      const type = str(block.type).replace('_delta', '').replace('input_json', 'tool_use');
-      return { ...block, type, input: closeArguments(partial_json) ?? block.input };
-    });
+  for (const block of blocks) {
+    const type = str(block.type);
+    // A whole response names the model that answered, not the one that was asked.
+    if (type === 'fallback') body.model = obj(block.to).model ?? body.model;
+    // Without its start a block has the type of its first delta.
+    if (type.endsWith('_delta')) block.type = type === 'input_json_delta' ? 'tool_use' : type.slice(0, -6);
+    if (block.partial_json) {
+      block.input = closeArguments(block.partial_json);
+      delete block.partial_json;
+    }
   }
+  if (blocks.length > 0) body.content = blocks;
   return body;
 }
 

@@ -39,12 +39,10 @@ function stepOf(event: Obj): Step | null {
 }
 
 function close(body: Draft, blocks: Draft[]): Obj {
-  const content = blocks.map((block) => {
-    if (isObject(block.toolUse))
-      block.toolUse = { ...block.toolUse, input: closeArguments(block.toolUse.input) };
-    return block;
-  });
-  return { ...body, output: { message: { content } } };
+  for (const { toolUse } of blocks) {
+    if (isObject(toolUse)) (toolUse as Draft).input = closeArguments(toolUse.input);
+  }
+  return { ...body, output: { message: { content: blocks } } };
 }
 
 /** Bedrock Converse and ConverseStream; Nova's InvokeModel bodies have the same shape. */

@@ -110,7 +110,7 @@ export function stepOfChat(event: Obj): Step | null {
 /** Puts the folded choices into the body. */
 export function closeChat(body: Draft, items: Draft[]): Obj {
   for (const choice of items) {
-    const message: Draft = { ...obj(choice.delta ?? choice.message) };
+    const message = (choice.delta ?? choice.message ?? {}) as Draft;
     const { content, tool_calls, reasoning_details } = message;
     if (Array.isArray(content)) message.content = mergeParts(content);
     if (tool_calls) message.tool_calls = mergeCalls(objects(tool_calls));
