@@ -1,6 +1,6 @@
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { extname, join, normalize, sep } from 'node:path';
+import { extname, join, normalize, relative, sep } from 'node:path';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -36,7 +36,7 @@ export function webApp(folder: string): (request: IncomingMessage, response: Ser
       response.writeHead(404, { 'content-type': 'text/plain' }).end('Not found');
       return;
     }
-    const isHashed = file.includes(`${sep}assets${sep}`);
+    const isHashed = relative(folder, file).startsWith(`assets${sep}`);
     response.writeHead(200, {
       'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
       'content-length': statSync(file).size,

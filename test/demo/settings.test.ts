@@ -1,0 +1,61 @@
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readSettings } from '../../demo/server/settings.ts';
+
+const usual = {
+  host: 'localhost',
+  port: 3000,
+  origins: [],
+  dataDir: resolve('.data'),
+  apiKey: undefined,
+  confirmations: 'approval',
+  approvals: 'sequential',
+  approvalTimeoutMs: undefined,
+  inspect: true,
+};
+
+describe('the settings of the demo', () => {
+  it.each([
+    ['nothing', {}, {}],
+    ['empty values', { HOST: '', PORT: '', DUOLOGUE_API_KEY: '', DUOLOGUE_CONFIRMATIONS: '' }, {}],
+    ['an address', { HOST: '127.0.0.1', PORT: '8080' }, { host: '127.0.0.1', port: 8080 }],
+    ['a public address', { HOST: '0.0.0.0' }, { host: '0.0.0.0', inspect: false }],
+    ['an inspector anywhere', { HOST: '0.0.0.0', DUOLOGUE_INSPECT: '1' }, { host: '0.0.0.0', inspect: true }],
+    ['no inspector', { DUOLOGUE_INSPECT: '0' }, { inspect: false }],
+    ['any free port', { PORT: '0' }, { port: 0 }],
+    ['a folder', { DUOLOGUE_DATA: '/var/lib/duologue' }, { dataDir: resolve('/var/lib/duologue') }],
+    ['a key', { DUOLOGUE_API_KEY: 'k' }, { apiKey: 'k' }],
+    [
+      'origins',
+      { DUOLOGUE_ORIGINS: 'https://a.example, http://b.example:8080/page,' },
+      { origins: ['https://a.example', 'http://b.example:8080'] },
+    ],
+    ['the dialect', { DUOLOGUE_CONFIRMATIONS: 'tool' }, { confirmations: 'tool' }],
+    ['cards together', { DUOLOGUE_APPROVALS: 'parallel' }, { approvals: 'parallel' }],
+    ['a timeout', { DUOLOGUE_APPROVAL_TIMEOUT_MS: '500' }, { approvalTimeoutMs: 500 }],
+    ['no timeout', { DUOLOGUE_APPROVAL_TIMEOUT_MS: 'none' }, { approvalTimeoutMs: null }],
+  ])('come from the environment: %s', (_, env, settings) => {
+    expect(readSettings(env)).toEqual({ ...usual, ...settings });
+  });
+
+  it.each([
+    [{ PORT: 'http' }, 'PORT must be a whole number from 0 to 65535, not "http".'],
+    [{ PORT: '65536' }, 'PORT must be a whole number from 0 to 65535, not "65536".'],
+    [{ PORT: '80.5' }, 'PORT must be a whole number from 0 to 65535, not "80.5".'],
+    [
+      { DUOLOGUE_CONFIRMATIONS: 'maybe' },
+      'DUOLOGUE_CONFIRMATIONS must be one of approval, tool, not "maybe".',
+    ],
+    [{ DUOLOGUE_APPROVALS: 'all' }, 'DUOLOGUE_APPROVALS must be one of sequential, parallel, not "all".'],
+    [
+      { DUOLOGUE_APPROVAL_TIMEOUT_MS: '0' },
+      'DUOLOGUE_APPROVAL_TIMEOUT_MS must be a whole number from 1 to 2147483647, not "0".',
+    ],
+    [
+      { DUOLOGUE_ORIGINS: 'example.com' },
+      'DUOLOGUE_ORIGINS: "example.com" is not an origin such as https://chat.example.com.',
+    ],
+  ])('that cannot work are refused in plain words: %j', (env, message) => {
+    expect(() => readSettings(env)).toThrow(message);
+  });
+});
