@@ -231,7 +231,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     for (const call of this.calls.open()) {
       if (!this.calls.isDue(call) || this.runs.hasBegun(call.id)) continue;
       void this.runs.run(call).then((result) => {
-        if (!result || this.calls.isSettled(call.id)) return;
+        if (!result) return;
         if ('output' in result) this.sendToolResult(call.id, result.output);
         else this.sendToolError(call.id, result.errorText);
       });

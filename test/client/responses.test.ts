@@ -4,7 +4,7 @@ import { Calls } from '../../src/client/calls.ts';
 import { Responses, type ResponsesOutput } from '../../src/client/responses.ts';
 import { type Chunk, type Message, MessageFold } from '../../src/protocol/index.ts';
 import { type Act, conversation } from '../protocol/support/conversation.ts';
-import { announce, ask, MUSIC, PAY, text, WEATHER } from './support/server.ts';
+import { announce, ask, LOCATE, MUSIC, PAY, text, WEATHER } from './support/server.ts';
 
 const START: Chunk = { type: 'start', messageId: 'm1' };
 const FINISH: Chunk = { type: 'finish' };
@@ -166,6 +166,18 @@ describe('responses', () => {
     ]);
   });
 
+  test('an approved call that the page must run is shown again once, when the response ends', () => {
+    const { responses, calls } = machine();
+    responses.push({ type: 'open', response: 1, messageId: null });
+    const [, input] = announce('c1', 'locate', { exact: true }, LOCATE);
+    say(responses, START, ...announce('c1', 'locate', { exact: true }, LOCATE), ...ask('c1'));
+    calls.decide('c1', true);
+    const open = (response: number) =>
+      responses.push({ type: 'open', response, messageId: 'm1', expects: true });
+    expect(open(2)).toEqual([...given(2, START, input as Chunk), { type: 'end', response: 2 }]);
+    expect(open(3)).toEqual([...given(3, START), { type: 'end', response: 3 }]);
+  });
+
   test('an error ends the response, and what the server still says of it has no reader', () => {
     const { responses } = machine();
     responses.push({ type: 'open', response: 1, messageId: null });
@@ -314,7 +326,7 @@ describe('any conversation', () => {
           expect(reader).toBe(0);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 });

@@ -219,6 +219,7 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
       2,
       [['bgm-1', 'output-available', { playing: 2 }], 'Playing.'],
     ]);
+    expect(w.transport.memory.wasSent('bgm-1', 'output')).toBe(true);
   });
 
   test('an optimistic call runs the browser tool and posts nothing', async () => {
