@@ -102,8 +102,11 @@ export class GatePlugin extends BasePlugin {
     return active;
   }
 
-  end(key: RunKey): void {
-    this.active.delete(keyOf(key));
+  /** Ends a run; one that was begun later in the same session stays. */
+  end(view: RunView): void {
+    for (const [key, active] of this.active) {
+      if (active === view) this.active.delete(key);
+    }
   }
 
   activeIn(context: InvocationContext): ActiveRun | undefined {
@@ -220,7 +223,9 @@ class Gated extends BaseTool {
     const { invocationContext, functionCallId: id } = toolContext;
     const plugin = pluginIn(invocationContext);
     const active = plugin?.activeIn(invocationContext);
-    if (!plugin || !active || !id) return this.inner.runAsync(request);
+    if (!plugin || !id) return this.inner.runAsync(request);
+    // Whoever would have to be asked is gone.
+    if (!active) throw new Error('The run is over.');
 
     const decision =
       active.decisions.get(id) ?? (await decide(this.inner, args, toolContext, plugin.override));

@@ -1,8 +1,9 @@
-import { type Message, ProtocolError, parseChunkId, readInput, toProtocolError } from '../protocol/index.ts';
+import { ProtocolError, parseChunkId, readInput, toProtocolError } from '../protocol/index.ts';
 import type { Access } from './access.ts';
 import type { Engine } from './engine.ts';
 import { admit } from './files.ts';
 import { inspectEvents } from './inspect.ts';
+import { decidedIn } from './output.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { errorReply, json, type Reply, readJson, streamReply } from './reply.ts';
 import { type Pacing, ResponseReader } from './response-reader.ts';
@@ -154,14 +155,6 @@ async function resumeStream({ context, request, user, params: [id = ''] }: Call)
   return streamReply(new ResponseReader(output, context.pacing, start - 1, log.last, decided), id);
 }
 
-function decidedIn(message: Message | null): Set<string> {
-  const decided = new Set<string>();
-  for (const part of message?.parts ?? []) {
-    if ('approval' in part && part.approval?.approved !== undefined) decided.add(part.approval.id);
-  }
-  return decided;
-}
-
 async function listSessions({ context, user }: Call): Promise<Reply> {
   return json(200, { sessions: await context.sessions.list(user) });
 }
@@ -171,7 +164,7 @@ async function getSession({ context, request, user, params: [id = ''] }: Call): 
   const stored = await context.engine.store.loadMessages(session.key);
   const messages = withAddresses(stored, new URL(request.url).origin + context.basePath);
   const summary = (await context.sessions.list(user)).find((candidate) => candidate.id === id);
-  return json(200, { ...(summary ?? { id }), messages, isRunning: session.turns.current !== null });
+  return json(200, { ...(summary ?? { id }), messages, isRunning: session.isRunning });
 }
 
 async function renameSession({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
@@ -190,7 +183,7 @@ async function deleteSession({ context, user, params: [id = ''] }: Call): Promis
 
 async function stopSession({ context, user, params: [id = ''] }: Call): Promise<Reply> {
   const session = await context.sessions.get(user, id);
-  return json(200, { stopped: session.turns.stop() });
+  return json(200, { stopped: await session.stop() });
 }
 
 async function getFile({ context, user, params: [id = '', fileId = ''] }: Call): Promise<Reply> {

@@ -42,7 +42,20 @@ interface Waiting {
   input: Extract<Input, { kind: 'message' }>;
 }
 
+/** One opening of the agent's live run. */
+interface LiveRun {
+  queue: LiveRequestQueue;
+  view: RunView;
+  ended: Promise<void>;
+}
+
 const MAX_WAITING = 16;
+/** Inputs that may wait for the one before them to be taken. */
+const MAX_PENDING = 64;
+/** How long a run that is told to end may take; a model's connection that hangs is left behind. */
+const END_MS = 5000;
+/** So many events in one go, then everyone else gets a turn. */
+const EVENTS_IN_A_ROW = 200;
 
 /**
  * A session spoken live: everything goes in and out at once. The agent's run never waits for a call: calls are taken out
@@ -53,9 +66,8 @@ export class Live {
   private readonly waiting: Waiting[] = [];
   private readonly cards: CallRecord[] = [];
   private readonly messages = new Map<string, LiveMessage>();
-  private queue: LiveRequestQueue | null = null;
-  private ended: Promise<void> = Promise.resolve();
-  private view: RunView | null = null;
+  private open: LiveRun | null = null;
+  private opening: Promise<void> | null = null;
   /** The message the agent writes now; null between turns. */
   private speaking: LiveMessage | null = null;
   /** Messages the agent will go on with after this one. */
@@ -68,9 +80,14 @@ export class Live {
   /** Arguments of calls that the run announced and nobody took out of it yet. */
   private readonly called = new Map<string, Record<string, unknown>>();
   private inputs: Promise<unknown> = Promise.resolve();
+  private pending = 0;
   private stopping = new AbortController();
+  /** How often the agent was interrupted: who waited for something meanwhile finds out. */
+  private interruptions = 0;
+  /** Nobody came back: what still ends is written down, but the agent is not asked to go on. */
+  private isAbandoned = false;
   private cancelTimer: (() => void) | null = null;
-  private rested: (() => void) | null = null;
+  private readonly resting = new Set<() => void>();
   /** Gets the sound; set by the connection that holds the session. */
   onSound: ((sound: Sound) => void) | null = null;
 
@@ -80,7 +97,7 @@ export class Live {
 
   /** Whether the agent's run is open. */
   get isRunning(): boolean {
-    return this.queue !== null;
+    return this.open !== null || this.opening !== null;
   }
 
   /** Whether the agent is at work, as opposed to waiting for the person or the browser. */
@@ -98,23 +115,28 @@ export class Live {
 
   /** Takes a typed message: at once, or when the agent is done. */
   async say(input: Extract<Input, { kind: 'message' }>, options: { again: boolean }): Promise<void> {
+    this.checkRoom();
     // A client that lost its connection cannot know whether its message arrived, and sends it again.
-    if (!options.again && this.hasHeard(input)) return;
+    if (!options.again && this.hasHeard(input) && !(await this.isUnanswered(input))) return;
     if (this.isBusy && this.session.engine.options.whenBusy === 'interrupt') await this.interrupt();
-    if (this.waiting.length >= MAX_WAITING) {
-      throw new ProtocolError('busy', 'Too many messages are waiting. Try again in a moment.', {
-        retryAfterMs: 2000,
-      });
-    }
+    this.checkRoom();
     const { engine, key } = this.session;
-    // Bad files are refused now, not when their turn comes.
-    await admit(input.parts, engine.store, key, engine.options.files);
-    this.waiting.push({ input });
+    const waiting = { input };
+    this.waiting.push(waiting);
+    try {
+      // Bad files are refused now, not when their turn comes.
+      await admit(input.parts, engine.store, key, engine.options.files);
+    } catch (error) {
+      const index = this.waiting.indexOf(waiting);
+      if (index !== -1) this.waiting.splice(index, 1);
+      throw error;
+    }
     await this.inOrder(() => this.drain());
   }
 
   /** Takes answers to open calls, while everything else goes on. */
-  answer(answers: Answer[]): Promise<void> {
+  async answer(answers: Answer[]): Promise<void> {
+    this.checkRoom();
     return this.inOrder(async () => {
       await this.expire();
       const { steps, refused } = await this.session.calls.answer(answers);
@@ -126,10 +148,11 @@ export class Live {
     });
   }
 
-  /** Sound or a picture from the person. */
+  /** Sound or a picture from the person. What comes while the session is busy otherwise is too late to be heard. */
   async hear(blob: Blob): Promise<void> {
-    await this.ready();
-    this.queue?.sendRealtime(blob);
+    if (this.session.isBusy) return;
+    if (!this.open) await this.inOrder(() => this.ready());
+    this.open?.queue.sendRealtime(blob);
   }
 
   /** Ends what the agent says and what waits. The next message finds everything in order. */
@@ -140,17 +163,18 @@ export class Live {
       const target = this.speaking;
       const wasAtWork = this.generating || open.length > 0;
       if (!wasAtWork && !target) return;
+      this.interruptions++;
       this.stopping.abort();
       this.stopping = new AbortController();
       this.cards.length = 0;
       if (
-        this.queue &&
+        this.open &&
         (this.generating || (target && open.some((call) => call.messageId === target.message.id)))
       ) {
         this.muted = true;
-        this.queue.sendActivityStart();
+        this.open.queue.sendActivityStart();
       }
-      const touched = new Set(target ? [target] : []);
+      const touched = new Set(target ? [target, ...this.next] : this.next);
       for (const call of open) {
         const owner = await this.messageOf(call.messageId);
         touched.add(owner);
@@ -159,26 +183,70 @@ export class Live {
       this.generating = false;
       this.next = [];
       for (const message of touched) await this.finish(message, true);
+      // What was typed before is still to be answered.
+      this.detach(this.inOrder(() => this.drain()));
     });
   }
 
-  /** Resolves when the agent is not at work, or its run is over. */
+  /** Resolves when the agent is not at work. */
   async settled(): Promise<void> {
-    if (!this.isBusy) return;
-    await Promise.race([
-      this.ended,
-      new Promise<void>((resolve) => {
-        this.rested = resolve;
-      }),
-    ]);
+    while (this.isBusy) {
+      await new Promise<void>((resolve) => {
+        this.resting.add(resolve);
+      });
+    }
+  }
+
+  /**
+   * Lets something else have the session, once the agent is at rest: its run ends, and whatever comes in waits until the
+   * work is done.
+   */
+  async yieldTo<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      await this.settled();
+      const done = await this.inOrder(async () => {
+        if (this.isBusy) return null;
+        await this.end();
+        return { value: await work() };
+      });
+      if (!done) continue;
+      if (this.session.holder) this.arm();
+      this.detach(this.inOrder(() => this.drain()));
+      return done.value;
+    }
   }
 
   /** Closes the agent's run; what waits stays open in the store, and a later input opens a new run. */
   async end(): Promise<void> {
     this.cancelTimer?.();
     this.cancelTimer = null;
-    this.queue?.close();
-    await this.ended;
+    const { open } = this;
+    if (!open) return;
+    open.queue.close();
+    const { clock, logger } = this.session.engine;
+    let cancel: () => void = () => undefined;
+    const late = new Promise<'late'>((resolve) => {
+      cancel = clock.after(END_MS, () => resolve('late'));
+    });
+    const how = await Promise.race([open.ended, late]);
+    cancel();
+    if (how !== 'late') return;
+    logger.error('the live run does not end', { session: this.session.key.id });
+    await this.over(open);
+  }
+
+  /** Nobody came back: lets go of the run and all that runs for it. */
+  async abandon(): Promise<void> {
+    this.isAbandoned = true;
+    await this.end();
+  }
+
+  /** Ends everything, for good: tools are told to stop, and what they still give is of no interest. */
+  async close(): Promise<void> {
+    this.isAbandoned = true;
+    this.waiting.length = 0;
+    this.stopping.abort();
+    await this.end();
   }
 
   /** Ends every call whose time is up. */
@@ -190,9 +258,10 @@ export class Live {
     this.arm();
   }
 
-  /** Takes up cards that another run, or another process, left open. */
+  /** Someone is there: takes up what another run, or another process, left open. */
   takeUp(): void {
     const { calls } = this.session;
+    this.isAbandoned = false;
     for (const call of calls.all) {
       if (
         call.status === 'requested' &&
@@ -203,6 +272,15 @@ export class Live {
       }
     }
     this.arm();
+    this.detach(
+      this.inOrder(async () => {
+        // Decided, and then its process died before anything came of it.
+        for (const call of calls.all.filter(({ status }) => status === 'approved')) {
+          await this.take({ call, next: call.runsOn === 'server' ? 'run' : 'await-client' });
+        }
+        await this.showNext();
+      }),
+    );
   }
 
   private hasHeard({ id, parts }: Extract<Input, { kind: 'message' }>): boolean {
@@ -210,15 +288,49 @@ export class Live {
     return this.session.hasSaid(id, parts) || this.waiting.some(({ input }) => input.id === id);
   }
 
+  /** Whether a message was stored and its process died before the agent said anything to it. */
+  private isUnanswered({ id }: Extract<Input, { kind: 'message' }>): Promise<boolean> {
+    return this.inOrder(async () => {
+      if (this.speaking || this.isBusy || this.waiting.some(({ input }) => input.id === id)) return false;
+      const { engine, key } = this.session;
+      return (await engine.store.loadMessages(key)).at(-1)?.id === id;
+    });
+  }
+
+  private checkRoom(): void {
+    if (this.waiting.length < MAX_WAITING && this.pending < MAX_PENDING) return;
+    throw new ProtocolError('busy', 'Too many messages are waiting. Try again in a moment.', {
+      retryAfterMs: 2000,
+    });
+  }
+
   private inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const run = this.inputs.then(work);
+    this.pending++;
+    const run = this.inputs.then(work).finally(() => {
+      this.pending--;
+      this.rest();
+    });
     this.inputs = run.catch(() => undefined);
     return run;
   }
 
+  /** Work that nobody waits for: when it fails, the log says so. */
+  private detach(work: Promise<unknown>): void {
+    work.catch((error: unknown) => {
+      const { engine, key } = this.session;
+      engine.logger.error('something failed in a live session', { session: key.id, error: String(error) });
+    });
+  }
+
+  private rest(): void {
+    if (this.isBusy) return;
+    for (const resolve of this.resting) resolve();
+    this.resting.clear();
+  }
+
   /** Begins the turn of the next typed message, if the agent is free for it. */
   private async drain(): Promise<void> {
-    if (this.isBusy) return;
+    if (this.isBusy || this.isAbandoned) return;
     const waiting = this.waiting.shift();
     if (!waiting) return;
     const { session } = this;
@@ -231,9 +343,11 @@ export class Live {
       await this.ready();
       const content = toContent(parts);
       await session.remember({ author: 'user', content, customMetadata: { messageId: id } });
+      // The agent may have begun to speak by itself meanwhile.
+      if (this.generating && this.speaking) await this.finish(this.speaking, true);
       this.begin(session.newMessage());
       this.generating = true;
-      this.queue?.sendContent(content);
+      this.open?.queue.sendContent(content);
     } catch (thrown) {
       const error = toProtocolError(thrown);
       if (error.code === 'internal')
@@ -255,56 +369,82 @@ export class Live {
   }
 
   /** Opens the agent's run if there is none. */
-  private async ready(): Promise<void> {
-    if (this.queue) return;
-    await this.ended;
+  private ready(): Promise<void> {
+    if (this.opening) return this.opening;
+    if (this.open) return Promise.resolve();
+    this.opening = this.begun().finally(() => {
+      this.opening = null;
+    });
+    return this.opening;
+  }
+
+  private async begun(): Promise<void> {
     const { session } = this;
     await session.closeDangling('The call was not completed');
     const { runner, plugin, options } = session.engine;
     const { appName, userId, sessionId } = session.adkKey;
-    const runKey = { appName, userId, id: sessionId };
     const queue = new LiveRequestQueue();
-    this.queue = queue;
     this.muted = false;
-    this.view = plugin.begin(runKey, {
-      live: true,
-      defer: (call) => this.defer(call),
-      openCalls: () => session.calls.all,
-    });
+    const view = plugin.begin(
+      { appName, userId, id: sessionId },
+      { live: true, defer: (call) => this.defer(call), openCalls: () => session.calls.all },
+    );
     const events = runner.runLive({
       userId,
       sessionId,
       liveRequestQueue: queue,
       runConfig: options.live as RunConfig,
     });
-    this.ended = this.read(events).finally(() => {
-      plugin.end(runKey);
-      queue.close();
-      if (this.queue === queue) this.queue = null;
-    });
+    const run: LiveRun = { queue, view, ended: Promise.resolve() };
+    this.open = run;
+    run.ended = this.read(run, events).then(() => this.over(run));
     // What is stored before ADK has read the session would reach the model twice.
-    await Promise.race([this.view.begun, this.ended]);
+    await Promise.race([view.begun, run.ended]);
   }
 
-  private async read(events: AsyncIterable<Parameters<Turn['push']>[0]>): Promise<void> {
+  /** Never rejects. */
+  private async read(run: LiveRun, events: AsyncIterable<Parameters<Turn['push']>[0]>): Promise<void> {
     const { session } = this;
+    let count = 0;
     try {
       for await (const event of events) {
+        if (this.open !== run) return;
         // The user's words are in the history already, and an event without a message has nothing to show.
-        for (const out of this.turnFor(event).push(event)) await this.handle(out);
+        for (const out of this.turnFor(event).push(event)) await this.handle(run, out);
+        if (++count % EVENTS_IN_A_ROW === 0) await new Promise((resolve) => setImmediate(resolve));
       }
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       session.engine.logger.error('the live run failed', { session: session.key.id, error: message });
-      if (this.speaking) this.speaking.failure = modelErrorText('UNKNOWN_ERROR', message);
+      if (this.open === run && this.speaking)
+        this.speaking.failure = modelErrorText('UNKNOWN_ERROR', message);
     }
-    if (this.generating && this.speaking) {
-      this.speaking.failure ??= modelErrorText('UNKNOWN_ERROR', '');
-      await this.finish(this.speaking);
-    }
+  }
+
+  /** A run is over: what it was saying ends with it. */
+  private async over(run: LiveRun): Promise<void> {
+    const { session, speaking } = this;
+    session.engine.plugin.end(run.view);
+    run.queue.close();
+    if (this.open !== run) return;
+    const cut = this.generating && speaking ? [speaking, ...this.next] : this.next;
+    this.open = null;
     this.generating = false;
     this.speaking = null;
     this.next = [];
+    this.called.clear();
+    this.messages.clear();
+    for (const message of cut) {
+      if (message === speaking) message.failure ??= modelErrorText('UNKNOWN_ERROR', '');
+      await this.finish(message).catch((error: unknown) =>
+        session.engine.logger.error('a message was not kept', {
+          session: session.key.id,
+          error: String(error),
+        }),
+      );
+    }
+    this.rest();
+    if (this.waiting.length > 0) this.detach(this.inOrder(() => this.drain()));
   }
 
   private readonly silent = new Turn();
@@ -318,7 +458,7 @@ export class Live {
     return this.begin(this.session.newMessage()).turn;
   }
 
-  private async handle(out: TurnOutput): Promise<void> {
+  private async handle({ view }: LiveRun, out: TurnOutput): Promise<void> {
     const { session, speaking } = this;
     if (out.type === 'turn-complete') {
       if (this.muted) this.muted = false;
@@ -334,18 +474,19 @@ export class Live {
       case 'response': {
         // Only callbacks of the application, ADK's own tools and calls of unknown tools are answered inside the run.
         const { id: toolCallId, name: toolName, response } = out;
+        session.output.switchTo(speaking.message);
         if (!session.output.fold(speaking.message.id)?.knows(toolCallId)) {
           const args = this.called.get(toolCallId) ?? {};
           session.announce({ id: toolCallId, toolName, args }, { runsOn: 'server', asks: false });
         }
         this.called.delete(toolCallId);
         session.output.say(
-          this.view?.failed(toolCallId) && typeof response.error === 'string'
+          view.failed(toolCallId) && typeof response.error === 'string'
             ? { type: 'tool-output-error', toolCallId, errorText: response.error }
             : {
                 type: 'tool-output-available',
                 toolCallId,
-                output: this.view?.outputOf(toolCallId, response) ?? response,
+                output: view.outputOf(toolCallId, response),
               },
         );
         return;
@@ -397,7 +538,7 @@ export class Live {
     if (next) {
       this.speaking = next;
       this.generating = true;
-    } else void this.inOrder(() => this.drain());
+    } else this.detach(this.inOrder(() => this.drain()));
   }
 
   /** Says how a message ended; one whose calls still wait is only set aside. */
@@ -405,26 +546,17 @@ export class Live {
     const { session } = this;
     const { message, turn } = target;
     const waits = session.calls.all.some((call) => call.messageId === message.id);
-    session.output.switchTo(message);
-    if (target.failure !== null) {
-      for (const chunk of turn.close()) session.output.say(chunk);
-      session.output.say({ type: 'error', errorText: target.failure });
-    }
-    const reason = interrupted
-      ? 'other'
-      : target.failure !== null
-        ? 'error'
-        : waits
-          ? 'tool-calls'
-          : undefined;
-    for (const chunk of turn.end(reason, interrupted ? { interrupted: true } : {})) session.output.say(chunk);
+    const failure = target.failure === null ? [] : [{ type: 'error' as const, errorText: target.failure }];
+    const reason = interrupted ? 'other' : failure.length > 0 ? 'error' : waits ? 'tool-calls' : undefined;
     target.failure = null;
-    await externalise(message, session.engine.store, session.key, session.engine.newId);
-    await session.output.save(message.id);
-    session.output.done();
-    session.output.leave();
+    session.output.switchTo(message);
+    for (const chunk of turn.close()) session.output.say(chunk);
+    const end = turn.end(reason, interrupted ? { interrupted: true } : {});
     if (this.speaking === target) this.speaking = null;
-    if (!this.generating) this.rested?.();
+    await session.output.conclude(message, [...failure, ...end], () =>
+      externalise(message, session.engine.store, session.key, session.engine.newId),
+    );
+    this.rest();
     if (waits) return;
     this.messages.delete(message.id);
     session.output.release(message.id);
@@ -465,7 +597,18 @@ export class Live {
     const { session, speaking } = this;
     this.called.delete(call.id);
     if (!speaking || this.muted) return this.turnDown(call);
+    const { interruptions } = this;
     const record = await session.calls.issue(call, speaking.message.id);
+    if (this.interruptions !== interruptions) {
+      // Interrupted while it was written down: nobody has heard of it.
+      const response = await session.calls.settle(record, {
+        kind: 'error',
+        errorText: INTERRUPTED,
+        interrupted: true,
+      });
+      if (response) this.tellModel(record, response);
+      return;
+    }
     session.output.switchTo(speaking.message);
     for (const chunk of speaking.turn.close()) session.output.say(chunk);
     if (call.asks) {
@@ -476,11 +619,11 @@ export class Live {
     }
     session.announce(record, { runsOn: call.runsOn, asks: false });
     await session.output.save(speaking.message.id);
-    if (call.runsOn === 'server') void this.run(record);
+    if (call.runsOn === 'server') this.detach(this.run(record));
     else {
       this.generating = false;
       this.arm();
-      void this.inOrder(() => this.drain());
+      this.detach(this.inOrder(() => this.drain()));
     }
   }
 
@@ -490,7 +633,14 @@ export class Live {
     const response = { error: INTERRUPTED, interrupted: true };
     const event = responseEvent({ agent, invocationId, branch: branch ?? null }, [{ id, name, response }]);
     await this.session.engine.sessionService.appendEvent({ session: await this.session.adkSession(), event });
-    this.queue?.sendContent({ role: 'user', parts: [{ functionResponse: { id, name, response } }] });
+    this.tellModel({ id, toolName: name }, response);
+  }
+
+  private tellModel(
+    { id, toolName: name }: { id: string; toolName: string },
+    response: Record<string, unknown>,
+  ): void {
+    this.open?.queue.sendContent({ role: 'user', parts: [{ functionResponse: { id, name, response } }] });
   }
 
   /** Shows the next card, or all of them. */
@@ -508,6 +658,8 @@ export class Live {
         timeout === null ? null : session.engine.clock.now() + timeout,
       );
       const { message } = await this.messageOf(call.messageId);
+      // Settled while its time was written down.
+      if (!session.calls.get(call.id)) continue;
       session.output.switchTo(message);
       if (confirmations === 'tool') session.announceConfirmation(call);
       else {
@@ -519,7 +671,7 @@ export class Live {
       await session.output.save(message.id);
     }
     this.arm();
-    void this.inOrder(() => this.drain());
+    this.detach(this.inOrder(() => this.drain()));
   }
 
   /** Does what an answer allows. */
@@ -529,7 +681,7 @@ export class Live {
     if (!call) return;
     await this.confirm(call, call.status !== 'denied');
     if (step.next === 'settle') await this.finishCall(call, step.settlement);
-    else if (step.next === 'run') void this.run(call);
+    else if (step.next === 'run') this.detach(this.run(call));
     else {
       await session.output.save(call.messageId);
       this.arm();
@@ -550,15 +702,33 @@ export class Live {
   /** Runs a tool beside the agent. */
   private async run(call: CallRecord): Promise<void> {
     const { signal } = this.stopping;
+    const settlement = await this.outcomeOf(call, signal);
+    await this.inOrder(async () => {
+      try {
+        await this.finishCall(call, settlement);
+      } catch (error) {
+        const { engine, key, calls } = this.session;
+        if (!calls.get(call.id)) throw error;
+        engine.logger.error('a result was not kept', {
+          session: key.id,
+          call: call.id,
+          error: String(error),
+        });
+        await this.finishCall(call, {
+          kind: 'error',
+          errorText: 'The result of the tool could not be kept.',
+        });
+      }
+    });
+  }
+
+  private async outcomeOf(call: CallRecord, signal: AbortSignal): Promise<Settlement> {
     const outcome = await this.session.run(call, signal);
-    const settlement: Settlement =
-      outcome.kind === 'asks'
-        ? {
-            kind: 'error',
-            errorText: `${call.toolName} asks for a confirmation while it runs, which it can only do over SSE.`,
-          }
-        : settlementOf(outcome);
-    await this.inOrder(() => this.finishCall(call, settlement));
+    if (outcome.kind !== 'asks') return settlementOf(outcome);
+    return {
+      kind: 'error',
+      errorText: `${call.toolName} asks for a confirmation while it runs, which it can only do over SSE.`,
+    };
   }
 
   /** Ends a call: the history first, then the person, then the model. */
@@ -566,18 +736,20 @@ export class Live {
     const { session } = this;
     const owner = await this.messageOf(call.messageId);
     const interrupted = settlement.kind === 'error' && settlement.interrupted === true;
-    if (!interrupted) await this.ready();
+    if (!session.calls.get(call.id)) return;
+    if (!interrupted && !this.isAbandoned) await this.ready();
     const response = await session.calls.settle(call, settlement);
     if (!response) return;
     session.output.switchTo(owner.message);
     session.output.say(session.calls.chunkOf(call, settlement));
     await session.output.save(owner.message.id);
+    if (this.isAbandoned) {
+      if (!session.calls.all.some((other) => other.messageId === owner.message.id)) await this.finish(owner);
+      return;
+    }
     this.arm();
     if (!interrupted) this.expect(owner, call);
-    this.queue?.sendContent({
-      role: 'user',
-      parts: [{ functionResponse: { id: call.id, name: call.toolName, response } }],
-    });
+    this.tellModel(call, response);
     if (!interrupted) await this.showNext();
   }
 
@@ -599,7 +771,9 @@ export class Live {
     const deadline = this.session.calls.nextDeadline();
     if (deadline === null) return;
     const { clock } = this.session.engine;
-    this.cancelTimer = clock.after(deadline - clock.now(), () => void this.inOrder(() => this.expire()));
+    this.cancelTimer = clock.after(deadline - clock.now(), () =>
+      this.detach(this.inOrder(() => this.expire())),
+    );
   }
 
   private tell(code: ErrorCode, message: string): void {

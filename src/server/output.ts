@@ -67,6 +67,24 @@ export class Output {
     this.log.append(chunk);
   }
 
+  /**
+   * Ends a response of a message. What it ends with is stored before anyone hears of it, and told in one piece: nothing of
+   * another message comes between the end and its mark.
+   */
+  async conclude(message: Message, chunks: Chunk[], prepare: () => Promise<unknown>): Promise<void> {
+    const fold = this.folds.get(message.id);
+    for (const chunk of chunks) fold?.push(chunk);
+    try {
+      await prepare();
+      await this.save(message.id);
+    } finally {
+      this.switchTo(message);
+      for (const chunk of chunks) this.log.append(chunk);
+      this.done();
+      this.leave();
+    }
+  }
+
   /** Says a chunk that shapes the stream but is no part of the message. */
   inject(chunk: Chunk): void {
     this.log.append(chunk);
@@ -96,6 +114,13 @@ export class Output {
     const fold = this.folds.get(messageId) ?? new MessageFold(message);
     this.folds.set(messageId, fold);
     return fold;
+  }
+
+  /** Stored messages, with what has been added since to those that are being written. */
+  asNow(stored: Message[]): Message[] {
+    const messages = stored.map((message) => this.folds.get(message.id)?.message ?? message);
+    const { message } = this;
+    return message && !stored.some(({ id }) => id === message.id) ? [...messages, message] : messages;
   }
 
   async save(messageId = this.current?.message.id): Promise<void> {
@@ -149,4 +174,13 @@ export class Output {
     for (const reader of this.readers) if (this.log.last - reader.position() > MAX_LAG) return true;
     return false;
   }
+}
+
+/** The approvals of a message that were decided. */
+export function decidedIn(message: Message | null): Set<string> {
+  const decided = new Set<string>();
+  for (const part of message?.parts ?? []) {
+    if ('approval' in part && part.approval?.approved !== undefined) decided.add(part.approval.id);
+  }
+  return decided;
 }

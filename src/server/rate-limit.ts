@@ -20,18 +20,18 @@ export class RateLimiter {
     this.clock = clock;
   }
 
-  /** Takes a token: 0 when there was one, else the milliseconds until there is. */
-  take(user: string): number {
+  /** Takes a token, or several: 0 when they were there, else the milliseconds until they are. */
+  take(user: string, count = 1): number {
     const now = this.clock.now();
     const perMs = this.limit.perMinute / 60_000;
     const { tokens = this.limit.burst, at = now } = this.buckets.get(user) ?? {};
     const filled = Math.min(this.limit.burst, tokens + (now - at) * perMs);
     if (this.buckets.size > 10_000) this.forgetQuiet(now);
-    if (filled < 1) {
+    if (filled < count) {
       this.buckets.set(user, { tokens: filled, at: now });
-      return Math.ceil((1 - filled) / perMs);
+      return Math.ceil((count - filled) / perMs);
     }
-    this.buckets.set(user, { tokens: filled - 1, at: now });
+    this.buckets.set(user, { tokens: filled - count, at: now });
     return 0;
   }
 

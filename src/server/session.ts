@@ -85,19 +85,29 @@ export class Session {
 
   /** Whether nothing runs and nobody reads. */
   get isIdle(): boolean {
-    return !this.isBusy && !this.live.isRunning && this.output.log.readers === 0;
+    return !this.isBusy && !this.live.isRunning && !this.live.isBusy && this.output.log.readers === 0;
+  }
+
+  /** Whether the agent is at work, in either mode. */
+  get isRunning(): boolean {
+    return this.turns.current !== null || this.live.isBusy;
+  }
+
+  /** Stops what the agent does, in either mode; false when it does nothing and nothing waits. */
+  async stop(): Promise<boolean> {
+    if (this.turns.stop()) {
+      // A turn that waits for a live one to end would wait for ever for one that is stuck.
+      if (this.live.isBusy) await this.live.interrupt();
+      return true;
+    }
+    const wasRunning = this.live.isBusy;
+    await this.live.interrupt();
+    return wasRunning;
   }
 
   /** The message that is being written, or that waits for an answer. */
   get current(): string | null {
     return this.turns.current ?? this.live.current;
-  }
-
-  /** Waits for a turn over SSE to end before something live begins. */
-  async whenLive<T>(work: () => Promise<T>): Promise<T> {
-    this.touchedAt = this.engine.clock.now();
-    if (this.isBusy) await this.tail;
-    return work();
   }
 
   /** Runs one thing at a time, in the order asked for. */
@@ -153,7 +163,9 @@ export class Session {
 
   /** Writes down which connection speaks, so that tools can tell. */
   async identify(connectionId: string): Promise<void> {
-    await this.remember({ author: 'user', actions: { stateDelta: { client_identifier: connectionId } } });
+    // One event for all connections, replaced by the next: a client that comes and goes does not lengthen the history.
+    const id = 'client_identifier';
+    await this.remember({ id, author: 'user', actions: { stateDelta: { [id]: connectionId } } });
   }
 
   /** The chunks that announce a call. */
@@ -249,7 +261,7 @@ export class Session {
   /** Stops what runs and waits for it; calls that wait stay open in the store. */
   async close(): Promise<void> {
     this.turns.stop();
-    await this.live.end();
+    await this.live.close();
     await this.tail;
   }
 

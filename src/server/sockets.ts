@@ -80,6 +80,8 @@ export class Sockets {
     this.graces.get(session)?.();
     this.graces.delete(session);
     this.open.add(connection);
+    // Admitted before the server was told to close, and here only now.
+    if (this.context.isClosing()) return connection.end('shutting_down', 'The server is restarting.');
     const before = session.holder;
     session.holder = connection;
     before?.end('taken_over', 'This conversation is open somewhere else now.');
@@ -98,7 +100,10 @@ export class Sockets {
     session.holder = null;
     const cancel = clock.after(GRACE_MS, () => {
       this.graces.delete(session);
-      if (session.holder === null) void session.live.end();
+      if (session.holder !== null) return;
+      session.live.abandon().catch((error: unknown) => {
+        logger.error('a live run did not end', { session: session.key.id, error: String(error) });
+      });
     });
     this.graces.set(session, cancel);
   }

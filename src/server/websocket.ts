@@ -18,6 +18,7 @@ import {
 import type { Clock } from './clock.ts';
 import type { Sound } from './live.ts';
 import type { Logger } from './logger.ts';
+import { decidedIn } from './output.ts';
 import { RateLimiter } from './rate-limit.ts';
 import type { Pacing } from './response-reader.ts';
 import type { Session } from './session.ts';
@@ -41,8 +42,10 @@ export interface SocketLimits {
   maxSoundBytes: number;
   /** Chunks a reader may be behind before it is closed; it can come back and resume. */
   maxLag: number;
-  /** Frames per second, apart from sound. */
+  /** Frames per second, apart from sound and pictures in binary. */
   framesPerSecond: number;
+  /** Bytes of sound and pictures per second; several times as much as a microphone and a camera give. */
+  mediaBytesPerSecond: number;
   heartbeatMs: number;
   /** A peer that gives no sign for so long is gone. */
   silenceMs: number;
@@ -55,6 +58,7 @@ export const DEFAULT_SOCKET_LIMITS: SocketLimits = {
   maxSoundBytes: 512 * 1024,
   maxLag: 30_000,
   framesPerSecond: 100,
+  mediaBytesPerSecond: 2 * 1024 * 1024,
   heartbeatMs: 20_000,
   silenceMs: 60_000,
   idleMs: 30 * 60_000,
@@ -79,6 +83,8 @@ export interface ConnectionContext {
 }
 
 const MAX_DROPPED = 2000;
+/** Seconds of sound and pictures that may come at once. */
+const MEDIA_BURST = 8;
 
 /** One socket of one session: frames in, chunks and sound out. It decides nothing about the conversation. */
 export class Connection {
@@ -87,6 +93,7 @@ export class Connection {
   private readonly session: Session;
   private readonly rich: boolean;
   private readonly frames: RateLimiter;
+  private readonly media: RateLimiter;
   private readonly leave: (() => void)[] = [];
   private sounds: Uint8Array[] = [];
   private soundBytes = 0;
@@ -99,6 +106,7 @@ export class Connection {
   private dropped = 0;
   private isOpen = true;
   private cancelBeat: (() => void) | null = null;
+  private omitted: ReadonlySet<string> = new Set();
 
   constructor(context: ConnectionContext) {
     const { session, clock, limits } = context;
@@ -110,6 +118,10 @@ export class Connection {
     this.aliveAt = this.lastInput;
     this.frames = new RateLimiter(
       { burst: limits.framesPerSecond * 2, perMinute: limits.framesPerSecond * 60 },
+      clock,
+    );
+    this.media = new RateLimiter(
+      { burst: limits.mediaBytesPerSecond * MEDIA_BURST, perMinute: limits.mediaBytesPerSecond * 60 },
       clock,
     );
     this.seq = session.output.log.last;
@@ -126,6 +138,8 @@ export class Connection {
     const current = session.current;
     const start = current === null ? null : output.startOf(current);
     this.seq = resumed ? named.seq : start === null ? log.last : start - 1;
+    // A card that was decided is not shown again: no chunk could take the decision along.
+    if (!resumed) this.omitted = decidedIn(current === null ? null : await output.load(current));
     const greeting: Chunk = {
       type: 'data-session',
       data: { sessionId: session.key.id, connectionId: this.id, epoch: log.epoch, resumed },
@@ -134,9 +148,14 @@ export class Connection {
     // Its id is the place where the connection begins: one that breaks before the first chunk can resume, too.
     this.send(encodeBlock(greeting, this.rich ? `${log.epoch}-${this.seq}` : undefined));
     if (context.last !== null && !resumed) {
-      const messages = context.present(await session.engine.store.loadMessages(session.key));
-      this.sendChunk({ type: 'data-reset', data: { messages }, transient: true });
+      const stored = await session.engine.store.loadMessages(session.key);
+      // What is being written follows from its first chunk on or, when that is no longer kept, stands here as it is now.
+      const messages =
+        start === null ? output.asNow(stored) : stored.filter((message) => message.id !== current);
+      if (start === null) this.seq = log.last;
+      this.sendChunk({ type: 'data-reset', data: { messages: context.present(messages) }, transient: true });
     }
+    if (!this.isOpen) return;
     live.onSound = (sound) => this.play(sound);
     this.leave.push(log.subscribe(() => this.arrived()));
     this.beat();
@@ -185,14 +204,15 @@ export class Connection {
 
   private act(frame: ClientFrame): void {
     const { live } = this.session;
+    if (frame.type !== 'ping') this.session.touchedAt = this.aliveAt;
     switch (frame.type) {
       case 'ping':
         this.context.socket.send(JSON.stringify({ type: 'pong', timestamp: frame.timestamp ?? null }));
         return;
       case 'interrupt':
-        return this.follow(live.interrupt());
+        return this.follow(this.session.stop());
       case 'answers':
-        return this.follow(this.session.whenLive(() => live.answer(frame.answers)));
+        return this.follow(live.answer(frame.answers));
       case 'message': {
         const wait = this.context.allow();
         if (wait > 0) {
@@ -207,9 +227,7 @@ export class Connection {
         const { input, trigger, messageId } = frame;
         const again = trigger === 'regenerate-message' || messageId !== undefined;
         return this.follow(
-          this.session.whenLive(() =>
-            input.kind === 'answers' ? live.answer(input.answers) : live.say(input, { again }),
-          ),
+          input.kind === 'answers' ? live.answer(input.answers) : live.say(input, { again }),
         );
       }
       case 'audio_control':
@@ -231,13 +249,17 @@ export class Connection {
 
   private hear(pcm: string): void {
     if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
-    this.follow(
-      this.session.whenLive(() => this.session.live.hear({ mimeType: 'audio/pcm;rate=16000', data: pcm })),
-    );
+    this.take({ mimeType: 'audio/pcm;rate=16000', data: pcm });
   }
 
   private see(jpeg: string): void {
-    this.follow(this.session.whenLive(() => this.session.live.hear({ mimeType: 'image/jpeg', data: jpeg })));
+    this.take({ mimeType: 'image/jpeg', data: jpeg });
+  }
+
+  /** Sound and pictures beyond what a person can give are dropped before they gather anywhere. */
+  private take(blob: { mimeType: string; data: string }): void {
+    if (this.media.take('', blob.data.length) > 0) return this.drop();
+    this.follow(this.session.live.hear(blob));
   }
 
   private follow(work: Promise<unknown>): void {
@@ -302,6 +324,8 @@ export class Connection {
     let text = '';
     for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
       this.seq = entry.seq;
+      const { chunk } = entry;
+      if (chunk?.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
       const block = entry.chunk
         ? encodeBlock(entry.chunk, this.rich ? `${log.epoch}-${entry.seq}` : undefined)
         : DONE;
