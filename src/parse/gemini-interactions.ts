@@ -48,10 +48,12 @@ function stepOf(event: Obj): Step | null {
   return null;
 }
 
-function close(body: Draft, items: Draft[]): Obj {
-  const steps = items.map((step) => {
-    return { ...step, content: mergeParts(list(step.content)), arguments: closeArguments(step.arguments) };
-  });
+function close(body: Draft, steps: Draft[]): Obj {
+  for (const step of steps) {
+    step.type ??= 'model_output';
+    if (step.content) step.content = mergeParts(list(step.content));
+    if (step.arguments) step.arguments = closeArguments(step.arguments);
+  }
   return { steps, ...body };
 }
 

@@ -50,7 +50,7 @@ function grow(item: Draft, { path = [], index, text }: Step): void {
   let key = '';
   for (let i = 0; i < path.length; i++) {
     if (i > 0) {
-      node[key] ??= {};
+      if (!isObject(node[key])) node[key] = {};
       node = node[key] as Draft;
     }
     key = path[i] === '#' ? String(index) : (path[i] ?? '');

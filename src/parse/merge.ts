@@ -10,6 +10,19 @@ const RESTATED = new Set(
 // Pieces of a stream are shallow; what is nested deeper came whole.
 const DEPTH = 3;
 
+function isMergeable(value: unknown): value is Obj {
+  return isObject(value) && !ArrayBuffer.isView(value);
+}
+
+/** A value that may be merged into later without touching the original. */
+function own(value: unknown, depth: number): unknown {
+  if (Array.isArray(value)) return [...value];
+  if (!isMergeable(value) || depth > DEPTH) return value;
+  const copy: Draft = { ...value };
+  for (const key in copy) if (typeof copy[key] === 'object') copy[key] = own(copy[key], depth + 1);
+  return copy;
+}
+
 /**
  * Merges one piece of a stream into a draft: text continues text, lists grow, objects merge, everything else
  * replaces, null says nothing. The piece is never changed, nor shared where a later merge would change it.
@@ -19,17 +32,16 @@ export function merge(into: Draft, piece: Obj, depth = 0): Draft {
     const value = piece[key];
     if (value == null || value === '' || key === '__proto__') continue;
     const known = into[key];
-    if (known === undefined && typeof value !== 'object') into[key] = value;
+    if (known === undefined) into[key] = own(value, depth);
     else if (key === 'type') continue;
     else if (RESTATED.has(key)) into[key] = value;
     else if (Array.isArray(known)) {
       if (Array.isArray(value)) for (const entry of value) known.push(entry);
       else known.push(value);
     } else if (typeof known === 'string' && typeof value === 'string') into[key] = known + value;
-    else if (Array.isArray(value)) into[key] = typeof known === 'string' ? [known, ...value] : [...value];
-    else if (isObject(value) && depth < DEPTH && !ArrayBuffer.isView(value)) {
-      into[key] = merge(isObject(known) ? known : {}, value, depth + 1);
-    } else into[key] = value;
+    else if (typeof known === 'string' && Array.isArray(value)) into[key] = [known, ...value];
+    else if (isObject(known) && isMergeable(value) && depth < DEPTH) merge(known, value, depth + 1);
+    else into[key] = own(value, depth);
   }
   return into;
 }

@@ -45,14 +45,8 @@ function stepOf(event: Obj): Step | null {
     case 'response.created':
       return { start: true, head: event.response };
     case 'response.output_item.added':
-    case 'response.output_item.done': {
-      const item = obj(event.item);
-      // Lists are objects by index until the item is closed.
-      return {
-        at,
-        open: { ...item, content: { ...list(item.content) }, summary: { ...list(item.summary) } },
-      };
-    }
+    case 'response.output_item.done':
+      return { at, open: byIndex(obj(event.item)) };
     case 'response.output_text.annotation.added':
       return { at, piece: { content: { [String(index)]: { annotations: [event.annotation] } } } };
     case 'response.completed':
@@ -64,17 +58,24 @@ function stepOf(event: Obj): Step | null {
   return type.startsWith('response.') ? { head: event.response } : null;
 }
 
-/** Without its opening event an item shows its kind in its fields. */
+/** Lists are objects by index until the item is closed, so that a wild index costs nothing. */
+function byIndex(item: Obj): Obj {
+  const open: Draft = { ...item };
+  for (const key of LISTS) if (Array.isArray(item[key])) open[key] = { ...(item[key] as unknown[]) };
+  return open;
+}
+
+const LISTS = ['content', 'summary'] as const;
+
 function closeItem(item: Draft): Obj {
-  const action = obj(item.action);
-  const content = Object.values(obj(item.content)).map((part) => {
-    const known = obj(part);
-    return { type: known.refusal ? 'refusal' : 'output_text', ...known };
-  });
-  const type = item.type ?? (content.length > 0 ? 'message' : item.arguments ? 'function_call' : 'reasoning');
-  const closed: Draft = { ...item, type, content, summary: Object.values(obj(item.summary)) };
-  if (isObject(action.commands)) closed.action = { ...action, commands: Object.values(action.commands) };
-  return closed;
+  const { content, action } = item;
+  for (const key of LISTS) if (item[key]) item[key] = Object.values(obj(item[key]));
+  for (const part of objects(item.content)) (part as Draft).type ??= part.refusal ? 'refusal' : 'output_text';
+  if (isObject(obj(action).commands))
+    item.action = { ...obj(action), commands: Object.values(obj(obj(action).commands)) };
+  // Without its opening event an item shows its kind in its fields.
+  item.type ??= content ? 'message' : item.arguments ? 'function_call' : 'reasoning';
+  return item;
 }
 
 function visibleText(output: readonly unknown[]): string {
