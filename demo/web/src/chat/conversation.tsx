@@ -41,7 +41,7 @@ export function Conversation({
   const isSilent = isBusy && !(last?.role === 'assistant' && last.parts.some(isVisible));
   return (
     <div className="relative min-h-0 grow">
-      <main
+      <section
         ref={box}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a pointer
         tabIndex={0}
@@ -70,7 +70,7 @@ export function Conversation({
           {isSilent ? <Dots /> : null}
           {children}
         </div>
-      </main>
+      </section>
       {isAtEnd ? null : (
         <button
           type="button"

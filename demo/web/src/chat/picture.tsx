@@ -12,7 +12,7 @@ export function Picture({ url, alt }: { url: string; alt: string }) {
         <img
           src={url}
           alt={alt}
-          className="max-h-72 max-w-full rounded-xl border border-line bg-sunken object-contain"
+          className="max-h-56 max-w-full rounded-xl border border-line bg-sunken object-contain"
         />
       </Dialog.Trigger>
       <Dialog.Portal>

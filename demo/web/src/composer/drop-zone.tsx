@@ -27,8 +27,7 @@ export function DropZone({
     onFiles([...event.dataTransfer.files]);
   };
   return (
-    <section
-      aria-label={composer.label}
+    <main
       onDragEnter={watch(1)}
       onDragLeave={watch(-1)}
       onDragOver={(event) => event.preventDefault()}
@@ -43,6 +42,6 @@ export function DropZone({
           <p className="text-sm">{composer.dropHint}</p>
         </div>
       ) : null}
-    </section>
+    </main>
   );
 }

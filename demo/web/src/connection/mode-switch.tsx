@@ -32,14 +32,12 @@ export function ModeSwitch({
               {words[one]}
             </ToggleGroup.Item>
           </Tooltip.Trigger>
-          <Tooltip.Portal>
-            <Tooltip.Content
-              sideOffset={6}
-              className="z-50 animate-fade rounded-md bg-ink px-2 py-1 text-xs text-canvas"
-            >
-              {one === 'sse' ? words.sseHint : words.bidiHint}
-            </Tooltip.Content>
-          </Tooltip.Portal>
+          <Tooltip.Content
+            sideOffset={6}
+            className="z-50 animate-fade rounded-md bg-ink px-2 py-1 text-xs text-canvas"
+          >
+            {one === 'sse' ? words.sseHint : words.bidiHint}
+          </Tooltip.Content>
         </Tooltip.Root>
       ))}
     </ToggleGroup.Root>

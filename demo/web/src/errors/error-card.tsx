@@ -30,7 +30,7 @@ export function ErrorCard({
       <div className="flex items-start gap-3">
         <CircleAlert className="mt-1 size-5 shrink-0 text-bad" aria-hidden="true" />
         <div className="min-w-0 grow">
-          <h3 className="font-semibold">{title}</h3>
+          <h2 className="font-semibold">{title}</h2>
           <p className="text-sm text-soft">{text}</p>
         </div>
         <IconButton label={errors.dismiss} onClick={onDismiss} className="-mt-1 -mr-1">

@@ -23,14 +23,21 @@ export async function shrink(file: Blob, type: PictureType): Promise<Blob> {
     const canvas = document.createElement('canvas');
     canvas.width = width;
     canvas.height = height;
-    canvas.getContext('2d')?.drawImage(bitmap, 0, 0, width, height);
-    // A PNG may be transparent, which a JPEG cannot be.
-    const wanted: PictureType = type === 'image/jpeg' ? 'image/jpeg' : 'image/webp';
-    const drawn = await encode(canvas, wanted);
-    return drawn ?? new Blob([file], { type });
+    const pen = canvas.getContext('2d', { willReadFrequently: true });
+    if (!pen) return new Blob([file], { type });
+    pen.drawImage(bitmap, 0, 0, width, height);
+    // Every model reads JPEG, but it cannot be transparent.
+    const isOpaque = type === 'image/jpeg' || hasNoHoles(pen.getImageData(0, 0, width, height).data);
+    return (await encode(canvas, isOpaque ? 'image/jpeg' : 'image/png')) ?? new Blob([file], { type });
   } finally {
     bitmap.close();
   }
+}
+
+/** Whether no pixel lets through what is behind it. */
+export function hasNoHoles(pixels: Uint8ClampedArray): boolean {
+  for (let index = 3; index < pixels.length; index += 4) if (pixels[index] !== 255) return false;
+  return true;
 }
 
 function encode(canvas: HTMLCanvasElement, type: PictureType): Promise<Blob | null> {

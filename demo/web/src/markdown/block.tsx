@@ -1,6 +1,7 @@
 import type { Token, Tokens } from 'marked';
-import { memo, type ReactNode } from 'react';
+import { memo, type ReactNode, useContext } from 'react';
 import { CodeBlock } from './code-block.tsx';
+import { HighestHeading } from './highest-heading.ts';
 import { Inline } from './inline.tsx';
 
 /** Shows one block of Markdown. It is drawn again only when its text changes or it stops growing. */
@@ -65,8 +66,9 @@ export function Blocks({
 const SIZES = ['text-xl', 'text-lg', 'text-base', 'text-base', 'text-sm', 'text-sm'];
 
 function Heading({ depth, tokens }: { depth: number; tokens: Token[] | undefined }) {
-  // The page has its own first and second heading.
-  const Tag = `h${Math.min(6, depth + 2)}` as 'h3';
+  const highest = useContext(HighestHeading);
+  // The page has its own first heading, and a screen reader expects no level to be left out below it.
+  const Tag = `h${Math.min(6, 2 + Math.max(0, depth - highest))}` as 'h2';
   return (
     <Tag className={`pt-2 leading-snug font-semibold first:pt-0 ${SIZES[depth - 1]}`}>
       <Inline tokens={tokens} />

@@ -44,34 +44,32 @@ export function SessionItem({
       >
         {title}
       </button>
-      <DropdownMenu.Root>
+      <DropdownMenu.Root modal={false}>
         <DropdownMenu.Trigger
           aria-label={sessions.menu(title)}
           className="flex size-8 shrink-0 items-center justify-center rounded-md text-soft opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 hover:text-ink data-[state=open]:opacity-100 pointer-coarse:opacity-100"
         >
           <Ellipsis className="size-4" aria-hidden="true" />
         </DropdownMenu.Trigger>
-        <DropdownMenu.Portal>
-          <DropdownMenu.Content
-            align="end"
-            className="z-50 min-w-40 animate-fade rounded-xl border border-line bg-surface p-1 text-sm shadow-float"
+        <DropdownMenu.Content
+          align="end"
+          className="z-50 min-w-40 animate-fade rounded-xl border border-line bg-surface p-1 text-sm shadow-float"
+        >
+          <DropdownMenu.Item
+            onSelect={() => setRenaming(true)}
+            className="flex items-center gap-3 rounded-lg px-3 py-2 outline-none data-highlighted:bg-sunken"
           >
-            <DropdownMenu.Item
-              onSelect={() => setRenaming(true)}
-              className="flex items-center gap-3 rounded-lg px-3 py-2 outline-none data-highlighted:bg-sunken"
-            >
-              <Pencil className="size-4" aria-hidden="true" />
-              {sessions.rename}
-            </DropdownMenu.Item>
-            <DropdownMenu.Item
-              onSelect={onRemove}
-              className="flex items-center gap-3 rounded-lg px-3 py-2 text-bad outline-none data-highlighted:bg-bad-tint"
-            >
-              <Trash2 className="size-4" aria-hidden="true" />
-              {sessions.remove}
-            </DropdownMenu.Item>
-          </DropdownMenu.Content>
-        </DropdownMenu.Portal>
+            <Pencil className="size-4" aria-hidden="true" />
+            {sessions.rename}
+          </DropdownMenu.Item>
+          <DropdownMenu.Item
+            onSelect={onRemove}
+            className="flex items-center gap-3 rounded-lg px-3 py-2 text-bad outline-none data-highlighted:bg-bad-tint"
+          >
+            <Trash2 className="size-4" aria-hidden="true" />
+            {sessions.remove}
+          </DropdownMenu.Item>
+        </DropdownMenu.Content>
       </DropdownMenu.Root>
     </div>
   );

@@ -27,7 +27,7 @@ export function SessionList({
     if (id === current.id) current.startNew();
   };
   return (
-    <div className="flex h-full flex-col">
+    <nav aria-label={words.sessions.title} className="flex h-full flex-col">
       <div className="flex h-14 shrink-0 items-center gap-2.5 px-4">
         <Logo />
         <span className="font-semibold tracking-tight">{words.appName}</span>
@@ -44,7 +44,7 @@ export function SessionList({
           {words.sessions.new}
         </Button>
       </div>
-      <nav aria-label={words.sessions.title} className="min-h-0 grow overflow-y-auto px-3 pb-4">
+      <div className="min-h-0 grow overflow-y-auto px-3 pb-4">
         {sessions.list.length === 0 ? (
           <p className="px-3 py-2 text-sm text-soft">{words.sessions.none}</p>
         ) : null}
@@ -69,7 +69,7 @@ export function SessionList({
             </ul>
           </div>
         ))}
-      </nav>
+      </div>
       <Confirm
         isOpen={doomed !== null}
         title={words.sessions.clearTitle}
@@ -80,6 +80,6 @@ export function SessionList({
           if (isConfirmed && doomed !== null) remove(doomed);
         }}
       />
-    </div>
+    </nav>
   );
 }

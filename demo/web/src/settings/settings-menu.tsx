@@ -32,52 +32,50 @@ export function SettingsMenu({
   const { messages, language, setLanguage } = useLanguage();
   const { settings, sessions } = messages;
   return (
-    <DropdownMenu.Root>
+    <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>
         <IconButton label={settings.title}>
           <Settings2 className="size-4.5" />
         </IconButton>
       </DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
-        <DropdownMenu.Content
-          align="end"
-          sideOffset={8}
-          collisionPadding={12}
-          className="z-50 w-60 animate-fade rounded-2xl border border-line bg-surface p-1.5 text-sm shadow-float"
-        >
-          <Group label={settings.theme} value={theme} onChange={(value) => onTheme(value as Theme)}>
-            {THEMES.map(({ id, icon: Icon }) => (
-              <Choice key={id} value={id}>
-                <Icon className="size-4 text-soft" aria-hidden="true" />
-                {settings[id]}
-              </Choice>
-            ))}
-          </Group>
-          <DropdownMenu.Separator className="my-1.5 h-px bg-line" />
-          <Group
-            label={settings.language}
-            value={language}
-            onChange={(value) => setLanguage(value as Language)}
-          >
-            {languages.map(({ id, name }) => (
-              <Choice key={id} value={id}>
-                <span lang={id}>{name}</span>
-              </Choice>
-            ))}
-          </Group>
-          <DropdownMenu.Separator className="my-1.5 h-px bg-line" />
-          {PANELS.map((name) => (
-            <DropdownMenu.Item key={name} onSelect={() => onPanel(name)} className={ITEM}>
-              <PanelRight className="size-4 text-soft" aria-hidden="true" />
-              {settings[name]}
-            </DropdownMenu.Item>
+      <DropdownMenu.Content
+        align="end"
+        sideOffset={8}
+        collisionPadding={12}
+        className="z-50 w-60 animate-fade rounded-2xl border border-line bg-surface p-1.5 text-sm shadow-float"
+      >
+        <Group label={settings.theme} value={theme} onChange={(value) => onTheme(value as Theme)}>
+          {THEMES.map(({ id, icon: Icon }) => (
+            <Choice key={id} value={id}>
+              <Icon className="size-4 text-soft" aria-hidden="true" />
+              {settings[id]}
+            </Choice>
           ))}
-          <DropdownMenu.Item onSelect={onClear} disabled={!canClear} className={`${ITEM} text-bad`}>
-            <Trash2 className="size-4" aria-hidden="true" />
-            {sessions.clear}
+        </Group>
+        <DropdownMenu.Separator className="my-1.5 h-px bg-line" />
+        <Group
+          label={settings.language}
+          value={language}
+          onChange={(value) => setLanguage(value as Language)}
+        >
+          {languages.map(({ id, name }) => (
+            <Choice key={id} value={id}>
+              <span lang={id}>{name}</span>
+            </Choice>
+          ))}
+        </Group>
+        <DropdownMenu.Separator className="my-1.5 h-px bg-line" />
+        {PANELS.map((name) => (
+          <DropdownMenu.Item key={name} onSelect={() => onPanel(name)} className={ITEM}>
+            <PanelRight className="size-4 text-soft" aria-hidden="true" />
+            {settings[name]}
           </DropdownMenu.Item>
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
+        ))}
+        <DropdownMenu.Item onSelect={onClear} disabled={!canClear} className={`${ITEM} text-bad`}>
+          <Trash2 className="size-4" aria-hidden="true" />
+          {sessions.clear}
+        </DropdownMenu.Item>
+      </DropdownMenu.Content>
     </DropdownMenu.Root>
   );
 }

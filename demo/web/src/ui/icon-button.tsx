@@ -21,15 +21,13 @@ export function IconButton({
           {children}
         </button>
       </Tooltip.Trigger>
-      <Tooltip.Portal>
-        <Tooltip.Content
-          sideOffset={6}
-          collisionPadding={8}
-          className="z-50 animate-fade rounded-md bg-ink px-2 py-1 text-xs text-canvas"
-        >
-          {label}
-        </Tooltip.Content>
-      </Tooltip.Portal>
+      <Tooltip.Content
+        sideOffset={6}
+        collisionPadding={8}
+        className="z-50 animate-fade rounded-md bg-ink px-2 py-1 text-xs text-canvas"
+      >
+        {label}
+      </Tooltip.Content>
     </Tooltip.Root>
   );
 }
