@@ -1,0 +1,53 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import * as entry from 'duologue/parse';
+import * as cost from 'duologue/parse/cost';
+import * as otel from 'duologue/parse/otel';
+import { rolldown } from 'rolldown';
+import { describe, expect, it } from 'vitest';
+
+const src = new URL('../../src/parse/', import.meta.url);
+const files = readdirSync(src).filter((name) => name.endsWith('.ts'));
+
+const LIMIT_BYTES = 15_000;
+
+describe('the parser as a package', () => {
+  it.each(files)('%s imports nothing from outside its folder', (name) => {
+    const text = readFileSync(new URL(name, src), 'utf8');
+    const imported = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '');
+    const allowed = name === 'cost.ts' ? /^\.\/[a-z-]+\.ts$|^@pydantic\/genai-prices$/ : /^\.\/[a-z-]+\.ts$/;
+    expect(imported.filter((path) => !allowed.test(path))).toEqual([]);
+  });
+
+  it('has these exports and no others', () => {
+    expect(Object.keys(entry).sort()).toEqual([
+      'aiSdkFinishOf',
+      'createAccumulator',
+      'detect',
+      'finishOf',
+      'parse',
+      'parseProviderResponse',
+      'parseStream',
+      'toFlat',
+      'usageOf',
+    ]);
+    expect(Object.keys(cost).sort()).toEqual(['costOf', 'createPricer']);
+    expect(Object.keys(otel).sort()).toEqual(['otelAttributes', 'otelMessages']);
+  });
+
+  it(`is at most ${LIMIT_BYTES} bytes, minified and gzipped`, async () => {
+    const bundle = await rolldown({ input: new URL('index.ts', src).pathname });
+    const { output } = await bundle.generate({ format: 'esm', minify: true });
+    await bundle.close();
+    expect(output).toHaveLength(1);
+    expect(gzipSync(output[0].code, { level: 9 }).length).toBeLessThanOrEqual(LIMIT_BYTES);
+  });
+
+  it('runs without Node: it names no Node global', () => {
+    for (const name of files) {
+      expect(readFileSync(new URL(name, src), 'utf8'), name).not.toMatch(
+        /\b(process|Buffer|require|__dirname)\b[.(]/,
+      );
+    }
+  });
+});
