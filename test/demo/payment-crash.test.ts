@@ -79,12 +79,11 @@ it('[T12] [T15] wherever a process dies after an approval, it pays once or not a
     const { words, ...after } = await comeBack(join(copies, String(index)), card);
     found.push([`died before ${write}`, after]);
   }
-  const consumed = points.indexOf('moveCall') + 1;
+  // The approval is written, then it is consumed, then the tool runs and its outcome is written.
+  const consumed = points.lastIndexOf('moveCall');
   const settled = points.indexOf('appendEvent');
-  expect({ consumed: points[consumed], isSettledAfter: settled > consumed }).toEqual({
-    consumed: 'moveCall',
-    isSettledAfter: true,
-  });
+  expect(points.filter((write) => write === 'moveCall')).toHaveLength(2);
+  expect(settled).toBeGreaterThan(consumed);
   expect(found).toEqual(
     points.map((write, index) => [
       `died before ${write}`,

@@ -7,7 +7,7 @@ import { plain, streamOf } from '../../protocol/support/sdk.ts';
 type Sdk = typeof ai;
 
 /** The responses that a client reads: over SSE up to each `[DONE]`, over BIDI up to each pause, without the steps. */
-export function responsesOf({ mode, output }: Fixture): Chunk[][] {
+function responsesOf({ mode, output }: Fixture): Chunk[][] {
   const responses: Chunk[][] = [[]];
   for (const block of output.rawEvents) {
     if (block === 'data: [DONE]\n\n') {
