@@ -79,7 +79,9 @@ const MAX_BUFFERED = 256 * 1024;
 const REFUSED: readonly number[] = [ERRORS.invalid_frame.close, ERRORS.too_large.close];
 
 /** Close codes after which a new try would only be refused again. */
-const FINAL: readonly number[] = [ERRORS.unauthorized.close, ERRORS.forbidden.close];
+const FINAL: readonly number[] = [ERRORS.unauthorized, ERRORS.forbidden, ERRORS.not_found].map(
+  ({ close }) => close,
+);
 
 /** One WebSocket to one session that comes back by itself, goes on where it was, and loses no message. */
 export class Connection {

@@ -24,6 +24,8 @@ export function endingOf(state: ConnectionState): Error | null {
       return new ProtocolError('unauthorized', state.reason || 'You are not signed in.');
     case ERRORS.forbidden.close:
       return new ProtocolError('forbidden', state.reason || 'This page may not use the server.');
+    case ERRORS.not_found.close:
+      return new ProtocolError('not_found', state.reason || 'This conversation was deleted.');
     default:
       return networkError('was closed');
   }

@@ -12,7 +12,7 @@ export const ERRORS = {
   empty_message: { status: 400, retryable: false },
   unauthorized: { status: 401, close: 4401, retryable: false },
   forbidden: { status: 403, close: 4403, retryable: false },
-  not_found: { status: 404, retryable: false },
+  not_found: { status: 404, close: 4404, retryable: false },
   method_not_allowed: { status: 405, retryable: false },
   nothing_to_answer: { status: 409, retryable: false },
   answer_refused: { status: 409, retryable: false },

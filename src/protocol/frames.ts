@@ -12,6 +12,7 @@ const schemas = {
     messages: z.array(z.unknown()).min(1),
     trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
     messageId: id.optional(),
+    requestId: id.optional(),
   }),
   tool_result: z.looseObject({
     toolCallId: id,
@@ -45,6 +46,8 @@ export type ClientFrame =
       input: Input;
       trigger: 'submit-message' | 'regenerate-message';
       messageId: string | undefined;
+      /** Names the frame; a frame that is sent again has the same. */
+      requestId?: string | undefined;
     }
   | { type: 'answers'; answers: Answer[] }
   | { type: 'audio_chunk'; pcm: string }
@@ -99,6 +102,7 @@ function meaningOf(type: FrameType, data: Record<string, unknown>, limits: Limit
         input: readInput(frame.messages, limits),
         trigger: frame.trigger ?? 'submit-message',
         messageId: frame.messageId,
+        requestId: frame.requestId,
       };
     }
     case 'tool_result':

@@ -12,7 +12,6 @@ import { Pulse, Window } from './pace.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Reply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
-import type { Session } from './session.ts';
 import { Sessions } from './sessions.ts';
 import { Sockets } from './sockets.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
@@ -129,21 +128,23 @@ export function createDuologue(options: DuologueOptions): Duologue {
     async close() {
       closing = true;
       cancelSweep();
-      await drained(await sessions.all(), clock);
+      // Turns that run come to their end, if that is soon.
+      await bounded(Promise.all((await sessions.all()).map((session) => session.settled())), clock);
       sockets.close();
-      for (const session of await sessions.all()) await session.close();
+      // A tool, or a model, that listens to nobody is not waited for.
+      await bounded(Promise.all((await sessions.all()).map((session) => session.close())), clock);
       await engine.store.close();
     },
   };
 }
 
-/** Lets turns that run come to their end, but not for long. */
-async function drained(sessions: Session[], clock: Clock): Promise<void> {
+/** Waits for the work, but not for long. */
+async function bounded(work: Promise<unknown>, clock: Clock): Promise<void> {
   let cancel: () => void = () => undefined;
   const patience = new Promise<void>((resolve) => {
     cancel = clock.after(DRAIN_MS, resolve);
   });
-  await Promise.race([Promise.all(sessions.map((session) => session.settled())), patience]);
+  await Promise.race([work.catch(() => undefined), patience]);
   cancel();
 }
 

@@ -50,6 +50,8 @@ interface LiveRun {
 }
 
 const MAX_WAITING = 16;
+/** Requests that are remembered, in case they are sent again. */
+const MAX_REQUESTS = 256;
 /** Inputs that may wait for the one before them to be taken. */
 const MAX_PENDING = 64;
 /** How long a run that is told to end may take; a model's connection that hangs is left behind. */
@@ -64,6 +66,7 @@ const EVENTS_IN_A_ROW = 200;
 export class Live {
   private readonly session: Session;
   private readonly waiting: Waiting[] = [];
+  private readonly requests = new Set<string>();
   private readonly cards: CallRecord[] = [];
   private readonly messages = new Map<string, LiveMessage>();
   private open: LiveRun | null = null;
@@ -114,21 +117,28 @@ export class Live {
   }
 
   /** Takes a typed message: at once, or when the agent is done. */
-  async say(input: Extract<Input, { kind: 'message' }>, options: { again: boolean }): Promise<void> {
+  async say(
+    input: Extract<Input, { kind: 'message' }>,
+    options: { again: boolean; requestId?: string | undefined },
+  ): Promise<void> {
+    const { again, requestId } = options;
     this.checkRoom();
+    if (requestId !== undefined && this.requests.has(requestId)) return;
     // A client that lost its connection cannot know whether its message arrived, and sends it again.
-    if (!options.again && this.hasHeard(input) && !(await this.isUnanswered(input))) return;
+    if (!again && this.hasHeard(input) && !(await this.isUnanswered(input))) return;
     if (this.isBusy && this.session.engine.options.whenBusy === 'interrupt') await this.interrupt();
     this.checkRoom();
     const { engine, key } = this.session;
     const waiting = { input };
     this.waiting.push(waiting);
+    if (requestId !== undefined) this.remember(requestId);
     try {
       // Bad files are refused now, not when their turn comes.
       await admit(input.parts, engine.store, key, engine.options.files);
     } catch (error) {
       const index = this.waiting.indexOf(waiting);
       if (index !== -1) this.waiting.splice(index, 1);
+      if (requestId !== undefined) this.requests.delete(requestId);
       throw error;
     }
     await this.inOrder(() => this.drain());
@@ -295,6 +305,12 @@ export class Live {
       const { engine, key } = this.session;
       return (await engine.store.loadMessages(key)).at(-1)?.id === id;
     });
+  }
+
+  private remember(requestId: string): void {
+    this.requests.add(requestId);
+    const [oldest] = this.requests;
+    if (this.requests.size > MAX_REQUESTS && oldest !== undefined) this.requests.delete(oldest);
   }
 
   private checkRoom(): void {

@@ -8,6 +8,8 @@ export interface LogEntry {
 }
 
 const MAX_ENTRIES = 50_000;
+/** Characters of all that is kept: pictures and long outputs are chunks too. */
+const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
  * What a session has sent, in order, so that a client that lost its connection gets the rest. In memory and bounded:
@@ -18,6 +20,7 @@ export class ChunkLog {
   private entries: LogEntry[] = [];
   /** The number of the entry at index 0 of `entries`. */
   private base = 1;
+  private characters = 0;
   private readonly listeners = new Set<() => void>();
 
   constructor(epoch: string) {
@@ -37,7 +40,9 @@ export class ChunkLog {
   append(chunk: Chunk | null): number {
     const seq = this.last + 1;
     this.entries.push({ seq, chunk });
+    this.characters += sizeOf(chunk);
     if (this.entries.length > MAX_ENTRIES) this.drop(this.base + MAX_ENTRIES / 2);
+    if (this.characters > MAX_CHARACTERS) this.shrink();
     for (const listener of this.listeners) listener();
     return seq;
   }
@@ -51,8 +56,20 @@ export class ChunkLog {
   drop(before: number): void {
     const count = Math.min(Math.max(before - this.base, 0), this.entries.length);
     if (count === 0) return;
+    for (let index = 0; index < count; index++) this.characters -= sizeOf(this.entries[index]?.chunk ?? null);
     this.entries = this.entries.slice(count);
     this.base += count;
+  }
+
+  /** Forgets the older half of what is kept, by its size; the last entry stays. */
+  private shrink(): void {
+    let rest = this.characters;
+    let before = this.base;
+    while (rest > MAX_CHARACTERS / 2 && before < this.last) {
+      rest -= sizeOf(this.at(before)?.chunk ?? null);
+      before++;
+    }
+    this.drop(before);
   }
 
   /** Calls the listener after every append; the returned function ends that. */
@@ -65,4 +82,31 @@ export class ChunkLog {
   get readers(): number {
     return this.listeners.size;
   }
+}
+
+/** Roughly the characters of a chunk. Only what can be long is looked at closely. */
+function sizeOf(chunk: Chunk | null): number {
+  switch (chunk?.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+      return chunk.delta.length + 64;
+    case 'file':
+      return chunk.url.length + 64;
+    case 'tool-input-available':
+      return lengthOf(chunk.input);
+    case 'tool-output-available':
+      return lengthOf(chunk.output);
+    case 'data-image':
+    case 'data-pcm':
+    case 'data-audio':
+    case 'data-executable-code':
+    case 'data-code-execution-result':
+      return lengthOf(chunk.data);
+    default:
+      return 256;
+  }
+}
+
+function lengthOf(value: unknown): number {
+  return (JSON.stringify(value)?.length ?? 0) + 256;
 }

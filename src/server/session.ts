@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Session as AdkSession, createEvent, type Event } from '@google/adk';
 import { danglingCalls, type Outcome, responseEvent, runDeferred } from '../adk/engine.ts';
 import {
@@ -29,7 +30,7 @@ export class Session {
   /** The connection that holds the session; a later one takes it over. */
   holder: { end(code: ErrorCode, message: string): void } | null = null;
   private isNew = false;
-  /** The words of each message of the person, by its id. */
+  /** A fingerprint of each message of the person, by its id. */
   private readonly said = new Map<string, string>();
   private tail: Promise<unknown> = Promise.resolve();
   private queued = 0;
@@ -62,7 +63,7 @@ export class Session {
     await session.calls.recover();
     const messages = await reconcile(engine.store, key, await session.adkSession());
     session.isNew = messages.length === 0;
-    for (const { id, role, parts } of messages) if (role === 'user') session.said.set(id, textOf(parts));
+    for (const { id, role, parts } of messages) if (role === 'user') session.said.set(id, fingerprint(parts));
     await session.expireQuietly();
     return session;
   }
@@ -138,7 +139,7 @@ export class Session {
   async store(id: string, parts: Awaited<ReturnType<typeof admit>>): Promise<void> {
     const { store, newId, clock } = this.engine;
     await store.putMessage(this.key, await storeMessage(id, parts, store, this.key, newId, clock.now()));
-    this.said.set(id, textOf(parts));
+    this.said.set(id, fingerprint(parts));
     if (!this.isNew) return;
     this.isNew = false;
     const text = parts
@@ -150,7 +151,7 @@ export class Session {
 
   /** Whether the person said just that already, in a message with that id. */
   hasSaid(id: string, parts: readonly { type: string; text?: string }[]): boolean {
-    return this.said.get(id) === textOf(parts);
+    return this.said.get(id) === fingerprint(parts);
   }
 
   /** Adds to the history something that ADK does not add by itself. */
@@ -210,7 +211,7 @@ export class Session {
   /** Runs the tool of a call on the server. */
   async run(call: CallRecord, signal: AbortSignal): Promise<Outcome> {
     const { rootAgent, sessionService, runner } = this.engine;
-    return runDeferred({
+    const outcome = await runDeferred({
       rootAgent,
       sessionService,
       pluginManager: runner.pluginManager,
@@ -223,6 +224,7 @@ export class Session {
       approved: call.approvalId !== null,
       signal,
     });
+    return outcome.kind === 'output' ? inJson(outcome, call.toolName) : outcome;
   }
 
   /** Ends every call whose time is up while nobody listens. */
@@ -284,6 +286,19 @@ export class Session {
   }
 }
 
-function textOf(parts: readonly { type: string; text?: string }[]): string {
-  return parts.map((part) => (part.type === 'text' ? part.text : '[file]')).join('\n');
+/** What was said, in a few bytes: a long conversation would otherwise be in memory twice. */
+function fingerprint(parts: readonly { type: string; text?: string }[]): string {
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '[file]')).join('\n');
+  return createHash('sha256').update(text).digest('base64');
+}
+
+/** An output as it will be read again; one that has no JSON is a failure of the tool. */
+function inJson(outcome: Extract<Outcome, { kind: 'output' }>, toolName: string): Outcome {
+  try {
+    const text = JSON.stringify(outcome.output) ?? 'null';
+    JSON.stringify(outcome.actions);
+    return { ...outcome, output: JSON.parse(text) as unknown };
+  } catch {
+    return { kind: 'error', errorText: `${toolName} ran, but what it gave cannot be written as JSON.` };
+  }
 }

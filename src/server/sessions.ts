@@ -49,8 +49,10 @@ export class Sessions {
   /** Ends what runs and removes the session; the audit log stays. */
   async remove(user: string, id: string): Promise<void> {
     const session = await this.get(user, id);
-    session.turns.stop();
+    session.holder?.end('not_found', 'This conversation was deleted.');
+    await session.stop();
     await session.exclusive(async () => {
+      await session.live.close();
       const { appName, userId, sessionId } = session.adkKey;
       await this.engine.sessionService.deleteSession({ appName, userId, sessionId });
       this.open.delete(nameOf(session.key));

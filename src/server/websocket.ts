@@ -224,10 +224,10 @@ export class Connection {
             },
           );
         }
-        const { input, trigger, messageId } = frame;
+        const { input, trigger, messageId, requestId } = frame;
         const again = trigger === 'regenerate-message' || messageId !== undefined;
         return this.follow(
-          input.kind === 'answers' ? live.answer(input.answers) : live.say(input, { again }),
+          input.kind === 'answers' ? live.answer(input.answers) : live.say(input, { again, requestId }),
         );
       }
       case 'audio_control':

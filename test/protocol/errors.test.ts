@@ -11,7 +11,7 @@ const table: [ErrorCode, number, boolean, number | undefined][] = [
   ['invalid_frame', 400, false, 1002],
   ['unauthorized', 401, false, 4401],
   ['forbidden', 403, false, 4403],
-  ['not_found', 404, false, undefined],
+  ['not_found', 404, false, 4404],
   ['method_not_allowed', 405, false, undefined],
   ['idle', 408, true, 4002],
   ['nothing_to_answer', 409, false, undefined],
