@@ -32,7 +32,15 @@ export function stage(env: Record<string, string> = {}): Stage {
     [browser] = await Promise.all([launch(), server.start()]);
   }, 6 * 60_000);
   afterEach(async () => {
-    for (const takeDown of takeDowns.splice(0).reverse()) await takeDown();
+    const problems: unknown[] = [];
+    for (const takeDown of takeDowns.splice(0).reverse()) {
+      try {
+        await takeDown();
+      } catch (error) {
+        problems.push(error);
+      }
+    }
+    if (problems.length > 0) throw problems[0];
   });
   afterAll(async () => {
     await browser?.close();
@@ -56,8 +64,10 @@ export function stage(env: Record<string, string> = {}): Stage {
       }, mode);
       await prepare?.(context);
       const page = await context.newPage();
-      page.on('pageerror', (error) => {
-        throw error;
+      const errors: Error[] = [];
+      page.on('pageerror', (error) => errors.push(error));
+      takeDowns.push(() => {
+        if (errors.length > 0) throw new AggregateError(errors, `The page failed: ${errors.join('; ')}`);
       });
       await page.goto(url ?? server.url);
       return page;

@@ -9,8 +9,12 @@ export const root = resolve(fileURLToPath(new URL('../../..', import.meta.url)))
 const LOCK = resolve(root, 'node_modules/.duologue-build');
 const WAIT_MS = 5 * 60_000;
 
+/** The demo as it was built: the one of this checkout, or a copy that nobody builds anew meanwhile. */
+export const demo = process.env.DUOLOGUE_TEST_DEMO ?? resolve(root, 'demo');
+
 /** Builds what `npm start` builds, if it is not built; test files that run at the same time wait for one another. */
 export async function built(): Promise<void> {
+  if (process.env.DUOLOGUE_TEST_DEMO) return;
   const { build } = (await import('../../../scripts/lib/build.mjs' as string)) as {
     build: () => Promise<{ ok: boolean; note: string; output?: string }>;
   };

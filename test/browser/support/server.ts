@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { root } from './built.ts';
+import { join, resolve } from 'node:path';
+import { demo, root } from './built.ts';
 
 const START_MS = 30_000;
 
@@ -24,7 +24,7 @@ export class DemoServer {
 
   /** Starts, at the port of before if there was one. */
   async start(): Promise<this> {
-    const child = spawn(process.execPath, ['demo/dist/main.js'], {
+    const child = spawn(process.execPath, [resolve(demo, 'dist/main.js')], {
       cwd: root,
       env: { PATH: process.env.PATH ?? '', PORT: String(this.port), DUOLOGUE_DATA: this.data, ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],

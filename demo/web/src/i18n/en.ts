@@ -249,7 +249,7 @@ export const en = {
   panel: {
     close: 'Close the panel',
     loading: 'Loading',
-    missing: 'This panel is not part of this build.',
+    missing: 'This panel could not be loaded. Reload the page when the server is back.',
   },
 
   login: {

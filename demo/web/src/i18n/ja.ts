@@ -251,7 +251,7 @@ export const ja: Messages = {
   panel: {
     close: 'パネルを閉じる',
     loading: '読み込み中',
-    missing: 'このパネルはこのビルドに含まれていません。',
+    missing: 'このパネルを読み込めませんでした。サーバーが戻ったらページを再読み込みしてください。',
   },
 
   login: {

@@ -1,14 +1,19 @@
 import { lazy, Suspense } from 'react';
 
-const Markdown = lazy(() => import('./markdown.tsx'));
+/** Without its renderer, for want of a network, the text is still there to read. */
+const Markdown = lazy(() => import('./markdown.tsx').catch(() => ({ default: PlainText })));
 
 /** Text from the assistant: Markdown, and until its renderer is loaded the text as it came. */
 export function RichText({ text, isGrowing }: { text: string; isGrowing: boolean }) {
   return (
     <div className="space-y-4 break-words">
-      <Suspense fallback={<p className="whitespace-pre-wrap">{text}</p>}>
+      <Suspense fallback={<PlainText text={text} />}>
         <Markdown text={text} isGrowing={isGrowing} />
       </Suspense>
     </div>
   );
+}
+
+function PlainText({ text }: { text: string }) {
+  return <p className="whitespace-pre-wrap">{text}</p>;
 }

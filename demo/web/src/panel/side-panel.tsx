@@ -5,9 +5,19 @@ import { IconButton } from '../ui/icon-button.tsx';
 import { loadPanel, type PanelName, type PanelProps } from './panels.ts';
 
 const CONTENTS: Readonly<Record<PanelName, ComponentType<PanelProps>>> = {
-  inspector: lazy(() => loadPanel('inspector')),
-  audit: lazy(() => loadPanel('audit')),
+  inspector: lazy(() => loadPanel('inspector').catch(() => ({ default: Missing }))),
+  audit: lazy(() => loadPanel('audit').catch(() => ({ default: Missing }))),
 };
+
+/** Stands where a panel could not be loaded. */
+function Missing() {
+  const { panel } = useMessages();
+  return (
+    <p role="alert" className="p-4 text-sm">
+      {panel.missing}
+    </p>
+  );
+}
 
 /** The place beside the conversation; over it where the screen is narrow. */
 export function SidePanel({

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { stage } from './support/browser.ts';
+import { Person } from './support/person.ts';
+import { Relay } from './support/relay.ts';
+
+const here = stage();
+const modes = ['sse', 'bidi'] as const;
+
+describe('an approval card', () => {
+  it.each(modes)('appears exactly with tool-approval-request, over %s', async (mode) => {
+    const relay = await new Relay(here.server.url).start();
+    here.after(() => relay.dispose());
+    const person = new Person(await here.open({ mode, url: relay.url }));
+    await person.box.waitFor();
+    const held = relay.hold('"tool-approval-request"');
+    await person.say('Send $50 to Alice');
+    await held;
+    // What came before is on the page, and nothing asks yet.
+    await person.answers.waitFor();
+    await person.page.waitForTimeout(300);
+    expect(await person.cards.count()).toBe(0);
+    relay.release();
+    await person.card('requested').waitFor();
+    expect(await person.cards.count()).toBe(1);
+  });
+
+  it.each(modes)('is approved and declined with keys, and gives the focus back, over %s', async (mode) => {
+    const person = new Person(await here.open({ mode }));
+    await person.say('Send $30 to Alice');
+    await person.card('requested').waitFor();
+    expect(await person.card('requested').evaluate((card) => card === document.activeElement)).toBe(true);
+    await person.page.keyboard.press('Alt+y');
+    await person.card('done').waitFor();
+    await expect.poll(() => person.box.evaluate((box) => box === document.activeElement)).toBe(true);
+    await expect.poll(() => person.isBusy()).toBe(false);
+    await person.say('Send $40 to Bob');
+    await person.card('requested').waitFor();
+    await person.page.keyboard.press('Alt+n');
+    await person.card('denied').waitFor();
+    await person.page.getByText('I sent $30 to Alice').first().waitFor();
+  });
+
+  it('is not approved by an Enter in the message box, nor by words, nor by keys without Alt', async () => {
+    const person = new Person(await here.open());
+    await person.say('Send $50 to Alice');
+    await person.card('requested').waitFor();
+    await person.page.keyboard.press('Enter');
+    await person.page.keyboard.press('y');
+    await person.box.focus();
+    await person.page.keyboard.press('Enter');
+    await person.page.keyboard.type('yes');
+    await person.page.keyboard.press('Alt+y');
+    expect(await person.box.inputValue()).toBe('yes');
+    await person.page.waitForTimeout(300);
+    expect(await person.statesOfCards()).toEqual(['requested']);
+  });
+
+  it('shows every argument, and carries the reason', async () => {
+    const person = new Person(await here.open());
+    await person.say('Send $50 to Alice for lunch');
+    const card = person.card('requested');
+    await card.waitFor();
+    await card.getByText('$50.00').waitFor();
+    for (const name of ['amount', 'recipient', 'currency'])
+      await card.getByText(name, { exact: true }).waitFor();
+    await person.deny('Not hungry');
+    await person.card('denied').getByText('Not hungry').waitFor();
+    await person.answers.getByText(/was denied \(Not hungry\)/).waitFor();
+  });
+
+  it('stays answerable while the person talks on, over BIDI', async () => {
+    const person = new Person(await here.open({ mode: 'bidi' }));
+    await person.say('Send $50 to Alice');
+    await person.card('requested').waitFor();
+    await person.say('What is the weather in Tokyo?');
+    await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
+    expect(await person.statesOfCards()).toEqual(['requested']);
+    await person.approve();
+    await person.answers.first().locator('[data-state="done"]').waitFor();
+  });
+
+  it('is overtaken by a new message, over SSE', async () => {
+    const person = new Person(await here.open({ mode: 'sse' }));
+    await person.say('Send $50 to Alice');
+    await person.card('requested').waitFor();
+    await person.say('What is the weather in Tokyo?');
+    await person.card('cancelled').waitFor();
+    await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
+  });
+});
+
+describe('the approval log', () => {
+  it('tells what was asked, decided and done, and can be saved', async () => {
+    const person = new Person(await here.open());
+    await person.say('Send $30 to Alice and $40 to Bob');
+    await person.card('requested').waitFor();
+    await person.approve();
+    await person.card('done').waitFor();
+    await person.card('requested').waitFor();
+    await person.deny('=1+1, no');
+    await person.card('denied').waitFor();
+    const panel = await person.openPanel('Approval log');
+    const kinds = () =>
+      panel
+        .locator('[data-kind]')
+        .evaluateAll((steps) => steps.map((step) => step.getAttribute('data-kind')));
+    await expect.poll(kinds).toEqual(['issued', 'approved', 'consumed', 'issued', 'denied']);
+    await panel.getByText('Alice').waitFor();
+    await panel.getByText('“=1+1, no”').waitFor();
+
+    const saved = async (name: string) => {
+      const download = person.page.waitForEvent('download');
+      await panel.getByRole('button', { name }).click();
+      return readFileSync(await (await download).path(), 'utf8');
+    };
+    const lines = (await saved('Save as JSON lines'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(
+      lines.map(({ kind, toolName, args, reason, user }) => [kind, toolName, args.recipient, reason, user]),
+    ).toEqual([
+      ['issued', 'process_payment', 'Alice', null, 'live_user'],
+      ['issued', 'process_payment', 'Bob', null, 'live_user'],
+      ['approved', 'process_payment', 'Alice', null, 'live_user'],
+      ['consumed', 'process_payment', 'Alice', null, 'live_user'],
+      ['denied', 'process_payment', 'Bob', '=1+1, no', 'live_user'],
+    ]);
+    const rows = (await saved('Save as CSV')).trimEnd().split('\r\n');
+    expect(rows).toHaveLength(6);
+    expect(rows[5]).toContain(`"'=1+1, no"`);
+  });
+});

@@ -1,0 +1,149 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { stage } from './support/browser.ts';
+import { Person } from './support/person.ts';
+import { Relay } from './support/relay.ts';
+
+const here = stage();
+const modes = ['sse', 'bidi'] as const;
+const COUNT = 'Count to 60';
+const counted = Array.from({ length: 60 }, (_, index) => index + 1);
+
+async function relayed(): Promise<Relay> {
+  const relay = await new Relay(here.server.url).start();
+  here.after(() => relay.dispose());
+  return relay;
+}
+
+/** The numbers that the assistant has counted so far. */
+async function numbers(person: Person): Promise<number[]> {
+  return (await person.answers.last().innerText()).match(/\b\d+\b/g)?.map(Number) ?? [];
+}
+
+/** Waits until the whole count is there, every number once and in order. */
+async function sawAll(person: Person): Promise<void> {
+  await expect.poll(async () => (await numbers(person)).slice(0, 60), { timeout: 20_000 }).toEqual(counted);
+  expect(await person.answers.count()).toBe(1);
+}
+
+async function began(person: Person): Promise<void> {
+  await expect
+    .poll(async () => ((await person.answers.count()) > 0 ? (await numbers(person)).length : 0))
+    .toBeGreaterThan(3);
+}
+
+describe('a conversation', () => {
+  it('goes on in the other mode, with its history, there and back', async () => {
+    const person = new Person(await here.open({ mode: 'sse' }));
+    await person.say('Send $30 to Alice');
+    await person.card('requested').waitFor();
+    await person.chooseMode('BIDI');
+    await person.connection('live').waitFor();
+    expect(await person.statesOfCards()).toEqual(['requested']);
+    await person.approve();
+    await person.card('done').waitFor();
+    await person.answers.getByText('I sent $30 to Alice.').waitFor();
+    await person.say('What is the weather in Tokyo?');
+    await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
+    await person.chooseMode('SSE');
+    await person.say('Play track 2');
+    await person.page.locator('[data-track="2"]').waitFor();
+    await person.answers.nth(2).waitFor();
+    expect(await person.own.count()).toBe(3);
+  });
+
+  it.each(modes)('is whole after a reload in mid-answer, over %s', async (mode) => {
+    const person = new Person(await here.open({ mode }));
+    await person.say(COUNT);
+    await began(person);
+    await person.page.reload();
+    await sawAll(person);
+    expect(await person.own.count()).toBe(1);
+  });
+
+  it.each(modes)('keeps an open card over a reload, over %s', async (mode) => {
+    const person = new Person(await here.open({ mode }));
+    await person.say('Send $50 to Alice');
+    await person.card('requested').waitFor();
+    await person.page.reload();
+    await person.card('requested').waitFor();
+    await person.approve();
+    await person.card('done').waitFor();
+    await person.answers.getByText('I sent $50 to Alice.').waitFor();
+    expect(await person.answers.count()).toBe(1);
+  });
+
+  it.each(modes)(
+    'loses nothing when the network is cut in mid-answer and comes back, over %s',
+    async (mode) => {
+      const relay = await relayed();
+      const person = new Person(await here.open({ mode, url: relay.url }));
+      await person.say(COUNT);
+      await began(person);
+      relay.cut();
+      await person.page.context().setOffline(true);
+      if (mode === 'bidi') await person.connection('offline').waitFor();
+      relay.restore();
+      await person.page.context().setOffline(false);
+      await sawAll(person);
+      if (mode === 'bidi') await person.connection('live').waitFor();
+    },
+  );
+
+  it.each(modes)('sends what was written offline when it is back, once, over %s', async (mode) => {
+    const relay = await relayed();
+    const person = new Person(await here.open({ mode, url: relay.url }));
+    if (mode === 'bidi') await person.connection('live').waitFor();
+    relay.cut();
+    await person.page.context().setOffline(true);
+    await person.connection('offline').waitFor();
+    await person.say('What is the weather in Tokyo?');
+    await person.page.getByText('Will be sent when you are back online').waitFor();
+    relay.restore();
+    await person.page.context().setOffline(false);
+    await person.answers.getByText(/Tokyo/).last().waitFor();
+    expect(await person.own.count()).toBe(1);
+    expect(await person.answers.count()).toBe(1);
+  });
+
+  it('is taken over by a second tab, and taken back with one click', async () => {
+    const first = new Person(await here.open({ mode: 'bidi' }));
+    await first.say('What is the weather in Tokyo?');
+    await first.answers.getByText(/Tokyo/).last().waitFor();
+    await expect.poll(() => first.isBusy()).toBe(false);
+    const second = new Person(await first.page.context().newPage());
+    await second.page.goto(first.page.url());
+    await second.connection('live').waitFor();
+    await first.connection('taken-over').waitFor();
+    await second.say('Send $50 to Alice');
+    await second.card('requested').waitFor();
+    expect(await first.cards.count()).toBe(0);
+    await first.page.getByRole('button', { name: 'Use here' }).click();
+    await first.connection('live').waitFor();
+    await second.connection('taken-over').waitFor();
+    await first.card('requested').waitFor();
+    await first.approve();
+    await first.card('done').waitFor();
+  });
+
+  it('catches up when its tab was frozen until the connection died', async () => {
+    const relay = await relayed();
+    const person = new Person(await here.open({ mode: 'bidi', url: relay.url }));
+    await person.say(COUNT);
+    await began(person);
+    await freeze(person.page, true);
+    // What minutes do: the server gives the silent connection up, and the answer goes on without it.
+    relay.cut();
+    await person.page.waitForTimeout(1_500);
+    relay.restore();
+    await freeze(person.page, false);
+    await sawAll(person);
+    await person.connection('live').waitFor();
+  });
+});
+
+async function freeze(page: Page, isFrozen: boolean): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Page.setWebLifecycleState', { state: isFrozen ? 'frozen' : 'active' });
+}

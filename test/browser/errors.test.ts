@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stage } from './support/browser.ts';
+import { Person } from './support/person.ts';
+import { DemoServer } from './support/server.ts';
+
+const here = stage();
+
+describe('when something goes wrong the page', () => {
+  it('names a server that is gone, and sends again when it is back', async () => {
+    const server = await new DemoServer().start();
+    here.after(() => server.dispose());
+    const person = new Person(await here.open({ mode: 'sse', url: server.url }));
+    await person.box.waitFor();
+    await server.stop();
+    await person.say('What is the weather in Tokyo?');
+    const card = person.page.getByTestId('error-card');
+    await card.getByText('The server cannot be reached').waitFor();
+    await server.start();
+    await card.getByRole('button', { name: 'Try again' }).click();
+    await person.answers.getByText(/Tokyo/).last().waitFor();
+    expect(await person.own.count()).toBe(1);
+    expect(await card.count()).toBe(0);
+  }, 60_000);
+
+  it('keeps an open card when the server dies and comes back, over BIDI', async () => {
+    const server = await new DemoServer({ DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000' }).start();
+    here.after(() => server.dispose());
+    const person = new Person(await here.open({ mode: 'bidi', url: server.url }));
+    await person.say('Send $50 to Alice');
+    await person.card('requested').waitFor();
+    await server.stop('SIGKILL');
+    await person.connection('reconnecting').waitFor();
+    await person.page.getByText('Nothing is lost.').waitFor();
+    await server.start();
+    await person.connection('live').waitFor({ timeout: 30_000 });
+    await person.approve();
+    await person.card('done').waitFor();
+    await person.answers.getByText('I sent $50 to Alice.').waitFor();
+  }, 60_000);
+
+  it('says how long to wait when it went too fast', async () => {
+    const person = new Person(await here.open({ mode: 'sse' }));
+    await person.box.waitFor();
+    const statuses = await person.page.evaluate(async () => {
+      const posts = Array.from({ length: 70 }, () => fetch('/sessions/none/stop', { method: 'POST' }));
+      return (await Promise.all(posts)).map(({ status }) => status);
+    });
+    expect(statuses).toContain(429);
+    await person.say('What is the weather in Tokyo?');
+    const card = person.page.getByTestId('error-card');
+    await card.getByText('Too fast').waitFor();
+    await card.getByText('Details').click();
+    await card.getByText(/Too many requests/).waitFor();
+    // The button opens by itself when the time is over.
+    await card.getByRole('button', { name: 'Try again', exact: true }).click();
+    await person.answers.getByText(/Tokyo/).last().waitFor();
+  });
+
+  it('says in plain words that a message is too long', async () => {
+    const person = new Person(await here.open({ mode: 'sse' }));
+    await person.say('x'.repeat(100_001));
+    const card = person.page.getByTestId('error-card');
+    await card.getByText('Too large').waitFor();
+    expect(await card.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+  });
+});
+
+describe('a server with a key', () => {
+  const locked = new DemoServer({ DUOLOGUE_API_KEY: 'correct horse' });
+  beforeAll(() => locked.start());
+  afterAll(() => locked.dispose());
+
+  it('is entered with the key, and with no other', async () => {
+    const person = new Person(await here.open({ url: locked.url }));
+    const { page } = person;
+    await page.getByLabel('Key').fill('wrong');
+    await page.getByRole('button', { name: 'Enter' }).click();
+    await page.getByText('That is not the key.').waitFor();
+    await page.getByLabel('Key').fill('correct horse');
+    await page.getByRole('button', { name: 'Enter' }).click();
+    await person.say('What is the weather in Tokyo?');
+    await person.answers.getByText(/Tokyo/).last().waitFor();
+  });
+});
