@@ -9,7 +9,7 @@ import { readUsage } from './usage.ts';
 function read(body: Obj, record: ParsedResponse): void {
   const { guardrail, promptRouter } = obj(body.trace);
   record.stopReason = strOrNull(body.stopReason);
-  record.id = strOrNull(obj(body.$metadata).requestId);
+  record.id = strOrNull(obj(body.$metadata).requestId ?? obj(body.ResponseMetadata).RequestId);
   record.model = strOrNull(obj(promptRouter).invokedModelId);
   record.serviceTier = strOrNull(obj(body.serviceTier).type);
   if (guardrail) record.safety = guardrail;

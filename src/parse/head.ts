@@ -10,7 +10,8 @@ export function readHead(body: Obj, record: ParsedResponse, kind: UsageKind): vo
   record.createdAt = millis(body.created ?? body.created_at);
   record.serviceTier = strOrNull(body.service_tier);
   if (isObject(body.usage)) record.usage = readUsage(kind, body.usage, record.warnings);
-  if (body.error) record.error = errorFrom(body.error);
+  // Some servers send an empty error with a good response.
+  if (body.error && Object.keys(body.error).length > 0) record.error = errorFrom(body.error);
 }
 
 /** Reads the status of a response that may still be running. */

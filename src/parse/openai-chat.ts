@@ -50,7 +50,8 @@ function readToolCalls(message: Obj, out: Output): void {
 function readChoice(choice: Obj, out: Output, record: ParsedResponse): void {
   const message = obj(choice.message);
   const content = message.content ?? choice.text;
-  out.stopReason = strOrNull(choice.finish_reason);
+  // Models on Bedrock say stop_reason.
+  out.stopReason = strOrNull(choice.finish_reason ?? choice.stop_reason);
   if (choice.error) record.error ??= errorFrom(choice.error);
   if (choice.content_filter_results) record.safety ??= choice.content_filter_results;
   if (choice.stop_sequence) addStopDetail(out, choice.stop_sequence);
@@ -104,7 +105,9 @@ export function stepOfChat(event: Obj): Step | null {
   if (!choices && !usage && !x_groq) return null;
   // Groq reports usage and errors beside the chunk.
   const head = x_groq ? { ...obj(x_groq), ...event } : event;
-  return stepOfList(head, choices, 'finish_reason');
+  const step = stepOfList(head, choices, 'finish_reason');
+  step.done ||= objects(choices).some((choice) => strOrNull(choice.stop_reason));
+  return step;
 }
 
 /** Puts the folded choices into the body. */
@@ -116,6 +119,8 @@ export function closeChat(body: Draft, items: Draft[]): Obj {
     if (tool_calls) message.tool_calls = mergeCalls(objects(tool_calls));
     if (reasoning_details) message.reasoning_details = mergeParts(objects(reasoning_details));
     choice.message = message;
+    // Moonshot puts it here.
+    body.usage ??= choice.usage;
   }
   return { ...body, choices: items.sort((a, b) => Number(a.index) - Number(b.index)) };
 }

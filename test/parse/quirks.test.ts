@@ -128,6 +128,40 @@ describe('OpenAI chat and its relatives', () => {
     });
   });
 
+  it('stop_reason stands in for finish_reason on Bedrock, and an empty error is none', () => {
+    expect(
+      parse({ choices: [{ index: 0, message: { content: 'Hi' }, stop_reason: 'length' }], error: {} }),
+    ).toMatchObject({ finish: 'length', error: null });
+    expect(parse({ choices: [{ text: 'Hi', stop_reason: 'stop' }] })).toMatchObject({
+      api: 'openai.completions',
+      text: 'Hi',
+      finish: 'stop',
+    });
+    expect(
+      parse([
+        { choices: [{ index: 0, text: 'Hi', stop_reason: null }] },
+        { choices: [{ index: 0, text: '!', stop_reason: 'stop' }] },
+      ]),
+    ).toMatchObject({ text: 'Hi!', finish: 'stop', complete: true });
+  });
+
+  it('usage inside the last choice of a stream is found', () => {
+    const record = parse([
+      { choices: [{ index: 0, delta: { content: 'Hi' } }] },
+      {
+        choices: [
+          {
+            index: 0,
+            delta: {},
+            finish_reason: 'stop',
+            usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+          },
+        ],
+      },
+    ]);
+    expect(record.usage).toMatchObject({ input: 3, output: 1 });
+  });
+
   it('every choice of a stream is folded, in the order of its index', () => {
     const record = parse([
       { choices: [{ index: 1, delta: { content: 'b' } }] },
