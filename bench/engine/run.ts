@@ -30,7 +30,7 @@ for (const kind of ['fire', 'tick8', 'start']) {
   for (let trial = 0; trial < trials; trial++) {
     const { stdout, stderr, status } = spawnSync(
       process.execPath,
-      ['--expose-gc', '--import', 'tsx', script, kind, kind === 'start' ? '60' : '9'],
+      ['--import', 'tsx', script, kind, kind === 'start' ? '60' : '21'],
       { encoding: 'utf8', env: { ...process.env, ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS: 'false' } },
     );
     if (status !== 0) throw new Error(stderr);

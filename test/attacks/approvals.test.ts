@@ -323,7 +323,7 @@ describe('answers that come again, late or from elsewhere', () => {
     expect(only(late.chunks, 'tool-output-available')).toEqual([]);
   });
 
-  it('[T18] a new message supersedes the card, and its answer then counts for nothing', async () => {
+  it('[T18][T5] a new message supersedes the card, and its answer then counts for nothing', async () => {
     const made = await paused();
     const second = await made.post(say('never mind'));
     expect(only(second.chunks, 'data-settled')).toMatchObject([

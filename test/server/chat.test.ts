@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DuologueSseTransport, resumeWhen } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
 import { sdks } from '../protocol/support/sdk.ts';
 import { fourTools } from '../support/demo-tools.ts';
@@ -84,7 +85,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     { approved: false, reason: undefined },
     { approved: false, reason: 'too much' },
   ])(
-    'a card answered with $approved and reason $reason takes two responses',
+    '[S6][T4] a card answered with $approved and reason $reason takes two responses',
     async ({ approved, reason }) => {
       const made = server([[call('process_payment', pay('Hanako').args)], [text('After.')]]);
       const { chat, answer, quiet, exchanges } = client(sdk, made.duologue, {
@@ -113,7 +114,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     [true, false],
     [false, true],
     [false, false],
-  ])('two cards at once, answered %s and %s, go in one request', async (alice, bob) => {
+  ])('[S5][T17] two cards at once, answered %s and %s, go in one request', async (alice, bob) => {
     const made = server([[calls(pay('Alice', 30), pay('Bob', 40))], [text('Both settled.')]]);
     const { chat, answer, quiet, exchanges } = client(sdk, made.duologue, {
       sendAutomaticallyWhen: approvalHelper,
@@ -142,7 +143,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
   it.each([
     ['before', [weather, pay('Hanako')]],
     ['after', [pay('Hanako'), weather]],
-  ] as const)('a plain tool %s an asking one has its output before the pause', async (where, both) => {
+  ] as const)('[S5] a plain tool %s an asking one has its output before the pause', async (where, both) => {
     const made = server([[calls(...both)], [text('Done.')]]);
     const { chat, answer, quiet } = client(sdk, made.duologue, { sendAutomaticallyWhen: approvalHelper });
     await chat.sendMessage({ text: 'both' });
@@ -206,7 +207,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     });
   });
 
-  it('an approved client tool with the stock helper takes three responses', async () => {
+  it('[T19] an approved client tool with the stock helper takes three responses', async () => {
     const made = server([[call('get_location')], [text('You are here.')]]);
     const { chat, answer, quiet, exchanges } = client(sdk, made.duologue, {
       sendAutomaticallyWhen: approvalHelper,
@@ -239,7 +240,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     expect(await stored(made)).toEqual(plain(answer()));
   });
 
-  it('an approved client tool whose output comes with the approval takes two responses', async () => {
+  it('[T19] an approved client tool whose output comes with the approval takes two responses', async () => {
     const made = server([[call('get_location')], [text('You are here.')]]);
     const { chat, answer, quiet, exchanges } = client(sdk, made.duologue);
     await chat.sendMessage({ text: 'where am I' });
@@ -293,7 +294,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     expect(await stored(made)).toEqual(plain(answer()));
   });
 
-  it('the stock tool-calls helper stops after one refused request', async () => {
+  it('[T14] the stock tool-calls helper stops after one refused request', async () => {
     const made = server([[call('get_weather', weather.args)], [text('Sunny.')]]);
     const { chat, quiet, exchanges } = client(sdk, made.duologue, { sendAutomaticallyWhen: toolCallsHelper });
     await chat.sendMessage({ text: 'weather' });
@@ -304,7 +305,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     expect(await stored(made)).toMatchObject({ parts: [weatherPart, said('Sunny.')] });
   });
 
-  it('tool-output-denied instead of an error, when the server is told so', async () => {
+  it('[T4] tool-output-denied instead of an error, when the server is told so', async () => {
     const made = server([[call('process_payment', pay('Hanako').args)], [text('After.')]], {
       denials: 'tool-output-denied',
     });
@@ -345,7 +346,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     ]);
   });
 
-  it('regenerate answers the same question again and forgets the first answer', async () => {
+  it('[S11] regenerate answers the same question again and forgets the first answer', async () => {
     const made = server([[text('One.')], [text('Two.')]]);
     const { chat, quiet, answer } = client(sdk, made.duologue);
     await chat.sendMessage({ text: 'first' });
@@ -358,7 +359,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     expect(made.model.lastContents.map(({ parts }) => parts?.[0]?.text)).toEqual(['first']);
   });
 
-  it('an edited message replaces the old one and all that followed', async () => {
+  it('[S11] an edited message replaces the old one and all that followed', async () => {
     const made = server([[text('One.')], [text('Two.')], [text('Three.')]]);
     const { chat, quiet, answer } = client(sdk, made.duologue);
     await chat.sendMessage({ text: 'first' });
@@ -374,5 +375,63 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     ]);
     expect(await stored(made)).toEqual(plain(answer()));
     expect(made.model.lastContents.map(({ parts }) => parts?.[0]?.text)).toEqual(['first, better']);
+  });
+});
+
+describe.each(sdks)('the chat of ai %s with our transport and resume rule', (_, sdk) => {
+  function ruled(duologue: Parameters<typeof client>[1]) {
+    const holder: { transport?: DuologueSseTransport<Message> } = {};
+    const made = client(sdk, duologue, {
+      transport: (fetch) => {
+        holder.transport = new DuologueSseTransport<Message>({ url: 'http://localhost', fetch, mergeMs: 0 });
+        return holder.transport as never;
+      },
+      sendAutomaticallyWhen: (options) =>
+        holder.transport ? resumeWhen(holder.transport)(options as never) : false,
+    });
+    return made;
+  }
+
+  it('[T19] an approved client tool goes in one combined request, and nothing is sent again', async () => {
+    const made = server([[call('get_location')], [text('You are here.')]]);
+    const { chat, answer, quiet, exchanges } = ruled(made.duologue);
+    await chat.sendMessage({ text: 'where am I' });
+    await quiet();
+    const [part] = answer().parts;
+    if (part === undefined || !('toolCallId' in part)) throw new Error('no call');
+    const [id = ''] = cards(answer());
+    await chat.addToolApprovalResponse({ id, approved: true });
+    await quiet();
+    expect(exchanges).toHaveLength(1);
+    await chat.addToolOutput({ tool: 'get_location', toolCallId: part.toolCallId, output: { lat: 35 } });
+    await quiet();
+    expect(exchanges.map(({ status }) => status)).toEqual([200, 200]);
+    expect(plain(answer()).parts).toMatchObject([
+      { state: 'output-available', output: { lat: 35 }, approval: { approved: true } },
+      { text: 'You are here.' },
+    ]);
+    expect(await stored(made)).toEqual(plain(answer()));
+  });
+
+  it('a server tool, a client tool and a card: no request is refused', async () => {
+    const made = server([
+      [calls(weather, { name: 'change_bgm', args: { track: 1 } }, pay('Hanako'))],
+      [text('All done.')],
+    ]);
+    const { chat, answer, quiet, exchanges } = ruled(made.duologue);
+    await chat.sendMessage({ text: 'all' });
+    await quiet();
+    const music = answer().parts.find((part) => part.type === 'tool-change_bgm');
+    if (music === undefined || !('toolCallId' in music)) throw new Error('no call');
+    await chat.addToolOutput({ tool: 'change_bgm', toolCallId: music.toolCallId, output: 'on' });
+    await quiet();
+    expect(exchanges).toHaveLength(1);
+    const [id = ''] = cards(answer());
+    await chat.addToolApprovalResponse({ id, approved: false, reason: 'no' });
+    await quiet();
+    expect(exchanges.map(({ status }) => status)).toEqual([200, 200]);
+    expect(chat.status).toBe('ready');
+    expect(await stored(made)).toEqual(plain(answer()));
+    expect(made.log).toEqual(['weather Tokyo']);
   });
 });

@@ -420,7 +420,7 @@ describe('sessions', () => {
 });
 
 describe('limits', () => {
-  it('[A7] a user who asks too often is told how long to wait; others are not held up', async () => {
+  it('[A7][E2] a user who asks too often is told how long to wait; others are not held up', async () => {
     const clock = fakeClock();
     const authenticate = (request: Request) => request.headers.get('x-user');
     const made = server({ clock, authenticate, rateLimit: { burst: 3, perMinute: 60 } });

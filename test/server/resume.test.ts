@@ -203,6 +203,24 @@ describe('a client that names the last chunk it has', () => {
     expect(resumed.chunks).toEqual(running.chunks);
   });
 
+  it('[R4] chunks are kept for five minutes; afterwards the stored messages are what there is', async () => {
+    const clock = fakeClock();
+    const made = harness([[text('Hi.')]], [], { clock });
+    const { ids } = await made.post(say('hi'));
+    const resume = async () => (await made.get(`/stream/chat-1/stream?last=${ids[0]}`)).status;
+    const pass = async (minutes: number) => {
+      for (let minute = 0; minute < minutes; minute++) {
+        clock.pass(60_000);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await pass(4);
+    expect(await resume()).toBe(200);
+    await pass(7);
+    expect(await resume()).toBe(204);
+    expect((await messagesOf(made))[1]?.parts).toEqual([{ type: 'text', text: 'Hi.', state: 'done' }]);
+  });
+
   it('[R1] a session that is not there has nothing to resume', async () => {
     const made = harness([]);
     expect((await made.get('/stream/nobody/stream')).status).toBe(204);

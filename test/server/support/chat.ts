@@ -59,30 +59,36 @@ export interface Client {
 export function client(
   sdk: Sdk,
   duologue: Duologue,
-  options: { sendAutomaticallyWhen?: Predicate; id?: string; messages?: Message[] } = {},
+  options: {
+    sendAutomaticallyWhen?: Predicate;
+    id?: string;
+    messages?: Message[];
+    /** Another transport than the SDK's own, on the same fetch. */
+    transport?: (fetch: typeof globalThis.fetch) => ai.ChatTransport<Message>;
+  } = {},
 ): Client {
   const exchanges: Exchange[] = [];
   const data: unknown[] = [];
   let open = 0;
-  const transport = new sdk.DefaultChatTransport<Message>({
-    api: 'http://localhost/stream',
-    async fetch(input, init) {
-      open++;
-      try {
-        const request = new Request(input as string, init);
-        const response = await duologue.fetch(request);
-        exchanges.push({
-          method: request.method,
-          path: new URL(request.url).pathname,
-          body: typeof init?.body === 'string' ? JSON.parse(init.body) : null,
-          status: response.status,
-        });
-        return response;
-      } finally {
-        open--;
-      }
-    },
-  });
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    open++;
+    try {
+      const request = new Request(input, init);
+      const response = await duologue.fetch(request);
+      exchanges.push({
+        method: request.method,
+        path: new URL(request.url).pathname,
+        body: typeof init?.body === 'string' ? JSON.parse(init.body) : null,
+        status: response.status,
+      });
+      return response;
+    } finally {
+      open--;
+    }
+  };
+  const transport =
+    options.transport?.(fetch) ??
+    new sdk.DefaultChatTransport<Message>({ api: 'http://localhost/stream', fetch });
   class PlainChat extends sdk.AbstractChat<Message> {}
   const chat = new PlainChat({
     id: options.id ?? 'chat-1',
