@@ -134,25 +134,34 @@ async function resumeStream({ context, request, user, params: [id = ''] }: Call)
   const nothing: Reply = { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
   const session = await context.sessions.find(user, id);
   if (!session) return nothing;
-  const { output, turns } = session;
+  const { output } = session;
+  const current = session.isRunning ? session.current : null;
+  const isPaused = () => session.turns.current === null && !session.live.isBusy;
   const named = parseChunkId(
     new URL(request.url).searchParams.get('last') ?? request.headers.get('last-event-id') ?? '',
   );
   const { log } = output;
   if (named && named.epoch === log.epoch && named.seq >= log.first - 1 && named.seq <= log.last) {
-    const over = turns.current === null;
+    const over = current === null;
     if (over && named.seq === log.last) return nothing;
     // What is over ends at the last end there is; what runs ends at the next.
     return streamReply(
-      new ResponseReader(output, context.pacing, named.seq, over ? log.last - 1 : log.last),
+      new ResponseReader(
+        output,
+        context.pacing,
+        named.seq,
+        over ? log.last - 1 : log.last,
+        undefined,
+        over ? undefined : isPaused,
+      ),
       id,
     );
   }
-  const start = turns.current === null ? null : output.startOf(turns.current);
+  const start = current === null ? null : output.startOf(current);
   if (start === null) return nothing;
   // A card that was decided is not shown again: no chunk could take the decision along.
-  const decided = decidedIn(turns.current === null ? null : await output.load(turns.current));
-  return streamReply(new ResponseReader(output, context.pacing, start - 1, log.last, decided), id);
+  const decided = decidedIn(current === null ? null : await output.load(current));
+  return streamReply(new ResponseReader(output, context.pacing, start - 1, log.last, decided, isPaused), id);
 }
 
 async function listSessions({ context, user }: Call): Promise<Reply> {

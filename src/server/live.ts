@@ -633,11 +633,11 @@ export class Live {
       await this.showNext();
       return;
     }
+    if (call.runsOn === 'client') this.generating = false;
     session.announce(record, { runsOn: call.runsOn, asks: false });
     await session.output.save(speaking.message.id);
     if (call.runsOn === 'server') this.detach(this.run(record));
     else {
-      this.generating = false;
       this.arm();
       this.detach(this.inOrder(() => this.drain()));
     }
@@ -667,7 +667,8 @@ export class Live {
       const busy = session.calls.all.some((call) => call.approvalId !== null && session.calls.isShown(call));
       if (approvals === 'sequential' && busy) break;
       const record = this.cards.shift();
-      if (!record || session.calls.get(record.id)?.status !== 'requested') continue;
+      if (!record || session.calls.get(record.id)?.status !== 'requested' || session.calls.isShown(record))
+        continue;
       const timeout = approvalTimeoutMs.bidi;
       const call = await session.calls.show(
         record,
@@ -758,13 +759,13 @@ export class Live {
     if (!response) return;
     session.output.switchTo(owner.message);
     session.output.say(session.calls.chunkOf(call, settlement));
+    if (!interrupted && !this.isAbandoned) this.expect(owner, call);
     await session.output.save(owner.message.id);
     if (this.isAbandoned) {
       if (!session.calls.all.some((other) => other.messageId === owner.message.id)) await this.finish(owner);
       return;
     }
     this.arm();
-    if (!interrupted) this.expect(owner, call);
     this.tellModel(call, response);
     if (!interrupted) await this.showNext();
   }

@@ -1,4 +1,4 @@
-import { DONE, encodeBlock, KEEP_ALIVE } from '../protocol/index.ts';
+import { type Chunk, DONE, encodeBlock, KEEP_ALIVE } from '../protocol/index.ts';
 import type { Output, Reader } from './output.ts';
 import type { Pulse, Window } from './pace.ts';
 
@@ -25,6 +25,7 @@ export class ResponseReader implements Reader {
   private readonly pacing: Pacing;
   private readonly endsAfter: number;
   private readonly omitted: ReadonlySet<string>;
+  private readonly isPaused: () => boolean;
   private seq: number;
   private seqAtBeat = -1;
   private stalledBeats = 0;
@@ -37,7 +38,7 @@ export class ResponseReader implements Reader {
 
   /**
    * Reads from behind `from` to the first end of a response that stands after `endsAfter`, without the requests of the
-   * approvals in `omitted`.
+   * approvals in `omitted`. Of a live turn it reads no further than to where everything waits, which `isPaused` tells.
    */
   constructor(
     output: Output,
@@ -45,6 +46,7 @@ export class ResponseReader implements Reader {
     from: number,
     endsAfter = from,
     omitted: ReadonlySet<string> = NOTHING,
+    isPaused: () => boolean = () => false,
   ) {
     this.output = output;
     this.pacing = pacing;
@@ -52,6 +54,7 @@ export class ResponseReader implements Reader {
     this.scanned = from;
     this.endsAfter = endsAfter;
     this.omitted = omitted;
+    this.isPaused = isPaused;
     this.leave = [
       output.log.subscribe(() => this.arrived()),
       output.attach(this),
@@ -103,6 +106,7 @@ export class ResponseReader implements Reader {
       const { chunk } = entry;
       if (chunk) {
         if (chunk.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
+        if (this.isStepOfRequest(chunk)) continue;
         text += encodeBlock(chunk, `${log.epoch}-${entry.seq}`);
         continue;
       }
@@ -111,6 +115,10 @@ export class ResponseReader implements Reader {
       this.close();
       break;
     }
+    if (!this.ended && this.isPaused()) {
+      text += encodeBlock({ type: 'finish', finishReason: 'tool-calls' }) + DONE;
+      this.close();
+    }
     // What it needs next is no longer kept: better an end without [DONE] than a gap.
     if (this.seq < log.first - 1) this.drop();
     this.scanned = this.seq;
@@ -118,6 +126,12 @@ export class ResponseReader implements Reader {
     this.idle = false;
     this.output.readerMoved();
     return text;
+  }
+
+  /** The steps around the requests of a live turn are not for this wire. */
+  private isStepOfRequest({ type }: Chunk): boolean {
+    if (type === 'finish-step') return true;
+    return type === 'start-step' && this.output.log.at(this.seq + 1)?.chunk?.type === 'tool-approval-request';
   }
 
   /** Whether what has arrived should leave now. */

@@ -103,6 +103,7 @@ export class Turns {
       }
       await this.take(steps);
       if (this.signal.aborted) return this.interrupted(message);
+      await this.askTheRest(message);
       if (session.calls.size > 0) {
         this.end('tool-calls');
         await session.output.save(message.id);
@@ -339,20 +340,38 @@ export class Turns {
   /** A call that waits: written down first, then shown. */
   private async defer(call: DeferredCall, message: Message): Promise<void> {
     const { session } = this;
-    const { approvalTimeoutMs, confirmations } = session.engine.options;
     const record = await session.calls.issue(call, message.id);
     this.closeBlocks();
     if (!call.asks) {
       await session.output.save(message.id);
       return;
     }
+    await this.ask(record);
+  }
+
+  private async ask(record: CallRecord): Promise<void> {
+    const { session } = this;
+    const { approvalTimeoutMs, confirmations } = session.engine.options;
     const timeout = approvalTimeoutMs.sse;
     const expiresAt = timeout === null ? null : session.engine.clock.now() + timeout;
     const shown = await session.calls.show(record, expiresAt);
     if (confirmations === 'tool') {
       session.announceConfirmation(shown);
-      await session.output.save(message.id);
+      await session.output.save(record.messageId);
     } else await session.output.sayStored(session.approvalRequest(shown));
+  }
+
+  /** Cards that came one after the other live come all at once here. */
+  private async askTheRest(message: Message): Promise<void> {
+    const { session } = this;
+    for (const call of session.calls.all) {
+      if (call.status !== 'requested' || call.messageId !== message.id || session.calls.isShown(call))
+        continue;
+      if (session.engine.options.confirmations === 'approval') {
+        session.announce(call, { runsOn: call.runsOn, asks: true });
+      }
+      await this.ask(call);
+    }
   }
 
   /** What was said before an abort or a failure belongs to the history, though ADK does not keep it. */
