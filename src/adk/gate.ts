@@ -86,6 +86,13 @@ class ActiveRun implements RunView {
 
 const GATE = 'duologue';
 
+const NOTHING: Promise<undefined> = Promise.resolve(undefined);
+
+interface EventParams {
+  invocationContext: InvocationContext;
+  event: Event;
+}
+
 /** The link from inside ADK to the session that runs: tools find it through their context, without any global. */
 export class GatePlugin extends BasePlugin {
   private readonly active = new Map<string, ActiveRun>();
@@ -121,15 +128,20 @@ export class GatePlugin extends BasePlugin {
     this.activeIn(invocationContext)?.markBegun();
   }
 
+  /** ADK asks every plugin about every token: nothing is made for the answer. */
+  override afterModelCallback(): Promise<undefined> {
+    return NOTHING;
+  }
+
+  override onEventCallback(params: EventParams): Promise<Event | undefined> {
+    return params.event.partial ? NOTHING : this.decideOn(params);
+  }
+
   /** Decides about every call when ADK announces it, so that the card can say at once what it is. */
-  override async onEventCallback(params: {
-    invocationContext: InvocationContext;
-    event: Event;
-  }): Promise<Event | undefined> {
-    const { event, invocationContext } = params;
+  private async decideOn({ event, invocationContext }: EventParams): Promise<Event | undefined> {
     const spoken = spokenContent(event);
     if (spoken) return { ...event, content: spoken };
-    if (event.partial || !event.content) return undefined;
+    if (!event.content) return undefined;
     const calls = getFunctionCalls(event);
     if (calls.length === 0) return undefined;
     const active = this.activeIn(invocationContext);
