@@ -1,0 +1,235 @@
+// @vitest-environment jsdom
+import { describe, expect, test } from 'vitest';
+import { createMemoryStore } from '../../src/server/index.ts';
+import { serve } from '../../src/server/use/node.ts';
+import { fourTools } from '../support/demo-tools.ts';
+import { harness } from '../support/harness.ts';
+import { live } from '../support/live.ts';
+import { call, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+import { firstApproval, mount, story } from './support/page.tsx';
+
+const PAY = { amount: 30, recipient: 'Alice' };
+const PAID = { success: true, recipient: 'Alice', amount: 30, wallet_balance: 970 };
+
+/** A turn that says something, and goes on when it is told to. */
+function heldTurn(): { turn: ScriptedTurn; goOn: () => void } {
+  let goOn = () => {};
+  const wait = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  return {
+    turn: async function* () {
+      yield partial('Well, ');
+      await wait;
+      yield partial('yes.');
+      yield text('Well, yes.');
+    },
+    goOn,
+  };
+}
+
+describe('switching modes', () => {
+  test('keeps the history; each message travels in the mode of its time', async () => {
+    const { served } = await live([[text('one')], [text('two')], [text('three')]]);
+    const page = mount({ url: served.url, mode: 'sse' });
+    void page.now.sendMessage({ text: '1' });
+    await page.said('one');
+    page.update({ mode: 'bidi' });
+    await page.until(({ connection }) => connection.status === 'live');
+    void page.now.sendMessage({ text: '2' });
+    await page.said('two');
+    page.update({ mode: 'sse' });
+    await page.until(({ mode }) => mode === 'sse');
+    void page.now.sendMessage({ text: '3' });
+    expect(story(await page.said('three'))).toEqual([
+      ['user', '1'],
+      ['assistant', 'one'],
+      ['user', '2'],
+      ['assistant', 'two'],
+      ['user', '3'],
+      ['assistant', 'three'],
+    ]);
+    expect([page.posts.length, page.sockets.length]).toEqual([2, 1]);
+  });
+
+  test('waits for the answer that is being read', async () => {
+    const { turn, goOn } = heldTurn();
+    const { served } = await live([turn]);
+    const page = mount({ url: served.url, mode: 'bidi' });
+    void page.now.sendMessage({ text: 'really?' });
+    await page.until(({ status }) => status === 'streaming');
+    page.update({ mode: 'sse' });
+    await page.until(({ messages }) => messages.length === 2);
+    expect(page.now.mode).toBe('bidi');
+    goOn();
+    const now = await page.until(({ mode }) => mode === 'sse');
+    expect(story(now)).toEqual([
+      ['user', 'really?'],
+      ['assistant', 'Well, yes.'],
+    ]);
+  });
+
+  test.each([
+    ['bidi', 'sse'],
+    ['sse', 'bidi'],
+  ] as const)('a card that was shown over %s is answered over %s, and all is told once', async (from, to) => {
+    const log: string[] = [];
+    const { payment } = fourTools(log);
+    const { served } = await live(
+      [[call('process_payment', PAY)], [text('Paid.')], [text('Bye.')]],
+      [payment],
+    );
+    const page = mount({ url: served.url, mode: from, isStrict: true });
+    void page.now.sendMessage({ text: 'pay' });
+    await page.until(({ approvals, status }) => approvals.length > 0 && status === 'ready');
+    page.update({ mode: to });
+    const asked = await page.until(
+      ({ mode, connection }) => mode === to && (to === 'sse' || connection.status === 'live'),
+    );
+    void page.now.approve(firstApproval(asked));
+    await page.said('Paid.');
+    page.update({ mode: from });
+    await page.until(
+      ({ mode, connection }) => mode === from && (from === 'sse' || connection.status === 'live'),
+    );
+    void page.now.sendMessage({ text: 'bye' });
+    expect(story(await page.said('Bye.'))).toEqual([
+      ['user', 'pay'],
+      ['assistant', ['process_payment', 'output-available', PAID], 'Paid.'],
+      ['user', 'bye'],
+      ['assistant', 'Bye.'],
+    ]);
+    expect(log).toEqual(['pay Alice 30']);
+  });
+});
+
+describe('the connection of a page', () => {
+  test('is one socket, also when React mounts twice, and none before the first word', async () => {
+    const { served } = await live([[text('Hello')]]);
+    const page = mount({ url: served.url, mode: 'bidi', isStrict: true });
+    await page.until(({ session }) => session.status === 'ready');
+    expect(page.now.connection).toEqual({ status: 'idle' });
+    void page.now.sendMessage({ text: 'hi' });
+    await page.said('Hello');
+    expect(page.sockets.length).toBe(1);
+    const closed = new Promise((resolve) => page.sockets[0]?.once('close', resolve));
+    page.unmount();
+    expect(await closed).toBe(1000);
+  });
+
+  test('goes over to a second page, and back with what was said there', async () => {
+    const { served } = await live([[text('one')], [text('two')], [text('three')]]);
+    const first = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1', messages: [] });
+    void first.now.sendMessage({ text: '1' });
+    await first.said('one');
+    const second = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1' });
+    await first.until(({ connection }) => connection.status === 'taken-over');
+    await second.until(
+      ({ session, connection }) => session.status === 'ready' && connection.status === 'live',
+    );
+    void second.now.sendMessage({ text: '2' });
+    await second.said('two');
+
+    void first.now.reconnect();
+    await second.until(({ connection }) => connection.status === 'taken-over');
+    await first.until(({ messages, session }) => messages.length === 4 && session.status === 'ready');
+    void first.now.sendMessage({ text: '3' });
+    expect(story(await first.said('three'))).toEqual([
+      ['user', '1'],
+      ['assistant', 'one'],
+      ['user', '2'],
+      ['assistant', 'two'],
+      ['user', '3'],
+      ['assistant', 'three'],
+    ]);
+  });
+
+  test('that breaks off loses nothing and says nothing twice', async () => {
+    const { turn, goOn } = heldTurn();
+    const { served } = await live([turn, [text('Fine.')]]);
+    const page = mount({ url: served.url, mode: 'bidi' });
+    void page.now.sendMessage({ text: 'really?' });
+    await page.until(({ messages }) =>
+      story({ messages } as never)
+        .flat()
+        .includes('Well, '),
+    );
+    page.sockets[0]?.terminate();
+    await page.until(({ connection }) => connection.status === 'reconnecting');
+    goOn();
+    const now = await page.said('Well, yes.');
+    expect(story(now)).toEqual([
+      ['user', 'really?'],
+      ['assistant', 'Well, yes.'],
+    ]);
+    expect([now.error, page.sockets.length]).toEqual([undefined, 2]);
+  });
+
+  test('to a server that starts again keeps what was typed meanwhile', async () => {
+    const options = { store: createMemoryStore(), newId: () => crypto.randomUUID() };
+    const before = harness([[text('one')]], [], options);
+    const served = await serve(before.duologue, { port: 0 });
+    const page = mount({ url: served.url, mode: 'bidi' });
+    void page.now.sendMessage({ text: '1' });
+    await page.said('one');
+    await served.close();
+    await page.until(({ connection }) => connection.status !== 'live');
+    void page.now.sendMessage({ text: '2' });
+    const after = harness([[text('two')]], [], options);
+    const again = await serve(after.duologue, { port: served.port });
+    const now = await page.said('two');
+    await again.close();
+    expect(story(now)).toEqual([
+      ['user', '1'],
+      ['assistant', 'one'],
+      ['user', '2'],
+      ['assistant', 'two'],
+    ]);
+  });
+});
+
+describe('what comes while no answer is read', () => {
+  test('an approval that times out goes on in its message', async () => {
+    const { payment } = fourTools();
+    const { served } = await live([[call('process_payment', PAY)], [text('Too late.')]], [payment], {
+      approvalTimeoutMs: 50,
+    });
+    const page = mount({ url: served.url, mode: 'bidi' });
+    void page.now.sendMessage({ text: 'pay' });
+    expect(story(await page.said('Too late.'))).toEqual([
+      ['user', 'pay'],
+      ['assistant', ['process_payment', 'output-error', 'Approval request timed out'], 'Too late.'],
+    ]);
+  });
+
+  test('a decision while the agent speaks of something else counts at once, in its own message', async () => {
+    const log: string[] = [];
+    const { payment } = fourTools(log);
+    const { turn, goOn } = heldTurn();
+    const { served } = await live([[call('process_payment', PAY)], turn, [text('Paid.')]], [payment]);
+    const page = mount({ url: served.url, mode: 'bidi' });
+    void page.now.sendMessage({ text: 'pay' });
+    const asked = await page.until(({ approvals, status }) => approvals.length > 0 && status === 'ready');
+    void page.now.sendMessage({ text: 'really?' });
+    await page.until(({ status, messages }) => status === 'streaming' && messages.length === 4);
+    void page.now.approve(firstApproval(asked));
+    await page.until(
+      ({ messages }) =>
+        story({ messages } as never)
+          .flat(2)
+          .includes(PAID) || log.length > 0,
+    );
+    goOn();
+    const now = await page.until(
+      ({ messages, status }) =>
+        status === 'ready' && messages[1]?.parts.some((part) => part.type === 'text') === true,
+    );
+    expect(story(now)).toEqual([
+      ['user', 'pay'],
+      ['assistant', ['process_payment', 'output-available', PAID], 'Paid.'],
+      ['user', 'really?'],
+      ['assistant', 'Well, yes.'],
+    ]);
+    expect(log).toEqual(['pay Alice 30']);
+  });
+});

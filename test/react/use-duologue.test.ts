@@ -1,0 +1,4 @@
+// @vitest-environment jsdom
+import { describeConversations } from './support/conversations.ts';
+
+describeConversations('@ai-sdk/react 3');
