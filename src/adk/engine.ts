@@ -1,3 +1,4 @@
+export { agentToolNames } from './agent-tools.ts';
 export { toContent } from './content.ts';
 export { type DeferredExecution, type Outcome, responseEvent, runDeferred, toResponse } from './deferred.ts';
 export { GatePlugin, instrument, isAllLlm, type RunView } from './gate.ts';

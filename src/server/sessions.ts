@@ -1,3 +1,4 @@
+import { agentToolNames } from '../adk/engine.ts';
 import { ProtocolError } from '../protocol/index.ts';
 import type { Engine } from './engine.ts';
 import { Session } from './session.ts';
@@ -54,7 +55,11 @@ export class Sessions {
     await session.exclusive(async () => {
       await session.live.close();
       const { appName, userId, sessionId } = session.adkKey;
-      await this.engine.sessionService.deleteSession({ appName, userId, sessionId });
+      const { sessionService, rootAgent } = this.engine;
+      await sessionService.deleteSession({ appName, userId, sessionId });
+      for (const name of agentToolNames(rootAgent)) {
+        await sessionService.deleteSession({ appName: name, userId, sessionId });
+      }
       this.open.delete(nameOf(session.key));
     });
   }

@@ -1,5 +1,6 @@
 import {
   AgentTool,
+  BaseLlm,
   type BaseTool,
   BaseToolset,
   FunctionTool,
@@ -10,7 +11,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
 import type { Chunk } from '../../src/protocol/index.ts';
-import { createDuologue, type DuologueOptions } from '../../src/server/index.ts';
+import { createDuologue, createMemoryStore, type DuologueOptions } from '../../src/server/index.ts';
 import { answers, approve, deny, output, talk } from '../server/support/answers.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness, type Posted, say, shape } from '../support/harness.ts';
@@ -494,6 +495,27 @@ describe('what the application hangs around tools', () => {
   });
 });
 
+describe('an agent used as a tool', () => {
+  it('[S14] leaves nothing of its own conversation behind when the session is deleted', async () => {
+    const store = createMemoryStore();
+    const helper = new LlmAgent({
+      name: 'helper',
+      description: 'd',
+      model: new ScriptedModel([[text('Secret answer.')]]),
+    });
+    const { made } = setup(
+      [[call('helper', { request: 'secret question' })], [text('Done.')]],
+      () => [new AgentTool({ agent: helper })],
+      { store },
+    );
+    await made.post(say('go'));
+    const key = { app: 'helper', user: 'live_user', id: 'chat-1' };
+    expect((await store.loadSession(key))?.events.length).toBeGreaterThan(0);
+    await made.duologue.fetch(new Request('http://localhost/sessions/chat-1', { method: 'DELETE' }));
+    expect(await store.loadSession(key)).toBeNull();
+  });
+});
+
 describe('models that misbehave', () => {
   it('a tool that does not exist is answered with an error, and the model goes on', async () => {
     const { made } = setup([[call('nope', { a: 1 })], [text('Sorry.')]], () => []);
@@ -590,15 +612,26 @@ describe('models that misbehave', () => {
     });
   });
 
-  it('a model that never stops calling tools is stopped', async () => {
-    const forever: ScriptedTurn[] = Array.from({ length: 501 }, () => [
-      call('get_weather', { location: 'Oslo' }),
-    ]);
-    const { made } = setup(forever, (log) => [fourTools(log).weather]);
-    const posted = await made.post(say('loop'));
+  it('a model that never stops calling tools is stopped', { timeout: 60_000 }, async () => {
+    let asked = 0;
+    class Endless extends BaseLlm {
+      override async *generateContentAsync() {
+        asked++;
+        yield call('get_weather', { location: 'Oslo' });
+      }
+      override connect(): Promise<never> {
+        throw new Error('not live');
+      }
+    }
+    const agent = new LlmAgent({
+      name: 'assistant',
+      model: new Endless({ model: 'endless' }),
+      tools: [fourTools().weather],
+    });
+    const posted = await talk(createDuologue({ agent })).post(say('loop'));
     expect(posted.chunks.at(-2)).toMatchObject({ type: 'error' });
     expect(finish(posted).finishReason).toBe('error');
-    expect(made.model.requests).toHaveLength(500);
+    expect(asked).toBe(500);
   });
 });
 
