@@ -150,12 +150,14 @@ describe('the weather with a key', () => {
     },
     {
       what: 'no answer at all',
+      timeoutMs: 50,
       answer: () => undefined,
       error: 'The weather service did not answer for Tokyo. Try again later.',
       ja: '天気サービスから返答がありません。',
     },
     {
       what: 'an answer that never ends',
+      timeoutMs: 50,
       answer: (_: IncomingMessage, response: ServerResponse) =>
         void response.writeHead(200).write('{"main":'),
       error: 'The weather service did not answer for Tokyo. Try again later.',
@@ -167,11 +169,11 @@ describe('the weather with a key', () => {
       error: 'The weather service did not answer for Tokyo. Try again later.',
       ja: '天気サービスから返答がありません。',
     },
-  ])('$what is told as it was, in both languages, and not kept', async ({ answer, error, ja }) => {
+  ])('$what is told as it was, in both languages, and not kept', async ({ answer, timeoutMs, error, ja }) => {
     const service = await weatherService(answer);
     const cacheDir = temporaryFolder();
     const { say } = demo({
-      weather: { apiKey: 'key-1234', baseUrl: service.baseUrl, cacheDir, timeoutMs: 50 },
+      weather: { apiKey: 'key-1234', baseUrl: service.baseUrl, cacheDir, timeoutMs },
     });
     const english = await say('What is the weather in Tokyo?');
     expect(outcomesIn(english.chunks)).toEqual([error]);
