@@ -10,6 +10,8 @@ export interface Step {
   start?: boolean;
   /** Fields of the response; later ones win, but not over the first id. */
   head?: unknown;
+  /** The head only repeats what an earlier one said. */
+  stale?: boolean;
   /** The item that the rest is about. */
   at?: unknown;
   /** Begins the item, or states it whole. */
@@ -80,15 +82,13 @@ export function itemFold({ stepOf, close }: FoldPlan): () => Fold {
         if (step === null) return 'foreign';
         const { start, head, more } = step;
         const id = isObject(head) && (head.id ?? head.responseId);
+        const known = body.id ?? body.responseId;
         // Another start, or another id once the response is complete, is another response.
-        if (
-          start ? done || items.size > 0 : done && more?.length && id && id !== (body.id ?? body.responseId)
-        ) {
+        if (start ? done || items.size > 0 : done && id && known !== id && (more?.length || step.piece))
           return 'restart';
-        }
         if (start && started) warn(warnings, 'stream_duplicate_start', '');
         if (start) started = true;
-        if (isObject(head)) restate(body, head);
+        if (isObject(head) && !(step.stale && known)) restate(body, head);
         if (step.open || step.piece || step.path) take(step);
         if (more) for (const other of more) take(other);
         if (step.done) done = true;
@@ -102,8 +102,10 @@ export function itemFold({ stepOf, close }: FoldPlan): () => Fold {
 /** The step of a chunk that continues a list of choices or candidates, each done when it has a reason. */
 export function stepOfList(head: Obj, entries: unknown, reason: string): Step {
   const all = objects(entries);
-  const steps = all.map((piece): Step => ({ at: piece.index ?? 0, piece }));
-  return { head, more: steps, done: all.some((entry) => entry[reason]) };
+  const [piece] = all;
+  if (all.length === 1 && piece) return { head, at: piece.index ?? 0, piece, done: piece[reason] };
+  const more = all.map((entry): Step => ({ at: entry.index ?? 0, piece: entry }));
+  return { head, more, done: all.some((entry) => entry[reason]) };
 }
 
 /** Arguments that arrived as pieces of JSON text, as the whole response has them; broken text stays text. */

@@ -106,7 +106,8 @@ export function stepOfChat(event: Obj): Step | null {
   // Groq reports usage and errors beside the chunk.
   const head = x_groq ? { ...obj(x_groq), ...event } : event;
   const step = stepOfList(head, choices, 'finish_reason');
-  step.done ||= objects(choices).some((choice) => strOrNull(choice.stop_reason));
+  step.done ||= obj(list(choices)[0]).stop_reason;
+  step.stale = !usage && !x_groq && !event.error;
   return step;
 }
 
