@@ -61,8 +61,10 @@ export class Access {
       );
     }
     if (!authenticate) return defaultUser;
-    const user = await authenticate(request);
-    if (user === null || user === '') throw new ProtocolError('unauthorized', 'You are not signed in.');
+    // Applications in JavaScript may give anything; only a name is a user.
+    const user: unknown = await authenticate(request);
+    if (typeof user !== 'string' || user === '')
+      throw new ProtocolError('unauthorized', 'You are not signed in.');
     return user;
   }
 

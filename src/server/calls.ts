@@ -47,6 +47,9 @@ export interface CallsContext {
   clientTimeoutMs: number | null;
 }
 
+/** Answers of one message that are read; nobody waits for more at once. */
+const MAX_ANSWERS = 100;
+
 /** The calls of a session that wait for the person, the browser or a running tool. */
 export class Calls {
   readonly approvals: Approvals;
@@ -114,12 +117,13 @@ export class Calls {
   }
 
   /** Applies what the client said, and tells what may happen next, in the order of the calls. */
-  async answer(answers: Answer[]): Promise<Answered> {
+  async answer(given: Answer[]): Promise<Answered> {
+    const answers = given.slice(0, MAX_ANSWERS);
     const { output } = this.context;
     const steps = new Map<string, Step>();
     const refused: string[] = [];
     const decided = new Set<string>();
-    for (const answer of answers.map((given) => this.asDecision(given))) {
+    for (const answer of answers.map((one) => this.asDecision(one))) {
       if (answer.kind !== 'decision') continue;
       const verdict = await this.approvals.decide(answer, (call) => this.shown.has(call.id));
       if (verdict.kind === 'refused') {

@@ -224,6 +224,7 @@ export class Session {
       approved: call.approvalId !== null,
       signal,
     });
+    if (outcome.kind === 'error') return { kind: 'error', errorText: String(outcome.errorText) };
     return outcome.kind === 'output' ? inJson(outcome, call.toolName) : outcome;
   }
 
