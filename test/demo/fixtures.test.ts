@@ -1,12 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Backends,
-  type Capture,
-  captureAll,
-  type Fixture,
-  startBackends,
-} from '../../scripts/fixtures/capture.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Capture, captureAll, type Fixture, startBackends } from '../../scripts/fixtures/capture.ts';
 import { normaliser } from '../../scripts/fixtures/normalise.ts';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
 import { type Chunk, Grammar } from '../../src/protocol/index.ts';
@@ -153,25 +147,29 @@ describe.each(fixtures)('$file', ({ file, fixture }) => {
   });
 });
 
+async function capturedByNewBackends(): Promise<Capture[]> {
+  const backends = await startBackends();
+  try {
+    return await captureAll(backends);
+  } finally {
+    await backends.stop();
+  }
+}
+
 describe('a new capture', () => {
-  let backends: Backends | undefined;
   let captures: Capture[] = [];
 
   beforeAll(async () => {
-    backends = await startBackends();
-    captures = await captureAll(backends);
+    captures = await capturedByNewBackends();
   }, 180_000);
-
-  afterAll(() => backends?.stop());
 
   it.each(fixtures)('is the same as the file: $file', ({ file, fixture }) => {
     expect(captures.find((capture) => capture.file === file)?.fixture).toEqual(fixture);
   });
 
   it('is the same as another one', async () => {
-    expect(backends).toBeDefined();
-    if (backends) expect(await captureAll(backends)).toEqual(captures);
-  }, 60_000);
+    expect(await capturedByNewBackends()).toEqual(captures);
+  }, 120_000);
 
   describe.each(sdks)('played to the chat of ai %s', (_, sdk) => {
     it.each(SCENARIOS)(
