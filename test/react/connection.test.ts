@@ -166,7 +166,8 @@ describe('the connection of a page', () => {
   });
 
   test('to a server that starts again keeps what was typed meanwhile', async () => {
-    const options = { store: createMemoryStore(), newId: () => crypto.randomUUID() };
+    const store = Object.assign(createMemoryStore(), { close: async () => {} });
+    const options = { store, newId: () => crypto.randomUUID() };
     const before = harness([[text('one')]], [], options);
     const served = await serve(before.duologue, { port: 0 });
     const page = mount({ url: served.url, mode: 'bidi' });

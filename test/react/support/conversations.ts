@@ -136,6 +136,25 @@ export function describeConversations(sdk: string): void {
       ]);
     });
 
+    test('a tool with an optimistic output is carried out once, and over SSE nothing more is posted', async () => {
+      const { optimisticMusic } = fourTools();
+      const { served } = await live(
+        [[call('change_bgm', { track: 2 })], [text('Music.')]],
+        [optimisticMusic],
+      );
+      const change_bgm = vi.fn(({ track }: { track: number }) => ({ success: true, track, isReal: true }));
+      const page = mount({ url: served.url, mode, isStrict: true, tools: { change_bgm } });
+      void page.now.sendMessage({ text: 'music' });
+      const output = { success: true, track: 2, ...(mode === 'bidi' ? { isReal: true } : {}) };
+      expect(story(await page.said('Music.'))[1]).toEqual([
+        'assistant',
+        ['change_bgm', 'output-available', output],
+        'Music.',
+      ]);
+      expect(change_bgm).toHaveBeenCalledTimes(1);
+      expect(page.posts.length).toBe(mode === 'bidi' ? 0 : 1);
+    });
+
     test('a page that is loaded again has the history and the open card, and the answer counts once', async () => {
       const log: string[] = [];
       const { payment } = fourTools(log);

@@ -1,0 +1,134 @@
+// @vitest-environment jsdom
+import axe from 'axe-core';
+import { act } from 'react';
+import { createRoot, type Root } from 'react-dom/client';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ApprovalCard } from '../src/approval/approval-card.tsx';
+import { LanguageProvider } from '../src/i18n/language.tsx';
+import type { ToolPart } from '../src/tools/tool-part.ts';
+import { Announcer } from '../src/ui/announcer.tsx';
+
+const ASKING: ToolPart = {
+  type: 'tool-process_payment',
+  toolCallId: 'c1',
+  state: 'approval-requested',
+  input: { amount: 50, recipient: 'Alice', currency: 'USD', description: 'x'.repeat(400) },
+  approval: { id: 'a1' },
+};
+
+let root: Root;
+let composer: HTMLTextAreaElement;
+const onDecide = vi.fn();
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
+  (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
+  Element.prototype.scrollIntoView = () => {};
+  document.body.innerHTML = '<textarea id="message" aria-label="Message"></textarea><main></main>';
+  composer = document.querySelector('textarea') as HTMLTextAreaElement;
+  root = createRoot(document.querySelector('main') as HTMLElement);
+  onDecide.mockClear();
+});
+
+afterEach(async () => {
+  await act(async () => root.unmount());
+  vi.useRealTimers();
+});
+
+async function show(part: ToolPart): Promise<void> {
+  await act(async () =>
+    root.render(
+      <LanguageProvider>
+        <Announcer>
+          <ApprovalCard part={part} isHeld={false} onDecide={onDecide} />
+        </Announcer>
+      </LanguageProvider>,
+    ),
+  );
+  await act(async () => vi.advanceTimersByTime(400));
+}
+
+const card = () => document.querySelector('[data-testid=approval-card]') as HTMLElement;
+const button = (name: string) =>
+  [...card().querySelectorAll('button')].find((one) => one.textContent === name) as HTMLButtonElement;
+const press = (target: Element, init: KeyboardEventInit) =>
+  act(async () => target.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, ...init })));
+
+describe('an approval card', () => {
+  test('shows every argument, long ones folded, and says it to screen readers', async () => {
+    await show(ASKING);
+    const names = [...card().querySelectorAll('dt')].map((one) => one.textContent);
+    expect(names).toEqual(['amount', 'recipient', 'currency', 'description']);
+    const long = card().querySelectorAll('dd')[3] as HTMLElement;
+    expect(long.textContent).toBe(`${'x'.repeat(180)}…Show all`);
+    await act(async () => long.querySelector('button')?.click());
+    expect(long.textContent).toBe(`${'x'.repeat(400)}Show less`);
+    expect(document.querySelector('[aria-live=assertive]')?.textContent).toMatch(
+      /^Approval needed: Send \$50\.00 to Alice\./,
+    );
+  });
+
+  test('takes the focus, but neither Enter nor a letter decides', async () => {
+    await show(ASKING);
+    expect(document.activeElement).toBe(card());
+    for (const key of ['Enter', ' ', 'y', 'n']) await press(card(), { key, code: key });
+    expect(onDecide).not.toHaveBeenCalled();
+    await press(card(), { key: 'y', code: 'KeyY', altKey: true });
+    expect(onDecide).toHaveBeenCalledExactlyOnceWith('c1', true, '');
+  });
+
+  test('leaves the focus with someone who is writing', async () => {
+    composer.value = 'I am in the middle of';
+    composer.focus();
+    await show(ASKING);
+    expect(document.activeElement).toBe(composer);
+  });
+
+  test('gives the focus back when it is settled', async () => {
+    composer.focus();
+    await show(ASKING);
+    expect(document.activeElement).toBe(card());
+    await show({ ...ASKING, state: 'output-available', output: {} });
+    expect(document.activeElement).toBe(composer);
+  });
+
+  test('decides by its buttons, after a moment, with the reason', async () => {
+    await show(ASKING);
+    await act(async () => button('Add a reason').click());
+    const input = card().querySelector('input') as HTMLInputElement;
+    expect(document.activeElement).toBe(input);
+    await act(async () => {
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(input, ' no ');
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    await press(input, { key: 'Enter', code: 'Enter' });
+    expect(onDecide).not.toHaveBeenCalled();
+    await act(async () => button('Decline').click());
+    expect(onDecide).toHaveBeenCalledExactlyOnceWith('c1', false, 'no');
+  });
+
+  test('counts down, and warns when little time is left', async () => {
+    await show({ ...ASKING, approval: { id: 'a1', descriptor: { expiresAt: Date.now() + 30_000 } } });
+    expect(card().querySelector('[role=timer]')?.textContent).toBe('30 s left');
+    await act(async () => vi.advanceTimersByTime(20_000));
+    expect(card().querySelector('[role=timer]')?.textContent).toBe('10 s left');
+    expect(document.querySelector('[aria-live=assertive]')?.textContent).toBe('10 seconds left to answer.');
+  });
+
+  test.each<[string, Partial<ToolPart>]>([
+    ['Needs your approval', {}],
+    ['Approved, in progress', { state: 'approval-responded', approval: { id: 'a1', approved: true } }],
+    ['Declining', { state: 'approval-responded', approval: { id: 'a1', approved: false } }],
+    ['Done', { state: 'output-available', output: {} }],
+    ['Declined', { state: 'output-error', errorText: 'User denied the tool call' }],
+    ['Expired', { state: 'output-error', errorText: 'Approval request timed out' }],
+    ['Failed', { state: 'output-error', errorText: 'Insufficient funds.' }],
+    ['Cancelled', { state: 'output-error', errorText: 'Interrupted by the user' }],
+  ])('that says “%s” has nothing that stands in the way of assistive technology', async (title, change) => {
+    await show({ ...ASKING, ...change });
+    expect(card().querySelector('[data-testid=approval-state]')?.textContent).toBe(title);
+    vi.useRealTimers();
+    const { violations } = await axe.run(card(), { rules: { 'color-contrast': { enabled: false } } });
+    expect(violations.map(({ id }) => id)).toEqual([]);
+  });
+});

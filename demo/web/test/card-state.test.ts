@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { cardStateOf, isApprovalCard } from '../src/approval/card-state.ts';
+import type { ToolPart } from '../src/tools/tool-part.ts';
+
+const PAY: ToolPart = { type: 'tool-process_payment', toolCallId: 'c1', state: 'input-available' };
+const approval = { id: 'a1' };
+const failed = (errorText: string): ToolPart => ({ ...PAY, state: 'output-error', approval, errorText });
+
+describe('an approval card', () => {
+  test('is there from the request on, and not before', () => {
+    expect(isApprovalCard({ ...PAY, state: 'input-streaming' })).toBe(false);
+    expect(isApprovalCard({ ...PAY, toolMetadata: { asks: true } })).toBe(false);
+    expect(isApprovalCard({ ...PAY, state: 'approval-requested', approval })).toBe(true);
+    expect(isApprovalCard(failed('boom'))).toBe(true);
+  });
+
+  test.each<[string, ToolPart]>([
+    ['requested', { ...PAY, state: 'approval-requested', approval }],
+    ['processing', { ...PAY, state: 'approval-responded', approval: { ...approval, approved: true } }],
+    ['processing', { ...PAY, state: 'input-available', approval: { ...approval, approved: true } }],
+    ['denying', { ...PAY, state: 'approval-responded', approval: { ...approval, approved: false } }],
+    ['done', { ...PAY, state: 'output-available', approval, output: {} }],
+    ['denied', { ...PAY, state: 'output-denied', approval }],
+    ['denied', failed('User denied the tool call')],
+    ['denied', failed('User denied the tool call: too much')],
+    ['expired', failed('Approval request timed out')],
+    ['cancelled', failed('Superseded by a newer message')],
+    ['cancelled', failed('Interrupted by the user')],
+    [
+      'unknown',
+      failed('The outcome is unknown: the server stopped while the tool was running. It was not run again.'),
+    ],
+    ['failed', failed('Insufficient funds.')],
+  ])('says %s', (state, part) => {
+    expect(cardStateOf(part)).toBe(state);
+  });
+
+  test.each<[string, Partial<ToolPart>]>([
+    ['requested', { state: 'input-available' }],
+    ['approved', { state: 'output-available', output: { confirmed: true } }],
+    ['denied', { state: 'output-available', output: { confirmed: false } }],
+    ['expired', { state: 'output-error', errorText: 'Approval request timed out' }],
+  ])('of a confirmation says %s', (state, part) => {
+    const confirmation = { ...PAY, type: 'tool-adk_request_confirmation', ...part };
+    expect(isApprovalCard(confirmation)).toBe(true);
+    expect(cardStateOf(confirmation)).toBe(state);
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { plainError } from '../src/errors/plain-words.ts';
+import { en } from '../src/i18n/en.ts';
+import { ja } from '../src/i18n/ja.ts';
+import { pictureType } from '../src/images/kind.ts';
+import { fittingSize, hasNoHoles } from '../src/images/shrink.ts';
+import { SCORES } from '../src/music/score.ts';
+import { byDay } from '../src/sessions/days.ts';
+
+/** Every sentence of a table by its path; functions by how many places they have. */
+function shape(table: object, path = ''): string[] {
+  return Object.entries(table).flatMap(([name, value]) => {
+    const at = `${path}.${name}`;
+    if (typeof value === 'function') return [`${at}(${value.length})`];
+    return typeof value === 'object' ? shape(value, at) : [at];
+  });
+}
+
+describe('the languages', () => {
+  test('say the same things', () => {
+    expect(shape(ja)).toEqual(shape(en));
+  });
+
+  test('leave nothing unsaid, and every place of a sentence is filled in both', () => {
+    const places = (sentences: Record<string, string>) =>
+      Object.entries(sentences).map(([name, sentence]) => [name, (sentence.match(/\{\w+\}/g) ?? []).sort()]);
+    expect(places(ja.approval.sentences)).toEqual(places(en.approval.sentences));
+    expect(JSON.stringify([en, ja])).not.toContain('""');
+  });
+});
+
+describe('errors in plain words', () => {
+  const plain = (error: Error) => {
+    const { title, canRetry, retryAfterMs, details } = plainError(error, en.errors);
+    return [title, canRetry, retryAfterMs, details];
+  };
+  const wire = (code: string, extra: object = {}) =>
+    Object.assign(new Error('said the server'), { code, ...extra });
+
+  test.each([
+    ['rate_limited', ['Too fast', true, 4000, 'rate_limited: said the server'], { retryAfterMs: 4000 }],
+    ['model_error', ['The model could not answer', true, null, 'model_error: said the server'], {}],
+    ['bad_image', ['The picture was not accepted', false, null, 'bad_image: said the server'], {}],
+    ['answer_refused', ['Your answer did not count', false, null, 'answer_refused: said the server'], {}],
+    ['some_new_code', ['Not accepted', false, null, 'some_new_code: said the server'], {}],
+  ])('%s', (code, expected, extra) => {
+    expect(plain(wire(code, extra))).toEqual(expected);
+  });
+
+  test('a network that fails is a server that cannot be reached; other words are the server’s own', () => {
+    expect(plain(new TypeError('Failed to fetch'))).toEqual([
+      'The server cannot be reached',
+      true,
+      null,
+      'Failed to fetch',
+    ]);
+    expect(plainError(new Error('The quota is used up.'), en.errors).text).toBe('The quota is used up.');
+  });
+});
+
+describe('pictures', () => {
+  test('are known by their bytes, not by their names', () => {
+    const bytes = (...values: number[]) => new Uint8Array(values);
+    expect(pictureType(bytes(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a))).toBe('image/png');
+    expect(pictureType(bytes(0xff, 0xd8, 0xff, 0xe0))).toBe('image/jpeg');
+    expect(pictureType(bytes(0x52, 0x49, 0x46, 0x46, 1, 2, 3, 4, 0x57, 0x45, 0x42, 0x50))).toBe('image/webp');
+    expect(pictureType(bytes(0x47, 0x49, 0x46, 0x38))).toBe(null);
+    expect(pictureType(bytes())).toBe(null);
+  });
+
+  test('are never larger than models can use, and never made larger', () => {
+    expect(fittingSize(3136, 1568)).toEqual({ width: 1568, height: 784 });
+    expect(fittingSize(800, 600)).toEqual({ width: 800, height: 600 });
+    expect(fittingSize(100_000, 1)).toEqual({ width: 1568, height: 1 });
+  });
+
+  test('stay transparent when they are', () => {
+    expect(hasNoHoles(new Uint8ClampedArray([1, 2, 3, 255, 4, 5, 6, 255]))).toBe(true);
+    expect(hasNoHoles(new Uint8ClampedArray([1, 2, 3, 255, 4, 5, 6, 254]))).toBe(false);
+  });
+});
+
+test.each([1, 2] as const)('track %i fills its loop with notes that can be heard', (track) => {
+  const { beats, voices } = SCORES[track];
+  const notes = voices.flatMap((voice) => voice.notes);
+  expect(notes.length).toBeGreaterThan(50);
+  for (const { at, pitch, loudness } of notes) {
+    expect(at).toBeGreaterThanOrEqual(0);
+    expect(at).toBeLessThan(beats);
+    expect(pitch).toBeLessThan(100);
+    expect(loudness).toBeGreaterThan(0);
+    expect(loudness).toBeLessThanOrEqual(1);
+  }
+});
+
+test('conversations are sorted into today, yesterday and earlier, and days without any are left out', () => {
+  const now = new Date(2026, 2, 1, 9);
+  const entry = (id: string, updatedAt: Date) => ({
+    id,
+    title: null,
+    createdAt: 0,
+    updatedAt: updatedAt.getTime(),
+  });
+  const groups = byDay(
+    [
+      entry('a', new Date(2026, 2, 1, 0, 1)),
+      entry('b', new Date(2026, 1, 28, 23, 59)),
+      entry('c', new Date(2026, 1, 27)),
+    ],
+    now,
+  );
+  expect(groups.map(({ day, entries }) => [day, entries.map(({ id }) => id)])).toEqual([
+    ['today', ['a']],
+    ['yesterday', ['b']],
+    ['earlier', ['c']],
+  ]);
+  expect(byDay([], now)).toEqual([]);
+});

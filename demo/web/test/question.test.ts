@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { questionOf, sentenceOf } from '../src/approval/question.ts';
+import { reveal } from '../src/approval/reveal.ts';
+import { decisionOf } from '../src/approval/shortcuts.ts';
+import { en } from '../src/i18n/en.ts';
+import { ja } from '../src/i18n/ja.ts';
+
+const ask = (name: string, input: unknown, language: 'en' | 'ja' = 'en') =>
+  sentenceOf(
+    questionOf(
+      { type: `tool-${name}`, toolCallId: 'c1', state: 'approval-requested', input },
+      language === 'en' ? en : ja,
+      language,
+    ),
+  );
+
+describe('the question of a card', () => {
+  test('names the amount and the recipient', () => {
+    expect(ask('process_payment', { amount: 50, recipient: 'Alice', currency: 'USD' })).toBe(
+      'Send $50.00 to Alice.',
+    );
+    expect(ask('process_payment', { amount: 1234.5, recipient: '花子', currency: 'EUR' }, 'ja')).toBe(
+      '花子 さんに €1,234.50 を送金します。',
+    );
+    expect(ask('process_payment', { amount: 5, recipient: 'Bob', currency: 'no such' })).toBe(
+      'Send 5 no such to Bob.',
+    );
+  });
+
+  test('says no more than it knows', () => {
+    expect(ask('process_payment', { amount: '50' })).toBe('Send money.');
+    expect(ask('get_location', {})).toBe('Share your current position with the assistant.');
+    expect(ask('launch_rocket', { count: 3 })).toBe('Run launch_rocket.');
+    expect(ask('process_payment', null)).toBe('Send money.');
+  });
+
+  test('is about the call inside a confirmation', () => {
+    const input = {
+      originalFunctionCall: { name: 'process_payment', args: { amount: 5, recipient: 'Bob' } },
+    };
+    expect(ask('adk_request_confirmation', input)).toBe('Send $5.00 to Bob.');
+  });
+
+  test('shows characters that pretend to be something else', () => {
+    expect(reveal('Alice\u202Eecila')).toBe('Alice⟨U+202E⟩ecila');
+    expect(reveal('Ali\u200Bce\u0007')).toBe('Ali⟨U+200B⟩ce⟨U+0007⟩');
+    expect(reveal('花子\nzwei\tÄ')).toBe('花子\nzwei\tÄ');
+  });
+});
+
+describe('the keys of a card', () => {
+  const key = (code: string, held: Partial<Parameters<typeof decisionOf>[0]> = {}) =>
+    decisionOf({ code, altKey: true, ctrlKey: false, metaKey: false, repeat: false, ...held });
+
+  test('decide only with Alt, once for a press', () => {
+    expect([key('KeyY'), key('KeyN')]).toEqual(['approve', 'deny']);
+    for (const code of ['Enter', 'Space', 'KeyA', 'Escape']) expect(key(code)).toBe(null);
+    expect(key('KeyY', { altKey: false })).toBe(null);
+    expect(key('KeyY', { ctrlKey: true })).toBe(null);
+    expect(key('KeyY', { metaKey: true })).toBe(null);
+    expect(key('KeyY', { repeat: true })).toBe(null);
+  });
+});

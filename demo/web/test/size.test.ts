@@ -1,0 +1,55 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build, type Manifest } from 'vite';
+import { expect, test, vi } from 'vitest';
+
+const web = fileURLToPath(new URL('..', import.meta.url));
+const library = fileURLToPath(new URL('../../../src/', import.meta.url));
+
+/** What the page loads before anyone does anything: its entry, and everything that the entry imports at once. */
+function firstFiles(manifest: Manifest, name: string, seen = new Set<string>()): Set<string> {
+  const chunk = manifest[name];
+  if (!chunk || seen.has(chunk.file)) return seen;
+  seen.add(chunk.file);
+  for (const style of chunk.css ?? []) seen.add(style);
+  for (const next of chunk.imports ?? []) firstFiles(manifest, next, seen);
+  return seen;
+}
+
+test('the page loads at most 250 kB at first; Markdown, colours and music come when they are needed', async () => {
+  // React looks at this to tell a test from the real thing.
+  vi.stubEnv('NODE_ENV', 'production');
+  const outDir = await mkdtemp(join(tmpdir(), 'duologue-web-'));
+  try {
+    await build({
+      root: web,
+      configFile: join(web, 'vite.config.ts'),
+      logLevel: 'error',
+      resolve: { alias: [{ find: /^duologue\/(\w+)$/, replacement: `${library}$1/index.ts` }] },
+      build: { outDir, emptyOutDir: true },
+    });
+    const read = (path: string) => readFile(join(outDir, path));
+    const manifest = JSON.parse(String(await read('.vite/manifest.json'))) as Manifest;
+    const first = [...firstFiles(manifest, 'index.html'), 'index.html'];
+    const sizes = await Promise.all(first.map(async (file) => gzipSync(await read(file)).length));
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    expect(total).toBeGreaterThan(50_000);
+    expect(total).toBeLessThanOrEqual(250_000);
+    const later = Object.values(manifest).filter(({ isDynamicEntry }) => isDynamicEntry);
+    expect(later.map(({ src }) => src)).toEqual(
+      expect.arrayContaining([
+        'src/markdown/highlight.tsx',
+        'src/markdown/markdown.tsx',
+        'src/music/score.ts',
+        'src/music/sequencer.ts',
+      ]),
+    );
+    expect(later.filter(({ file }) => first.includes(file))).toEqual([]);
+  } finally {
+    vi.unstubAllEnvs();
+    await rm(outDir, { recursive: true });
+  }
+}, 120_000);
