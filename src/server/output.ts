@@ -71,17 +71,20 @@ export class Output {
    * Ends a response of a message. What it ends with is stored before anyone hears of it, and told in one piece: nothing of
    * another message comes between the end and its mark.
    */
-  async conclude(message: Message, chunks: Chunk[], prepare: () => Promise<unknown>): Promise<void> {
+  async conclude(
+    message: Message,
+    chunks: Chunk[],
+    { prepare, turnTo }: { prepare: () => Promise<unknown>; turnTo: () => void },
+  ): Promise<void> {
     const fold = this.folds.get(message.id);
     for (const chunk of chunks) fold?.push(chunk);
     try {
       await prepare();
       await this.save(message.id);
     } finally {
-      this.switchTo(message);
+      turnTo();
       for (const chunk of chunks) this.log.append(chunk);
       this.done();
-      this.leave();
     }
   }
 
@@ -90,9 +93,10 @@ export class Output {
     this.log.append(chunk);
   }
 
-  /** Ends a response. */
+  /** Ends a response: whoever speaks next says `start`. */
   done(): void {
     this.log.append(null);
+    this.current = null;
   }
 
   fold(messageId: string): MessageFold | undefined {
@@ -126,11 +130,6 @@ export class Output {
   async save(messageId = this.current?.message.id): Promise<void> {
     const fold = messageId === undefined ? undefined : this.folds.get(messageId);
     if (fold) await this.store.putMessage(this.key, fold.message);
-  }
-
-  /** The response of the current message is over: whoever speaks next says `start`. */
-  leave(): void {
-    this.current = null;
   }
 
   /** A message that is over: it stays in the log for those who come back, but nothing more is written to it. */

@@ -186,6 +186,19 @@ describe('a turn over BIDI', () => {
     ]);
   });
 
+  it('[S13] [C6] a card of an SSE response is answered over BIDI: its output comes behind a start', async () => {
+    const { payment } = fourTools();
+    const { connect, post } = await live([[calls(PAY_ALICE)], [text('Paid.')]], [payment]);
+    const first = await post(say('pay', 'switch'));
+    const card = first.chunks.find((chunk) => chunk.type === 'tool-approval-request');
+    const socket = await connect('?session=switch');
+    socket.send('message', decision(card as Extract<Chunk, { type: 'tool-approval-request' }>));
+    // The first end is that of the SSE response, given again.
+    await socket.done(2);
+    const own = socket.chunks.slice(socket.chunks.findLastIndex(({ type }) => type === 'start'));
+    expect(shape(own)).toEqual(['start', 'tool-output-available', ...WORDS, 'finish']);
+  });
+
   it('[B2] images in a message reach the model', async () => {
     const { connect, model } = await live([[text('A dot.')]]);
     const socket = await connect();
