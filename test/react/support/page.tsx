@@ -109,7 +109,7 @@ export function mount(first: UseDuologueOptions & { isStrict?: boolean }): Page 
 }
 
 /** A message in short: who, and what in each part. */
-export function brief({ role, parts }: Message): unknown[] {
+function brief({ role, parts }: Message): unknown[] {
   return [
     role,
     ...parts.flatMap((part): unknown[] => {

@@ -14,7 +14,7 @@ export interface Question {
 }
 
 /** The call that a card is about: in the confirmation dialect, the one inside. */
-export function subjectOf(part: ToolPart): { tool: string; input: Readonly<Record<string, unknown>> } {
+function subjectOf(part: ToolPart): { tool: string; input: Readonly<Record<string, unknown>> } {
   const tool = toolName(part);
   if (tool !== CONFIRMATION_TOOL) return { tool, input: fields(part.input) };
   const original = fields(fields(part.input).originalFunctionCall);

@@ -5,7 +5,7 @@ import { HighestHeading } from './highest-heading.ts';
 import { Inline } from './inline.tsx';
 
 /** Shows one block of Markdown. It is drawn again only when its text changes or it stops growing. */
-export const Block = memo(
+const Block = memo(
   function Block({ token, isGrowing }: { token: Token; isGrowing: boolean }): ReactNode {
     return block(token as Tokens.Generic, isGrowing);
   },
