@@ -37,7 +37,7 @@ const needs: Record<string, Needs> = {
   'duologue/server/express': { always: ['ws', 'zod'], onDemand: [] },
   'duologue/server/next': nothing,
   'duologue/client': nothing,
-  'duologue/react': { always: ['@ai-sdk/react', 'ai', 'react', 'zod'], onDemand: [] },
+  'duologue/react': { always: ['@ai-sdk/react', 'react'], onDemand: [] },
   'duologue/parse': nothing,
   'duologue/parse/cost': { always: ['@pydantic/genai-prices'], onDemand: [] },
   'duologue/parse/otel': nothing,
