@@ -16,7 +16,32 @@ export async function reconcile(store: Store, key: SessionKey, session: AdkSessi
     for (const chunk of missed) fold.push(chunk);
     await store.putMessage(key, message);
   }
+  const unheard = lastWords(messages, session);
+  if (unheard) await store.putMessage(key, unheard);
   return messages;
+}
+
+/**
+ * The last message with words that the history has and it does not: the process died when ADK had kept them. Null when it
+ * has them all, or when the two do not go together.
+ */
+function lastWords(messages: Message[], session: AdkSession): Message | null {
+  const message = messages.at(-1);
+  const asked = messages.findLast(({ role }) => role === 'user');
+  if (!asked || message?.role !== 'assistant') return null;
+  const from = session.events.findLastIndex(
+    (event) => event.customMetadata?.messageId === asked.id && event.author === 'user',
+  );
+  if (from === -1) return null;
+  const said = session.events
+    .slice(from + 1)
+    .flatMap((event) => (event.content?.role === 'model' ? (event.content.parts ?? []) : []))
+    .map((part) => (part.thought ? '' : (part.text ?? '')))
+    .join('');
+  const shown = message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  if (said.length <= shown.length || !said.startsWith(shown)) return null;
+  message.parts.push({ type: 'text', text: said.slice(shown.length), state: 'done' });
+  return message;
 }
 
 /** The outputs that a message does not show though the history has them; of calls that still wait there are none. */
