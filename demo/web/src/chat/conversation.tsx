@@ -5,6 +5,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { Answer } from './answer.tsx';
 import { Dots } from './dots.tsx';
 import type { Decide } from './part.tsx';
+import { useAnswerAnnounced } from './use-answer-announced.ts';
 import { useStickyScroll } from './use-sticky-scroll.ts';
 import { UserMessage } from './user-message.tsx';
 
@@ -38,6 +39,7 @@ export function Conversation({
   useEffect(() => {
     if (asked !== undefined) toEnd();
   }, [asked, toEnd]);
+  useAnswerAnnounced(isBusy, last);
   const isSilent = isBusy && !(last?.role === 'assistant' && last.parts.some(isVisible));
   return (
     <div className="relative min-h-0 grow">

@@ -1,10 +1,11 @@
 import type { Message } from 'duologue/protocol';
 import { RotateCcw } from 'lucide-react';
-import { number } from '../i18n/format.ts';
+import { dollars, number } from '../i18n/format.ts';
 import { useLanguage } from '../i18n/language.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { textOf } from './message-text.ts';
+import { useCost } from './use-cost.ts';
 
 /** What stands below an answer: what one can do with it, and what it took. */
 export function Footer({ message, onRegenerate }: { message: Message; onRegenerate: (() => void) | null }) {
@@ -12,12 +13,14 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
   const words = messages.message;
   const text = textOf(message);
   const { usage, modelVersion, interrupted } = message.metadata ?? {};
+  const cost = useCost(message);
   const facts = [
     interrupted ? words.interrupted : null,
     modelVersion ?? null,
     typeof usage?.input === 'number' && typeof usage.output === 'number'
       ? words.tokens(number(usage.input, language), number(usage.output, language))
       : null,
+    cost === null ? null : words.cost(dollars(cost, language)),
   ].filter((fact) => fact !== null);
   return (
     <footer className="-ml-2 flex flex-wrap items-center gap-x-1 text-xs text-soft">

@@ -9,6 +9,15 @@ export function money(amount: number, currency: string, language: Language): str
   }
 }
 
+/** A small amount of US dollars, with as many digits as it takes to see something. */
+export function dollars(amount: number, language: Language): string {
+  return new Intl.NumberFormat(language, {
+    style: 'currency',
+    currency: 'USD',
+    maximumSignificantDigits: 2,
+  }).format(amount);
+}
+
 /** A number with the marks of the language. */
 export function number(value: number, language: Language, digits = 0): string {
   return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);

@@ -1,22 +1,32 @@
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react';
 
-const Context = createContext<(text: string) => void>(() => undefined);
+/** Says a sentence: at once, or when the screen reader has a moment. */
+type Announce = (text: string, isUrgent?: boolean) => void;
+
+const Context = createContext<Announce>(() => undefined);
 
 /** Holds the region from which screen readers are told what happened out of their sight. */
 export function Announcer({ children }: { children: ReactNode }) {
-  const [said, setSaid] = useState({ text: '', count: 0 });
-  const announce = useCallback((text: string) => setSaid(({ count }) => ({ text, count: count + 1 })), []);
+  const [urgent, setUrgent] = useState({ text: '', count: 0 });
+  const [calm, setCalm] = useState({ text: '', count: 0 });
+  const announce = useCallback<Announce>((text, isUrgent = true) => {
+    const set = isUrgent ? setUrgent : setCalm;
+    set(({ count }) => ({ text, count: count + 1 }));
+  }, []);
   return (
     <Context value={announce}>
       {children}
-      <div role="status" aria-live="assertive" aria-atomic className="sr-only">
-        <span key={said.count}>{said.text}</span>
+      <div role="alert" aria-live="assertive" aria-atomic className="sr-only">
+        <span key={urgent.count}>{urgent.text}</span>
+      </div>
+      <div role="status" aria-live="polite" aria-atomic className="sr-only">
+        <span key={calm.count}>{calm.text}</span>
       </div>
     </Context>
   );
 }
 
 /** Says a sentence to screen readers. */
-export function useAnnounce(): (text: string) => void {
+export function useAnnounce(): Announce {
   return useContext(Context);
 }
