@@ -94,7 +94,9 @@ describe('a conversation', () => {
   it.each(modes)('sends what was written offline when it is back, once, over %s', async (mode) => {
     const relay = await relayed();
     const person = new Person(await here.open({ mode, url: relay.url }));
-    if (mode === 'bidi') await person.connection('live').waitFor();
+    await person.say('Play track 2');
+    await person.page.locator('[data-track="2"]').waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
     relay.cut();
     await person.page.context().setOffline(true);
     await person.connection('offline').waitFor();
@@ -102,9 +104,9 @@ describe('a conversation', () => {
     await person.page.getByText('Will be sent when you are back online').waitFor();
     relay.restore();
     await person.page.context().setOffline(false);
-    await person.answers.getByText(/Tokyo/).last().waitFor();
-    expect(await person.own.count()).toBe(1);
-    expect(await person.answers.count()).toBe(1);
+    await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
+    expect(await person.own.count()).toBe(2);
+    expect(await person.answers.count()).toBe(2);
   });
 
   it('is taken over by a second tab, and taken back with one click', async () => {

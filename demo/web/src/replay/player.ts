@@ -177,12 +177,11 @@ export class ReplayPlayer {
     await this.until(() => this.chat?.mode === mode);
   }
 
-  /** The page opens a socket by itself, unless it had given up. */
+  /** The page opens a socket by itself, unless it had given up or has said nothing yet. */
   private async opened(channel: number): Promise<void> {
     const isThere = () => this.server.isBound(channel);
     if (await this.until(isThere, 100)) return;
-    const status = this.chat?.connection.status;
-    if (status !== undefined && status !== 'idle' && status !== 'live') await this.chat?.reconnect();
+    if (this.chat?.connection.status !== 'live') await this.chat?.reconnect();
     await this.until(isThere);
   }
 

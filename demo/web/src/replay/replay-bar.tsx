@@ -16,6 +16,9 @@ export default function ReplayBar({ player }: { player: ReplayPlayer }) {
   const { status, position, total, matches } = useSyncExternalStore(player.subscribe, () => player.state);
   return (
     <section
+      // The link at the top of the page leads here, where the message box was.
+      id="message"
+      tabIndex={-1}
       aria-label={words.label}
       data-testid="replay-bar"
       data-status={status}

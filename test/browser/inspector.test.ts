@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import type { Locator } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { stage } from './support/browser.ts';
+import { scenarios } from './support/fixtures.ts';
+import { Person } from './support/person.ts';
+import { osaka } from './support/scenario.ts';
+import { DemoServer } from './support/server.ts';
+
+const here = stage();
+const modes = ['sse', 'bidi'] as const;
+
+/** The texts of the rows that are drawn. */
+const rows = (panel: Locator) =>
+  panel
+    .getByRole('listbox')
+    .getByRole('option')
+    .evaluateAll((all) => all.map((row) => (row as HTMLElement).innerText.replace(/\s+/g, ' ')));
+
+describe('the inspector', () => {
+  it.each(modes)('shows frames and chunks in both directions as they come, over %s', async (mode) => {
+    const person = new Person(await here.open({ mode }));
+    const panel = await person.openPanel('Inspector');
+    await person.say('Send $50 to Alice');
+    await person.card('requested').waitFor();
+    await person.approve();
+    await person.answers.getByText('I sent $50 to Alice.').waitFor();
+    await panel.getByLabel('Search').fill('tool');
+    await expect.poll(async () => (await rows(panel)).length).toBeGreaterThan(4);
+    const shown = (await rows(panel)).join('\n');
+    for (const type of [
+      'tool-input-start',
+      'tool-input-available',
+      'tool-approval-request',
+      'tool-output-available',
+    ]) {
+      expect(shown).toContain(type);
+    }
+    // The answer was sent, and its output came some time later.
+    expect(shown).toContain('approved');
+    expect(shown).toMatch(/tool-output-available .*\d ms/);
+    await panel.getByLabel('Direction').selectOption('out');
+    await expect.poll(async () => (await rows(panel)).length).toBe(1);
+  });
+
+  it('filters by kind, pauses, steps, empties, and tells all of a row, with keys alone', async () => {
+    const person = new Person(await here.open());
+    const panel = await person.openPanel('Inspector');
+    const count = async () => Number((await panel.getByText(/^\d+ rows/).innerText()).split(' ')[0]);
+    await person.say('What is the weather in Tokyo?');
+    await person.answers.getByText(/Tokyo/).last().waitFor();
+    await panel.getByText('[DONE]').waitFor();
+    const all = await count();
+    await panel.getByRole('button', { name: 'Text', exact: true }).click();
+    expect(await count()).toBeLessThan(all);
+    await panel.getByRole('button', { name: 'Text', exact: true }).click();
+    expect(await count()).toBe(all);
+
+    await panel.getByRole('button', { name: 'Pause' }).click();
+    await person.say('Play track 2');
+    await person.page.locator('[data-track="2"]').waitFor();
+    await panel.getByText('Paused. More is waiting.').waitFor();
+    expect(await count()).toBe(all);
+    await panel.getByRole('button', { name: 'Next row' }).click();
+    expect(await count()).toBe(all + 1);
+    await panel.getByRole('button', { name: 'Go on' }).click();
+    await expect.poll(count).toBeGreaterThan(all + 5);
+
+    await panel.getByRole('listbox').focus();
+    await person.page.keyboard.press('Home');
+    await person.page.keyboard.press('ArrowDown');
+    await panel.getByRole('region', { name: 'The selected row' }).getByText('"data-session"').waitFor();
+    await panel.getByRole('button', { name: 'Empty the list' }).click();
+    await panel.getByText('Nothing was sent or received yet.').waitFor();
+  });
+
+  it('shows the events of the agent behind the conversation', async () => {
+    const person = new Person(await here.open());
+    const panel = await person.openPanel('Inspector');
+    await panel.getByRole('tab', { name: 'ADK events' }).click();
+    await panel.getByText('The agent has written no events in this conversation yet.').waitFor();
+    await person.say('What is the weather in Tokyo?');
+    await panel.getByText(/get_weather → .*Tokyo/).waitFor();
+    await panel.getByText(/get_weather → .*Tokyo/).click();
+    await panel.getByText('"functionResponse"').first().waitFor();
+  });
+
+  it('refuses in plain words what is no recording', async () => {
+    const person = new Person(await here.open());
+    const panel = await person.openPanel('Inspector');
+    for (const [content, words] of [
+      ['no', 'It is not JSON.'],
+      ['{}', 'It is neither a recording of this page nor a fixture.'],
+      ['{"format":"duologue-recording","version":2}', 'It was made by a newer version of this page.'],
+      ['{"format":"duologue-recording","version":1,"events":[{}]}', 'Its list of events is damaged.'],
+    ] as const) {
+      await panel
+        .getByTestId('recording-input')
+        .setInputFiles({ name: 'a.json', mimeType: 'application/json', buffer: Buffer.from(content) });
+      await panel.getByText(words).waitFor();
+    }
+  });
+});
+
+describe('a recording', () => {
+  it('of a conversation in both modes plays again with the server stopped, and ends with the same page', async () => {
+    const server = await new DemoServer().start();
+    here.after(() => server.dispose());
+    const person = new Person(await here.open({ mode: 'bidi', url: server.url, ...osaka }));
+    const panel = await person.openPanel('Inspector');
+    await person.say('Send $30 to Alice and $40 to Bob');
+    await person.card('requested').waitFor();
+    await person.approve();
+    await person.card('done').waitFor();
+    await person.card('requested').waitFor();
+    await person.deny('Not today');
+    await person.answers.getByText(/so it did not happen/).waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
+    await person.chooseMode('SSE');
+    await person.say('Where am I?');
+    await person.card('requested').waitFor();
+    await person.approve();
+    await person.answers
+      .nth(1)
+      .getByText(/34\.6937/)
+      .last()
+      .waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
+    const texts = await person.answers.allInnerTexts();
+    const download = person.page.waitForEvent('download');
+    await panel.getByRole('button', { name: 'Save the recording' }).click();
+    const file = await (await download).path();
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+      format: 'duologue-recording',
+      version: 1,
+      mode: 'sse',
+    });
+
+    await server.stop();
+    await panel.getByTestId('recording-input').setInputFiles(file);
+    const bar = person.page.getByTestId('replay-bar');
+    await bar.waitFor();
+    await bar.getByRole('button', { name: 'To the end' }).click();
+    await bar.getByText('The page shows what it showed then.').waitFor();
+    expect(await person.answers.allInnerTexts()).toEqual(texts);
+    expect(await person.statesOfCards()).toEqual(['done', 'denied', 'done']);
+
+    await bar.getByRole('button', { name: 'From the beginning' }).click();
+    await bar.getByRole('button', { name: 'Pause' }).click();
+    const position = async () => Number((await bar.getByTestId('replay-position').innerText()).split(' ')[0]);
+    const before = await position();
+    await bar.getByRole('button', { name: 'Next event' }).click();
+    await expect.poll(position).toBe(before + 1);
+    await bar.getByRole('button', { name: 'Back to the conversation' }).click();
+    await person.box.waitFor();
+  }, 90_000);
+
+  it('that was captured from a server plays in the page: all 21', async () => {
+    const person = new Person(await here.open({ locale: 'ja-JP', ...osaka }));
+    const { page } = person;
+    await page.getByRole('button', { name: '設定' }).click();
+    await page.getByRole('menuitem', { name: 'インスペクター' }).click();
+    const input = page.getByTestId('recording-input');
+    const seen: [string, (string | null)[], boolean][] = [];
+    for (const { name, file, text } of scenarios) {
+      await input.setInputFiles(file);
+      const bar = page.getByTestId('replay-bar');
+      await bar.getByRole('button', { name: '最後まで' }).click();
+      await page.locator('[data-testid="replay-bar"][data-status="ended"]').waitFor();
+      const isSaid = await person.answers.getByText(text, { exact: true }).isVisible();
+      seen.push([name, await person.statesOfCards(), isSaid]);
+      await bar.getByRole('button', { name: '会話に戻る' }).click();
+      await person.box.waitFor();
+    }
+    expect(seen).toEqual(scenarios.map(({ name, cards }) => [name, cards, true]));
+  }, 120_000);
+});

@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { type OpenOptions, stage } from './support/browser.ts';
+import { Person } from './support/person.ts';
+import { osaka } from './support/scenario.ts';
+
+const here = stage();
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const phone: OpenOptions = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+
+/** What axe finds wrong on the page, in short. */
+async function violations(page: Page): Promise<string[]> {
+  // Colours are measured as they are, not as they fade in.
+  await page.evaluate(() =>
+    Promise.allSettled(
+      document
+        .getAnimations()
+        .filter(({ effect }) => effect?.getComputedTiming().iterations === 1)
+        .map(({ finished }) => finished),
+    ),
+  );
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { axe: engine } = window as unknown as {
+      axe: {
+        run(): Promise<{
+          violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[];
+        }>;
+      };
+    };
+    const { violations: found } = await engine.run();
+    return found.flatMap(({ id, nodes }) =>
+      nodes.map(
+        ({ target, failureSummary }) =>
+          `${id}: ${target.join(' ')}: ${failureSummary.split('\n')[1]?.trim()}`,
+      ),
+    );
+  });
+}
+
+/** Whether anything sticks out to the side. */
+const overflows = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  it.each([
+    ['wide', {}],
+    ['on a phone', phone],
+  ] as [string, OpenOptions][])(
+    'no screen has a violation of accessibility rules, %s',
+    async (_, size) => {
+      const person = new Person(await here.open({ colorScheme, ...size }));
+      const { page } = person;
+      const found: Record<string, string[]> = {};
+      const check = async (screen: string) => {
+        const wrong = await violations(page);
+        if (await overflows(page)) wrong.push('sticks out to the side');
+        if (wrong.length > 0) found[screen] = wrong;
+      };
+      await page.getByText('What shall we do?').waitFor();
+      await check('empty');
+      await person.say('Send $30 to Alice and $40 to Bob');
+      await person.card('requested').waitFor();
+      await check('a card');
+      await person.approve();
+      await person.card('done').waitFor();
+      await person.card('requested').waitFor();
+      await person.deny('Not today');
+      await person.answers.getByText(/so it did not happen/).waitFor();
+      await expect.poll(() => person.isBusy()).toBe(false);
+      await check('an answer');
+      await person.say('Show Markdown');
+      await expect.poll(() => person.isBusy()).toBe(true);
+      await expect.poll(() => person.isBusy(), { timeout: 15_000 }).toBe(false);
+      await person.answers.nth(1).locator('pre').first().waitFor();
+      await check('Markdown');
+      await page.getByRole('button', { name: 'Settings' }).click();
+      await page.getByRole('menu').waitFor();
+      await check('the menu');
+      await page.getByRole('menuitem', { name: 'Inspector' }).click();
+      await page.getByRole('listbox').getByRole('option').first().waitFor();
+      await page.getByRole('listbox').getByRole('option').first().click();
+      await check('the inspector');
+      await page.getByRole('tab', { name: 'ADK events' }).click();
+      await page
+        .getByText(/process_payment →/)
+        .first()
+        .waitFor();
+      await page
+        .getByText(/process_payment →/)
+        .first()
+        .click();
+      await check('the events');
+      await page.getByRole('button', { name: 'Close the panel' }).click();
+      await person.openPanel('Approval log');
+      await page.getByText('Declined', { exact: true }).last().waitFor();
+      await check('the approval log');
+      await page.getByRole('button', { name: 'Close the panel' }).click();
+      if ('isMobile' in size) {
+        await page.getByRole('button', { name: 'Show conversations' }).click();
+        await page.getByRole('dialog').waitFor();
+        await check('the conversations');
+      }
+      expect(found).toEqual({});
+    },
+    90_000,
+  );
+
+  it('an error, a lost connection and a replay have none either', async () => {
+    const person = new Person(await here.open({ colorScheme, mode: 'sse' }));
+    const { page } = person;
+    await person.say('x'.repeat(100_001));
+    await page.getByTestId('error-card').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await page.context().setOffline(true);
+    await page.getByTestId('connection-banner').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.context().setOffline(false);
+    const panel = await person.openPanel('Inspector');
+    const events = [{ at: 0, channel: 1, type: 'open', path: '/live' }];
+    const recording = {
+      format: 'duologue-recording',
+      version: 1,
+      mode: 'bidi',
+      sessionId: 'a',
+      isCut: true,
+      events,
+      messages: [],
+    };
+    await panel.getByTestId('recording-input').setInputFiles({
+      name: 'a.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(JSON.stringify(recording)),
+    });
+    await page.locator('[data-testid="replay-bar"][data-status="ended"]').waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
+describe('the conversation of the README, in Japanese', () => {
+  it.each(['sse', 'bidi'] as const)(
+    'is held on a phone, over %s',
+    async (mode) => {
+      const person = new Person(await here.open({ mode, locale: 'ja-JP', ...osaka, ...phone }));
+      const { page } = person;
+      await page.getByText('何をしましょうか').waitFor();
+      expect(await page.evaluate(() => document.documentElement.lang)).toBe('ja');
+      await person.say('Aliceに30ドル、Bobに40ドル送金してください');
+      await person.card('requested').first().waitFor();
+      await person.approve();
+      if (mode === 'bidi') await person.card('done').waitFor();
+      await person.card('requested').first().waitFor();
+      await person.deny();
+      await person.answers
+        .getByText(
+          'Aliceさんに30ドルを送金しました。Bobさんへの40ドルの送金は承認されなかったため、行っていません。',
+        )
+        .waitFor();
+      await person.say('東京の天気を教えて');
+      await person.answers
+        .nth(1)
+        .getByText(/東京の天気は/)
+        .waitFor();
+      await person.say('トラック2を流して');
+      await page.locator('[data-track="2"]').waitFor();
+      await person.say('現在地を教えて');
+      await person.card('requested').waitFor();
+      await person.approve();
+      await person.answers
+        .nth(3)
+        .getByText(/緯度34\.6937/)
+        .waitFor();
+      expect(await overflows(page)).toBe(false);
+      await page.reload();
+      await person.answers
+        .nth(3)
+        .getByText(/緯度34\.6937/)
+        .waitFor();
+      expect(await person.statesOfCards()).toEqual(['done', 'denied', 'done']);
+    },
+    60_000,
+  );
+});
