@@ -5,19 +5,15 @@ import type { Api, ParsedResponse, Warning } from './record.ts';
 export type Recognised = 'body' | 'event' | 'either' | null;
 
 /** What a fold did with an event: took it, saw the start of another response, or does not know it. */
-export type Taken = 'taken' | 'restart' | 'foreign';
-
-/** A stream folded into the body that the same call would have returned whole. */
-export interface Folded {
-  body: Obj;
-  /** The terminal event has been seen. */
-  complete: boolean;
-}
+export type Taken = true | 'restart' | false;
 
 /** Folds the events of one streamed response. */
 export interface Fold {
-  push(event: Obj, warnings: Warning[]): Taken;
-  end(warnings: Warning[]): Folded;
+  /** The terminal event has been seen. */
+  done: boolean;
+  push(event: Obj): Taken;
+  /** The body that the same call would have returned whole. */
+  end(): Obj;
 }
 
 /** One API: how to tell it, how to read a whole body, how to fold a stream into one. */
@@ -26,5 +22,5 @@ export interface ApiReader {
   readonly api: Api;
   recognise(value: Obj): Recognised;
   read(body: Obj, record: ParsedResponse): void;
-  fold(): Fold;
+  fold(warnings: Warning[]): Fold;
 }

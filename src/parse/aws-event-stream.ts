@@ -1,5 +1,5 @@
 import type { FrameSink, Framing } from './frames.ts';
-import { tryJson } from './json.ts';
+import { tryJson, utf8Of } from './json.ts';
 
 const CRC_TABLE: Int32Array = /* @__PURE__ */ Int32Array.from({ length: 256 }, (_, n) => {
   let c = n;
@@ -25,7 +25,7 @@ const TEXT = 7;
 /** The text headers of a message. */
 function headersOf(bytes: Uint8Array): Record<string, string> {
   const headers: Record<string, string> = {};
-  const utf8 = (from: number, to: number) => new TextDecoder().decode(bytes.subarray(from, to));
+  const utf8 = (from: number, to: number) => utf8Of(bytes.subarray(from, to));
   for (let at = 0; at < bytes.length; ) {
     const nameEnd = at + 1 + (bytes[at] ?? 0);
     const type = bytes[nameEnd] ?? 0;
@@ -49,7 +49,7 @@ export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
   let corrupt = false;
   const take = (message: Uint8Array, headerLength: number): void => {
     const headers = headersOf(message.subarray(PRELUDE, PRELUDE + headerLength));
-    const text = new TextDecoder().decode(message.subarray(PRELUDE + headerLength, -4));
+    const text = utf8Of(message.subarray(PRELUDE + headerLength, -4));
     const name = headers[':exception-type'] ?? headers[':event-type'];
     const value = text === '' ? {} : tryJson(text);
     if (headers[':message-type'] === 'error') {
@@ -79,7 +79,7 @@ export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
           headerLength + PRELUDE + 4 > total ||
           view.getUint32(8) !== crc32(message.subarray(0, 8)) ||
           (whole && view.getUint32(total - 4) !== crc32(message.subarray(0, -4)));
-        if (corrupt) sink.broken('bad checksum in an AWS event stream');
+        if (corrupt) sink.broken('bad checksum');
         else if (whole) take(message, headerLength);
         if (!whole) return;
         start += total;

@@ -11,7 +11,7 @@ export function readChoices(
 ): void {
   read(obj(choices[0]), record, record);
   if (choices.length < 2) return;
-  warn(record.warnings, 'multiple_choices', `${choices.length} choices; the record shows the first`);
+  warn(record.warnings, 'multiple_choices', String(choices.length));
   record.choices = choices.map((choice, position): ParsedChoice => {
     const raw = obj(choice);
     const out = emptyOutput();

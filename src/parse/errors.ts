@@ -14,7 +14,7 @@ export function errorFrom(raw: unknown, type?: string): ParsedError {
   const error: ParsedError = {
     type: strOrNull(type ?? e.type ?? status ?? e.__type),
     code: typeof code === 'string' || typeof code === 'number' ? code : null,
-    message: str(raw) || str(e.message ?? e.Message ?? e.error ?? e.detail) || 'an error without a message',
+    message: str(raw) || str(e.message ?? e.Message ?? e.error ?? e.detail) || 'no message',
     status:
       [code, status].find(
         (value): value is number => typeof value === 'number' && value >= 100 && value < 600,

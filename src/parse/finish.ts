@@ -3,8 +3,7 @@ import type { Finish } from './record.ts';
 /** Raw stop reasons of all providers, in lower case. */
 const RAW: Readonly<Record<Finish, string>> = {
   stop: 'stop end_turn stop_sequence completed complete finish endoftext eos need_more_input',
-  length:
-    'length max_tokens max_output_tokens max_messages model_length model_context_window_exceeded continuation error_limit',
+  length: 'length max_tokens model_length model_context_window_exceeded continuation error_limit',
   tool_calls: 'tool_calls tool_call function_call tool_use requires_action',
   content_filter:
     'content_filter content_filtered guardrail_intervened safety recitation blocklist spii model_armor error_toxic response_rejected',
@@ -18,6 +17,7 @@ const RAW: Readonly<Record<Finish, string>> = {
 /** Families of raw reasons: Gemini's images and prompts, Live's long tail, everything malformed. */
 const PATTERNS: readonly (readonly [RegExp, Finish])[] = [
   [/^(image|input|generated|output|prohibited|unsafe)_/, 'content_filter'],
+  [/^max_/, 'length'],
   [/^malformed_/, 'error'],
   [/_unspecified$/, 'other'],
 ];
@@ -53,17 +53,8 @@ export type AiSdkFinish = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 
 
 /** The AI SDK's word for a finish. */
 export function aiSdkFinishOf(finish: Finish | null): AiSdkFinish {
-  switch (finish) {
-    case 'refusal':
-    case 'content_filter':
-      return 'content-filter';
-    case 'tool_calls':
-      return 'tool-calls';
-    case 'pause':
-      return 'stop';
-    case 'incomplete':
-    case null:
-      return 'other';
-  }
-  return finish;
+  if (finish === 'refusal' || finish === 'content_filter') return 'content-filter';
+  if (finish === 'tool_calls') return 'tool-calls';
+  if (finish === 'pause') return 'stop';
+  return finish === null || finish === 'incomplete' ? 'other' : finish;
 }

@@ -18,22 +18,22 @@ export function sseFraming(sink: FrameSink): Framing<string> {
   let rest = '';
   let data: string | null = null;
   let name = '';
-  const dispatch = (): void => {
-    if (data?.trim() === '[DONE]') sink.done();
-    else if (data) {
-      const value = tryJson(data);
-      if (value === undefined) sink.broken(data);
-      // Some servers name an error only in the event field.
-      else if (name === 'error' && isObject(value) && !value.error && !value.type)
-        sink.event({ error: value });
-      else sink.event(value);
-    }
-    data = null;
-    name = '';
+  /** Tells whether the event is one that cannot be read. */
+  const dispatch = (): boolean => {
+    const value = data && tryJson(data);
+    const broken = value === undefined && data?.trim() !== '[DONE]';
+    // Some servers name an error only in the event field.
+    const bare = name === 'error' && isObject(value) && !value.error && !value.type;
+    if (value === undefined && !broken) sink.done();
+    else if (value) sink.event(bare ? { error: value } : value);
+    return broken;
   };
   const line = (text: string): void => {
-    if (text === '') dispatch();
-    else if (text.startsWith('data:')) data = (data === null ? '' : `${data}\n`) + text.slice(5);
+    if (text === '') {
+      if (dispatch()) sink.broken(data ?? '');
+      data = null;
+      name = '';
+    } else if (text.startsWith('data:')) data = (data === null ? '' : `${data}\n`) + text.slice(5);
     else if (text.startsWith('event:')) name = text.slice(6).trim();
   };
   return {
@@ -47,33 +47,23 @@ export function sseFraming(sink: FrameSink): Framing<string> {
       rest += chunk.slice(from);
     },
     end() {
-      line(rest);
+      if (rest) line(rest);
       // An event without its blank line still counts if it is whole.
-      const cut = data !== null && data !== '' && data.trim() !== '[DONE]' && tryJson(data) === undefined;
-      if (!cut) dispatch();
-      return cut;
+      return dispatch();
     },
   };
 }
-
-const NEWLINE = 10;
-const QUOTE = 34;
-const OPEN_ARRAY = 91;
-const BACKSLASH = 92;
-const CLOSE_ARRAY = 93;
-const OPEN_OBJECT = 123;
-const CLOSE_OBJECT = 125;
 
 /** JSON values one after the other: one a line, merely concatenated, or the elements of one array. */
 export function jsonFraming(sink: FrameSink): Framing<string> {
   let rest = '';
   let depth = 0;
-  /** The depth of the values: 1 inside an array, which is open until then. */
+  /** The depth of the values: 1 inside an array, which is open until its end. */
   let base = 0;
   let seen = false;
   let open = false;
   let inString = false;
-  let before = NEWLINE;
+  let before: string | undefined = '\n';
   return {
     push(chunk) {
       let from = depth > base ? 0 : -1;
@@ -88,28 +78,24 @@ export function jsonFraming(sink: FrameSink): Framing<string> {
         inString = false;
       };
       for (let i = 0; i < chunk.length; i++) {
-        const c = chunk.charCodeAt(i);
+        const c = chunk[i];
         // A value that starts a line inside another one: the one before was broken off.
-        if (before === NEWLINE && c === OPEN_OBJECT && from >= 0) take(i);
-        if (inString && before === BACKSLASH) before = 0;
-        else {
-          before = c;
-          if (c === QUOTE) inString = !inString;
-          else if (inString) continue;
-          else if (c === OPEN_OBJECT || c === OPEN_ARRAY) {
-            if (!seen && c === OPEN_ARRAY) {
-              base = 1;
-              open = true;
-            } else if (depth === base) from = i;
-            seen = true;
-            depth++;
-          } else if (c === CLOSE_OBJECT || c === CLOSE_ARRAY) {
-            depth--;
-            if (depth < base) {
-              open = false;
-              depth = base;
-            } else if (depth === base) take(i + 1);
-          }
+        if (before === '\n' && c === '{' && from >= 0) take(i);
+        const escaped = inString && before === '\\';
+        before = escaped ? '' : c;
+        if (escaped) continue;
+        if (c === '"') inString = !inString;
+        else if (inString) continue;
+        else if (c === '{' || c === '[') {
+          if (!seen && c === '[') {
+            base = 1;
+            open = true;
+          } else if (depth === base) from = i;
+          seen = true;
+          depth++;
+        } else if (c === '}' || c === ']') {
+          if (depth === base) open = false;
+          else if (--depth === base) take(i + 1);
         }
       }
       if (from >= 0) rest += chunk.slice(from);

@@ -1,4 +1,4 @@
-import type { Fold } from './api.ts';
+import type { ApiReader } from './api.ts';
 import { type Draft, isObject, type Obj, objects, str, tryJson } from './json.ts';
 import { merge } from './merge.ts';
 import type { Warning } from './record.ts';
@@ -61,42 +61,51 @@ function grow(item: Draft, { path = [], index, text }: Step): void {
 }
 
 /** A fold that follows a plan. */
-export function itemFold({ stepOf, close }: FoldPlan): () => Fold {
-  return () => {
+export function itemFold({ stepOf, close }: FoldPlan): ApiReader['fold'] {
+  return (warnings) => {
     const body: Draft = {};
     const items = new Map<unknown, Draft>();
     let started = false;
-    let done = false;
-    const take = (step: Step): void => {
-      let item = items.get(step.at);
-      if (step.open || !item) {
-        item = isObject(step.open) ? merge({}, step.open) : {};
-        items.set(step.at, item);
-      }
-      if (step.piece) merge(item, step.piece);
-      if (step.path) grow(item, step);
-    };
     return {
-      push(event, warnings) {
+      done: false,
+      push(event) {
         const step = stepOf(event);
-        if (step === null) return 'foreign';
+        if (step === null) return false;
         const { start, head, more } = step;
-        const id = isObject(head) && (head.id ?? head.responseId);
         const known = body.id ?? body.responseId;
-        // Another start, or another id once the response is complete, is another response.
-        if (start ? done || items.size > 0 : done && id && known !== id && (more?.length || step.piece))
-          return 'restart';
-        if (start && started) warn(warnings, 'stream_duplicate_start', '');
-        if (start) started = true;
-        if (isObject(head) && !(step.stale && known)) restate(body, head);
-        if (step.open || step.piece || step.path) take(step);
-        if (more) for (const other of more) take(other);
-        if (step.done) done = true;
-        return 'taken';
+        if (start) {
+          // Another start is another response, unless nothing has come between.
+          if (this.done || items.size > 0) return 'restart';
+          if (started) warn(warnings, 'stream_duplicate_start', '');
+          started = true;
+        }
+        if (isObject(head)) {
+          // So is another id once the response is complete.
+          const id = this.done && (head.id ?? head.responseId);
+          if (id && known !== id && (more?.length || step.piece)) return 'restart';
+          if (!(step.stale && known)) restate(body, head);
+        }
+        if (step.open || step.piece || step.path) take(items, step);
+        if (more) for (const other of more) take(items, other);
+        if (step.done) this.done = true;
+        return true;
       },
-      end: (warnings) => ({ body: close({ ...body }, [...items.values()], done, warnings), complete: done }),
+      end() {
+        return close({ ...body }, [...items.values()], this.done, warnings);
+      },
     };
   };
+}
+
+function take(items: Map<unknown, Draft>, step: Step): void {
+  const { at, open, piece } = step;
+  let item = items.get(at);
+  if (open || !item) {
+    item = isObject(open) ? merge({}, open) : {};
+    items.set(at, item);
+  }
+  if (piece) merge(item, piece);
+  if (step.path) grow(item, step);
 }
 
 /** The step of a chunk that continues a list of choices or candidates, each done when it has a reason. */

@@ -4,7 +4,8 @@ export type Obj = Readonly<Record<string, unknown>>;
 /** A JSON object under construction. */
 export type Draft = Record<string, unknown>;
 
-const NOTHING: Obj = Object.freeze({});
+/** An empty object. */
+export const NOTHING: Obj = Object.freeze({});
 const NONE: readonly unknown[] = Object.freeze([]);
 
 /** Whether a value is an object and not an array. */
@@ -49,6 +50,11 @@ export function tryJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The text that bytes are in UTF-8. */
+export function utf8Of(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
 }
 
 /** Milliseconds from OpenAI's seconds or an ISO date. */

@@ -88,11 +88,7 @@ function close(body: Draft, items: Draft[], done: boolean, warnings: Warning[]):
   const lost = final.length === 0;
   const streamed = visibleText(output);
   if (done && items.length > 0 && (lost || (streamed && streamed !== visibleText(final)))) {
-    warn(
-      warnings,
-      'delta_final_mismatch',
-      lost ? 'the final response is empty' : 'the final response counts',
-    );
+    warn(warnings, 'delta_final_mismatch', '');
   }
   return done && !lost ? body : { ...body, output };
 }

@@ -1,11 +1,9 @@
 import { createAccumulator } from './accumulator.ts';
 import { matchApi } from './detect.ts';
 import { failureRecord } from './failure.ts';
-import { bytesOf, isObject, type Obj, tryJson } from './json.ts';
+import { bytesOf, isObject, NOTHING, tryJson, utf8Of } from './json.ts';
 import { emptyRecord, type ParsedResponse } from './record.ts';
 import { type ParseOptions, settle } from './settle.ts';
-
-const NOTHING_MORE: Obj = Object.freeze({});
 
 /**
  * Reads what a provider's API returned, whole or streamed, as an object, a list of events, text or bytes, into one
@@ -15,15 +13,15 @@ export function parse(raw: unknown, options: ParseOptions = {}): ParsedResponse 
   try {
     const bytes = bytesOf(raw);
     // Bytes that start with a zero are an AWS event stream, all others are text.
-    const text = bytes?.[0] ? new TextDecoder().decode(bytes) : raw;
+    const text = bytes?.[0] ? utf8Of(bytes) : raw;
     const value = typeof text === 'string' ? (tryJson(text) ?? text) : raw;
     const match = isObject(value) ? matchApi(value) : null;
     if (match === null || match.as === 'event') return createAccumulator(options).push(value).end();
     const record = emptyRecord(match.reader.api);
     match.reader.read(match.value, record);
-    return settle(record, match.value, NOTHING_MORE, options);
+    return settle(record, match.value, NOTHING, options);
   } catch (cause) {
     // Only objects that are not plain data come here: getters and proxies that throw.
-    return failureRecord('unreadable', String(cause), options);
+    return failureRecord(emptyRecord(null), 'unreadable', String(cause), options);
   }
 }

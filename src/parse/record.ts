@@ -207,6 +207,12 @@ export function emptyOutput(): Output {
   };
 }
 
+/** Says which API a record is of; the part before the dot is the provider's. */
+export function nameApi(record: ParsedResponse, api: Api | null): void {
+  record.api = api;
+  record.provider = api === null ? 'unknown' : api.slice(0, api.indexOf('.'));
+}
+
 /** An empty record, to be filled by a reader; spelled out because this is the hot path. */
 export function emptyRecord(api: Api | null): ParsedResponse {
   return {

@@ -1,6 +1,6 @@
 import { finishOf, knownFinish } from './finish.ts';
 import { type HeaderSource, headerLookup } from './headers.ts';
-import { isObject, type Obj } from './json.ts';
+import { isObject, type Obj, obj } from './json.ts';
 import type { Output, ParsedError, ParsedResponse } from './record.ts';
 import { headerUsage, readUsage } from './usage.ts';
 import { warn } from './warn.ts';
@@ -34,13 +34,13 @@ const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
 ];
 
 /** Gives the record the caller's name for the provider, and says so when the shape contradicts it. */
-export function label(record: ParsedResponse, provider: string | undefined): void {
+function label(record: ParsedResponse, provider: string | undefined): void {
   if (!provider) return;
   record.provider = provider;
   record.detected = false;
   const speaks = SPEAKS.find(([name]) => name.test(provider));
   if (record.api && speaks && !speaks[1].test(record.api)) {
-    warn(record.warnings, 'provider_mismatch', `the shape is ${record.api}`);
+    warn(record.warnings, 'provider_mismatch', record.api);
   }
 }
 
@@ -83,11 +83,7 @@ function settleHeaders(record: ParsedResponse, header: (name: string) => string 
 }
 
 /** Completes an error with what only the HTTP response knows. */
-export function settleError(
-  record: ParsedResponse,
-  error: ParsedError,
-  { status, headers }: ParseOptions,
-): void {
+function settleError(record: ParsedResponse, error: ParsedError, { status, headers }: ParseOptions): void {
   record.error = error;
   record.finish = 'error';
   error.status = status ?? error.status;
@@ -100,12 +96,13 @@ export function settleError(
 /** Draws the conclusions that are the same for every API. */
 export function settle(
   record: ParsedResponse,
-  body: Obj,
+  whole: Obj | null,
   extra: Obj,
   options: ParseOptions,
   error: ParsedError | null = null,
 ): ParsedResponse {
   const { warnings, complete } = record;
+  const body = obj(whole);
   label(record, options.provider);
   settleBedrock(record, body, extra);
   if (options.headers) settleHeaders(record, headerLookup(options.headers));
@@ -117,6 +114,6 @@ export function settle(
   else if (complete && (record.usage?.input ?? record.usage?.output) == null)
     warn(warnings, 'usage_missing', '');
   if (!complete && record.streamed) warn(warnings, 'stream_incomplete', '');
-  if (options.raw) record.raw = body;
+  if (options.raw && whole) record.raw = whole;
   return record;
 }
