@@ -1,0 +1,105 @@
+// `npm run screenshots`: makes the pictures of the README with the real page, server and embedded model.
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { built, root } from '../test/browser/support/built.ts';
+import { launch } from '../test/browser/support/launch.ts';
+import { Person } from '../test/browser/support/person.ts';
+import { DemoServer } from '../test/browser/support/server.ts';
+
+const folder = resolve(root, 'docs/images');
+const wide = { width: 1200, height: 720 };
+const phone: BrowserContextOptions = {
+  viewport: { width: 390, height: 780 },
+  deviceScaleFactor: 2,
+  isMobile: true,
+  hasTouch: true,
+};
+
+/** A picture: who looks at it how, and what happens before it is taken. */
+interface Shot {
+  name: string;
+  options: BrowserContextOptions;
+  act: (person: Person) => Promise<unknown>;
+}
+
+async function toSecondCard(person: Person): Promise<void> {
+  await person.say('What is the weather in Tokyo?');
+  await person.answers.getByText(/Tokyo/).last().waitFor();
+  await rested(person);
+  await person.say('Send $30 to Alice and $40 to Bob');
+  await person.card('requested').waitFor();
+  await person.approve();
+  await person.card('done').waitFor();
+  await person.card('requested').waitFor();
+}
+
+const shots: Shot[] = [
+  { name: 'chat-light', options: { colorScheme: 'light' }, act: toSecondCard },
+  { name: 'chat-dark', options: { colorScheme: 'dark' }, act: toSecondCard },
+  {
+    name: 'phone',
+    options: { ...phone, locale: 'ja-JP' },
+    async act(person) {
+      await person.say('花子さんに50ドル送金してください');
+      await person.card('requested').waitFor();
+    },
+  },
+  {
+    name: 'inspector',
+    options: { colorScheme: 'light' },
+    async act(person) {
+      const panel = await person.openPanel('Inspector');
+      await person.say('Send $50 to Alice');
+      await person.card('requested').waitFor();
+      await person.approve();
+      await person.answers.getByText('I sent $50 to Alice.').waitFor();
+      await rested(person);
+      await panel.getByRole('button', { name: 'Text', exact: true }).click();
+      await panel.getByRole('listbox').getByText('tool-approval-request').click();
+    },
+  },
+];
+
+/** Waits until the agent has said all. */
+async function rested({ page }: Person): Promise<void> {
+  await page.locator('[data-testid="message-assistant"][aria-busy="true"]').waitFor({ state: 'detached' });
+}
+
+async function take(browser: Browser, url: string, { name, options, act }: Shot): Promise<void> {
+  const context = await browser.newContext({
+    viewport: wide,
+    locale: 'en-US',
+    timezoneId: 'UTC',
+    reducedMotion: 'reduce',
+    ...options,
+  });
+  const page: Page = await context.newPage();
+  await page.goto(url);
+  await act(new Person(page));
+  await page.mouse.move(0, 0);
+  await page.evaluate(() => document.fonts.ready);
+  // What is said at the end of a card is drawn once more.
+  await page.waitForTimeout(600);
+  const path = resolve(folder, `${name}.png`);
+  await page.screenshot({ path });
+  console.log(path);
+  await context.close();
+}
+
+await built();
+mkdirSync(folder, { recursive: true });
+const browser = await launch();
+try {
+  for (const shot of shots) {
+    // Each has a server of its own, so that no picture shows the conversations of another.
+    const server = await new DemoServer({ DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000' }).start();
+    try {
+      await take(browser, server.url, shot);
+    } finally {
+      await server.dispose();
+    }
+  }
+} finally {
+  await browser.close();
+}
