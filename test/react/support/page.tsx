@@ -108,19 +108,23 @@ export function mount(first: UseDuologueOptions & { isStrict?: boolean }): Page 
   return page;
 }
 
-/** A message in short: who, and what in each part. */
+/** A message in short: who, and what in each part. Texts that follow each other are one: a server may cut them anywhere. */
 function brief({ role, parts }: Message): unknown[] {
-  return [
-    role,
-    ...parts.flatMap((part): unknown[] => {
-      if (part.type === 'text') return [part.text];
-      if (!('toolCallId' in part)) return [];
+  const short: unknown[] = [role];
+  let hasText = false;
+  for (const part of parts) {
+    if (part.type === 'text') {
+      if (hasText) short.push(String(short.pop()) + part.text);
+      else short.push(part.text);
+      hasText = true;
+    } else if ('toolCallId' in part) {
       const { type, state, output, errorText } = part as Record<string, unknown>;
-      return [
-        [String(type).replace('tool-', ''), state, output ?? errorText].filter((one) => one !== undefined),
-      ];
-    }),
-  ];
+      const told = [String(type).replace('tool-', ''), state, output ?? errorText];
+      short.push(told.filter((one) => one !== undefined));
+      hasText = false;
+    }
+  }
+  return short;
 }
 
 /** All messages in short. */
