@@ -18,7 +18,7 @@ export const DEFAULT_FILE_LIMITS: FileLimits = {
 type ResolvedPart = Exclude<InputPart, { type: 'stored-file' }>;
 
 /** The image type that bytes really are; null when they are none of those we take. */
-export function sniffImage(bytes: Uint8Array): 'image/png' | 'image/jpeg' | 'image/webp' | null {
+function sniffImage(bytes: Uint8Array): 'image/png' | 'image/jpeg' | 'image/webp' | null {
   const starts = (at: number, ...values: number[]) =>
     values.every((value, index) => bytes[at + index] === value);
   if (starts(0, 0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)) return 'image/png';
@@ -113,7 +113,7 @@ export async function storeMessage(
 }
 
 /** The address of a stored file, relative to where the server is mounted. */
-export function fileUrl(sessionId: string, fileId: string): string {
+function fileUrl(sessionId: string, fileId: string): string {
   return `/sessions/${encodeURIComponent(sessionId)}/files/${fileId}`;
 }
 

@@ -5,7 +5,7 @@ import { reconcile } from '../../src/server/reconcile.ts';
 
 const key = { app: 'duologue', user: 'live_user', id: 'words' };
 
-async function after(shown: string[], said: string[]) {
+async function stored(shown: string[], said: string[]) {
   const store = createMemoryStore();
   await store.createSession(key, {});
   await store.putMessage(key, { id: 'u', role: 'user', parts: [{ type: 'text', text: 'hi' }] });
@@ -38,12 +38,12 @@ async function after(shown: string[], said: string[]) {
 
 describe('a process that died after ADK kept the last words', () => {
   it('[R7] words that only the history has are in the message again', async () => {
-    expect(await after([], ['Paid.'])).toEqual(['Paid.']);
-    expect(await after(['One moment. '], ['One moment. ', 'Paid.'])).toEqual(['One moment. ', 'Paid.']);
+    expect(await stored([], ['Paid.'])).toEqual(['Paid.']);
+    expect(await stored(['One moment. '], ['One moment. ', 'Paid.'])).toEqual(['One moment. ', 'Paid.']);
   });
 
   it('a message that has them all, or that says something else, is left alone', async () => {
-    expect(await after(['Paid.'], ['Paid.'])).toEqual(['Paid.']);
-    expect(await after(['Something else.'], ['Paid.'])).toEqual(['Something else.']);
+    expect(await stored(['Paid.'], ['Paid.'])).toEqual(['Paid.']);
+    expect(await stored(['Something else.'], ['Paid.'])).toEqual(['Something else.']);
   });
 });

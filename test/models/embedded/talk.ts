@@ -4,7 +4,7 @@ import { EmbeddedModel, type EmbeddedModelOptions } from '../../../src/models/em
 type Content = LlmRequest['contents'][number];
 
 /** The tools of the demo agent. */
-export const ALL_TOOLS = ['get_weather', 'process_payment', 'change_bgm', 'get_location'];
+const ALL_TOOLS = ['get_weather', 'process_payment', 'change_bgm', 'get_location'];
 
 /** A request as ADK makes it for these contents and tools. */
 export function requestOf(contents: Content[], tools: readonly string[] = ALL_TOOLS): LlmRequest {

@@ -26,7 +26,7 @@ export function personName(words: string): string | undefined {
 const HONORIFIC = '(?:さん|さま|様|ちゃん|くん|君|殿|氏)';
 
 /** Matches a Japanese honorific after a name. */
-export const HONORIFICS = new RegExp(`${HONORIFIC}$`);
+const HONORIFICS = new RegExp(`${HONORIFIC}$`);
 
 const NAME_JA = /^[\p{L}\p{M}\p{N}ー・.@_' &-]{1,24}$/u;
 const NOT_A_NAME_JA =
