@@ -13,7 +13,8 @@ export type TurnOutput =
   | { type: 'heard'; text: string; finished: boolean }
   | { type: 'failed'; code: string; message: string }
   | { type: 'interrupted'; cancelled: string[] }
-  | { type: 'turn-complete' };
+  /** `goesOn`: the model is about to speak again, or not; unknown for models that do not say. */
+  | { type: 'turn-complete'; goesOn: boolean | undefined; isIdle: boolean };
 
 type BlockKind = 'text' | 'reasoning';
 
@@ -74,7 +75,14 @@ export class Turn {
     if (event.interrupted) {
       out.push(...this.close(), { type: 'interrupted', cancelled: cancelledIn(event) });
     }
-    if (event.turnComplete) out.push(...this.close(), { type: 'turn-complete' });
+    if (event.turnComplete) {
+      const { goesOn, isIdle } = event.customMetadata ?? {};
+      out.push(...this.close(), {
+        type: 'turn-complete',
+        goesOn: typeof goesOn === 'boolean' ? goesOn : undefined,
+        isIdle: isIdle === true,
+      });
+    }
     return out;
   }
 

@@ -76,12 +76,15 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
   async sendRealtime(_blob: Blob): Promise<void> {}
 
   async sendActivityStart(): Promise<void> {
+    if (this.isClosed) return;
     const wasWaiting = this.conversation.isWaiting;
     const wasTalking = this.interrupt();
     this.tellLate();
     this.conversation.moveOn();
     if (!wasTalking && wasWaiting) this.out.push({ interrupted: true });
-    if (wasTalking || wasWaiting) this.out.push({ turnComplete: true });
+    if (wasTalking || wasWaiting) this.endTurn({ goesOn: false });
+    // Whoever interrupts waits for an end: here there is nothing to end.
+    else this.endTurn({ goesOn: false, isIdle: true });
   }
 
   async sendActivityEnd(): Promise<void> {}
@@ -154,11 +157,16 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     }
   }
 
+  /** `goesOn`: the model is called again at once. `isIdle`: it was not at work. */
+  private endTurn(customMetadata: { goesOn: boolean; isIdle?: true }): void {
+    this.out.push({ turnComplete: true, customMetadata });
+  }
+
   private finish(response: LlmResponse): void {
     this.generation = undefined;
     if (response.content) this.conversation.addModel(response.content);
     this.out.push(response);
-    if (callsIn(response.content).length === 0) this.out.push({ turnComplete: true });
+    if (callsIn(response.content).length === 0) this.endTurn({ goesOn: this.late.length > 0 });
     if (this.tellLate()) this.generate();
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '../adk/engine.ts';
 import {
   type Answer,
+  type Chunk,
   type ErrorCode,
   INTERRUPTED,
   type Input,
@@ -73,6 +74,8 @@ export class Live {
   private opening: Promise<void> | null = null;
   /** The message the agent writes now; null between turns. */
   private speaking: LiveMessage | null = null;
+  /** The message the agent said or called something in last: what came before it, the conversation has left behind. */
+  private lastToSpeak: string | null = null;
   /** Messages the agent will go on with after this one. */
   private next: LiveMessage[] = [];
   /** The model is at work on `speaking`. */
@@ -359,8 +362,10 @@ export class Live {
       await this.ready();
       const content = toContent(parts);
       await session.remember({ author: 'user', content, customMetadata: { messageId: id } });
-      // The agent may have begun to speak by itself meanwhile.
-      if (this.generating && this.speaking) await this.finish(this.speaking, true);
+      // The agent may have begun to speak by itself meanwhile, or not have gone on as was expected.
+      const { speaking } = this;
+      if (speaking && (this.generating || !this.hasOpenCalls(speaking)))
+        await this.finish(speaking, this.generating);
       this.begin(session.newMessage());
       this.generating = true;
       this.open?.queue.sendContent(content);
@@ -426,7 +431,11 @@ export class Live {
       for await (const event of events) {
         if (this.open !== run) return;
         // The user's words are in the history already, and an event without a message has nothing to show.
-        for (const out of this.turnFor(event).push(event)) await this.handle(run, out);
+        for (const out of this.turnFor(event).push(event)) {
+          // Outputs of one event stay together, as far as they can.
+          const work = this.handle(run, out);
+          if (work) await work;
+        }
         if (++count % EVENTS_IN_A_ROW === 0) await new Promise((resolve) => setImmediate(resolve));
       }
     } catch (error) {
@@ -450,6 +459,7 @@ export class Live {
     this.next = [];
     this.called.clear();
     this.messages.clear();
+    this.lastToSpeak = null;
     for (const message of cut) {
       if (message === speaking) message.failure ??= modelErrorText('UNKNOWN_ERROR', '');
       await this.finish(message).catch((error: unknown) =>
@@ -463,34 +473,38 @@ export class Live {
     if (this.waiting.length > 0) this.detach(this.inOrder(() => this.drain()));
   }
 
-  private readonly silent = new Turn();
+  private silent = new Turn();
 
   private turnFor(event: Parameters<Turn['push']>[0]): Turn {
+    // What still comes of an interrupted turn is not the next message's.
+    if (this.muted) return this.silent;
     if (this.speaking) return this.speaking.turn;
-    const says = event.content?.parts?.length && event.author !== 'user' && !this.muted;
+    const says = event.content?.parts?.length && event.author !== 'user';
     if (!says && !event.outputTranscription?.text) return this.silent;
     // The agent speaks first, or goes on by itself.
     this.generating = true;
     return this.begin(this.session.newMessage()).turn;
   }
 
-  private async handle({ view }: LiveRun, out: TurnOutput): Promise<void> {
+  private handle({ view }: LiveRun, out: TurnOutput): Promise<void> | undefined {
     const { session, speaking } = this;
     if (out.type === 'turn-complete') {
-      if (this.muted) this.muted = false;
-      else await this.completed();
-      return;
+      if (!this.muted && !out.isIdle) return this.completed(out.goesOn);
+      this.muted = false;
+      this.silent = new Turn();
+      return undefined;
     }
     if (out.type === 'heard') return this.listen(out.text, out.finished);
-    if (this.muted || !speaking) return;
+    if (this.muted || !speaking) return undefined;
     switch (out.type) {
       case 'call':
+        this.lastToSpeak = speaking.message.id;
         this.called.set(out.id, out.args);
-        return;
+        return undefined;
       case 'response': {
         // Only callbacks of the application, ADK's own tools and calls of unknown tools are answered inside the run.
         const { id: toolCallId, name: toolName, response } = out;
-        session.output.switchTo(speaking.message);
+        this.turnTo(speaking.message);
         if (!session.output.fold(speaking.message.id)?.knows(toolCallId)) {
           const args = this.called.get(toolCallId) ?? {};
           session.announce({ id: toolCallId, toolName, args }, { runsOn: 'server', asks: false });
@@ -505,11 +519,11 @@ export class Live {
                 output: view.outputOf(toolCallId, response),
               },
         );
-        return;
+        return undefined;
       }
       case 'audio':
         this.onSound?.({ data: out.data, sampleRate: out.sampleRate });
-        return;
+        return undefined;
       case 'failed':
         session.engine.logger.error('the agent failed', {
           session: session.key.id,
@@ -517,17 +531,24 @@ export class Live {
           message: out.message,
         });
         speaking.failure = modelErrorText(out.code, out.message);
-        return;
+        return undefined;
       case 'interrupted':
-        for (const id of out.cancelled) {
-          const call = session.calls.get(id);
-          if (call) await this.finishCall(call, { kind: 'error', errorText: INTERRUPTED, interrupted: true });
-        }
-        if (out.cancelled.length === 0) await this.finish(speaking, true);
-        return;
+        return this.interruptedByModel(speaking, out.cancelled);
       default:
-        session.output.switchTo(speaking.message);
+        this.generating = true;
+        this.lastToSpeak = speaking.message.id;
+        this.turnTo(speaking.message);
         session.output.say(out);
+        return undefined;
+    }
+  }
+
+  /** The model stopped by itself, because the person spoke; or it wants no more of some calls. */
+  private async interruptedByModel(speaking: LiveMessage, cancelled: string[]): Promise<void> {
+    if (cancelled.length === 0) return this.finish(speaking, true);
+    for (const id of cancelled) {
+      const call = this.session.calls.get(id);
+      if (call) await this.finishCall(call, { kind: 'error', errorText: INTERRUPTED, interrupted: true });
     }
   }
 
@@ -545,37 +566,47 @@ export class Live {
     await session.store(`msg_${session.engine.newId()}`, [{ type: 'text', text }]);
   }
 
-  /** The model has nothing more to say for now. */
-  private async completed(): Promise<void> {
-    const { speaking } = this;
+  /** The model has nothing more to say for now, or goes on at once about calls of other messages. */
+  private async completed(goesOn: boolean | undefined): Promise<void> {
     this.generating = false;
-    if (speaking) await this.finish(speaking);
+    if (this.speaking) await this.finish(this.speaking);
+    // Several results may have been told to the model at once: it speaks once for all of them.
+    const others = this.next.splice(goesOn === false ? 0 : 1);
+    for (const message of others) await this.finish(message);
+    // Another result may have come meanwhile.
+    if (this.generating) return;
     const next = this.next.shift();
     if (next) {
       this.speaking = next;
-      this.generating = true;
-    } else this.detach(this.inOrder(() => this.drain()));
+      this.generating = goesOn === true;
+    }
+    if (!this.generating) this.detach(this.inOrder(() => this.drain()));
   }
 
   /** Says how a message ended; one whose calls still wait is only set aside. */
   private async finish(target: LiveMessage, interrupted = false): Promise<void> {
     const { session } = this;
     const { message, turn } = target;
-    const waits = session.calls.all.some((call) => call.messageId === message.id);
+    const waits = this.hasOpenCalls(target);
     const failure = target.failure === null ? [] : [{ type: 'error' as const, errorText: target.failure }];
     const reason = interrupted ? 'other' : failure.length > 0 ? 'error' : waits ? 'tool-calls' : undefined;
     target.failure = null;
-    session.output.switchTo(message);
+    this.turnTo(message);
     for (const chunk of turn.close()) session.output.say(chunk);
     const end = turn.end(reason, interrupted ? { interrupted: true } : {});
     if (this.speaking === target) this.speaking = null;
-    await session.output.conclude(message, [...failure, ...end], () =>
-      externalise(message, session.engine.store, session.key, session.engine.newId),
-    );
+    await session.output.conclude(message, [...failure, ...end], {
+      prepare: () => externalise(message, session.engine.store, session.key, session.engine.newId),
+      turnTo: () => this.turnTo(message),
+    });
     this.rest();
     if (waits) return;
     this.messages.delete(message.id);
     session.output.release(message.id);
+  }
+
+  private hasOpenCalls({ message }: LiveMessage): boolean {
+    return this.session.calls.all.some((call) => call.messageId === message.id);
   }
 
   private begin(message: Message): LiveMessage {
@@ -583,7 +614,8 @@ export class Live {
     message.metadata ??= { createdAt: this.session.engine.clock.now() };
     this.messages.set(message.id, live);
     this.speaking = live;
-    this.session.output.begin(message);
+    this.lastToSpeak = message.id;
+    this.turnTo(message);
     return live;
   }
 
@@ -625,7 +657,7 @@ export class Live {
       if (response) this.tellModel(record, response);
       return;
     }
-    session.output.switchTo(speaking.message);
+    this.turnTo(speaking.message);
     for (const chunk of speaking.turn.close()) session.output.say(chunk);
     if (call.asks) {
       this.cards.push(record);
@@ -674,10 +706,11 @@ export class Live {
         record,
         timeout === null ? null : session.engine.clock.now() + timeout,
       );
-      const { message } = await this.messageOf(call.messageId);
+      const { message, turn } = await this.messageOf(call.messageId);
       // Settled while its time was written down.
       if (!session.calls.get(call.id)) continue;
-      session.output.switchTo(message);
+      this.turnTo(message);
+      for (const chunk of turn.close()) session.output.say(chunk);
       if (confirmations === 'tool') session.announceConfirmation(call);
       else {
         session.announce(call, { runsOn: call.runsOn, asks: true });
@@ -710,7 +743,7 @@ export class Live {
     const { session } = this;
     if (session.engine.options.confirmations !== 'tool' || call.approvalId === null) return;
     const { message } = await this.messageOf(call.messageId);
-    session.output.switchTo(message);
+    this.turnTo(message);
     if (session.output.fold(message.id)?.knows(call.id)) return;
     session.output.say({ type: 'tool-output-available', toolCallId: call.approvalId, output: { confirmed } });
     session.announce(call, { runsOn: call.runsOn, asks: true });
@@ -757,12 +790,16 @@ export class Live {
     if (!interrupted && !this.isAbandoned) await this.ready();
     const response = await session.calls.settle(call, settlement);
     if (!response) return;
-    session.output.switchTo(owner.message);
-    session.output.say(session.calls.chunkOf(call, settlement));
+    this.turnTo(owner.message);
+    // A card behind another one was not shown yet; in the confirmation dialect the confirmation is what is shown.
+    for (const toolCallId of [call.approvalId, call.id]) {
+      if (toolCallId === null || !session.output.fold(owner.message.id)?.isOpen(toolCallId)) continue;
+      session.output.say({ ...session.calls.chunkOf(call, settlement), toolCallId } as Chunk);
+    }
     if (!interrupted && !this.isAbandoned) this.expect(owner, call);
     await session.output.save(owner.message.id);
     if (this.isAbandoned) {
-      if (!session.calls.all.some((other) => other.messageId === owner.message.id)) await this.finish(owner);
+      if (!this.hasOpenCalls(owner)) await this.finish(owner);
       return;
     }
     this.arm();
@@ -770,15 +807,28 @@ export class Live {
     if (!interrupted) await this.showNext();
   }
 
+  /** Makes a message the one that is written; what the one before had begun to say is closed first. */
+  private turnTo(message: Message): void {
+    const { output } = this.session;
+    const before = output.message;
+    if (before && before.id !== message.id) {
+      for (const chunk of this.messages.get(before.id)?.turn.close() ?? []) output.say(chunk);
+    }
+    output.switchTo(message);
+  }
+
   /** Whom the model will speak for once it has the response. */
   private expect(owner: LiveMessage, call: CallRecord): void {
-    const others = this.session.calls.all.some(
+    if (this.generating) {
+      if (this.speaking !== owner && !this.next.includes(owner)) this.next.push(owner);
+      return;
+    }
+    const waits = this.session.calls.all.some(
       (other) => other.messageId === owner.message.id && other.invocationId === call.invocationId,
     );
-    if (this.speaking === owner || (this.speaking === null && !this.generating)) {
-      this.speaking = owner;
-      this.generating = !others;
-    } else if (!this.next.includes(owner)) this.next.push(owner);
+    this.speaking = owner;
+    // The calls of one step are answered together, unless the conversation has moved on.
+    this.generating = !waits || this.lastToSpeak !== owner.message.id;
   }
 
   /** Wakes up when the next call runs out of time. */

@@ -240,9 +240,13 @@ describe('a live run on a model that has no live connection', () => {
     expect(live.seen).toEqual([partial('Once'), text('Once'), { interrupted: true }, { turnComplete: true }]);
     live.queue.sendActivityStart();
     live.say('hey');
-    await live.until((run) => run.turns === 2);
+    await live.until((run) => run.turns === 3);
     await live.close();
-    expect(live.seen.slice(4)).toEqual([text('Yes?'), { turnComplete: true }]);
+    expect(live.seen.slice(4)).toEqual([
+      { turnComplete: true, isIdle: true },
+      text('Yes?'),
+      { turnComplete: true },
+    ]);
   });
 
   test('an interruption while calls are open ends the turn; calls settled by it ask for nothing', async () => {
@@ -433,7 +437,7 @@ describe('the connection by itself', () => {
       }
       if (response.turnComplete) break;
     }
-    expect(seen.slice(2)).toEqual([
+    expect(seen.slice(2).map(({ customMetadata: _, ...rest }) => rest)).toEqual([
       {
         errorCode: 'TOO_MANY_CALLS',
         errorMessage: 'The model was called 2 times in a row without an end.',
@@ -449,7 +453,9 @@ describe('the connection by itself', () => {
     await connection.sendRealtime({ mimeType: 'audio/pcm', data: '' });
     await connection.sendActivityEnd();
     await connection.sendActivityStart();
-    expect(await drain(connection)).toEqual([]);
+    expect(await drain(connection)).toEqual([
+      { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } },
+    ]);
     await connection.sendContent({ role: 'user', parts: [{ text: 'hi' }] });
     expect(model.requests).toEqual([]);
   });

@@ -167,7 +167,12 @@ const KEPT = [
 
 /** What an event says, without its ids and times. */
 export function plain(event: Event): Record<string, unknown> {
-  return Object.fromEntries(KEPT.flatMap((key) => (event[key] === undefined ? [] : [[key, event[key]]])));
+  const kept = Object.fromEntries(
+    KEPT.flatMap((key) => (event[key] === undefined ? [] : [[key, event[key]]])),
+  );
+  if (!event.turnComplete) return kept;
+  const { customMetadata, ...rest } = kept;
+  return event.customMetadata?.isIdle ? { ...rest, isIdle: true } : rest;
 }
 
 /** Contents as lines: who said which kinds of things. */
