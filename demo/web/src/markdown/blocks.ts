@@ -8,7 +8,8 @@ export class GrowingBlocks {
 
   /** The blocks of the text. A text that does not continue the one before begins anew. */
   push(text: string): Token[] {
-    if (!text.startsWith(this.source)) {
+    // Compared as a whole: `startsWith` goes letter by letter, which a long answer feels.
+    if (text.slice(0, this.source.length) !== this.source) {
       this.settled = [];
       this.settledLength = 0;
     }
