@@ -4,9 +4,9 @@ import { matchApi, unwrap } from './detect.ts';
 import { errorOf } from './errors.ts';
 import { excerpt, failureRecord } from './failure.ts';
 import { type Framing, jsonFraming, sseFraming } from './frames.ts';
-import { bytesOf, type Draft, isObject, type Obj, tryJson, utf8Of } from './json.ts';
+import { bytesOf, type Draft, isObject, type Obj, obj, tryJson, utf8Of } from './json.ts';
 import { emptyRecord, nameApi, type ParsedError, type ParsedResponse } from './record.ts';
-import { BEDROCK_EXTRA, type ParseOptions, settle } from './settle.ts';
+import { noteBedrock, type ParseOptions, settle } from './settle.ts';
 import { warn } from './warn.ts';
 
 /** Gathers a stream, in whatever pieces it arrives, into one record. */
@@ -34,8 +34,7 @@ const PROMISES_DONE = /^openai.c/;
 /** Starts gathering a stream; a string names the provider. */
 export function createAccumulator(given: ParseOptions | string = {}): Accumulator {
   const options = typeof given === 'string' ? { provider: given } : given;
-  /** Several responses in one stream are read into one record: what is said adds up, what is counted is the last one's. */
-  const record = emptyRecord(null);
+  let record = emptyRecord(null);
   const { warnings } = record;
   const extra: Draft = {};
   let reader: ApiReader | null = null;
@@ -68,9 +67,14 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
 
   function read(whole: Obj, complete: boolean): void {
     if (reader === null) return;
+    if (body !== null) {
+      // Several responses in one stream: what is said adds up, all else is the last one's.
+      const { streamed, text, content, thinking, refusal, toolUses, citations } = record;
+      const said = { streamed, text, content, thinking, refusal, toolUses, citations, warnings };
+      record = { ...emptyRecord(null), ...said };
+    }
     body = whole;
     nameApi(record, reader.api);
-    record.error = null;
     record.complete = complete;
     reader.read(whole, record);
   }
@@ -102,22 +106,23 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     fold.push(match.value);
   }
 
-  function pushEvent(raw: unknown): void {
-    const { bytes } = isObject(raw) && isObject(raw.chunk) ? raw.chunk : ((raw as Obj | null) ?? {});
-    const event = bytes ? chunkEvent(bytes) : raw;
+  function pushEvent(event: unknown): void {
     if (!isObject(event)) {
       sink.broken(event == null ? '' : typeof event);
       return;
     }
-    if (bytes) extra.bedrock = true;
-    for (const key of BEDROCK_EXTRA) if (event[key] !== undefined) extra[key] = event[key];
+    noteBedrock(event, extra);
     const taken = fold?.push(event);
     if (taken === true) return;
     if (taken === 'restart') {
       warn(warnings, 'stream_duplicate_start', '');
       close();
     }
-    open(event);
+    const bytes = obj(event.chunk).bytes ?? event.bytes;
+    if (bytes) {
+      extra.bedrock = true;
+      pushEvent(chunkEvent(bytes));
+    } else open(event);
   }
 
   function pushText(chunk: string): void {

@@ -18,12 +18,20 @@ function read(body: Obj, record: ParsedResponse): void {
   }
 }
 
+/** The field that grows, by the type of its deltas. */
+const TEXTS: Readonly<Record<string, string>> = {
+  text_delta: 'text',
+  thinking_delta: 'thinking',
+  input_json_delta: 'partial_json',
+};
+
 function stepOf(event: Obj): Step | null {
   const at = event.index;
   switch (event.type) {
     case 'content_block_delta': {
       const delta = obj(event.delta);
-      return { at, piece: delta.citation ? { citations: [delta.citation] } : delta };
+      if (delta.citation) return { at, piece: { citations: [delta.citation] } };
+      return { at, piece: delta, only: TEXTS[str(delta.type)] };
     }
     case 'content_block_start':
       return { at, open: event.content_block };

@@ -30,6 +30,7 @@ function pieceOf(delta: Obj): Obj {
 
 function stepOf(event: Obj): Step | null {
   const { delta, start, contentBlockIndex: at } = obj(event.contentBlockDelta ?? event.contentBlockStart);
+  if (isObject(delta) && typeof delta.text === 'string') return { at, piece: delta, only: 'text' };
   if (delta ?? start) return { at, piece: pieceOf(obj(delta ?? start)) };
   if (event.messageStop) return { head: event.messageStop };
   // The counts come last.

@@ -2,7 +2,7 @@ import type { ApiReader } from './api.ts';
 import { itemFold } from './item-fold.ts';
 import { at, list, type Obj, objects } from './json.ts';
 import { closeChat, readChat, stepOfChat } from './openai-chat.ts';
-import { BEDROCK_EXTRA } from './settle.ts';
+import { noteBedrock } from './settle.ts';
 
 /** Where one model family keeps things; a chunk of its stream has the fields of an output, or of a whole body. */
 interface Family {
@@ -94,7 +94,7 @@ function readerOf(name: string): ApiReader {
     fold: itemFold({
       stepOf(event) {
         const step = family.recognise(event) ? stepOfChat(translate(family, event)) : null;
-        if (step) step.done ||= BEDROCK_EXTRA.some((key) => event[key]);
+        if (step) step.done ||= noteBedrock(event, {});
         return step;
       },
       close: (body, items) => ({ ...closeChat(body, items), folded: true }),

@@ -3,7 +3,7 @@ import { readChoices } from './choices.ts';
 import { itemFold, type Step, stepOfList } from './item-fold.ts';
 import { type Draft, firstKey, isObject, list, millis, type Obj, obj, objects, strOrNull } from './json.ts';
 import { readKeyed } from './keyed-parts.ts';
-import { mergeParts } from './merge.ts';
+import { addPart } from './merge.ts';
 import { addCitation, addStopDetail } from './output.ts';
 import { setPartialArg } from './partial-args.ts';
 import type { Output, ParsedResponse } from './record.ts';
@@ -53,18 +53,22 @@ function read(body: Obj, record: ParsedResponse): void {
 export function closeParts(parts: unknown): readonly Obj[] {
   let args: Draft | null = null;
   let openPath = '';
-  const whole = objects(parts).flatMap((part): Obj[] => {
+  const whole: Draft[] = [];
+  for (const part of objects(parts)) {
     const call = part.functionCall;
-    if (!isObject(call)) return [part];
+    if (!isObject(call)) {
+      addPart(whole, part);
+      continue;
+    }
     // Only the first piece of a call has a name; a piece without willContinue is the last.
-    const first = call.name || args === null;
-    if (first) args = { ...obj(call.args) };
-    for (const piece of objects(call.partialArgs)) openPath = setPartialArg(args as Draft, piece, openPath);
-    const made = first ? [{ ...part, functionCall: { id: call.id, name: call.name, args } }] : [];
+    if (call.name || args === null) {
+      args = { ...obj(call.args) };
+      whole.push({ ...part, functionCall: { id: call.id, name: call.name, args } });
+    }
+    for (const piece of objects(call.partialArgs)) openPath = setPartialArg(args, piece, openPath);
     if (call.willContinue !== true) args = null;
-    return made;
-  });
-  return mergeParts(whole);
+  }
+  return whole;
 }
 
 function stepOf(event: Obj): Step | null {

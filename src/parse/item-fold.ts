@@ -18,6 +18,8 @@ export interface Step {
   open?: unknown;
   /** Continues the item. */
   piece?: Obj;
+  /** The only field of the piece that says something new, a text, once the item has it. */
+  only?: string | undefined;
   /** Continues the text at a path inside the item; `#` in it stands for the index. */
   path?: readonly string[];
   index?: unknown;
@@ -71,6 +73,11 @@ export function itemFold({ stepOf, close }: FoldPlan): ApiReader['fold'] {
       push(event) {
         const step = stepOf(event);
         if (step === null) return false;
+        // Nearly every event only continues a text.
+        if (step.only ?? step.path) {
+          take(items, step);
+          return true;
+        }
         const { start, head, more } = step;
         const known = body.id ?? body.responseId;
         if (start) {
@@ -85,27 +92,31 @@ export function itemFold({ stepOf, close }: FoldPlan): ApiReader['fold'] {
           if (id && known !== id && (more?.length || step.piece)) return 'restart';
           if (!(step.stale && known)) restate(body, head);
         }
-        if (step.open || step.piece || step.path) take(items, step);
+        if (step.open || step.piece) take(items, step);
         if (more) for (const other of more) take(items, other);
         if (step.done) this.done = true;
         return true;
       },
       end() {
-        return close({ ...body }, [...items.values()], this.done, warnings);
+        return close(body, [...items.values()], this.done, warnings);
       },
     };
   };
 }
 
 function take(items: Map<unknown, Draft>, step: Step): void {
-  const { at, open, piece } = step;
+  const { at, open, piece, only } = step;
   let item = items.get(at);
   if (open || !item) {
     item = isObject(open) ? merge({}, open) : {};
     items.set(at, item);
   }
-  if (piece) merge(item, piece);
   if (step.path) grow(item, step);
+  if (!piece) return;
+  const known = only && item[only];
+  const text = only && piece[only];
+  if (only && typeof known === 'string' && typeof text === 'string') item[only] = known + text;
+  else merge(item, piece);
 }
 
 /** The step of a chunk that continues a list of choices or candidates, each done when it has a reason. */

@@ -59,14 +59,18 @@ function continues(last: Obj, part: Obj): boolean {
   );
 }
 
-/** Streamed parts as the whole response has them: neighbouring texts are one, and so are neighbouring thoughts. */
+/** Adds a streamed part to those before it; neighbouring texts are one, and so are neighbouring thoughts. */
+export function addPart(parts: Draft[], part: Obj): void {
+  const last = parts.at(-1);
+  if (last && continues(last, part)) merge(last, part);
+  else parts.push(merge({}, part));
+}
+
+/** Streamed parts as the whole response has them. */
 export function mergeParts(parts: readonly unknown[]): Obj[] {
   const merged: Draft[] = [];
   for (const entry of parts) {
-    const part = typeof entry === 'string' ? { type: 'text', text: entry } : obj(entry);
-    const last = merged.at(-1);
-    if (last && continues(last, part)) merge(last, part);
-    else merged.push(merge({}, part));
+    addPart(merged, typeof entry === 'string' ? { type: 'text', text: entry } : obj(entry));
   }
   return merged;
 }

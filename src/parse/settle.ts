@@ -1,6 +1,6 @@
 import { finishOf, knownFinish } from './finish.ts';
 import { type HeaderSource, headerLookup } from './headers.ts';
-import { isObject, type Obj, obj } from './json.ts';
+import { type Draft, isObject, type Obj, obj } from './json.ts';
 import type { Output, ParsedError, ParsedResponse } from './record.ts';
 import { headerUsage, readUsage } from './usage.ts';
 import { warn } from './warn.ts';
@@ -21,8 +21,16 @@ const METRICS = 'amazon-bedrock-invocationMetrics';
 const GUARDRAIL = 'amazon-bedrock-guardrailAction';
 const TRACE = 'amazon-bedrock-trace';
 
-/** What Bedrock adds to the bodies and chunks of every model family. */
-export const BEDROCK_EXTRA = [METRICS, GUARDRAIL, TRACE] as const;
+/** Takes what Bedrock adds to the bodies and chunks of every model family, and tells whether it added anything. */
+export function noteBedrock(value: Obj, extra: Draft): boolean {
+  const metrics = value[METRICS];
+  const guardrail = value[GUARDRAIL];
+  const trace = value[TRACE];
+  if (metrics) extra[METRICS] = metrics;
+  if (guardrail) extra[GUARDRAIL] = guardrail;
+  if (trace) extra[TRACE] = trace;
+  return Boolean(metrics || guardrail || trace);
+}
 
 /** The shapes that a provider of that name may send. */
 const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
@@ -105,7 +113,7 @@ export function settle(
   const body = obj(whole);
   label(record, options.provider);
   settleBedrock(record, body, extra);
-  if (options.headers) settleHeaders(record, headerLookup(options.headers));
+  if (options.headers && whole) settleHeaders(record, headerLookup(options.headers));
   settleOutput(record, record);
   for (const choice of record.choices ?? []) settleOutput(choice, record);
   const planning = record.toolUses.some((use) => use.executor === 'client');

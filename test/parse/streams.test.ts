@@ -213,6 +213,16 @@ describe('odd streams', () => {
     expect(codes(record)).toContain('stream_duplicate_start');
   });
 
+  it('of several responses a result in a later one reaches its call, and counts of an earlier one are not kept', () => {
+    const message = (content: unknown, usage?: unknown) => ({ type: 'message', id: 'm', content, usage });
+    const call = { type: 'server_tool_use', id: 's1', name: 'search', input: {} };
+    const result = { type: 'web_search_tool_result', tool_use_id: 's1', content: ['found'] };
+    const record = parse([message([call], { input_tokens: 3, output_tokens: 1 }), message([result])]);
+    expect(record.toolUses).toMatchObject([{ id: 's1', output: ['found'], status: 'completed' }]);
+    expect(record.content.map((part) => part.type)).toEqual(['tool_call', 'tool_result']);
+    expect(record.usage).toBeNull();
+  });
+
   it('several chat or Responses streams one after the other are joined too', () => {
     const chat = load('openai_chat_stream').response;
     const again = JSON.parse(JSON.stringify(chat).replaceAll('chatcmpl-st1', 'chatcmpl-st2'));
