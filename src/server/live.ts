@@ -577,7 +577,7 @@ export class Live {
     if (this.generating) return;
     const next = this.next.shift();
     if (next) {
-      this.speaking = next;
+      this.speak(next);
       this.generating = goesOn === true;
     }
     if (!this.generating) this.detach(this.inOrder(() => this.drain()));
@@ -600,9 +600,15 @@ export class Live {
       turnTo: () => this.turnTo(message),
     });
     this.rest();
-    if (waits) return;
+    // Meanwhile the model may have been given something to go on with.
+    if (this.hasOpenCalls(target) || this.speaking === target || this.next.includes(target)) return;
     this.messages.delete(message.id);
     session.output.release(message.id);
+  }
+
+  private speak(live: LiveMessage): void {
+    this.messages.set(live.message.id, live);
+    this.speaking = live;
   }
 
   private hasOpenCalls({ message }: LiveMessage): boolean {
@@ -612,8 +618,7 @@ export class Live {
   private begin(message: Message): LiveMessage {
     const live: LiveMessage = { message, turn: this.newTurn(message), failure: null };
     message.metadata ??= { createdAt: this.session.engine.clock.now() };
-    this.messages.set(message.id, live);
-    this.speaking = live;
+    this.speak(live);
     this.lastToSpeak = message.id;
     this.turnTo(message);
     return live;
@@ -784,12 +789,12 @@ export class Live {
   /** Ends a call: the history first, then the person, then the model. */
   private async finishCall(call: CallRecord, settlement: Settlement): Promise<void> {
     const { session } = this;
-    const owner = await this.messageOf(call.messageId);
     const interrupted = settlement.kind === 'error' && settlement.interrupted === true;
     if (!session.calls.get(call.id)) return;
     if (!interrupted && !this.isAbandoned) await this.ready();
     const response = await session.calls.settle(call, settlement);
     if (!response) return;
+    const owner = await this.messageOf(call.messageId);
     this.turnTo(owner.message);
     // A card behind another one was not shown yet; in the confirmation dialect the confirmation is what is shown.
     for (const toolCallId of [call.approvalId, call.id]) {
@@ -820,13 +825,14 @@ export class Live {
   /** Whom the model will speak for once it has the response. */
   private expect(owner: LiveMessage, call: CallRecord): void {
     if (this.generating) {
-      if (this.speaking !== owner && !this.next.includes(owner)) this.next.push(owner);
+      const isKnown = [this.speaking, ...this.next].some((one) => one?.message.id === owner.message.id);
+      if (!isKnown) this.next.push(owner);
       return;
     }
     const waits = this.session.calls.all.some(
       (other) => other.messageId === owner.message.id && other.invocationId === call.invocationId,
     );
-    this.speaking = owner;
+    this.speak(owner);
     // The calls of one step are answered together, unless the conversation has moved on.
     this.generating = !waits || this.lastToSpeak !== owner.message.id;
   }
