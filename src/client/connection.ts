@@ -5,6 +5,7 @@ import {
   decodeBinary,
   encodeFrame,
   KEY_SUBPROTOCOL,
+  parseChunkId,
   SUBPROTOCOL,
 } from '../protocol/codec.ts';
 import { ERRORS } from '../protocol/errors.ts';
@@ -28,7 +29,8 @@ export type SessionInfo = DataParts['session'] & Received & { running?: string |
 /** What a connection hears. */
 export type ConnectionEvent =
   | { type: 'session'; session: SessionInfo }
-  | { type: 'chunk'; chunk: Chunk }
+  /** `isReplay`: it was said before this connection began. */
+  | { type: 'chunk'; chunk: Chunk; isReplay?: true }
   | { type: 'done' }
   /** All of a frame has been told. */
   | { type: 'rest' }
@@ -96,6 +98,7 @@ export class Connection {
   private decoder = new BlockDecoder();
   private session: string | null = null;
   private last: string | null = null;
+  private replayedTo = 0;
   private attempt = 0;
   private unanswered = 0;
   private cancelTimer: (() => void) | null = null;
@@ -215,17 +218,22 @@ export class Connection {
     if (data.startsWith('{')) return this.receivePong(data);
     for (const block of this.decoder.push(data)) {
       if (block.data === '[DONE]') this.tell({ type: 'done' });
-      else this.receiveChunk(block.data);
+      else this.receiveChunk(block.data, block.id);
       if (block.id) this.last = block.id;
     }
     this.tell({ type: 'rest' });
   }
 
-  private receiveChunk(text: string): void {
+  private receiveChunk(text: string, id: string | undefined): void {
     const chunk = readJson(text) as Chunk | null;
     if (typeof chunk?.type !== 'string') return this.tell({ type: 'unreadable', text });
     if (chunk.type === 'data-session') this.greeted(chunk.data);
-    else this.tell({ type: 'chunk', chunk });
+    else this.tell({ type: 'chunk', chunk, ...(this.isReplay(id) ? { isReplay: true } : {}) });
+  }
+
+  private isReplay(id: string | undefined): boolean {
+    const seq = id ? parseChunkId(id)?.seq : undefined;
+    return seq !== undefined && seq <= this.replayedTo;
   }
 
   private receivePong(text: string): void {
@@ -237,6 +245,8 @@ export class Connection {
 
   private greeted(session: SessionInfo): void {
     this.session = session.sessionId;
+    // What follows a chunk that is known is new here, whenever it was said.
+    this.replayedTo = session.resumed ? 0 : (parseChunkId(session.newest ?? '')?.seq ?? 0);
     this.attempt = 0;
     this.beat();
     this.tell({ type: 'session', session });

@@ -1,12 +1,13 @@
 import type { Chunk } from '../protocol/chunks.ts';
-import type { Calls } from './calls.ts';
+import { type Calls, endedCall } from './calls.ts';
 import { DeltaMerger } from './merge.ts';
 
 /** What happens to the responses of a connection. */
 export type ResponsesInput =
   /** Someone reads: a message that is to come (null), or one that goes on. `expects`: an answer is on its way for it. */
   | { type: 'open'; response: number; messageId: string | null; expects?: boolean }
-  | { type: 'chunk'; chunk: Chunk }
+  /** `isReplay`: said before the connection began, and repeated for pages that have not seen it. */
+  | { type: 'chunk'; chunk: Chunk; isReplay?: boolean }
   /** A turn is over. */
   | { type: 'done' }
   /** All that has arrived has been pushed. */
@@ -28,6 +29,8 @@ interface Kept {
   /** Whether the message is kept from its first chunk on. */
   isNew: boolean;
   isTold: boolean;
+  /** Whether all of it so far is a repetition, else how many chunks are. */
+  replayed: number | 'all';
 }
 
 interface Open {
@@ -49,6 +52,8 @@ export class Responses {
   private readonly readers = new Map<string, Open>();
   private readonly kept = new Map<string, Kept>();
   private readonly known = new Set<string>();
+  /** Messages that the page has from elsewhere: of those, nothing is repeated. */
+  private readonly shown = new Set<string>();
   private readonly running = new Set<string>();
   private readonly failed = new Set<string>();
   private readonly steps = new Set<string>();
@@ -67,7 +72,7 @@ export class Responses {
         this.open(input.response, input.messageId, input.expects === true, out);
         break;
       case 'chunk':
-        this.take(input.chunk, out);
+        this.take(input.chunk, input.isReplay === true, out);
         break;
       case 'done':
         this.done(out);
@@ -103,6 +108,11 @@ export class Responses {
   /** The page has the message. */
   know(messageId: string): void {
     this.known.add(messageId);
+  }
+
+  /** The page shows the message, from wherever it has it. */
+  show(messageId: string): void {
+    if (!this.known.has(messageId) || this.kept.get(messageId)?.isNew) this.shown.add(messageId);
   }
 
   /** Whether someone reads the message now. */
@@ -147,13 +157,17 @@ export class Responses {
     const kept = this.kept.get(reader.messageId);
     this.kept.delete(reader.messageId);
     if (!kept) return;
-    for (const chunk of [...kept.chunks, ...kept.merger.end()]) {
+    const isShown = this.shown.has(reader.messageId);
+    const { replayed } = kept;
+    for (const [index, chunk] of [...kept.chunks, ...kept.merger.end()].entries()) {
+      const isReplay = replayed === 'all' || index < replayed;
+      if (isShown && isReplay && endedCall(chunk) === null) continue;
       if (this.failed.has(reader.messageId)) return;
       this.deliver(reader, chunk, out);
     }
   }
 
-  private take(chunk: Chunk, out: Out): void {
+  private take(chunk: Chunk, isReplay: boolean, out: Out): void {
     if ('transient' in chunk && chunk.transient) return this.tell(chunk, out);
     if (chunk.type === 'start' && chunk.messageId !== undefined) this.begin(chunk.messageId);
     const { current } = this;
@@ -164,8 +178,9 @@ export class Responses {
     const isInStep = chunk.type === 'start-step' || chunk.type === 'tool-approval-request';
     this.asking = isInStep && (this.asking === current || chunk.type === 'start-step') ? current : null;
     const reader = this.readers.get(current);
-    if (reader) this.deliver(reader, chunk, out);
-    else this.keep(current, chunk);
+    const isSeen = isReplay && this.shown.has(current) && endedCall(chunk) === null;
+    if (!reader) this.keep(current, chunk, isReplay);
+    else if (!isSeen) this.deliver(reader, chunk, out);
   }
 
   /** Data that is told and not kept goes to whoever reads. */
@@ -189,18 +204,29 @@ export class Responses {
   }
 
   private keepNew(messageId: string): void {
-    this.kept.set(messageId, { chunks: [], merger: new DeltaMerger(), isNew: true, isTold: true });
+    this.kept.set(messageId, {
+      chunks: [],
+      merger: new DeltaMerger(),
+      isNew: true,
+      isTold: true,
+      replayed: 'all',
+    });
     this.known.add(messageId);
   }
 
-  private keep(messageId: string, chunk: Chunk): void {
+  private keep(messageId: string, chunk: Chunk, isReplay: boolean): void {
     const kept = this.kept.get(messageId) ?? {
       chunks: [],
       merger: new DeltaMerger(),
       isNew: false,
       isTold: true,
+      replayed: 'all',
     };
     this.kept.set(messageId, kept);
+    if (kept.replayed === 'all' && !isReplay) {
+      kept.chunks.push(...kept.merger.end());
+      kept.replayed = kept.chunks.length;
+    }
     const isBare = chunk.type === 'start' && chunk.messageMetadata === undefined && !kept.isNew;
     if (chunk.type === 'finish-step' || isBare) return;
     kept.chunks.push(...kept.merger.push(chunk));
@@ -245,6 +271,7 @@ export class Responses {
   private reset(out: Out): void {
     for (const reader of [...this.readers.values()]) this.close(reader, out);
     this.kept.clear();
+    this.shown.clear();
     this.running.clear();
     this.steps.clear();
     this.asking = null;

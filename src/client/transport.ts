@@ -195,6 +195,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       return answers.length === 0 ? [] : [{ message, answers }];
     });
     const mine = answered.find(({ message }) => message === target)?.answers ?? [];
+    this.responses.show(target.id);
     this.calls.adopt(target, 'page');
     for (const { message, answers } of answered) {
       this.calls.adopt(message, 'page');
@@ -244,7 +245,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
         this.running = event.session.running;
         return;
       case 'chunk':
-        return this.hearChunk(event.chunk);
+        return this.hearChunk(event.chunk, event.isReplay === true);
       case 'done':
         return this.apply(this.responses.push({ type: 'done' }));
       case 'rest':
@@ -262,9 +263,9 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     }
   }
 
-  private hearChunk(chunk: Chunk): void {
+  private hearChunk(chunk: Chunk, isReplay: boolean): void {
     if (chunk.type === 'data-reset') return this.reset(chunk.data.messages);
-    this.apply(this.responses.push({ type: 'chunk', chunk }));
+    this.apply(this.responses.push({ type: 'chunk', chunk, isReplay }));
     if ('transient' in chunk && chunk.transient) this.options.onData?.(chunk);
     if (chunk.type === 'data-error') this.hearError(chunk.data);
     const ended = endedCall(chunk);

@@ -49,7 +49,7 @@ export type DataParts = {
   'code-execution-result': { outcome: string; output: string };
   transcript: { role: 'user' | 'assistant'; text: string; finished: boolean };
   error: { code: string; message: string; retryable: boolean; retryAfterMs?: number };
-  session: { sessionId: string; connectionId: string; epoch: string; resumed: boolean };
+  session: { sessionId: string; connectionId: string; epoch: string; resumed: boolean; newest?: string };
   settled: { toolCallId: string; messageId: string; errorText: string };
   reset: { messages: Message[] };
 };

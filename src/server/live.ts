@@ -92,6 +92,7 @@ export class Live {
   private interruptions = 0;
   /** Nobody came back: what still ends is written down, but the agent is not asked to go on. */
   private isAbandoned = false;
+  private isClosed = false;
   private cancelTimer: (() => void) | null = null;
   private readonly resting = new Set<() => void>();
   /** Gets the sound; set by the connection that holds the session. */
@@ -257,6 +258,7 @@ export class Live {
   /** Ends everything, for good: tools are told to stop, and what they still give is of no interest. */
   async close(): Promise<void> {
     this.isAbandoned = true;
+    this.isClosed = true;
     this.waiting.length = 0;
     this.stopping.abort();
     await this.end();
@@ -461,6 +463,8 @@ export class Live {
     this.messages.clear();
     this.lastToSpeak = null;
     for (const message of cut) {
+      // The agent did not fail, it was cut off: a message without a word in it never was, and can be asked for again.
+      if (this.isClosed && message.message.parts.length === 0) continue;
       if (message === speaking) message.failure ??= modelErrorText('UNKNOWN_ERROR', '');
       await this.finish(message).catch((error: unknown) =>
         session.engine.logger.error('a message was not kept', {

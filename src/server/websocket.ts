@@ -142,7 +142,13 @@ export class Connection {
     if (!resumed) this.omitted = decidedIn(current === null ? null : await output.load(current));
     const greeting: Chunk = {
       type: 'data-session',
-      data: { sessionId: session.key.id, connectionId: this.id, epoch: log.epoch, resumed },
+      data: {
+        sessionId: session.key.id,
+        connectionId: this.id,
+        epoch: log.epoch,
+        resumed,
+        newest: `${log.epoch}-${log.last}`,
+      },
       transient: true,
     };
     // Its id is the place where the connection begins: one that breaks before the first chunk can resume, too.

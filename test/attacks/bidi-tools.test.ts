@@ -372,4 +372,27 @@ describe('an answer in the very moment', () => {
     // Its time, long over, wakes nobody.
     expect(clock.pending).toBeLessThan(10);
   });
+
+  it('[B2] [R7] a message sent again after its process died without a word is answered; one that was answered is not', async () => {
+    const store = createMemoryStore();
+    store.close = async () => undefined;
+    const mute: ScriptedTurn = async function* () {
+      await new Promise(() => undefined);
+    };
+    const before = await live([mute], [], { store });
+    const first = await before.connect('?session=again');
+    first.say('hello', 'm-1');
+    await first.chunk('start');
+    await before.served.close();
+    const after = await live([[text('Hello.')]], [], { store });
+    const second = await after.connect(`?session=again&last=${first.lastId}`);
+    second.say('hello', 'm-1');
+    await second.done();
+    second.say('hello', 'm-1');
+    await settle();
+    expect([second.dones, after.model.requests.length]).toEqual([1, 1]);
+    expect(await (await after.get('/sessions/again')).json()).toMatchObject({
+      messages: [{ id: 'm-1' }, { parts: [{ text: 'Hello.' }] }],
+    });
+  });
 });
