@@ -132,7 +132,10 @@ describe('whatever is written', () => {
           expect(said.text).not.toMatch(/^I sent|\. I sent/);
         },
       ),
-      { numRuns: 400 },
+      {
+        numRuns: 400,
+        examples: [[{ amount: { toString: false } }], [{ recipient: { valueOf: 1 }, success: 'yes' }]],
+      },
     );
   });
 });

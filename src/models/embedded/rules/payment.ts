@@ -205,13 +205,20 @@ function named(language: Language, name: string): string {
     : name;
 }
 
+function isPlain(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
 /** What the call was about: what the tool says it paid, else what it was asked to pay. */
 function paid({ call, outcome }: Settled): { amount: number; currency: string; recipient: string } {
   const facts = outcome.kind === 'done' ? { ...call.args, ...outcome.value } : call.args;
+  // A tool may give anything back; what is no text or number is left as it was asked for.
+  const plain = (key: string, fallback: string | number): string | number =>
+    [facts[key], call.args[key], fallback].find(isPlain) ?? '';
   return {
-    amount: Number(facts.amount),
-    currency: String(facts.currency ?? 'USD'),
-    recipient: String(facts.recipient),
+    amount: Number(plain('amount', 0)),
+    currency: String(plain('currency', 'USD')),
+    recipient: String(plain('recipient', '')),
   };
 }
 
