@@ -2,9 +2,14 @@ import type { Chunk } from '../protocol/chunks.ts';
 import { DeltaMerger, isDelta } from './merge.ts';
 import type { Timers } from './timers.ts';
 
+/** A text takes the longer to draw the longer it is: with every so many characters the window grows by itself, up to a limit. */
+const STEP_LENGTH = 2_500;
+const MAX_STEPS = 4;
+
 /**
  * One response as `useChat` reads it. The first delta leaves at once; those that follow within the window leave together,
- * so that a chat is drawn once a frame and not once a word. Everything else leaves at once, and in order.
+ * so that a chat is drawn once a frame and not once a word, and a long one less often. Everything else leaves at once,
+ * and in order.
  */
 export class ResponseStream {
   readonly readable: ReadableStream<Chunk>;
@@ -13,6 +18,8 @@ export class ResponseStream {
   private readonly windowMs: number;
   private controller: ReadableStreamDefaultController<Chunk> | null = null;
   private closeWindow: (() => void) | null = null;
+  /** How many characters have come in deltas. */
+  private length = 0;
 
   constructor(timers: Timers, windowMs: number, onCancel: () => void) {
     this.timers = timers;
@@ -34,7 +41,9 @@ export class ResponseStream {
 
   write(chunk: Chunk): void {
     this.enqueue(this.merger.push(chunk));
-    if (!isDelta(chunk) || this.closeWindow) return;
+    if (!isDelta(chunk)) return;
+    this.length += chunk.delta.length;
+    if (this.closeWindow) return;
     this.enqueue(this.merger.end());
     this.openWindow();
   }
@@ -55,7 +64,8 @@ export class ResponseStream {
   }
 
   private openWindow(): void {
-    this.closeWindow = this.timers.after(this.windowMs, () => {
+    const steps = Math.min(MAX_STEPS, 1 + Math.floor(this.length / STEP_LENGTH));
+    this.closeWindow = this.timers.after(this.windowMs * steps, () => {
       this.closeWindow = null;
       const gathered = this.merger.end();
       this.enqueue(gathered);

@@ -52,6 +52,26 @@ describe('a response stream', () => {
     return read;
   }
 
+  test('gives a long text less often, and never loses a word of it', async () => {
+    const timers = new FakeTimers();
+    const stream = new ResponseStream(timers, 16, () => undefined);
+    const read = await reader(stream);
+    const page = 'x'.repeat(2_500);
+    const counts: number[] = [];
+    for (let time = 0; time < 24; time++) {
+      stream.write(delta(time < 6 ? page : 'y'));
+      await timers.settle(16);
+      counts.push(read.length);
+    }
+    stream.end();
+    await timers.settle(0);
+    // The last windows are four times as long as the first.
+    expect(counts.slice(0, 2)).toEqual([1, 2]);
+    expect((counts.at(-1) ?? 0) - (counts.at(-9) ?? 0)).toBe(2);
+    const text = read.map((chunk) => (chunk.type === 'text-delta' ? chunk.delta : '')).join('');
+    expect(text).toBe(page.repeat(6) + 'y'.repeat(18));
+  });
+
   test('gives the first delta at once and the others once a window', async () => {
     const timers = new FakeTimers();
     const stream = new ResponseStream(timers, 16, () => undefined);

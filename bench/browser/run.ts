@@ -1,0 +1,137 @@
+// 4,000 Markdown deltas within one second in Chromium: the CPU of the page with stock useChat, with its throttle, and with ours.
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, CDPSession } from 'playwright-core';
+import { build } from 'vite';
+import { built } from '../../test/browser/support/built.ts';
+import { launch } from '../../test/browser/support/launch.ts';
+import type { Bench } from './page.tsx';
+import { Source } from './source.ts';
+
+const DELTAS = 4_000;
+const MS = 1_000;
+const REPETITIONS = Number(process.argv[2] ?? 3);
+const VARIANTS = ['stock', 'again', 'throttle', 'sse', 'bidi'] as const;
+const SIZES = [5_000, 10_000, 20_000];
+
+type Variant = (typeof VARIANTS)[number];
+
+interface Run {
+  cpuMs: number;
+  renders: number;
+  hash: string;
+}
+
+/** CPU that the process of the page has used so far, all its threads together. */
+async function cpuOf(session: CDPSession): Promise<number> {
+  const { metrics } = await session.send('Performance.getMetrics');
+  return (metrics.find(({ name }) => name === 'ProcessTime')?.value ?? Number.NaN) * 1000;
+}
+
+async function measure(
+  browser: Browser,
+  url: string,
+  variant: Variant,
+  renderer: string,
+  words: number,
+  ms: number,
+): Promise<Run> {
+  const context = await browser.newContext({ locale: 'en-US' });
+  const page = await context.newPage();
+  await page.goto(`${url}/?variant=${variant}&renderer=${renderer}`);
+  await page.waitForFunction(() => window.bench !== undefined);
+  const session = await context.newCDPSession(page);
+  await session.send('Performance.enable');
+  // What runs for the first time is compiled first.
+  for (let time = 0; time < 2; time++) await page.evaluate(() => window.bench?.say('1000 400'));
+  await session.send('HeapProfiler.collectGarbage');
+  await page.waitForTimeout(300);
+  const before = await cpuOf(session);
+  const rendersBefore = await page.evaluate(() => window.bench?.renders ?? 0);
+  const asked = `${words} ${ms}`;
+  const messages = await page.evaluate((said) => (window.bench as Bench).say(said), asked);
+  const cpuMs = (await cpuOf(session)) - before;
+  const renders = (await page.evaluate(() => window.bench?.renders ?? 0)) - rendersBefore;
+  await context.close();
+  const { parts } = messages.at(-1) as { parts: unknown };
+  return { cpuMs, renders, hash: createHash('sha256').update(JSON.stringify(parts)).digest('hex') };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+const show = (value: number) => value.toFixed(3);
+let failed = 0;
+function judge(what: string, value: number, goal: number): void {
+  const isMet = value <= goal;
+  if (!isMet) failed++;
+  console.log(
+    `${what.padEnd(52)} ${show(value).padStart(7)}   goal <= ${goal}   ${isMet ? 'met' : 'NOT MET'}`,
+  );
+}
+
+await built();
+const folder = mkdtempSync(join(tmpdir(), 'duologue-bench-'));
+await build({
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  configFile: false,
+  logLevel: 'error',
+  define: { 'process.env.NODE_ENV': '"production"' },
+  build: { outDir: folder, emptyOutDir: true, target: 'es2022' },
+});
+const source = new Source(folder);
+const url = await source.start();
+const browser = await launch();
+try {
+  console.log(
+    `${DELTAS} deltas in ${MS} ms, ${REPETITIONS} repetitions, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)}`,
+  );
+  const runs: Record<Variant, Run[]> = { stock: [], again: [], throttle: [], sse: [], bidi: [] };
+  for (let repetition = 0; repetition < REPETITIONS; repetition++) {
+    const order = VARIANTS.map((_, index) => VARIANTS[(index + repetition) % VARIANTS.length] ?? 'stock');
+    for (const variant of order)
+      runs[variant].push(await measure(browser, url, variant, 'whole', DELTAS, MS));
+  }
+  for (const variant of VARIANTS) {
+    const cpu = median(runs[variant].map(({ cpuMs }) => cpuMs));
+    const renders = median(runs[variant].map((run) => run.renders));
+    console.log(
+      `${variant.padEnd(10)} ${cpu.toFixed(0).padStart(7)} ms CPU  ${String(renders).padStart(5)} renders`,
+    );
+  }
+  const ratio = (one: Variant, other: Variant) =>
+    median(runs[one].map(({ cpuMs }, index) => cpuMs / (runs[other][index]?.cpuMs ?? Number.NaN)));
+  const noise = ratio('again', 'stock');
+  console.log(`A/A ${show(noise)}${noise < 0.9 || noise > 1.1 ? '  INVALID: the machine is too busy' : ''}`);
+  for (const mode of ['sse', 'bidi'] as const) {
+    judge(`ours over ${mode} / stock useChat, same renderer`, ratio(mode, 'stock'), 0.05);
+    judge(`ours over ${mode} / experimental_throttle 50`, ratio(mode, 'throttle'), 0.6);
+  }
+  const hashes = new Set(VARIANTS.flatMap((variant) => runs[variant].map(({ hash }) => hash)));
+  console.log(`final messages: ${hashes.size === 1 ? 'equal' : 'DIFFERENT'}`);
+  if (hashes.size !== 1) failed++;
+
+  console.log('\nThe renderer of the demo, one delta a word, 4,000 a second');
+  const perWord: number[] = [];
+  for (const words of SIZES) {
+    const reps: number[] = [];
+    for (let repetition = 0; repetition < REPETITIONS; repetition++) {
+      reps.push((await measure(browser, url, 'bidi', 'growing', words, words / 4)).cpuMs);
+    }
+    perWord.push((median(reps) / words) * 1000);
+    console.log(
+      `${String(words).padStart(7)} words ${median(reps).toFixed(0).padStart(7)} ms CPU  ${perWord.at(-1)?.toFixed(1)} us a word`,
+    );
+  }
+  judge('CPU a word at 20,000 words / at 5,000', (perWord.at(-1) ?? 0) / (perWord[0] ?? 1), 1.5);
+} finally {
+  await browser.close();
+  source.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit(failed === 0 ? 0 : 1);
