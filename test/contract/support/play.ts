@@ -46,7 +46,7 @@ export function closing<T extends { close(): Promise<void> | void }>(one: T): T 
 }
 
 /** Serves a scenario's agent on a free port. */
-export async function stage(scenario: Scenario, ran: string[]): Promise<{ made: Harness; url: string }> {
+async function stage(scenario: Scenario, ran: string[]): Promise<{ made: Harness; url: string }> {
   const made = harness(scenario.turns(), scenario.tools?.(ran) ?? [], {
     approvalTimeoutMs: null,
     rateLimit: false,
@@ -161,7 +161,7 @@ function dueIn(scenario: Scenario, chat: TestChat, way: Way, done: Set<string>):
 }
 
 /** Messages as JSON with ids by their order, times gone, and files by their bytes. */
-export async function normal(messages: readonly Message[], made: Harness): Promise<unknown> {
+async function normal(messages: readonly Message[], made: Harness): Promise<unknown> {
   const copy = JSON.parse(JSON.stringify(messages)) as Message[];
   let approvals = 0;
   for (const [index, message] of copy.entries()) {
