@@ -280,7 +280,7 @@ describe('anything, in any order', () => {
             expect(log.filter((line) => line.startsWith('pay')).length).toBe(consumed.length);
           },
         ),
-        { numRuns: Number(process.env.RUNS ?? 150) },
+        { numRuns: 150 },
       )
       .finally(closeAll);
   });
