@@ -6,11 +6,11 @@ import { calls, ScriptedModel, type ScriptedTurn, text } from '../support/script
 
 const KEY = { appName: 'app', userId: 'ann', id: 's' };
 
-/** Runs an agent that pays in the middle of its turn; `meanwhile` happens before it does. */
-async function pay(meanwhile: (plugin: GatePlugin, run: Parameters<GatePlugin['begin']>[1]) => void) {
+/** Runs an agent that uses a tool, of which only the server says that it asks; `meanwhile` happens before it does. */
+async function use(meanwhile: (plugin: GatePlugin, run: Parameters<GatePlugin['begin']>[1]) => void) {
   const log: string[] = [];
   const deferred: string[] = [];
-  const plugin = new GatePlugin();
+  const plugin = new GatePlugin(['get_weather']);
   const run = {
     live: false,
     defer: async (call: { id: string }) => {
@@ -20,12 +20,12 @@ async function pay(meanwhile: (plugin: GatePlugin, run: Parameters<GatePlugin['b
   };
   const turn: ScriptedTurn = async function* () {
     meanwhile(plugin, run);
-    yield calls({ id: 'call-a', name: 'process_payment', args: { amount: 1, recipient: 'Alice' } });
+    yield calls({ id: 'call-w', name: 'get_weather', args: { location: 'Oslo' } });
   };
   const agent = new LlmAgent({
     name: 'assistant',
     model: new ScriptedModel([turn, [text('Well.')]]),
-    tools: [fourTools(log).payment],
+    tools: [fourTools(log).weather],
   });
   instrument(agent);
   const sessionService = new InMemorySessionService();
@@ -35,7 +35,7 @@ async function pay(meanwhile: (plugin: GatePlugin, run: Parameters<GatePlugin['b
   const events = runner.runAsync({
     userId: 'ann',
     sessionId: 's',
-    newMessage: { role: 'user', parts: [{ text: 'pay' }] },
+    newMessage: { role: 'user', parts: [{ text: 'weather' }] },
   });
   for await (const _ of events);
   return { log, deferred };
@@ -45,11 +45,11 @@ describe('a gate', () => {
   it('[T12] asks while its run lasts, whatever ended before', async () => {
     const earlier = new GatePlugin();
     const other = earlier.begin(KEY, { live: true, defer: async () => undefined, openCalls: () => [] });
-    expect(await pay((plugin) => plugin.end(other))).toEqual({ log: [], deferred: ['call-a'] });
+    expect(await use((plugin) => plugin.end(other))).toEqual({ log: [], deferred: ['call-w'] });
   });
 
   it('[T12] lets nothing through when another run of the session has taken its place and ended', async () => {
-    const { log } = await pay((plugin, run) => plugin.end(plugin.begin(KEY, { ...run, live: true })));
+    const { log } = await use((plugin, run) => plugin.end(plugin.begin(KEY, { ...run, live: true })));
     expect(log).toEqual([]);
   });
 });
