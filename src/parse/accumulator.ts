@@ -1,12 +1,14 @@
-import type { ApiReader, Fold } from './api.ts';
 import { awsFraming } from './aws-event-stream.ts';
-import { matchApi, unwrap } from './detect.ts';
+import { readBody } from './body.ts';
+import { recognise, unwrap } from './detect.ts';
 import { errorOf } from './errors.ts';
 import { excerpt, failureRecord } from './failure.ts';
+import type { Fold } from './fold.ts';
 import { type Framing, jsonFraming, sseFraming } from './frames.ts';
 import { bytesOf, type Draft, isObject, type Obj, obj, tryJson, utf8Of } from './json.ts';
-import { emptyRecord, nameApi, type ParsedError, type ParsedResponse } from './record.ts';
+import { type Api, emptyRecord, nameApi, type ParsedError, type ParsedResponse } from './record.ts';
 import { noteBedrock, type ParseOptions, settle } from './settle.ts';
+import { streamingOf } from './streaming.ts';
 import { warn } from './warn.ts';
 
 /** Gathers a stream, in whatever pieces it arrives, into one record. */
@@ -34,10 +36,10 @@ const PROMISES_DONE = /^openai.c/;
 /** Starts gathering a stream; a string names the provider. */
 export function createAccumulator(given: ParseOptions | string = {}): Accumulator {
   const options = typeof given === 'string' ? { provider: given } : given;
-  let record = emptyRecord(null);
+  let record = emptyRecord();
   const { warnings } = record;
   const extra: Draft = {};
-  let reader: ApiReader | null = null;
+  let api: Api | null = null;
   let fold: Fold | null = null;
   let body: Obj | null = null;
   let error: ParsedError | null = null;
@@ -66,44 +68,45 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   };
 
   function read(whole: Obj, complete: boolean): void {
-    if (reader === null) return;
+    if (api === null) return;
     if (body !== null) {
       // Several responses in one stream: what is said adds up, all else is the last one's.
       const { streamed, text, content, thinking, refusal, toolUses, citations } = record;
       const said = { streamed, text, content, thinking, refusal, toolUses, citations, warnings };
-      record = { ...emptyRecord(null), ...said };
+      record = { ...emptyRecord(), ...said };
     }
     body = whole;
-    nameApi(record, reader.api);
+    nameApi(record, api);
     record.complete = complete;
-    reader.read(whole, record);
+    readBody(whole, record);
   }
 
   function close(): void {
-    if (fold !== null) read(fold.end(), fold.done);
+    if (fold !== null) read(streamingOf(fold.api).close(fold, [...fold.items.values()]), fold.done);
     fold = null;
   }
 
   function open(event: Obj): void {
     const failed = errorOf(event);
-    const match = matchApi(event) ?? (failed ? null : unwrap(event));
+    const match = recognise(event) ?? (failed ? null : unwrap(event));
     if (match === null) {
       if (failed && !error) {
         error = failed.error;
-        if (reader === null) nameApi(record, failed.api);
+        if (api === null) nameApi(record, failed.api);
       }
       sample ||= `{${Object.keys(event)}}`;
       return;
     }
-    if (match.as === 'body' || reader !== match.reader) close();
-    reader = match.reader;
+    if (match.as === 'body' || api !== match.api) close();
+    api = match.api;
+    noteBedrock(match.value, extra);
     if (match.as === 'body') {
       read(match.value, true);
       return;
     }
     record.streamed = true;
-    fold ??= reader.fold(warnings);
-    fold.push(match.value);
+    fold ??= { api, warnings, body: {}, items: new Map(), started: false, done: false };
+    streamingOf(api).take(fold, match.value);
   }
 
   function pushEvent(event: unknown): void {
@@ -112,7 +115,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       return;
     }
     noteBedrock(event, extra);
-    const taken = fold?.push(event);
+    const taken = fold && streamingOf(fold.api).take(fold, event);
     if (taken === true) return;
     if (taken === 'restart') {
       warn(warnings, 'stream_duplicate_start', '');
@@ -156,14 +159,14 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       if (utf8 !== null) pushText(utf8.decode());
       if ((text ?? binary)?.end()) cut = true;
       close();
-      if (reader !== null) {
-        if (cut || error || !(done || !PROMISES_DONE.test(reader.api))) record.complete = false;
+      if (api !== null) {
+        if (cut || error || !(done || !PROMISES_DONE.test(api))) record.complete = false;
       } else if (error === null) {
         const code = !sample.trim() ? 'empty' : cut ? 'not_json' : 'unknown_shape';
         return failureRecord(record, code, sample, options);
       }
       if (extra.bedrock) record.provider = 'bedrock';
-      return settle(record, body, extra, options, error);
+      return settle(record, extra, options, body, error);
     },
   };
 }

@@ -1,79 +1,49 @@
-import type { ApiReader } from './api.ts';
-import { readHead } from './head.ts';
-import { closeArguments, itemFold, type Step } from './item-fold.ts';
-import { type Draft, type Obj, obj, objects, str, strOrNull } from './json.ts';
-import { addStopDetail, addText } from './output.ts';
-import type { ParsedResponse } from './record.ts';
-import { readTyped } from './typed-items.ts';
-
-function read(body: Obj, record: ParsedResponse): void {
-  readHead(body, record, 'anthropic');
-  record.stopReason = strOrNull(body.stop_reason);
-  record.serviceTier = strOrNull(obj(body.usage).service_tier);
-  if (typeof body.content === 'string') addText(record, body.content);
-  for (const block of objects(body.content)) readTyped(block, record, record);
-  if (body.stop_sequence || body.stop_details) {
-    const { category, explanation } = obj(body.stop_details);
-    addStopDetail(record, body.stop_sequence, category, explanation);
-  }
-}
-
-/** The field that grows, by the type of its deltas. */
-const TEXTS: Readonly<Record<string, string>> = {
-  text_delta: 'text',
-  thinking_delta: 'thinking',
-  input_json_delta: 'partial_json',
-};
-
-function stepOf(event: Obj): Step | null {
-  const at = event.index;
-  switch (event.type) {
-    case 'content_block_delta': {
-      const delta = obj(event.delta);
-      if (delta.citation) return { at, piece: { citations: [delta.citation] } };
-      return { at, piece: delta, only: TEXTS[str(delta.type)] };
-    }
-    case 'content_block_start':
-      return { at, open: event.content_block };
-    case 'message_start':
-      return { start: true, head: event.message };
-    case 'message_delta':
-      // Cumulative: what is stated again replaces what the start said.
-      return { head: { ...obj(event.delta), usage: event.usage } };
-    case 'message_stop':
-      return { done: true };
-    case 'content_block_stop':
-    case 'ping':
-      return {};
-  }
-  return null;
-}
-
-function close(body: Draft, blocks: Draft[]): Obj {
-  for (const block of blocks) {
-    const type = str(block.type);
-    // A whole response names the model that answered, not the one that was asked.
-    if (type === 'fallback') body.model = obj(block.to).model ?? body.model;
-    // Without its start a block has the type of its first delta.
-    if (type.endsWith('_delta')) block.type = type === 'input_json_delta' ? 'tool_use' : type.slice(0, -6);
-    if (block.partial_json) {
-      block.input = closeArguments(block.partial_json);
-      delete block.partial_json;
-    }
-  }
-  if (blocks.length > 0) body.content = blocks;
-  return body;
-}
+import { closeArguments, itemAt, restate, type Streaming, start } from './fold.ts';
+import { type Obj, obj, str } from './json.ts';
+import { merge } from './merge.ts';
 
 /** Anthropic Messages, also behind Bedrock InvokeModel and Vertex. */
-export const anthropicMessages: ApiReader = {
-  api: 'anthropic.messages',
-  recognise(value) {
-    if (value.type === 'message') return 'body';
-    if (value.type && stepOf(value)) return 'event';
-    if (!Array.isArray(value.content)) return null;
-    return value.stop_reason || obj(value.usage).input_tokens !== undefined ? 'body' : null;
+export const anthropicStreaming: Streaming = {
+  take(fold, event) {
+    switch (event.type) {
+      case 'content_block_delta': {
+        const delta = obj(event.delta);
+        const item = itemAt(fold, event.index);
+        // Nearly every event only continues a text.
+        if (delta.type === 'text_delta' && typeof item.text === 'string') item.text += str(delta.text);
+        else merge(item, delta.citation ? { citations: [delta.citation] } : delta);
+        break;
+      }
+      case 'content_block_start':
+        itemAt(fold, event.index, event.content_block);
+        break;
+      case 'message_start':
+        return start(fold, event.message);
+      case 'message_delta':
+        // Cumulative: what is stated again replaces what the start said.
+        restate(restate(fold.body, event.delta), { usage: event.usage });
+        break;
+      case 'message_stop':
+        fold.done = true;
+        break;
+      default:
+        return event.type === 'content_block_stop' || event.type === 'ping';
+    }
+    return true;
   },
-  read,
-  fold: itemFold({ stepOf, close }),
+  close({ body }, blocks) {
+    for (const block of blocks) {
+      const type = str(block.type);
+      // A whole response names the model that answered, not the one that was asked.
+      if (type === 'fallback') body.model = obj(block.to).model ?? body.model;
+      // Without its start a block has the type of its first delta.
+      if (type.endsWith('_delta')) block.type = type === 'input_json_delta' ? 'tool_use' : type.slice(0, -6);
+      if (block.partial_json) {
+        block.input = closeArguments(block.partial_json);
+        delete block.partial_json;
+      }
+    }
+    if (blocks.length > 0) body.content = blocks;
+    return body as Obj;
+  },
 };

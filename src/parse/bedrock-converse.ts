@@ -1,59 +1,36 @@
-import type { ApiReader } from './api.ts';
-import { closeArguments, itemFold, type Step } from './item-fold.ts';
-import { type Draft, isObject, type Obj, obj, objects, strOrNull } from './json.ts';
-import { readKeyed } from './keyed-parts.ts';
-import { addStopDetail } from './output.ts';
-import type { ParsedResponse } from './record.ts';
-import { readUsage } from './usage.ts';
+import { closeArguments, itemAt, restate, type Streaming, start } from './fold.ts';
+import { type Draft, isObject, obj } from './json.ts';
+import { merge } from './merge.ts';
 
-function read(body: Obj, record: ParsedResponse): void {
-  const { guardrail, promptRouter } = obj(body.trace);
-  record.stopReason = strOrNull(body.stopReason);
-  record.id = strOrNull(obj(body.$metadata).requestId ?? obj(body.ResponseMetadata).RequestId);
-  record.model = strOrNull(obj(promptRouter).invokedModelId);
-  record.serviceTier = strOrNull(obj(body.serviceTier).type);
-  if (guardrail) record.safety = guardrail;
-  if (isObject(body.usage)) record.usage = readUsage('converse', body.usage, record.warnings);
-  const { latencyMs } = obj(body.metrics);
-  if (typeof latencyMs === 'number') record.latencyMs = latencyMs;
-  for (const block of objects(obj(obj(body.output).message).content))
-    readKeyed(block, record, record.warnings);
-  if (body.additionalModelResponseFields)
-    addStopDetail(record, obj(body.additionalModelResponseFields).stop_sequence);
-}
-
-/** Citations and results grow as lists; the rest of a delta has the shape of its block. */
-function pieceOf(delta: Obj): Obj {
-  if (delta.citation) return { citations: [delta.citation] };
-  return Array.isArray(delta.toolResult) ? { toolResult: { content: delta.toolResult } } : delta;
-}
-
-function stepOf(event: Obj): Step | null {
-  const { delta, start, contentBlockIndex: at } = obj(event.contentBlockDelta ?? event.contentBlockStart);
-  if (isObject(delta) && typeof delta.text === 'string') return { at, piece: delta, only: 'text' };
-  if (delta ?? start) return { at, piece: pieceOf(obj(delta ?? start)) };
-  if (event.messageStop) return { head: event.messageStop };
-  // The counts come last.
-  if (event.metadata) return { head: event.metadata, done: true };
-  if (event.messageStart) return { start: true };
-  return event.contentBlockStop || event.contentBlockStart || event.contentBlockDelta ? {} : null;
-}
-
-function close(body: Draft, blocks: Draft[]): Obj {
-  for (const { toolUse } of blocks) {
-    if (isObject(toolUse)) (toolUse as Draft).input = closeArguments(toolUse.input);
-  }
-  return { ...body, output: { message: { content: blocks } } };
-}
-
-/** Bedrock Converse and ConverseStream; Nova's InvokeModel bodies have the same shape. */
-export const bedrockConverse: ApiReader = {
-  api: 'bedrock.converse',
-  recognise(value) {
-    const whole = isObject(obj(value.output).message) || (value.stopReason && isObject(value.usage));
-    if (whole) return 'body';
-    return value.metadata && !obj(value.metadata).metrics ? null : stepOf(value) && 'event';
+/** Bedrock ConverseStream; Nova's InvokeModel streams have the same shape. */
+export const converseStreaming: Streaming = {
+  take(fold, event) {
+    const block = event.contentBlockDelta ?? event.contentBlockStart;
+    if (block) {
+      const { delta, start: opening, contentBlockIndex } = obj(block);
+      const piece = obj(delta ?? opening);
+      const item = itemAt(fold, contentBlockIndex);
+      const { text, citation, toolResult } = piece;
+      // Citations and results grow as lists; the rest of a delta has the shape of its block.
+      if (typeof text === 'string' && typeof item.text === 'string') item.text += text;
+      else if (citation) merge(item, { citations: [citation] });
+      else if (Array.isArray(toolResult)) merge(item, { toolResult: { content: toolResult } });
+      else merge(item, piece);
+      return true;
+    }
+    if (event.messageStart) return start(fold, null);
+    if (event.metadata) {
+      // The counts come last.
+      restate(fold.body, event.metadata);
+      fold.done = true;
+    } else if (event.messageStop) restate(fold.body, event.messageStop);
+    else return Boolean(event.contentBlockStop);
+    return true;
   },
-  read,
-  fold: itemFold({ stepOf, close }),
+  close({ body }, blocks) {
+    for (const { toolUse } of blocks) {
+      if (isObject(toolUse)) (toolUse as Draft).input = closeArguments(toolUse.input);
+    }
+    return { ...body, output: { message: { content: blocks } } };
+  },
 };

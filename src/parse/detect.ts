@@ -1,42 +1,84 @@
-import { anthropicMessages } from './anthropic.ts';
-import type { ApiReader, Recognised } from './api.ts';
-import { bedrockConverse } from './bedrock-converse.ts';
-import { bedrockInvoke } from './bedrock-invoke.ts';
-import { geminiGenerateContent } from './gemini.ts';
-import { geminiInteractions } from './gemini-interactions.ts';
-import { geminiLive } from './gemini-live.ts';
-import { isObject, type Obj } from './json.ts';
-import { openAiChat, openAiCompletions } from './openai-chat.ts';
-import { openAiResponses } from './openai-responses.ts';
+import { isObject, list, type Obj, obj, str } from './json.ts';
 import type { Api } from './record.ts';
 
-/** Every API in the order in which their shapes are told apart: the first that recognises a value has it. */
-const READERS: readonly ApiReader[] = [
-  geminiInteractions,
-  openAiResponses,
-  openAiChat,
-  openAiCompletions,
-  anthropicMessages,
-  bedrockConverse,
-  geminiGenerateContent,
-  geminiLive,
-  ...bedrockInvoke,
-];
-
-/** A value and the API that recognised it. */
+/** What a value is: a whole response, one event of a stream, or either (the two look alike). */
 export interface Match {
-  reader: ApiReader;
-  as: Exclude<Recognised, null>;
+  api: Api;
+  as: 'body' | 'event' | 'either';
   value: Obj;
 }
 
-/** Finds the API of a value by its shape alone. */
-export function matchApi(value: Obj): Match | null {
-  for (const reader of READERS) {
-    const as = reader.recognise(value);
-    if (as !== null) return { reader, as, value };
+/** Whether a value is a message of Gemini Live. */
+export function isLive(v: Obj): boolean {
+  return Boolean(
+    v.serverContent ??
+      v.toolCall ??
+      v.setupComplete ??
+      v.goAway ??
+      v.sessionResumptionUpdate ??
+      v.toolCallCancellation ??
+      v.voiceActivity,
+  );
+}
+
+/** The family of a Bedrock InvokeModel body or chunk that has a shape of its own. */
+function familyOf(v: Obj): string | null {
+  const { text, is_finished } = v;
+  if (typeof v.generation === 'string') return 'llama';
+  if (v.inputTextTokenCount !== undefined && !v.embedding) return 'titan';
+  if (obj(list(v.outputs)[0]).text !== undefined) return 'mistral';
+  if (v.generations ?? (is_finished !== undefined && !v.event_type)) return 'cohere';
+  if (is_finished !== undefined || (typeof text === 'string' && (v.finish_reason ?? v.generation_id)))
+    return 'command-r';
+  if (v.completions) return 'ai21';
+  return typeof v.completion === 'string' ? 'claude-v2' : null;
+}
+
+/** Finds the API of a value by its shape alone; the order matters, the first that fits has it. */
+export function recognise(value: Obj): Match | null {
+  const { object, choices, output, usage, metadata } = value;
+  const type = str(value.event_type ?? value.type);
+  const as = (api: Api, what: Match['as']): Match => ({ api, as: what, value });
+  if (/^(interaction|step)\./.test(type)) return as('gemini.interactions', 'event');
+  if (object === 'interaction' || (Array.isArray(value.steps) && typeof value.status === 'string'))
+    return as('gemini.interactions', 'body');
+  if (type.startsWith('response.')) return as('openai.responses', 'event');
+  if (object === 'response' || object === 'realtime.response' || Array.isArray(output))
+    return as('openai.responses', 'body');
+  const chunk = object === 'chat.completion.chunk';
+  if (Array.isArray(choices)) {
+    const { text, message, delta } = obj(choices[0]);
+    if (object === 'text_completion' || (text !== undefined && !message && !delta))
+      return as('openai.completions', 'either');
+    return as('openai.chat', chunk || delta ? 'event' : 'body');
   }
-  return null;
+  if (chunk || value.x_groq) return as('openai.chat', 'event');
+  if (type === 'message') return as('anthropic.messages', 'body');
+  if (/^((message|content_block)_(start|delta|stop)|ping)$/.test(type))
+    return as('anthropic.messages', 'event');
+  if (Array.isArray(value.content) && (value.stop_reason || obj(usage).input_tokens !== undefined))
+    return as('anthropic.messages', 'body');
+  if (isObject(obj(output).message) || (value.stopReason && isObject(usage)))
+    return as('bedrock.converse', 'body');
+  if (
+    value.messageStart ||
+    value.contentBlockStart ||
+    value.contentBlockDelta ||
+    value.contentBlockStop ||
+    value.messageStop ||
+    obj(metadata).metrics
+  )
+    return as('bedrock.converse', 'event');
+  const live = isLive(value);
+  if (
+    Array.isArray(value.candidates) ||
+    isObject(value.promptFeedback) ||
+    (isObject(value.usageMetadata) && !live)
+  )
+    return as('gemini.generateContent', 'either');
+  if (live) return as('gemini.live', 'event');
+  const family = familyOf(value);
+  return family === null ? null : as(`bedrock.invoke.${family}`, 'either');
 }
 
 const WRAPPERS = ['response', 'body', 'data', 'message', 'result'] as const;
@@ -48,7 +90,7 @@ export function unwrap(value: Obj): Match | null {
     const key = WRAPPERS.find((name) => isObject(inner[name]));
     if (key === undefined) return null;
     inner = inner[key] as Obj;
-    const match = matchApi(inner);
+    const match = recognise(inner);
     if (match !== null) return match;
   }
   return null;
@@ -64,9 +106,9 @@ export interface Detected {
 
 /** Tells which API a decoded body or stream event comes from; null when it is none that the parser reads. */
 export function detect(value: unknown): Detected | null {
-  const match = isObject(value) ? (matchApi(value) ?? unwrap(value)) : null;
+  const match = isObject(value) ? (recognise(value) ?? unwrap(value)) : null;
   if (match === null) return null;
   const { object, type, event_type } = match.value;
   const named = typeof (object ?? type ?? event_type) === 'string';
-  return { api: match.reader.api, event: match.as === 'event', confidence: named ? 'named' : 'shape' };
+  return { api: match.api, event: match.as === 'event', confidence: named ? 'named' : 'shape' };
 }

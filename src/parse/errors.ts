@@ -3,7 +3,7 @@ import type { Api, ParsedError } from './record.ts';
 
 /** An error, and the API whose shape it has. */
 export interface ErrorBody {
-  api: Api | null;
+  api: Api;
   error: ParsedError;
 }
 

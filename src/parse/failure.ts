@@ -16,7 +16,7 @@ export function failureRecord(
   const error = errorFrom(`not a known provider's response: ${excerpt(seen)}`, 'unrecognized_response');
   error.code = code;
   record.complete = false;
-  return settle(record, null, NOTHING, options, error);
+  return settle(record, NOTHING, options, null, error);
 }
 
 /** The start of a text, short enough for a message. */

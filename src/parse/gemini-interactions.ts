@@ -1,18 +1,8 @@
-import type { ApiReader } from './api.ts';
-import { readHead, readStatus } from './head.ts';
-import { closeArguments, itemFold, type Step } from './item-fold.ts';
-import { type Draft, list, type Obj, obj, objects } from './json.ts';
-import { mergeParts } from './merge.ts';
-import type { ParsedResponse } from './record.ts';
-import { readTyped } from './typed-items.ts';
+import { closeArguments, itemAt, restate, type Streaming, start } from './fold.ts';
+import { list, type Obj, obj, str } from './json.ts';
+import { merge, mergeParts } from './merge.ts';
 
-function read(body: Obj, record: ParsedResponse): void {
-  readHead(body, record, 'interactions');
-  readStatus(body, record);
-  record.stopReason = record.status;
-  for (const step of objects(body.steps)) readTyped(step, record, record);
-}
-
+/** What a delta adds to its step. */
 function pieceOf(delta: Obj): Obj {
   switch (delta.type) {
     case 'text':
@@ -29,43 +19,25 @@ function pieceOf(delta: Obj): Obj {
   return delta;
 }
 
-function stepOf(event: Obj): Step | null {
-  const at = event.index;
-  switch (event.event_type) {
-    case 'step.delta':
-      return { at, piece: pieceOf(obj(event.delta)) };
-    case 'step.start':
-      return { at, open: event.step };
-    case 'interaction.created':
-      return { start: true, head: event.interaction };
-    case 'interaction.completed':
-      return { head: event.interaction, done: true };
-    case 'interaction.status_update':
-      return { head: { status: event.status, usage: event.usage } };
-    case 'step.stop':
-      return {};
-  }
-  return null;
-}
-
-function close(body: Draft, steps: Draft[]): Obj {
-  for (const step of steps) {
-    step.type ??= 'model_output';
-    if (step.content) step.content = mergeParts(list(step.content));
-    if (step.arguments) step.arguments = closeArguments(step.arguments);
-  }
-  return { steps, ...body };
-}
-
 /** Gemini Interactions. */
-export const geminiInteractions: ApiReader = {
-  api: 'gemini.interactions',
-  recognise(value) {
-    if (value.event_type && stepOf(value)) return 'event';
-    const named =
-      value.object === 'interaction' || (Array.isArray(value.steps) && typeof value.status === 'string');
-    return named ? 'body' : null;
+export const interactionsStreaming: Streaming = {
+  take(fold, event) {
+    const { event_type: type, interaction, status, usage } = event;
+    if (type === 'interaction.created') return start(fold, interaction);
+    if (type === 'step.delta') merge(itemAt(fold, event.index), pieceOf(obj(event.delta)));
+    else if (type === 'step.start') itemAt(fold, event.index, event.step);
+    else if (/^(step|interaction)\./.test(str(type))) {
+      restate(restate(fold.body, interaction), { status, usage });
+      if (type === 'interaction.completed') fold.done = true;
+    } else return false;
+    return true;
   },
-  read,
-  fold: itemFold({ stepOf, close }),
+  close({ body }, steps) {
+    for (const step of steps) {
+      step.type ??= 'model_output';
+      if (step.content) step.content = mergeParts(list(step.content));
+      if (step.arguments) step.arguments = closeArguments(step.arguments);
+    }
+    return { steps, ...body };
+  },
 };

@@ -1,21 +1,40 @@
-import type { ApiReader } from './api.ts';
-import { closeParts, readGrounding } from './gemini.ts';
-import { itemFold } from './item-fold.ts';
-import { type Draft, firstKey, isObject, list, type Obj, obj, objects, str, strOrNull } from './json.ts';
-import { readKeyed } from './keyed-parts.ts';
-import { addFunction, addOther, addText } from './output.ts';
-import type { ParsedResponse } from './record.ts';
-import { readUsage } from './usage.ts';
+import { closeParts } from './choice-lists.ts';
+import { isLive } from './detect.ts';
+import type { Streaming } from './fold.ts';
+import { type Draft, isObject, list, type Obj, obj, objects, str } from './json.ts';
+import { merge } from './merge.ts';
+import type { Finish, LiveFacts } from './record.ts';
 
-const KEYS = [
-  'serverContent',
-  'toolCall',
-  'setupComplete',
-  'goAway',
-  'sessionResumptionUpdate',
-  'toolCallCancellation',
-  'voiceActivity',
-] as const;
+/** What is known of a session while its messages arrive. */
+interface Session {
+  live: LiveFacts;
+  usage: Draft;
+  grounding?: Draft;
+  id?: unknown;
+  reason?: unknown;
+  finish: Finish | null;
+  /** What was said in the turns that are over. */
+  parts: Obj[];
+  turn: Obj[];
+  calls: Obj[];
+  spoken: string;
+  /** The model has begun a turn. */
+  open: boolean;
+}
+
+function sessionOf(body: Draft): Session {
+  body.session ??= {
+    live: { inputTranscription: '', outputTranscription: '', turns: 0, interrupted: 0 },
+    usage: {},
+    finish: null,
+    parts: [],
+    turn: [],
+    calls: [],
+    spoken: '',
+    open: false,
+  };
+  return body.session as Session;
+}
 
 function addUsage(sum: Draft, usage: Obj): void {
   for (const [key, value] of Object.entries(usage)) {
@@ -25,77 +44,67 @@ function addUsage(sum: Draft, usage: Obj): void {
   }
 }
 
-/** Reads what the model said and asked for in one turn. */
-function readTurn(parts: readonly unknown[], spoken: string, calls: unknown, record: ParsedResponse): void {
-  for (const part of closeParts(parts)) {
+function endTurn(session: Session): void {
+  const { parts, turn, calls, spoken } = session;
+  for (const part of closeParts(turn)) {
     // In a spoken turn the transcription is the text; what the model wrote beside it is kept apart.
-    if (spoken && typeof part.text === 'string' && !part.thought) addOther(record, 'text', part);
-    else readKeyed(part, record, record.warnings);
+    parts.push(
+      spoken && typeof part.text === 'string' && !part.thought ? { type: 'written', ...part } : part,
+    );
   }
-  if (spoken) addText(record, spoken);
-  for (const call of objects(calls)) addFunction(record, call.id, call.name, call.args);
+  if (spoken) parts.push({ text: spoken });
+  for (const call of calls) parts.push(call);
+  session.turn = [];
+  session.calls = [];
+  session.spoken = '';
 }
 
-function read(body: Obj, record: ParsedResponse): void {
-  const live = { inputTranscription: '', outputTranscription: '', turns: 0, interrupted: 0 };
-  const usage: Draft = {};
-  const cancelled = new Set<unknown>();
-  let parts: unknown[] = [];
-  let calls: unknown[] = [];
-  let spoken = '';
-  let open = false;
-  const endTurn = (): void => {
-    readTurn(parts, spoken, calls, record);
-    parts = [];
-    calls = [];
-    spoken = '';
-  };
-  for (const message of objects(body.messages)) {
-    const content = obj(message.serverContent);
+/** Gemini Live: the messages of one session are one response, told in the words of generateContent. */
+export const liveStreaming: Streaming = {
+  take(fold, event) {
+    const { usageMetadata, toolCall } = event;
+    if (!isLive(event) && !isObject(usageMetadata)) return false;
+    const session = sessionOf(fold.body);
+    const { live, turn, calls } = session;
+    const content = obj(event.serverContent);
+    const { modelTurn, turnComplete, groundingMetadata } = content;
     const said = str(obj(content.outputTranscription).text);
     // Each message counts one generation of the model.
-    addUsage(usage, obj(message.usageMetadata));
-    record.id ??= strOrNull(obj(message.setupComplete).sessionId);
-    parts = parts.concat(list(obj(content.modelTurn).parts));
-    calls = calls.concat(list(obj(message.toolCall).functionCalls));
-    spoken += said;
+    addUsage(session.usage, obj(usageMetadata));
+    session.id ??= obj(event.setupComplete).sessionId;
+    session.reason = content.turnCompleteReason ?? session.reason;
+    session.spoken += said;
     live.outputTranscription += said;
     live.inputTranscription += str(obj(content.inputTranscription).text);
-    readGrounding(content.groundingMetadata, record, record);
-    for (const id of list(obj(message.toolCallCancellation).ids)) cancelled.add(id);
-    record.stopReason = strOrNull(content.turnCompleteReason) ?? record.stopReason;
+    if (groundingMetadata) session.grounding = merge(session.grounding ?? {}, obj(groundingMetadata));
+    for (const part of objects(obj(modelTurn).parts)) turn.push(part);
+    for (const functionCall of objects(obj(toolCall).functionCalls)) calls.push({ functionCall });
+    for (const id of list(obj(event.toolCallCancellation).ids))
+      calls.push({ toolResponse: { id, status: 'failed' } });
+    if (toolCall || modelTurn || said) session.open = true;
     if (content.interrupted) {
       live.interrupted++;
-      record.finish = 'incomplete';
+      session.finish = 'incomplete';
     }
-    if (message.toolCall || content.modelTurn || said) open = true;
-    if (content.turnComplete) {
+    if (turnComplete) {
       live.turns++;
-      record.finish ??= 'stop';
-      open = false;
-      endTurn();
-    } else if (content.modelTurn) record.finish = null;
-  }
-  const waiting = calls.length > 0;
-  endTurn();
-  record.live = live;
-  record.usage = readUsage('gemini', usage, record.warnings);
-  for (const use of record.toolUses) if (cancelled.has(use.id)) use.status = 'failed';
-  if (waiting) record.finish = 'tool_calls';
-  else if (open || live.turns === 0) record.complete = false;
-  if (record.stopReason ?? !record.complete) record.finish = null;
-}
-
-/** Gemini Live: the messages of one session, read as one response. */
-export const geminiLive: ApiReader = {
-  api: 'gemini.live',
-  recognise: (value) => (firstKey(value, KEYS) ? 'event' : null),
-  read,
-  fold: itemFold({
-    stepOf(event) {
-      const known = firstKey(event, KEYS) ?? isObject(event.usageMetadata);
-      return known ? { at: 0, piece: { messages: [event] }, done: true } : null;
-    },
-    close: (_, [session]) => session ?? {},
-  }),
+      session.finish ??= 'stop';
+      session.open = false;
+      endTurn(session);
+    } else if (modelTurn) session.finish = null;
+    return true;
+  },
+  close({ body }) {
+    const session = sessionOf(body);
+    const { live, id, usage, parts, reason, open, grounding } = session;
+    const waiting = session.calls.length > 0;
+    const complete = waiting || (!open && live.turns > 0);
+    endTurn(session);
+    return {
+      id,
+      usageMetadata: usage,
+      candidates: [{ content: { parts }, finishReason: reason, groundingMetadata: grounding }],
+      facts: { live, complete, finish: waiting ? 'tool_calls' : reason || !complete ? null : session.finish },
+    };
+  },
 };

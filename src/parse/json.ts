@@ -38,9 +38,11 @@ export function strOrNull(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** The first key that is present with a value, or undefined. */
-export function firstKey(value: Obj, keys: readonly string[]): string | undefined {
-  return keys.find((key) => value[key] !== undefined);
+/** The text of a string, of a text part, or of a list of them. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map(textOf).join('');
+  return str(obj(value).text);
 }
 
 /** JSON.parse that answers undefined instead of throwing. */
@@ -62,15 +64,6 @@ export function millis(value: unknown): number | null {
   const ms =
     typeof value === 'number' ? value * 1000 : typeof value === 'string' ? Date.parse(value) : Number.NaN;
   return Number.isFinite(ms) ? ms : null;
-}
-
-/** The value at a dotted path, or undefined. */
-export function at(value: unknown, path: string | undefined): unknown {
-  if (path === undefined) return undefined;
-  let inner = value;
-  for (const key of path.split('.'))
-    inner = typeof inner === 'object' && inner !== null ? (inner as Obj)[key] : undefined;
-  return inner;
 }
 
 /** The value as bytes, or null when it holds none. */

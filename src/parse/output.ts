@@ -1,4 +1,4 @@
-import { type Obj, str, strOrNull, tryJson } from './json.ts';
+import { isObject, type Obj, obj, str, strOrNull, textOf, tryJson } from './json.ts';
 import type { Citation, Output, Part, ToolUse } from './record.ts';
 
 type TextPart = Extract<Part, { type: 'text' }>;
@@ -111,17 +111,22 @@ export function addOther(out: Output, kind: string, raw: unknown): void {
   out.content.push({ type: 'other', kind, raw });
 }
 
-/** Adds a source to the record and, where it belongs to one, to a text part. */
-export function addCitation(out: Output, part: TextPart | null, raw: Obj, source: Obj, text?: unknown): void {
+/**
+ * Adds a source to the record and, where it belongs to one, to a text part. Its address may be one level down:
+ * `url_citation`, `web`, `location.web`.
+ */
+export function addCitation(out: Output, part: Part | undefined, raw: Obj): void {
+  const inner = Object.values(obj(raw.location ?? raw)).find(isObject);
+  const source: Obj = { ...inner, ...raw };
   const citation: Citation = {
     type: str(raw.type) || 'citation',
     url: strOrNull(source.url ?? source.uri ?? source.source),
     title: strOrNull(source.title ?? source.document_title ?? source.filename),
-    text: strOrNull(text ?? source.cited_text ?? source.text),
+    text: strOrNull(source.cited_text ?? source.text ?? textOf(source.sourceContent)),
     raw,
   };
   out.citations.push(citation);
-  if (part === null) return;
+  if (part?.type !== 'text') return;
   part.citations ??= [];
   part.citations.push(citation);
 }

@@ -1,8 +1,9 @@
 import { createAccumulator } from './accumulator.ts';
-import { matchApi } from './detect.ts';
+import { readBody } from './body.ts';
+import { recognise } from './detect.ts';
 import { failureRecord } from './failure.ts';
-import { bytesOf, isObject, NOTHING, tryJson, utf8Of } from './json.ts';
-import { emptyRecord, type ParsedResponse } from './record.ts';
+import { bytesOf, isObject, tryJson, utf8Of } from './json.ts';
+import { emptyRecord, nameApi, type ParsedResponse } from './record.ts';
 import { type ParseOptions, settle } from './settle.ts';
 
 /**
@@ -15,13 +16,14 @@ export function parse(raw: unknown, options: ParseOptions = {}): ParsedResponse 
     // Bytes that start with a zero are an AWS event stream, all others are text.
     const text = bytes?.[0] ? utf8Of(bytes) : raw;
     const value = typeof text === 'string' ? (tryJson(text) ?? text) : raw;
-    const match = isObject(value) ? matchApi(value) : null;
+    const match = isObject(value) ? recognise(value) : null;
     if (match === null || match.as === 'event') return createAccumulator(options).push(value).end();
-    const record = emptyRecord(match.reader.api);
-    match.reader.read(match.value, record);
-    return settle(record, match.value, NOTHING, options);
+    const record = emptyRecord();
+    nameApi(record, match.api);
+    readBody(match.value, record);
+    return settle(record, match.value, options, match.value);
   } catch (cause) {
     // Only objects that are not plain data come here: getters and proxies that throw.
-    return failureRecord(emptyRecord(null), 'unreadable', String(cause), options);
+    return failureRecord(emptyRecord(), 'unreadable', String(cause), options);
   }
 }

@@ -208,17 +208,17 @@ export function emptyOutput(): Output {
 }
 
 /** Says which API a record is of; the part before the dot is the provider's. */
-export function nameApi(record: ParsedResponse, api: Api | null): void {
+export function nameApi(record: ParsedResponse, api: Api): void {
   record.api = api;
-  record.provider = api === null ? 'unknown' : api.slice(0, api.indexOf('.'));
+  record.provider = api.slice(0, api.indexOf('.'));
 }
 
 /** An empty record, to be filled by a reader; spelled out because this is the hot path. */
-export function emptyRecord(api: Api | null): ParsedResponse {
+export function emptyRecord(): ParsedResponse {
   return {
     schema: 1,
-    provider: api === null ? 'unknown' : api.slice(0, api.indexOf('.')),
-    api,
+    provider: 'unknown',
+    api: null,
     detected: true,
     streamed: false,
     complete: true,

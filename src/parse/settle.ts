@@ -1,6 +1,6 @@
 import { finishOf, knownFinish } from './finish.ts';
 import { type HeaderSource, headerLookup } from './headers.ts';
-import { type Draft, isObject, type Obj, obj } from './json.ts';
+import { type Draft, isObject, type Obj } from './json.ts';
 import type { Output, ParsedError, ParsedResponse } from './record.ts';
 import { headerUsage, readUsage } from './usage.ts';
 import { warn } from './warn.ts';
@@ -71,15 +71,15 @@ function settleOutput(out: Output, { warnings, complete }: ParsedResponse): void
   if (!complete) out.finish ??= 'incomplete';
 }
 
-function settleBedrock(record: ParsedResponse, body: Obj, extra: Obj): void {
-  const metrics = extra[METRICS] ?? body[METRICS];
+function settleBedrock(record: ParsedResponse, extra: Obj): void {
+  const metrics = extra[METRICS];
   if (isObject(metrics)) {
-    record.usage ??= readUsage('metrics', metrics, record.warnings, 'invocation_metrics');
+    record.usage ??= readUsage(metrics, record.warnings, 'invocation_metrics');
     if (typeof metrics.invocationLatency === 'number') record.latencyMs ??= metrics.invocationLatency;
   }
-  if ((extra[GUARDRAIL] ?? body[GUARDRAIL]) !== 'INTERVENED') return;
+  if (extra[GUARDRAIL] !== 'INTERVENED') return;
   record.finish = 'content_filter';
-  record.safety = extra[TRACE] ?? body[TRACE];
+  record.safety = extra[TRACE];
 }
 
 function settleHeaders(record: ParsedResponse, header: (name: string) => string | null): void {
@@ -101,18 +101,17 @@ function settleError(record: ParsedResponse, error: ParsedError, { status, heade
   error.type ??= header('x-amzn-errortype')?.split(':')[0] ?? null;
 }
 
-/** Draws the conclusions that are the same for every API. */
+/** Draws the conclusions that are the same for every API; `extra` has what Bedrock adds. */
 export function settle(
   record: ParsedResponse,
-  whole: Obj | null,
   extra: Obj,
   options: ParseOptions,
+  whole: Obj | null,
   error: ParsedError | null = null,
 ): ParsedResponse {
   const { warnings, complete } = record;
-  const body = obj(whole);
   label(record, options.provider);
-  settleBedrock(record, body, extra);
+  settleBedrock(record, extra);
   if (options.headers && whole) settleHeaders(record, headerLookup(options.headers));
   settleOutput(record, record);
   for (const choice of record.choices ?? []) settleOutput(choice, record);

@@ -723,7 +723,7 @@ describe('Gemini', () => {
       ]),
     );
     expect(record.toolUses).toMatchObject([
-      { name: 'code_execution', executor: 'server', input: { code: '2+2' }, output: { output: '4' } },
+      { name: 'code_execution', executor: 'server', input: { code: '2+2' }, output: '4' },
       { name: 'GOOGLE_SEARCH', executor: 'server', input: { q: 1 }, output: [1] },
     ]);
     expect(record.content.map((part) => part.type)).toEqual([
