@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import manifest from './package.json' with { type: 'json' };
@@ -18,6 +19,8 @@ export default defineConfig({
   resolve: { alias },
   test: {
     include: ['test/**/*.test.{ts,tsx}', 'demo/**/*.test.{ts,tsx}'],
+    // One for each core: many tests wait for browsers and processes rather than compute.
+    maxWorkers: Math.max(2, availableParallelism()),
     testTimeout: 20_000,
     hookTimeout: 60_000,
     // Browsers and servers share a busy machine there: what fails once is tried again, what fails twice has failed.

@@ -90,6 +90,8 @@ async function execute(
 ): Promise<ExecutorResult> {
   try {
     const output = await (executor as Executor<unknown>)(input, context);
+    // What cannot be sent is the tool's mistake too, and the agent must hear of it.
+    JSON.stringify(output);
     return { output: output ?? null };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);

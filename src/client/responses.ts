@@ -115,9 +115,18 @@ export class Responses {
     if (!this.known.has(messageId) || this.kept.get(messageId)?.isNew) this.shown.add(messageId);
   }
 
-  /** Whether someone reads the message now. */
-  isRead(messageId: string): boolean {
-    return this.readers.has(messageId);
+  /** Whether chunks of the message wait for someone to read them. */
+  isKept(messageId: string): boolean {
+    return this.kept.has(messageId);
+  }
+
+  /** Whether all that came was read, and nothing more comes before someone says or answers something. */
+  get isAtRest(): boolean {
+    const blocks = new Map();
+    return (
+      this.kept.size === 0 &&
+      [...this.running].every((messageId) => this.isOver({ id: 0, messageId, blocks }))
+    );
   }
 
   /** Takes what is kept of a message, for a page that shows it without a response. */

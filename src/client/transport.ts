@@ -154,6 +154,11 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     }
   }
 
+  /** Whether the page has heard all that there is until someone says or answers something. */
+  get isAtRest(): boolean {
+    return this.responses.isAtRest;
+  }
+
   /** Takes the chunks that wait for a message, to show them without a response. */
   takePending(messageId: string): Chunk[] {
     return this.responses.takeKept(messageId);
@@ -305,7 +310,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
         const { messageId, isNew } = output;
         // A response that just ended is still being worked on; whoever goes on with its message must find all of it.
         this.timers.after(0, () => {
-          if (!this.responses.isRead(messageId)) this.options.onPending?.({ messageId, isNew });
+          if (this.responses.isKept(messageId)) this.options.onPending?.({ messageId, isNew });
         });
         continue;
       }

@@ -49,6 +49,8 @@ export interface ConversationState {
 type SendOptions = Parameters<DuologueTransport<Message>['sendMessages']>[0];
 type ReconnectOptions = Parameters<DuologueTransport<Message>['reconnectToStream']>[0];
 
+const READY: Pick<ConversationState, 'history'> = { history: { status: 'ready' } };
+
 /** One session on one page: a chat, the transports of both modes under it, and what a chat alone cannot do. */
 export class Conversation {
   readonly chat: Chat<Message>;
@@ -83,7 +85,7 @@ export class Conversation {
     this.current = {
       mode: options.mode,
       connection: this.connection(options.mode),
-      history: { status: options.messages ? 'ready' : 'loading' },
+      history: options.messages ? READY.history : { status: 'loading' },
     };
     this.chat = new Chat<Message>({
       id: sessionId,
@@ -186,12 +188,15 @@ export class Conversation {
   }
 
   private change(mode: Mode): void {
+    const isWhole = this.live.isAtRest;
     this.live.close();
     this.pending.clear();
     // A transport goes on after the last chunk that it saw; what came over HTTP meanwhile would come twice.
     this.live = this.newLive();
     this.become({ mode, connection: this.connection(mode) });
     if (mode === 'bidi' && this.hasBegun) this.live.connect(this.chat.id);
+    // What the old connection had not told yet, the new one does not know of.
+    if (!isWhole) void this.load(true);
   }
 
   /** Whether anything was said. A session begins with its first message, so that nobody leaves empty ones behind. */
@@ -205,13 +210,14 @@ export class Conversation {
       WebSocket: this.options.WebSocket,
       onFrame: (direction, data) => this.options.onFrame?.(direction, data),
       onPending: (pending) => {
+        if (live !== this.live) return;
         this.pending.set(pending.messageId, pending);
         this.attach();
       },
       onReset: (messages) => {
         this.pending.clear();
         this.chat.messages = [...messages, ...this.unheard(messages)];
-        this.become({ history: { status: 'ready' } });
+        this.become(READY);
       },
     });
     live.connection.subscribe(() => {
@@ -255,6 +261,8 @@ export class Conversation {
   private async reconnectToStream(request: ReconnectOptions): Promise<ReadableStream | null> {
     const stream = await this.transport.reconnectToStream(request);
     this.hasResumed = stream !== null;
+    // Once the chat knows that it is busy.
+    setTimeout(() => this.become(READY), 0);
     return stream;
   }
 
@@ -268,10 +276,13 @@ export class Conversation {
     this.become({ history: { status: 'loading' } });
     try {
       const isRunning = await this.read(loading.signal);
-      this.become({ history: { status: 'ready' } });
-      if (mode === 'bidi' ? this.isBusy : !isRunning) return;
+      const isFollowed = mode === 'bidi' ? this.isBusy : !isRunning;
+      // What is said before the answer in progress is followed would get in its way.
+      if (isFollowed || !isRunning) this.become(READY);
+      if (isFollowed) return;
       this.hasResumed = false;
       await this.chat.resumeStream();
+      this.become(READY);
       // The answer ended between the two requests.
       if (isRunning && !this.hasResumed && mode === 'sse') await this.read(loading.signal);
     } catch (error) {

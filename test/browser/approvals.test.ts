@@ -25,7 +25,7 @@ describe('an approval card', () => {
     expect(await person.cards.count()).toBe(1);
   });
 
-  it.each(modes)('is approved and declined with keys, and gives the focus back, over %s', async (mode) => {
+  it.each(modes)('is approved and denied with keys, and gives the focus back, over %s', async (mode) => {
     const person = new Person(await here.open({ mode }));
     await person.say('Send $30 to Alice');
     await person.card('requested').waitFor();

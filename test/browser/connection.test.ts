@@ -109,6 +109,22 @@ describe('a conversation', () => {
     expect(await person.answers.count()).toBe(2);
   });
 
+  it.each(modes)('sends what waited for the end of an answer, also after a reload, over %s', async (mode) => {
+    const person = new Person(await here.open({ mode }));
+    await person.say(COUNT);
+    await began(person);
+    await person.say('Play track 2');
+    await person.page.getByText('Will be sent after this answer').waitFor();
+    await person.page.reload();
+    await person.page.locator('[data-track="2"]').waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
+    const said = (await person.answers.first().innerText()).match(/\b\d+\b/g)?.map(Number) ?? [];
+    expect(said.slice(0, 60)).toEqual(counted);
+    await person.page.reload();
+    await person.answers.nth(1).waitFor();
+    expect([await person.own.count(), await person.answers.count()]).toEqual([2, 2]);
+  });
+
   it('is taken over by a second tab, and taken back with one click', async () => {
     const first = new Person(await here.open({ mode: 'bidi' }));
     await first.say('What is the weather in Tokyo?');

@@ -103,7 +103,7 @@ describe('the inspector', () => {
 });
 
 describe('a recording', () => {
-  it('of a conversation plays again with the server stopped, and ends with the same page', async () => {
+  it('of a conversation in both modes plays again with the server stopped, and ends with the same page', async () => {
     const server = await new DemoServer().start();
     here.after(() => server.dispose());
     const person = new Person(await here.open({ mode: 'bidi', url: server.url, ...osaka }));
@@ -116,6 +116,16 @@ describe('a recording', () => {
     await person.deny('Not today');
     await person.answers.getByText(/so it did not happen/).waitFor();
     await expect.poll(() => person.isBusy()).toBe(false);
+    await person.chooseMode('SSE');
+    await person.say('Where am I?');
+    await person.card('requested').waitFor();
+    await person.approve();
+    await person.answers
+      .nth(1)
+      .getByText(/34\.6937/)
+      .last()
+      .waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
     const texts = await person.answers.allInnerTexts();
     const download = person.page.waitForEvent('download');
     await panel.getByRole('button', { name: 'Save the recording' }).click();
@@ -123,7 +133,7 @@ describe('a recording', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
       format: 'duologue-recording',
       version: 1,
-      mode: 'bidi',
+      mode: 'sse',
     });
 
     await server.stop();
@@ -131,13 +141,17 @@ describe('a recording', () => {
     const bar = person.page.getByTestId('replay-bar');
     await bar.waitFor();
     await bar.getByRole('button', { name: 'To the end' }).click();
-    await expect.poll(() => person.answers.allInnerTexts(), { timeout: 40_000 }).toEqual(texts);
-    await expect.poll(() => person.statesOfCards(), { timeout: 10_000 }).toEqual(['done', 'denied']);
+    await bar.getByText('The page shows what it showed then.').waitFor();
+    expect(await person.answers.allInnerTexts()).toEqual(texts);
+    expect(await person.statesOfCards()).toEqual(['done', 'denied', 'done']);
 
     await bar.getByRole('button', { name: 'From the beginning' }).click();
     await bar.getByRole('button', { name: 'Pause' }).click();
     const position = async () => Number((await bar.getByTestId('replay-position').innerText()).split(' ')[0]);
-    const before = await position();
+    // What was being played when the pause came is played to its end.
+    let before = -1;
+    const isStill = async () => before === (before = await position());
+    await expect.poll(isStill, { interval: 500 }).toBe(true);
     await bar.getByRole('button', { name: 'Next event' }).click();
     await expect.poll(position).toBe(before + 1);
     await bar.getByRole('button', { name: 'Back to the conversation' }).click();

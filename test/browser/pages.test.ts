@@ -95,7 +95,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
       await check('the events');
       await page.getByRole('button', { name: 'Close the panel' }).click();
       await person.openPanel('Approval log');
-      await page.getByText('Declined', { exact: true }).last().waitFor();
+      await page.getByText('Denied', { exact: true }).last().waitFor();
       await check('the approval log');
       await page.getByRole('button', { name: 'Close the panel' }).click();
       if ('isMobile' in size) {

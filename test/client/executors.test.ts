@@ -27,6 +27,7 @@ describe('browser tools', () => {
       () => Promise.reject(new Error()),
       { errorText: 'The tool failed in the browser' },
     ],
+    ['what cannot be sent', () => 1n, { errorText: 'Do not know how to serialize a BigInt' }],
     ['no error object', () => Promise.reject('odd'), { errorText: 'odd' }],
   ])('a tool that gives %s', async (_what, executor, result) => {
     const runs = new ExecutorRuns({ act: executor }, new FakeTimers(), 1_000);

@@ -149,7 +149,25 @@ describe('responses', () => {
     expect(responses.push({ type: 'open', response: 1, messageId: 'm1' })).toEqual(
       given(1, START, START, ...text('t', 'x')),
     );
-    expect([responses.unread, responses.isRead('m1')]).toEqual([null, true]);
+    expect([responses.unread, responses.isKept('m1')]).toEqual([null, false]);
+  });
+
+  test('all is at rest when nothing is kept, and nothing comes before someone answers', () => {
+    const { responses } = machine();
+    const seen = [responses.isAtRest];
+    const saying = (...chunks: (Chunk | null)[]) => {
+      say(responses, ...chunks);
+      seen.push(responses.isAtRest);
+    };
+    responses.push({ type: 'open', response: 1, messageId: null });
+    saying(START);
+    saying(...announce('c1', 'pay', {}, PAY), ...ask('c1'));
+    saying({ type: 'tool-output-available', toolCallId: 'c1', output: 1 });
+    responses.takeKept('m1');
+    saying(FINISH, null);
+    responses.takeKept('m1');
+    seen.push(responses.isAtRest);
+    expect(seen).toEqual([true, false, true, false, false, true]);
   });
 
   test('the end of a turn that crosses an answer does not end the response to it', () => {

@@ -103,7 +103,7 @@ describe('an approval card', () => {
     });
     await press(input, { key: 'Enter', code: 'Enter' });
     expect(onDecide).not.toHaveBeenCalled();
-    await act(async () => button('Decline').click());
+    await act(async () => button('Deny').click());
     expect(onDecide).toHaveBeenCalledExactlyOnceWith('c1', false, 'no');
   });
 
@@ -118,9 +118,9 @@ describe('an approval card', () => {
   test.each<[string, Partial<ToolPart>]>([
     ['Needs your approval', {}],
     ['Approved, in progress', { state: 'approval-responded', approval: { id: 'a1', approved: true } }],
-    ['Declining', { state: 'approval-responded', approval: { id: 'a1', approved: false } }],
+    ['Denying', { state: 'approval-responded', approval: { id: 'a1', approved: false } }],
     ['Done', { state: 'output-available', output: {} }],
-    ['Declined', { state: 'output-error', errorText: 'User denied the tool call' }],
+    ['Denied', { state: 'output-error', errorText: 'User denied the tool call' }],
     ['Expired', { state: 'output-error', errorText: 'Approval request timed out' }],
     ['Failed', { state: 'output-error', errorText: 'Insufficient funds.' }],
     ['Cancelled', { state: 'output-error', errorText: 'Interrupted by the user' }],

@@ -60,14 +60,14 @@ export class Person {
     await this.answer(/^(Approve|承認する)$/);
   }
 
-  /** Declines the card that has waited longest. */
+  /** Denies the card that has waited longest. */
   async deny(reason?: string): Promise<void> {
     if (reason !== undefined) {
       const card = this.card('requested').first();
       await card.getByRole('button', { name: /^(Add a reason|理由を添える)$/ }).click();
       await card.getByRole('textbox').fill(reason);
     }
-    await this.answer(/^(Decline|断る)$/);
+    await this.answer(/^(Deny|断る)$/);
   }
 
   async chooseMode(mode: 'SSE' | 'BIDI'): Promise<void> {

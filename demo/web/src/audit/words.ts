@@ -11,7 +11,7 @@ const en = {
   kind: {
     issued: 'Asked',
     approved: 'Approved',
-    denied: 'Declined',
+    denied: 'Denied',
     expired: 'Expired',
     consumed: 'Used, once',
     refused: 'Answer refused',

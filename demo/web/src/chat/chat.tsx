@@ -64,6 +64,7 @@ export function Chat({
     connection.status === 'live' || connection.status === 'idle' || connection.status === 'connecting';
   const actions = useActions(duologue);
   const { queue, add, remove } = useSendQueue(
+    replay ? null : current.id,
     !isBusy && isReachable && session.status === 'ready',
     actions.send,
   );
@@ -72,8 +73,8 @@ export function Chat({
   useGoToCard();
   const { keep } = current;
   useEffect(() => {
-    if (messages.length > 0 && !replay) keep();
-  }, [keep, messages.length, replay]);
+    if (messages.length + queue.length > 0 && !replay) keep();
+  }, [keep, messages.length, queue.length, replay]);
 
   const loadError = session.status === 'failed' ? session.error : null;
   const write = (text: string) => add({ id: crypto.randomUUID(), text, pictures: [] });

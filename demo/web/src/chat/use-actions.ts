@@ -21,7 +21,7 @@ export function useActions(duologue: UseDuologueHelpers): Actions {
   useEffect(() => {
     latest.current = duologue;
   });
-  const send = useCallback(({ text, pictures }: Draft) => {
+  const send = useCallback(({ id, text, pictures }: Draft) => {
     const files = pictures.map(({ name, mediaType, url }) => ({
       type: 'file' as const,
       mediaType,
@@ -29,7 +29,7 @@ export function useActions(duologue: UseDuologueHelpers): Actions {
       filename: name,
     }));
     const words = text === '' ? [] : [{ type: 'text' as const, text }];
-    void latest.current.sendMessage({ parts: [...files, ...words] });
+    void latest.current.sendMessage({ id, role: 'user', parts: [...files, ...words] });
   }, []);
   const decide = useCallback<Decide>((toolCallId, isApproved, reason) => {
     const { approvals, approve, deny } = latest.current;

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
 import type { Picture } from '../images/accept.ts';
+import { keepDrafts, keptDrafts } from './kept-drafts.ts';
 
 /** A message that the person has written. */
 export interface Draft {
@@ -8,13 +9,18 @@ export interface Draft {
   pictures: readonly Picture[];
 }
 
-/** Keeps what was written while nothing could be sent, and sends it in order, once each, when it can. */
+/**
+ * Keeps what was written while nothing could be sent, also when the page is loaded again, and sends it in order, once
+ * each, when it can. Without a session nothing is kept.
+ */
 export function useSendQueue(
+  sessionId: string | null,
   canSend: boolean,
   send: (draft: Draft) => void,
 ): { queue: readonly Draft[]; add: (draft: Draft) => void; remove: (id: string) => void } {
-  const [queue, setQueue] = useState<readonly Draft[]>([]);
+  const [queue, setQueue] = useState<readonly Draft[]>(() => keptDrafts(sessionId));
   const [first] = queue;
+  useEffect(() => keepDrafts(sessionId, queue), [sessionId, queue]);
   useEffect(() => {
     if (!canSend || !first) return;
     setQueue((all) => all.filter(({ id }) => id !== first.id));

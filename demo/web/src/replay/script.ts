@@ -5,7 +5,14 @@ import type { WireEvent } from '../wire/wire-event.ts';
 export type Action =
   | { type: 'say'; message: Message; messageId: string | undefined }
   | { type: 'regenerate'; messageId: string | undefined }
-  | { type: 'decide'; toolCallId: string; approved: boolean; reason: string | undefined }
+  | {
+      type: 'decide';
+      toolCallId: string;
+      approved: boolean;
+      reason: string | undefined;
+      /** Whether it was sent in a message: then nothing was being read any more. */
+      isAtRest: boolean;
+    }
   | { type: 'interrupt' };
 
 /** What a browser tool gave. */
@@ -45,12 +52,12 @@ export function actionsOf(event: WireEvent): Action[] {
       if (typeof toolCallId !== 'string') return [];
       if (status === 'approved' || status === 'rejected') {
         const approved = status === 'approved';
-        return [{ type: 'decide', toolCallId, approved, reason: textOf(reason) }];
+        return [{ type: 'decide', toolCallId, approved, reason: textOf(reason), isAtRest: false }];
       }
       const confirmed = confirmedIn(result);
       return confirmed === null
         ? []
-        : [{ type: 'decide', toolCallId, approved: confirmed, reason: undefined }];
+        : [{ type: 'decide', toolCallId, approved: confirmed, reason: undefined, isAtRest: false }];
     }
     default:
       return [];
@@ -102,10 +109,12 @@ function actionsIn(said: Said): Action[] {
       const confirmed = confirmedIn(part.output);
       return confirmed === null
         ? []
-        : [{ type: 'decide', toolCallId, approved: confirmed, reason: undefined }];
+        : [{ type: 'decide', toolCallId, approved: confirmed, reason: undefined, isAtRest: true }];
     }
     if (approval?.approved === undefined) return [];
-    return [{ type: 'decide', toolCallId, approved: approval.approved, reason: approval.reason }];
+    return [
+      { type: 'decide', toolCallId, approved: approval.approved, reason: approval.reason, isAtRest: true },
+    ];
   });
 }
 
