@@ -150,8 +150,12 @@ describe('a recording', () => {
     const position = async () => Number((await bar.getByTestId('replay-position').innerText()).split(' ')[0]);
     // What was being played when the pause came is played to its end.
     let before = -1;
-    const isStill = async () => before === (before = await position());
-    await expect.poll(isStill, { interval: 500 }).toBe(true);
+    const moved = async () => {
+      const last = before;
+      before = await position();
+      return before - last;
+    };
+    await expect.poll(moved, { interval: 500 }).toBe(0);
     await bar.getByRole('button', { name: 'Next event' }).click();
     await expect.poll(position).toBe(before + 1);
     await bar.getByRole('button', { name: 'Back to the conversation' }).click();
