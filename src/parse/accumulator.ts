@@ -36,7 +36,7 @@ const PROMISES_DONE = /^openai.c/;
 /** Starts gathering a stream; a string names the provider. */
 export function createAccumulator(given: ParseOptions | string = {}): Accumulator {
   const options = typeof given === 'string' ? { provider: given } : given;
-  let record = emptyRecord();
+  const record = emptyRecord();
   const { warnings } = record;
   const extra: Draft = {};
   let api: Api | null = null;
@@ -71,9 +71,10 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     if (api === null) return;
     if (body !== null) {
       // Several responses in one stream: what is said adds up, all else is the last one's.
-      const { streamed, text, content, thinking, refusal, toolUses, citations } = record;
-      const said = { streamed, text, content, thinking, refusal, toolUses, citations, warnings };
-      record = { ...emptyRecord(), ...said };
+      record.finish = null;
+      record.error = null;
+      delete record.stopDetail;
+      delete record.choices;
     }
     body = whole;
     nameApi(record, api);
@@ -82,7 +83,9 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   }
 
   function close(): void {
-    if (fold !== null) read(streamingOf(fold.api).close(fold, [...fold.items.values()]), fold.done);
+    if (fold === null) return;
+    const whole = streamingOf(fold.api).close(fold, [...fold.items.values()]);
+    read(whole, fold.done);
     fold = null;
   }
 

@@ -17,27 +17,6 @@ export function crc32(bytes: Uint8Array): number {
 const PRELUDE = 12;
 const MAX_MESSAGE = 2 ** 24;
 
-/** Length of a header value by its type; types 6 and 7 state their own. */
-const LENGTHS = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16];
-
-const TEXT = 7;
-
-/** The text headers of a message. */
-function headersOf(bytes: Uint8Array): Record<string, string> {
-  const headers: Record<string, string> = {};
-  const utf8 = (from: number, to: number) => utf8Of(bytes.subarray(from, to));
-  for (let at = 0; at < bytes.length; ) {
-    const nameEnd = at + 1 + (bytes[at] ?? 0);
-    const type = bytes[nameEnd] ?? 0;
-    const known = LENGTHS[type] ?? 0;
-    const value = nameEnd + (known < 0 ? 3 : 1);
-    const end = value + (known < 0 ? (bytes[value - 2] ?? 0) * 256 + (bytes[value - 1] ?? 0) : known);
-    if (type === TEXT) headers[utf8(at + 1, nameEnd)] = utf8(value, end);
-    at = end;
-  }
-  return headers;
-}
-
 /**
  * The AWS binary event stream: each message becomes the event an SDK would give, `{contentBlockDelta: {…}}` or
  * `{throttlingException: {…}}`; a message whose checksum is wrong ends the stream.
@@ -47,14 +26,20 @@ export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
   let start = 0;
   let stop = 0;
   let corrupt = false;
-  const take = (message: Uint8Array, headerLength: number): void => {
-    const headers = headersOf(message.subarray(PRELUDE, PRELUDE + headerLength));
-    const text = utf8Of(message.subarray(PRELUDE + headerLength, -4));
-    const name = headers[':exception-type'] ?? headers[':event-type'];
+  const take = (message: Uint8Array, bodyAt: number): void => {
+    const names = new TextDecoder('latin1').decode(message.subarray(0, bodyAt));
+    const text = utf8Of(message.subarray(bodyAt, -4));
     const value = text === '' ? {} : tryJson(text);
-    if (headers[':message-type'] === 'error') {
-      sink.event({ error: { type: headers[':error-code'], message: headers[':error-message'] } });
-    } else if (value === undefined) sink.broken(text);
+    /** The value of a text header: a colon, its name, the type 7, the length in two bytes. */
+    const header = (key: string): string | undefined => {
+      const at = names.indexOf(`:${key}\x07`) + key.length + 4;
+      const length = (message[at - 2] ?? 0) * 256 + (message[at - 1] ?? 0);
+      return at < key.length + 4 ? undefined : names.slice(at, at + length);
+    };
+    const name = header('exception-type') ?? header('event-type');
+    if (header('message-type') === 'error')
+      sink.event({ error: { type: header('error-code'), message: header('error-message') } });
+    else if (value === undefined) sink.broken(text);
     else sink.event(name === undefined ? value : { [name]: value });
   };
   return {
@@ -80,7 +65,7 @@ export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
           view.getUint32(8) !== crc32(message.subarray(0, 8)) ||
           (whole && view.getUint32(total - 4) !== crc32(message.subarray(0, -4)));
         if (corrupt) sink.broken('bad checksum');
-        else if (whole) take(message, headerLength);
+        else if (whole) take(message, PRELUDE + headerLength);
         if (!whole) return;
         start += total;
       }

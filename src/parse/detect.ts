@@ -50,7 +50,7 @@ export function recognise(value: Obj): Match | null {
     const { text, message, delta } = obj(choices[0]);
     if (object === 'text_completion' || (text !== undefined && !message && !delta))
       return as('openai.completions', 'either');
-    return as('openai.chat', chunk || delta ? 'event' : 'body');
+    return as('openai.chat', chunk || delta ? 'event' : message ? 'body' : 'either');
   }
   if (chunk || value.x_groq) return as('openai.chat', 'event');
   if (type === 'message') return as('anthropic.messages', 'body');

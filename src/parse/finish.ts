@@ -1,30 +1,20 @@
 import type { Finish } from './record.ts';
 
-/** Raw stop reasons of all providers, in lower case. */
-const RAW: Readonly<Record<Finish, string>> = {
-  stop: 'stop end_turn stop_sequence completed complete finish endoftext eos need_more_input',
-  length: 'length max_tokens model_length model_context_window_exceeded continuation error_limit',
-  tool_calls: 'tool_calls tool_call function_call tool_use requires_action',
-  content_filter:
-    'content_filter content_filtered guardrail_intervened safety recitation blocklist spii model_armor error_toxic response_rejected',
-  refusal: 'refusal',
-  pause: 'pause_turn compaction',
-  error: 'error failed unexpected_tool_call too_many_tool_calls insufficient_system_resource',
-  incomplete: 'incomplete queued in_progress cancelled steered user_cancel interrupted',
-  other: 'other language no_image unknown',
-};
-
-/** Families of raw reasons: Gemini's images and prompts, Live's long tail, everything malformed. */
-const PATTERNS: readonly (readonly [RegExp, Finish])[] = [
-  [/^(image|input|generated|output|prohibited|unsafe)_/, 'content_filter'],
-  [/^max_/, 'length'],
-  [/^malformed_/, 'error'],
-  [/_unspecified$/, 'other'],
+/** Raw stop reasons of all providers, in lower case; the first that fits decides. */
+const REASONS: readonly (readonly [RegExp, Finish])[] = [
+  [/^(stop|end_turn|complete|finish$|endoftext|eos|need_more)/, 'stop'],
+  [/^(tool|function)_|^requires_/, 'tool_calls'],
+  [/length|^max_|_limit|window|^continuation/, 'length'],
+  [
+    /filter|guardrail|safety|recitation|blocklist|spii|armor|toxic|rejected|^(image|input|generated|output|prohibited|unsafe)_/,
+    'content_filter',
+  ],
+  [/refusal/, 'refusal'],
+  [/^pause|compaction/, 'pause'],
+  [/error|fail|malformed|unexpected|too_many|insufficient/, 'error'],
+  [/incomplete|queued|progress|cancel|steered|interrupted/, 'incomplete'],
+  [/other|language|no_image|unknown|unspecified/, 'other'],
 ];
-
-const FINISH: ReadonlyMap<string, Finish> = new Map(
-  (Object.keys(RAW) as Finish[]).flatMap((finish) => RAW[finish].split(' ').map((raw) => [raw, finish])),
-);
 
 /** What else is known about a choice when its stop reason is read. */
 export interface FinishContext {
@@ -37,15 +27,22 @@ export interface FinishContext {
 /** The finish of a raw stop reason, or undefined when it is not a known one. */
 export function knownFinish(raw: string): Finish | undefined {
   const lower = raw.toLowerCase();
-  return FINISH.get(raw) ?? FINISH.get(lower) ?? PATTERNS.find(([pattern]) => pattern.test(lower))?.[1];
+  for (const [pattern, finish] of REASONS) if (pattern.test(lower)) return finish;
+  return undefined;
+}
+
+/** What `stop` means when there is a tool to run or a refusal. */
+export function finishIn(
+  finish: Finish,
+  hasToolCalls: boolean | undefined,
+  hasRefusal: boolean | undefined,
+): Finish {
+  return finish !== 'stop' ? finish : hasToolCalls ? 'tool_calls' : hasRefusal ? 'refusal' : finish;
 }
 
 /** The normalised finish of any provider's raw stop reason; null in, null out. */
 export function finishOf(raw: string | null | undefined, context: FinishContext = {}): Finish | null {
-  if (!raw) return null;
-  const finish = knownFinish(raw) ?? 'other';
-  if (finish !== 'stop') return finish;
-  return context.hasToolCalls ? 'tool_calls' : context.hasRefusal ? 'refusal' : finish;
+  return raw ? finishIn(knownFinish(raw) ?? 'other', context.hasToolCalls, context.hasRefusal) : null;
 }
 
 /** The AI SDK's finish reasons (v6; v7 adds more). */

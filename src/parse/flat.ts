@@ -26,19 +26,20 @@ export interface FlatResponse {
 
 /** The flat view of a record; Anthropic's content array needs a record that kept its `raw` body. */
 export function toFlat(record: ParsedResponse): FlatResponse {
+  const { usage, text } = record;
   const uses = record.toolUses.filter((use) => use.executor === 'client');
   const blocks =
     record.api === 'anthropic.messages' && uses.length > 0 && isObject(record.raw)
       ? record.raw.content
       : null;
   return {
-    output: Array.isArray(blocks) ? blocks : record.text === '' ? null : record.text,
+    output: Array.isArray(blocks) ? blocks : text || null,
     tool_uses: uses.map(({ id, name, input }) => ({ id, name, input })),
-    input_tokens: record.usage?.reported.input ?? null,
-    output_tokens: record.usage?.reported.output ?? null,
-    cache_read_tokens: record.usage?.cacheRead ?? null,
-    cache_write_tokens: record.usage?.cacheWrite ?? null,
-    reasoning_tokens: record.usage?.reasoning ?? null,
+    input_tokens: usage?.reported.input ?? null,
+    output_tokens: usage?.reported.output ?? null,
+    cache_read_tokens: usage?.cacheRead ?? null,
+    cache_write_tokens: usage?.cacheWrite ?? null,
+    reasoning_tokens: usage?.reasoning ?? null,
     stop_reason: record.stopReason,
     thinking: record.thinking,
     sub_type: record.subtype,

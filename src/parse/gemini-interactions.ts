@@ -4,19 +4,10 @@ import { merge, mergeParts } from './merge.ts';
 
 /** What a delta adds to its step. */
 function pieceOf(delta: Obj): Obj {
-  switch (delta.type) {
-    case 'text':
-    case 'image':
-    case 'audio':
-    case 'video':
-    case 'document':
-      return { content: [delta] };
-    case 'text_annotation_delta':
-      return { content: [{ type: 'text', text: '', annotations: delta.annotations }] };
-    case 'thought_summary':
-      return { summary: [delta.content] };
-  }
-  return delta;
+  const { type, annotations } = delta;
+  if (type === 'thought_summary') return { summary: [delta.content] };
+  if (annotations) return { content: [{ type: 'text', text: '', annotations }] };
+  return (delta.text ?? delta.data ?? delta.uri) === undefined ? delta : { content: [delta] };
 }
 
 /** Gemini Interactions. */

@@ -3,38 +3,7 @@ import { isLive } from './detect.ts';
 import type { Streaming } from './fold.ts';
 import { type Draft, isObject, list, type Obj, obj, objects, str } from './json.ts';
 import { merge } from './merge.ts';
-import type { Finish, LiveFacts } from './record.ts';
-
-/** What is known of a session while its messages arrive. */
-interface Session {
-  live: LiveFacts;
-  usage: Draft;
-  grounding?: Draft;
-  id?: unknown;
-  reason?: unknown;
-  finish: Finish | null;
-  /** What was said in the turns that are over. */
-  parts: Obj[];
-  turn: Obj[];
-  calls: Obj[];
-  spoken: string;
-  /** The model has begun a turn. */
-  open: boolean;
-}
-
-function sessionOf(body: Draft): Session {
-  body.session ??= {
-    live: { inputTranscription: '', outputTranscription: '', turns: 0, interrupted: 0 },
-    usage: {},
-    finish: null,
-    parts: [],
-    turn: [],
-    calls: [],
-    spoken: '',
-    open: false,
-  };
-  return body.session as Session;
-}
+import type { Finish } from './record.ts';
 
 function addUsage(sum: Draft, usage: Obj): void {
   for (const [key, value] of Object.entries(usage)) {
@@ -44,67 +13,77 @@ function addUsage(sum: Draft, usage: Obj): void {
   }
 }
 
-function endTurn(session: Session): void {
-  const { parts, turn, calls, spoken } = session;
-  for (const part of closeParts(turn)) {
-    // In a spoken turn the transcription is the text; what the model wrote beside it is kept apart.
-    parts.push(
-      spoken && typeof part.text === 'string' && !part.thought ? { type: 'written', ...part } : part,
-    );
-  }
-  if (spoken) parts.push({ text: spoken });
-  for (const call of calls) parts.push(call);
-  session.turn = [];
-  session.calls = [];
-  session.spoken = '';
-}
-
 /** Gemini Live: the messages of one session are one response, told in the words of generateContent. */
 export const liveStreaming: Streaming = {
   take(fold, event) {
-    const { usageMetadata, toolCall } = event;
-    if (!isLive(event) && !isObject(usageMetadata)) return false;
-    const session = sessionOf(fold.body);
-    const { live, turn, calls } = session;
-    const content = obj(event.serverContent);
-    const { modelTurn, turnComplete, groundingMetadata } = content;
-    const said = str(obj(content.outputTranscription).text);
-    // Each message counts one generation of the model.
-    addUsage(session.usage, obj(usageMetadata));
-    session.id ??= obj(event.setupComplete).sessionId;
-    session.reason = content.turnCompleteReason ?? session.reason;
-    session.spoken += said;
-    live.outputTranscription += said;
-    live.inputTranscription += str(obj(content.inputTranscription).text);
-    if (groundingMetadata) session.grounding = merge(session.grounding ?? {}, obj(groundingMetadata));
-    for (const part of objects(obj(modelTurn).parts)) turn.push(part);
-    for (const functionCall of objects(obj(toolCall).functionCalls)) calls.push({ functionCall });
-    for (const id of list(obj(event.toolCallCancellation).ids))
-      calls.push({ toolResponse: { id, status: 'failed' } });
-    if (toolCall || modelTurn || said) session.open = true;
-    if (content.interrupted) {
-      live.interrupted++;
-      session.finish = 'incomplete';
-    }
-    if (turnComplete) {
-      live.turns++;
-      session.finish ??= 'stop';
-      session.open = false;
-      endTurn(session);
-    } else if (modelTurn) session.finish = null;
+    if (!isLive(event) && !isObject(event.usageMetadata)) return false;
+    // The position is the key.
+    fold.items.set(fold.items.size, event as Draft);
     return true;
   },
-  close({ body }) {
-    const session = sessionOf(body);
-    const { live, id, usage, parts, reason, open, grounding } = session;
-    const waiting = session.calls.length > 0;
-    const complete = waiting || (!open && live.turns > 0);
-    endTurn(session);
+  close(fold, messages) {
+    const live = { inputTranscription: '', outputTranscription: '', turns: 0, interrupted: 0 };
+    const usageMetadata: Draft = {};
+    const parts: Obj[] = [];
+    let turn: Obj[] = [];
+    let calls: Obj[] = [];
+    let spoken = '';
+    let open = false;
+    let finish: Finish | null = null;
+    let id: unknown;
+    let groundingMetadata: Draft | undefined;
+    let finishReason: unknown;
+    const endTurn = (): void => {
+      for (const part of closeParts(turn)) {
+        // In a spoken turn the transcription is the text; what the model wrote beside it is kept apart.
+        parts.push(
+          spoken && typeof part.text === 'string' && !part.thought ? { type: 'written', ...part } : part,
+        );
+      }
+      if (spoken) parts.push({ text: spoken });
+      for (const call of calls) parts.push(call);
+      turn = [];
+      calls = [];
+      spoken = '';
+    };
+    for (const message of messages) {
+      const content = obj(message.serverContent);
+      const { modelTurn } = content;
+      const { toolCall } = message;
+      const said = str(obj(content.outputTranscription).text);
+      // Each message counts one generation of the model.
+      addUsage(usageMetadata, obj(message.usageMetadata));
+      if (content.groundingMetadata)
+        groundingMetadata = merge(groundingMetadata ?? {}, obj(content.groundingMetadata));
+      id ??= obj(message.setupComplete).sessionId;
+      finishReason = content.turnCompleteReason ?? finishReason;
+      spoken += said;
+      live.outputTranscription += said;
+      live.inputTranscription += str(obj(content.inputTranscription).text);
+      for (const part of objects(obj(modelTurn).parts)) turn.push(part);
+      for (const functionCall of objects(obj(toolCall).functionCalls)) calls.push({ functionCall });
+      for (const cancelled of list(obj(message.toolCallCancellation).ids))
+        calls.push({ toolResponse: { id: cancelled, status: 'failed' } });
+      if (toolCall || modelTurn || said) open = true;
+      if (content.interrupted) {
+        live.interrupted++;
+        finish = 'incomplete';
+      }
+      if (content.turnComplete) {
+        live.turns++;
+        finish ??= 'stop';
+        open = false;
+        endTurn();
+      } else if (modelTurn) finish = null;
+    }
+    const waiting = calls.length > 0;
+    fold.done = waiting || (!open && live.turns > 0);
+    endTurn();
     return {
       id,
-      usageMetadata: usage,
-      candidates: [{ content: { parts }, finishReason: reason, groundingMetadata: grounding }],
-      facts: { live, complete, finish: waiting ? 'tool_calls' : reason || !complete ? null : session.finish },
+      usageMetadata,
+      candidates: [{ content: { parts }, finishReason, groundingMetadata }],
+      facts: { live, finish: waiting ? 'tool_calls' : finishReason || !fold.done ? null : finish },
     };
   },
 };

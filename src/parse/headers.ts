@@ -1,13 +1,22 @@
+import type { Obj } from './json.ts';
+
 /** HTTP headers in any of the usual forms. */
 export type HeaderSource = Iterable<readonly [string, string]> | Readonly<Record<string, unknown>>;
 
-/** A look-up that ignores case, over any form of headers. */
-export function headerLookup(headers: HeaderSource = {}): (name: string) => string | null {
+/**
+ * Headers as fields: `retry-after` is `retryAfter`, and those of Bedrock InvokeModel have the names of its invocation
+ * metrics: `x-amzn-bedrock-input-token-count` is `inputTokenCount`.
+ */
+export function headerFields(headers: HeaderSource = {}): Obj {
   const entries =
     Symbol.iterator in headers ? (headers as Iterable<readonly unknown[]>) : Object.entries(headers);
-  const known = new Map([...entries].map(([name, value]) => [String(name).toLowerCase(), value]));
-  return (name) => {
-    const value = known.get(name);
-    return value == null ? null : String(value);
-  };
+  return Object.fromEntries(
+    [...entries].map(([name, value]) => [
+      String(name)
+        .toLowerCase()
+        .replace('x-amzn-bedrock-', '')
+        .replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
+  );
 }

@@ -1,6 +1,7 @@
-import { type Draft, isObject, type Obj, str } from './json.ts';
+import { type Draft, type Obj, str } from './json.ts';
 
-const STEP = /\.([^.[\]]+)|\[(\d{1,6})\]|\['([^']*)'\]|\["([^"]*)"\]/g;
+/** The steps of a JSON path: a name, an index, or a name in quotes. */
+const STEP = /(?<=\[(['"])).*?(?=\1])|[^.[\]'"]+/g;
 
 function scalarOf(piece: Obj): unknown {
   if (piece.nullValue !== undefined) return null;
@@ -13,26 +14,21 @@ function scalarOf(piece: Obj): unknown {
  */
 export function setPartialArg(args: Draft, piece: Obj, openPath: string): string {
   const path = str(piece.jsonPath);
-  const steps = [...path.matchAll(STEP)].map(([, key, index, single, double]) => {
-    return index === undefined ? (key ?? single ?? double ?? '') : Number(index);
-  });
-  const last = steps.pop();
-  let node: Draft = args;
-  for (const [i, step] of steps.entries()) {
-    if (isHole(node, step)) return openPath;
-    const child = node[step];
-    const next =
-      isObject(child) || Array.isArray(child) ? child : typeof (steps[i + 1] ?? last) === 'number' ? [] : {};
-    node[step] = next;
-    node = next as Draft;
+  // The first step is the root, `$`.
+  const steps = path.match(STEP) ?? [];
+  let node = args;
+  for (let i = 1; i < steps.length; i++) {
+    const step = steps[i] ?? '';
+    const next = steps[i + 1];
+    const known = node[step];
+    if (step === '__proto__' || (Array.isArray(node) && !(Number(step) <= node.length))) break;
+    if (next === undefined) {
+      const value = scalarOf(piece);
+      node[step] = path === openPath && typeof known === 'string' ? known + value : value;
+      return piece.willContinue === true ? path : '';
+    }
+    node[step] = typeof known === 'object' && known !== null ? known : /^\d+$/.test(next) ? [] : {};
+    node = node[step] as Draft;
   }
-  if (last === undefined || isHole(node, last)) return openPath;
-  const value = scalarOf(piece);
-  const known = node[last];
-  node[last] = path === openPath && typeof known === 'string' ? known + value : value;
-  return piece.willContinue === true ? path : '';
-}
-
-function isHole(node: Draft, step: string | number): boolean {
-  return step === '__proto__' || (Array.isArray(node) && !(typeof step === 'number' && step <= node.length));
+  return openPath;
 }

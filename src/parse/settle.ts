@@ -1,8 +1,8 @@
-import { finishOf, knownFinish } from './finish.ts';
-import { type HeaderSource, headerLookup } from './headers.ts';
-import { type Draft, isObject, type Obj } from './json.ts';
-import type { Output, ParsedError, ParsedResponse } from './record.ts';
-import { headerUsage, readUsage } from './usage.ts';
+import { finishIn, knownFinish } from './finish.ts';
+import { type HeaderSource, headerFields } from './headers.ts';
+import { type Draft, isObject, NOTHING, type Obj, str, strOrNull } from './json.ts';
+import type { Output, ParsedError, ParsedResponse, Usage } from './record.ts';
+import { readUsage } from './usage.ts';
 import { warn } from './warn.ts';
 
 /** What the caller knows beside the response itself. */
@@ -54,7 +54,7 @@ function label(record: ParsedResponse, provider: string | undefined): void {
 
 function settleOutput(out: Output, { warnings, complete }: ParsedResponse): void {
   const raw = out.stopReason;
-  const known = raw === null ? null : knownFinish(raw);
+  const known = raw === null ? undefined : knownFinish(raw);
   let planning = false;
   for (const use of out.toolUses) {
     if (use.executor === 'client') planning = true;
@@ -66,39 +66,34 @@ function settleOutput(out: Output, { warnings, complete }: ParsedResponse): void
       use.name,
     );
   }
-  if (raw !== null && known === undefined) warn(warnings, 'unknown_stop_reason', raw);
-  out.finish ??= finishOf(raw, { hasToolCalls: planning, hasRefusal: out.refusal !== null });
+  if (raw !== null) {
+    if (!known) warn(warnings, 'unknown_stop_reason', raw);
+    out.finish ??= finishIn(known ?? 'other', planning, out.refusal !== null);
+  }
   if (!complete) out.finish ??= 'incomplete';
 }
 
-function settleBedrock(record: ParsedResponse, extra: Obj): void {
-  const metrics = extra[METRICS];
-  if (isObject(metrics)) {
-    record.usage ??= readUsage(metrics, record.warnings, 'invocation_metrics');
-    if (typeof metrics.invocationLatency === 'number') record.latencyMs ??= metrics.invocationLatency;
-  }
-  if (extra[GUARDRAIL] !== 'INTERVENED') return;
-  record.finish = 'content_filter';
-  record.safety = extra[TRACE];
-}
-
-function settleHeaders(record: ParsedResponse, header: (name: string) => string | null): void {
-  record.id ??= header('x-amzn-requestid');
-  // Where the body has one counter, the headers have all of them.
-  if (record.usage?.output == null) record.usage = headerUsage(header, record.warnings) ?? record.usage;
-  const latency = header('x-amzn-bedrock-invocation-latency');
-  if (latency !== null) record.latencyMs ??= Number(latency) || 0;
+/** Takes counts and time from the metrics of a stream or from headers, which have all where a body has one. */
+function settleMetrics(record: ParsedResponse, metrics: Obj, source: Usage['source']): void {
+  const latency = Number(metrics.invocationLatency ?? Number.NaN);
+  if (record.usage?.output == null)
+    record.usage = readUsage(metrics, record.warnings, source) ?? record.usage;
+  if (latency >= 0) record.latencyMs ??= latency;
 }
 
 /** Completes an error with what only the HTTP response knows. */
-function settleError(record: ParsedResponse, error: ParsedError, { status, headers }: ParseOptions): void {
+function settleError(
+  record: ParsedResponse,
+  error: ParsedError,
+  header: Obj,
+  status: number | undefined,
+): void {
+  const seconds = Number(header.retryAfter ?? Number.NaN);
   record.error = error;
   record.finish = 'error';
   error.status = status ?? error.status;
-  const header = headerLookup(headers);
-  const seconds = Number(header('retry-after') ?? Number.NaN);
   if (seconds >= 0) error.retryAfterMs ??= seconds * 1000;
-  error.type ??= header('x-amzn-errortype')?.split(':')[0] ?? null;
+  error.type ??= strOrNull(str(header.xAmznErrortype).split(':')[0]);
 }
 
 /** Draws the conclusions that are the same for every API; `extra` has what Bedrock adds. */
@@ -110,14 +105,23 @@ export function settle(
   error: ParsedError | null = null,
 ): ParsedResponse {
   const { warnings, complete } = record;
+  const header = options.headers ? headerFields(options.headers) : NOTHING;
   label(record, options.provider);
-  settleBedrock(record, extra);
-  if (options.headers && whole) settleHeaders(record, headerLookup(options.headers));
+  if (isObject(extra[METRICS])) settleMetrics(record, extra[METRICS], 'invocation_metrics');
+  if (extra[GUARDRAIL] === 'INTERVENED') {
+    record.finish = 'content_filter';
+    record.safety = extra[TRACE];
+  }
+  if (options.headers && whole) {
+    record.id ??= strOrNull(header.xAmznRequestid);
+    settleMetrics(record, header, 'headers');
+  }
   settleOutput(record, record);
   for (const choice of record.choices ?? []) settleOutput(choice, record);
   const planning = record.toolUses.some((use) => use.executor === 'client');
   record.subtype = planning ? 'planning' : record.content.length > 0 ? 'response' : null;
-  if (error ?? record.error) settleError(record, (error ?? record.error) as ParsedError, options);
+  if (error ?? record.error)
+    settleError(record, (error ?? record.error) as ParsedError, header, options.status);
   else if (complete && (record.usage?.input ?? record.usage?.output) == null)
     warn(warnings, 'usage_missing', '');
   if (!complete && record.streamed) warn(warnings, 'stream_incomplete', '');

@@ -7,19 +7,15 @@ import { liveStreaming } from './gemini-live.ts';
 import { responsesStreaming } from './openai-responses.ts';
 import type { Api } from './record.ts';
 
+const STREAMING: Readonly<Record<string, Streaming>> = {
+  'anthropic.messages': anthropicStreaming,
+  'bedrock.converse': converseStreaming,
+  'gemini.interactions': interactionsStreaming,
+  'gemini.live': liveStreaming,
+  'openai.responses': responsesStreaming,
+};
+
 /** How an API streams. */
 export function streamingOf(api: Api): Streaming {
-  switch (api) {
-    case 'anthropic.messages':
-      return anthropicStreaming;
-    case 'openai.responses':
-      return responsesStreaming;
-    case 'bedrock.converse':
-      return converseStreaming;
-    case 'gemini.interactions':
-      return interactionsStreaming;
-    case 'gemini.live':
-      return liveStreaming;
-  }
-  return listStreaming;
+  return STREAMING[api] ?? listStreaming;
 }

@@ -154,18 +154,6 @@ export function readUsage(u: Obj, warnings: Warning[], source: Usage['source'] =
   return usage;
 }
 
-/** Usage of a Bedrock InvokeModel response, from its HTTP headers. */
-export function headerUsage(header: (name: string) => string | null, warnings: Warning[]): Usage | null {
-  const named = (what: string) => header(`x-amzn-bedrock-${what}-token-count`);
-  const raw = {
-    inputTokenCount: named('input'),
-    outputTokenCount: named('output'),
-    cacheReadInputTokenCount: named('cache-read-input'),
-    cacheWriteInputTokenCount: named('cache-write-input'),
-  };
-  return readUsage(raw, warnings, 'headers');
-}
-
 /** The usage behind a raw usage object of any provider. */
 export function usageOf(_provider: string, raw: unknown): Usage | null {
   return readUsage(obj(raw), []);
