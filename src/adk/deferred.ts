@@ -14,7 +14,8 @@ import {
   type Session,
   ToolConfirmation,
 } from '@google/adk';
-import { pluginIn, takeConfirmationRequest } from './gate.ts';
+import { takeConfirmationRequest } from './gate.ts';
+import { pluginIn } from './gate-plugin.ts';
 import { runDecided } from './run.ts';
 import { DuologueTool } from './tools.ts';
 

@@ -1,7 +1,8 @@
 export { agentToolNames } from './agent-tools.ts';
 export { toContent } from './content.ts';
 export { type Outcome, responseEvent, runDeferred, toResponse } from './deferred.ts';
-export { GatePlugin, instrument, isAllLlm, type RunView } from './gate.ts';
+export { instrument, isAllLlm } from './gate.ts';
+export { GatePlugin, type RunView } from './gate-plugin.ts';
 export { danglingCalls, RESUME, rewindEvent } from './history.ts';
 export type { ApprovalOverride, DeferredCall } from './run.ts';
 export { Turn, type TurnOutput } from './turn.ts';

@@ -1,4 +1,13 @@
-import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
+import {
+  BaseLlmRequestProcessor,
+  CONTENT_REQUEST_PROCESSOR,
+  createEvent,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  type InvocationContext,
+  type LlmRequest,
+} from '@google/adk';
 import type { FunctionResponse } from '@google/genai';
 
 /** Key in an event's custom metadata: drop this event and all after it, up to the marker. */
@@ -18,6 +27,26 @@ const CONFIRMATION = 'adk_request_confirmation';
 /** An event that takes back what was said from the given event on. */
 export function rewindEvent(toEventId: string): Event {
   return createEvent({ author: 'user', customMetadata: { [REWIND]: toEventId } });
+}
+
+/** Gives the model a sound history, and ends the step instead of calling the model while a call is open. */
+export class History extends BaseLlmRequestProcessor {
+  override async *runAsync(
+    context: InvocationContext,
+    request: LlmRequest,
+  ): AsyncGenerator<Event, void, void> {
+    const live = context.liveRequestQueue !== undefined;
+    const { events, open } = prepareHistory(context.session.events, { placeholders: live });
+    if (open && !live) {
+      context.endInvocation = true;
+      return;
+    }
+    const session = events === context.session.events ? context.session : { ...context.session, events };
+    yield* CONTENT_REQUEST_PROCESSOR.runAsync(
+      session === context.session ? context : context.clone({ session }),
+      request,
+    );
+  }
 }
 
 /**

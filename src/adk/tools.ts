@@ -57,12 +57,12 @@ export class DuologueTool extends FunctionTool<Parameters> {
     return parsed.data;
   }
 
-  /** Whether a call with these arguments, as the schema reads them, asks. */
   /** Whether some call of the tool may ask. */
   get mayAsk(): boolean {
     return this.definition.needsApproval !== undefined && this.definition.needsApproval !== false;
   }
 
+  /** Whether a call with these arguments, as the schema reads them, asks. */
   async asks(args: Record<string, unknown>, context: Context): Promise<boolean> {
     const { needsApproval } = this.definition;
     if (typeof needsApproval !== 'function') return needsApproval ?? false;

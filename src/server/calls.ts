@@ -1,24 +1,19 @@
-import type { Session as AdkSession, BaseSessionService, EventActions } from '@google/adk';
-import { type DeferredCall, type Outcome, responseEvent, toResponse } from '../adk/engine.ts';
-import {
-  type Answer,
-  APPROVAL_TIMED_OUT,
-  type Chunk,
-  denialText,
-  MessageFold,
-  OUTCOME_UNKNOWN,
-  outputTimedOut,
-} from '../protocol/index.ts';
+import { type DeferredCall, responseEvent } from '../adk/engine.ts';
+import { type Answer, type Chunk, MessageFold } from '../protocol/index.ts';
 import { Approvals, hashArgs } from './approvals.ts';
 import type { Clock } from './clock.ts';
+import type { SessionOptions } from './engine.ts';
+import type { History } from './history.ts';
 import type { Output } from './output.ts';
+import {
+  type Failure,
+  lateSettlement,
+  leftBehind,
+  outputChunk,
+  responseOf,
+  type Settlement,
+} from './settlement.ts';
 import type { CallRecord, SessionKey, Store } from './store/store.ts';
-
-/** How a call ends: the tool's outcome, a denial, or a text that says why there is none. */
-export type Settlement =
-  | { kind: 'output'; output: unknown; actions?: EventActions }
-  | { kind: 'error'; errorText: string; interrupted?: true }
-  | { kind: 'denied'; reason: string | null };
 
 /** What an answer lets happen next. */
 export type Step =
@@ -40,11 +35,8 @@ export interface CallsContext {
   clock: Clock;
   newId: () => string;
   output: Output;
-  sessionService: BaseSessionService;
-  adkSession: () => Promise<AdkSession>;
-  /** How a denial is written: as an error with its text, or as the SDK's own `tool-output-denied`. */
-  denials: 'tool-output-error' | 'tool-output-denied';
-  clientTimeoutMs: number | null;
+  history: History;
+  options: Pick<SessionOptions, 'denials' | 'clientTimeoutMs'>;
 }
 
 /** Answers of one message that are read; nobody waits for more at once. */
@@ -74,6 +66,16 @@ export class Calls {
     return this.open.get(id);
   }
 
+  /** Whether a message has calls that are open. */
+  areOpenIn(messageId: string): boolean {
+    return this.all.some((call) => call.messageId === messageId);
+  }
+
+  /** Whether a tool runs on the server. */
+  get isRunning(): boolean {
+    return this.all.some((call) => call.status === 'running' && call.runsOn === 'server');
+  }
+
   /** Writes a call down; only then may anyone hear of it. */
   async issue(call: DeferredCall, messageId: string): Promise<CallRecord> {
     const { key, store, clock, newId } = this.context;
@@ -99,11 +101,12 @@ export class Calls {
     return record;
   }
 
-  /** The card is on its way: from now on the call may be answered. */
-  async show(call: CallRecord, expiresAt: number | null): Promise<CallRecord> {
+  /** The card is on its way: from now on the call may be answered, for so long. */
+  async show(call: CallRecord, timeoutMs: number | null): Promise<CallRecord> {
     this.shown.add(call.id);
-    if (expiresAt === null) return call;
-    const { key, store } = this.context;
+    if (timeoutMs === null) return call;
+    const { key, store, clock } = this.context;
+    const expiresAt = clock.now() + timeoutMs;
     const moved = await store.moveCall(
       key,
       { id: call.id, from: 'requested', to: 'requested', expiresAt },
@@ -163,8 +166,9 @@ export class Calls {
     };
   }
 
-  /** Takes the approval of a call for use; null when someone else did. */
+  /** Takes the approval of a call for use, if it has one; null when someone else did. */
   async consume(call: CallRecord): Promise<CallRecord | null> {
+    if (call.status !== 'approved') return call;
     const deadline = call.runsOn === 'client' ? this.clientDeadline(this.context.clock.now()) : null;
     const moved = await this.approvals.consume(call, deadline);
     return moved ? this.keep(moved) : null;
@@ -176,45 +180,31 @@ export class Calls {
     if (call.status === 'requested' && settlement.kind === 'error') {
       await this.approvals.expire(call, settlement.errorText);
     }
-    const { sessionService, adkSession } = this.context;
     const response = responseOf(settlement);
     const actions = settlement.kind === 'output' ? settlement.actions : undefined;
     const event = responseEvent(call, [{ id: call.id, name: call.toolName, response }], actions, {
       settled: settlement.kind,
       ...(settlement.kind === 'output' && response !== settlement.output ? { wrapped: true } : {}),
     });
-    await sessionService.appendEvent({ session: await adkSession(), event });
+    await this.context.history.append(event);
     this.open.delete(call.id);
     this.shown.delete(call.id);
     return response;
   }
 
-  /** The chunk that tells how a call ended. */
-  chunkOf(call: CallRecord, settlement: Settlement): Chunk {
-    const toolCallId = call.id;
-    switch (settlement.kind) {
-      case 'output':
-        return { type: 'tool-output-available', toolCallId, output: settlement.output ?? null };
-      case 'error':
-        return { type: 'tool-output-error', toolCallId, errorText: settlement.errorText };
-      case 'denied':
-        return this.context.denials === 'tool-output-denied'
-          ? { type: 'tool-output-denied', toolCallId }
-          : { type: 'tool-output-error', toolCallId, errorText: denialText(settlement.reason ?? undefined) };
-    }
+  /** The chunks that tell how a call ended to a message: in the confirmation dialect the confirmation is what it shows. */
+  chunksFor(call: CallRecord, settlement: Settlement, fold: MessageFold | undefined): Chunk[] {
+    return [call.approvalId, call.id].flatMap((id) =>
+      id !== null && fold?.isOpen(id) ? [outputChunk(id, settlement, this.context.options.denials)] : [],
+    );
   }
 
   /** The calls whose time is up, with how they end. */
-  overdue(): { call: CallRecord; settlement: Settlement }[] {
+  overdue(): { call: CallRecord; settlement: Failure }[] {
     const now = this.context.clock.now();
     return this.all.flatMap((call) => {
-      if (call.expiresAt === null || call.expiresAt > now) return [];
-      if (call.status === 'requested')
-        return [{ call, settlement: { kind: 'error', errorText: APPROVAL_TIMED_OUT } }];
-      if (call.runsOn === 'client' && call.status === 'running') {
-        return [{ call, settlement: { kind: 'error', errorText: outputTimedOut(call.toolName) } }];
-      }
-      return [];
+      const settlement = call.expiresAt !== null && call.expiresAt <= now ? lateSettlement(call) : null;
+      return settlement ? [{ call, settlement }] : [];
     });
   }
 
@@ -250,19 +240,17 @@ export class Calls {
     }
   }
 
-  /** Settles a call while nobody listens: the history and the stored message say so, no chunk does. */
-  async settleQuietly(call: CallRecord, settlement: Settlement): Promise<void> {
+  /** Settles a call while nobody listens: the history and the stored message say so. Gives the chunks that would tell. */
+  async settleQuietly(call: CallRecord, settlement: Settlement): Promise<Chunk[]> {
     await this.settle(call, settlement);
     const { output, store, key } = this.context;
     const message = await output.load(call.messageId);
-    if (!message) return;
+    if (!message) return [];
     const fold = output.fold(call.messageId) ?? new MessageFold(message);
-    // In the confirmation dialect the confirmation is what is on the screen.
-    for (const id of [call.id, call.approvalId]) {
-      if (id === null || !fold.isOpen(id)) continue;
-      fold.push({ ...this.chunkOf(call, settlement), toolCallId: id } as Chunk);
-    }
+    const chunks = this.chunksFor(call, settlement, fold);
+    for (const chunk of chunks) fold.push(chunk);
     await store.putMessage(key, message);
+    return chunks;
   }
 
   private keep(call: CallRecord): CallRecord {
@@ -271,7 +259,7 @@ export class Calls {
   }
 
   private clientDeadline(now: number): number | null {
-    const { clientTimeoutMs } = this.context;
+    const { clientTimeoutMs } = this.context.options;
     return clientTimeoutMs === null ? null : now + clientTimeoutMs;
   }
 
@@ -282,31 +270,6 @@ export class Calls {
     const confirmed = isRecord(answer.output) ? answer.output.confirmed : undefined;
     if (!call || typeof confirmed !== 'boolean') return answer;
     return { kind: 'decision', toolCallId: call.id, approvalId: answer.toolCallId, approved: confirmed };
-  }
-}
-
-/** A deferred tool's outcome as a settlement. */
-export function settlementOf(outcome: Exclude<Outcome, { kind: 'asks' }>): Settlement {
-  return outcome.kind === 'waits' ? { kind: 'output', output: null } : outcome;
-}
-
-/** How a call ends that a process left in the middle of something; null when it goes on. */
-function leftBehind(call: CallRecord): Settlement | null {
-  if (call.status === 'denied') return { kind: 'denied', reason: call.reason };
-  if (call.status === 'expired') return { kind: 'error', errorText: call.reason ?? APPROVAL_TIMED_OUT };
-  return call.status === 'running' && call.runsOn === 'server'
-    ? { kind: 'error', errorText: OUTCOME_UNKNOWN }
-    : null;
-}
-
-function responseOf(settlement: Settlement): Record<string, unknown> {
-  switch (settlement.kind) {
-    case 'output':
-      return toResponse(settlement.output);
-    case 'error':
-      return { error: settlement.errorText, ...(settlement.interrupted ? { interrupted: true } : {}) };
-    case 'denied':
-      return { error: denialText(settlement.reason ?? undefined) };
   }
 }
 

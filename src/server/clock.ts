@@ -5,6 +5,19 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
+/** Waits for the work, but not for long: false when it is late. Fails as the work does. */
+export async function settlesWithin(work: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
+  let cancel: () => void = () => undefined;
+  const late = new Promise<boolean>((resolve) => {
+    cancel = clock.after(ms, () => resolve(false));
+  });
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    cancel();
+  }
+}
+
 /** The real time. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -3,7 +3,7 @@ import { type BaseAgent, type BasePlugin, LogLevel, type RunConfig, Runner, setL
 import { type ApprovalOverride, GatePlugin, instrument, isAllLlm } from '../adk/engine.ts';
 import { instrumentModels } from '../models/engine.ts';
 import { Access, type AccessOptions } from './access.ts';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, settlesWithin, systemClock } from './clock.ts';
 import type { Engine, SessionOptions } from './engine.ts';
 import { DEFAULT_FILE_LIMITS } from './files.ts';
 import { type HttpContext, handle } from './http.ts';
@@ -12,12 +12,13 @@ import { Pulse, Window } from './pace.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Reply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
+import type { Session } from './session.ts';
 import { Sessions } from './sessions.ts';
+import type { SocketLimits } from './socket.ts';
 import { Sockets } from './sockets.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
 import { createMemoryStore } from './store/memory.ts';
 import type { Store } from './store/store.ts';
-import type { SocketLimits } from './websocket.ts';
 
 /** What a server is made of; everything but the agent has a default. */
 export interface DuologueOptions {
@@ -128,24 +129,16 @@ export function createDuologue(options: DuologueOptions): Duologue {
     async close() {
       closing = true;
       cancelSweep();
+      const drained = async (drain: (session: Session) => Promise<void>) =>
+        settlesWithin(Promise.allSettled((await sessions.all()).map(drain)), DRAIN_MS, clock);
       // Turns that run come to their end, if that is soon.
-      await bounded(Promise.all((await sessions.all()).map((session) => session.settled())), clock);
+      await drained((session) => session.settled());
       sockets.close();
       // A tool, or a model, that listens to nobody is not waited for.
-      await bounded(Promise.all((await sessions.all()).map((session) => session.close())), clock);
+      await drained((session) => session.close());
       await engine.store.close();
     },
   };
-}
-
-/** Waits for the work, but not for long. */
-async function bounded(work: Promise<unknown>, clock: Clock): Promise<void> {
-  let cancel: () => void = () => undefined;
-  const patience = new Promise<void>((resolve) => {
-    cancel = clock.after(DRAIN_MS, resolve);
-  });
-  await Promise.race([work.catch(() => undefined), patience]);
-  cancel();
 }
 
 function createEngine(options: DuologueOptions): Engine {

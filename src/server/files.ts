@@ -15,7 +15,8 @@ export const DEFAULT_FILE_LIMITS: FileLimits = {
   maxTextLength: 100_000,
 };
 
-type ResolvedPart = Exclude<InputPart, { type: 'stored-file' }>;
+/** A part of a message that was checked, with its bytes. */
+export type AdmittedPart = Exclude<InputPart, { type: 'stored-file' }>;
 
 /** The image type that bytes really are; null when they are none of those we take. */
 function sniffImage(bytes: Uint8Array): 'image/png' | 'image/jpeg' | 'image/webp' | null {
@@ -33,7 +34,7 @@ export async function admit(
   store: Store,
   key: SessionKey,
   limits: FileLimits,
-): Promise<ResolvedPart[]> {
+): Promise<AdmittedPart[]> {
   const textLength = parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
   if (textLength > limits.maxTextLength) {
     throw new ProtocolError(
@@ -52,7 +53,7 @@ async function admitPart(
   store: Store,
   key: SessionKey,
   limits: FileLimits,
-): Promise<ResolvedPart> {
+): Promise<AdmittedPart> {
   if (part.type === 'text') return part;
   const filename = part.filename === undefined ? {} : { filename: part.filename.slice(0, 256) };
   if (part.type === 'stored-file') {
@@ -88,7 +89,7 @@ async function admitPart(
 /** Keeps the files of a message and gives the message as it is stored: files by their address. */
 export async function storeMessage(
   id: string,
-  parts: ResolvedPart[],
+  parts: AdmittedPart[],
   store: Store,
   key: SessionKey,
   newId: () => string,

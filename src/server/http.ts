@@ -1,4 +1,4 @@
-import { ProtocolError, parseChunkId, readInput, toProtocolError } from '../protocol/index.ts';
+import { ProtocolError, readInput, toProtocolError } from '../protocol/index.ts';
 import type { Access } from './access.ts';
 import type { Engine } from './engine.ts';
 import { admit } from './files.ts';
@@ -118,14 +118,14 @@ async function postStream({ context, request, user }: Call): Promise<Reply> {
         ? new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.')
         : error;
     });
-    const { begun } = await session.turns.answers(input.answers, input.messageId);
+    const { begun } = session.turns.answers(input.answers, input.messageId);
     return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
   }
   const { store, appName, options } = context.engine;
   // What is refused leaves no session behind.
   const parts = await admit(input.parts, store, { app: appName, user, id }, options.files);
   const session = await context.sessions.getOrCreate(user, id);
-  const { begun } = await session.turns.message({ id: input.id, parts });
+  const { begun } = session.turns.message({ id: input.id, parts });
   return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
 }
 
@@ -137,19 +137,19 @@ async function resumeStream({ context, request, user, params: [id = ''] }: Call)
   const { output } = session;
   const current = session.isRunning ? session.current : null;
   const isPaused = () => session.turns.current === null && !session.live.isBusy;
-  const named = parseChunkId(
+  const { log } = output;
+  const place = log.placeOf(
     new URL(request.url).searchParams.get('last') ?? request.headers.get('last-event-id') ?? '',
   );
-  const { log } = output;
-  if (named && named.epoch === log.epoch && named.seq >= log.first - 1 && named.seq <= log.last) {
+  if (place !== null) {
     const over = current === null;
-    if (over && named.seq === log.last) return nothing;
+    if (over && place === log.last) return nothing;
     // What is over ends at the last end there is; what runs ends at the next.
     return streamReply(
       new ResponseReader(
         output,
         context.pacing,
-        named.seq,
+        place,
         over ? log.last - 1 : log.last,
         undefined,
         over ? undefined : isPaused,

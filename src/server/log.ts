@@ -1,4 +1,4 @@
-import type { Chunk } from '../protocol/index.ts';
+import { type Chunk, parseChunkId } from '../protocol/index.ts';
 
 /** An entry of the log: a chunk, or the end of a response. Every entry has a number; only chunks carry it as their id. */
 export interface LogEntry {
@@ -50,6 +50,13 @@ export class ChunkLog {
   /** The entry with that number, if it is kept. */
   at(seq: number): LogEntry | undefined {
     return this.entries[seq - this.base];
+  }
+
+  /** The number in a chunk's id, if everything after that chunk is kept. */
+  placeOf(chunkId: string): number | null {
+    const named = parseChunkId(chunkId);
+    if (named?.epoch !== this.epoch || named.seq < this.first - 1 || named.seq > this.last) return null;
+    return named.seq;
   }
 
   /** Forgets every entry before that number. */

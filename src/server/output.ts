@@ -1,4 +1,4 @@
-import { type Chunk, type Message, MessageFold } from '../protocol/index.ts';
+import { type Chunk, type Message, MessageFold, type ProtocolError } from '../protocol/index.ts';
 import { ChunkLog } from './log.ts';
 import type { SessionKey, Store } from './store/store.ts';
 
@@ -91,6 +91,11 @@ export class Output {
   /** Says a chunk that shapes the stream but is no part of the message. */
   inject(chunk: Chunk): void {
     this.log.append(chunk);
+  }
+
+  /** Tells of an error that ends nothing. */
+  tell(error: ProtocolError): void {
+    this.inject({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
   /** Ends a response: whoever speaks next says `start`. */

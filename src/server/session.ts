@@ -1,23 +1,17 @@
 import { createHash } from 'node:crypto';
-import { type Session as AdkSession, createEvent, type Event } from '@google/adk';
-import { danglingCalls, type Outcome, responseEvent, runDeferred } from '../adk/engine.ts';
-import {
-  type Chunk,
-  CONFIRMATION_TOOL,
-  type ErrorCode,
-  type Message,
-  ProtocolError,
-  SUPERSEDED,
-  type ToolFacts,
-} from '../protocol/index.ts';
+import { type DeferredCall, type Outcome, type RunView, runDeferred, Turn } from '../adk/engine.ts';
+import { type Chunk, type ErrorCode, type Message, ProtocolError, SUPERSEDED } from '../protocol/index.ts';
 import { Calls } from './calls.ts';
+import { Cards } from './cards.ts';
 import type { Engine } from './engine.ts';
-import { type admit, storeMessage } from './files.ts';
-import { Live } from './live.ts';
+import { type AdmittedPart, externalise, storeMessage } from './files.ts';
+import { History } from './history.ts';
+import { Live } from './live/live.ts';
+import { modelErrorText } from './model-error.ts';
 import { Output } from './output.ts';
 import { reconcile } from './reconcile.ts';
 import type { CallRecord, SessionKey } from './store/store.ts';
-import { Turns } from './turns.ts';
+import { Turns } from './turns/turns.ts';
 
 /** One conversation: what is said, which calls wait, one turn at a time. It knows no socket and no request. */
 export class Session {
@@ -25,6 +19,8 @@ export class Session {
   readonly engine: Engine;
   readonly output: Output;
   readonly calls: Calls;
+  readonly cards: Cards;
+  readonly history: History;
   readonly turns: Turns;
   readonly live: Live;
   /** The connection that holds the session; a later one takes it over. */
@@ -40,19 +36,14 @@ export class Session {
   private constructor(key: SessionKey, engine: Engine) {
     this.key = key;
     this.engine = engine;
-    this.touchedAt = engine.clock.now();
-    this.output = new Output(engine.store, key, engine.newId().slice(0, 8));
-    this.calls = new Calls({
-      key,
-      store: engine.store,
-      clock: engine.clock,
-      newId: engine.newId,
-      output: this.output,
-      sessionService: engine.sessionService,
-      adkSession: () => this.adkSession(),
-      denials: engine.options.denials,
-      clientTimeoutMs: engine.options.clientTimeoutMs,
-    });
+    const { store, clock, newId, options } = engine;
+    this.touchedAt = clock.now();
+    const output = new Output(store, key, newId().slice(0, 8));
+    const history = new History(engine.sessionService, key);
+    this.output = output;
+    this.history = history;
+    this.calls = new Calls({ key, store, clock, newId, output, history, options });
+    this.cards = new Cards(output, options.confirmations);
     this.turns = new Turns(this);
     this.live = new Live(this);
   }
@@ -61,22 +52,11 @@ export class Session {
   static async load(key: SessionKey, engine: Engine): Promise<Session> {
     const session = new Session(key, engine);
     await session.calls.recover();
-    const messages = await reconcile(engine.store, key, await session.adkSession());
+    const messages = await reconcile(engine.store, key, await session.history.load());
     session.isNew = messages.length === 0;
     for (const { id, role, parts } of messages) if (role === 'user') session.said.set(id, fingerprint(parts));
     await session.expireQuietly();
     return session;
-  }
-
-  async adkSession(): Promise<AdkSession> {
-    const { appName, userId, sessionId } = this.adkKey;
-    const session = await this.engine.sessionService.getSession({ appName, userId, sessionId });
-    if (!session) throw new ProtocolError('not_found', 'There is no such session.');
-    return session;
-  }
-
-  get adkKey(): { appName: string; userId: string; sessionId: string } {
-    return { appName: this.key.app, userId: this.key.user, sessionId: this.key.id };
   }
 
   /** Whether a turn runs or waits to. */
@@ -117,9 +97,7 @@ export class Session {
       throw new ProtocolError(
         'busy',
         'This conversation has too many messages waiting. Try again in a moment.',
-        {
-          retryAfterMs: 2000,
-        },
+        { retryAfterMs: 2000 },
       );
     }
     this.queued++;
@@ -136,7 +114,7 @@ export class Session {
   }
 
   /** Keeps a message of the person; the first one names the session. */
-  async store(id: string, parts: Awaited<ReturnType<typeof admit>>): Promise<void> {
+  async store(id: string, parts: AdmittedPart[]): Promise<void> {
     const { store, newId, clock } = this.engine;
     await store.putMessage(this.key, await storeMessage(id, parts, store, this.key, newId, clock.now()));
     this.said.set(id, fingerprint(parts));
@@ -154,58 +132,37 @@ export class Session {
     return this.said.get(id) === fingerprint(parts);
   }
 
-  /** Adds to the history something that ADK does not add by itself. */
-  async remember(event: Parameters<typeof createEvent>[0]): Promise<void> {
-    await this.engine.sessionService.appendEvent({
-      session: await this.adkSession(),
-      event: createEvent(event),
+  /** Takes back everything from a message on, if it was said before: regenerate, edit, or the same message sent again. */
+  async rewindTo(messageId: string, prepare?: () => Promise<void>): Promise<void> {
+    if (!(await this.engine.store.truncateMessages(this.key, messageId))) return;
+    await prepare?.();
+    await this.history.rewindTo(messageId);
+  }
+
+  /** A machine for the chunks of a message, new or continued. */
+  newTurn(message: Message): Turn {
+    return new Turn({
+      images: this.engine.options.images,
+      usage: message.metadata?.usage ?? null,
+      firstId: message.parts.length,
     });
   }
 
-  /** Writes down which connection speaks, so that tools can tell. */
-  async identify(connectionId: string): Promise<void> {
-    // One event for all connections, replaced by the next: a client that comes and goes does not lengthen the history.
-    const id = 'client_identifier';
-    await this.remember({ id, author: 'user', actions: { stateDelta: { [id]: connectionId } } });
+  /** Moves the images of a message to where they are stored. */
+  keepImages(message: Message): Promise<void> {
+    return externalise(message, this.engine.store, this.key, this.engine.newId);
   }
 
-  /** The chunks that announce a call. */
-  announce(call: { id: string; toolName: string; args: Record<string, unknown> }, facts: ToolFacts): void {
-    const toolMetadata = { ...facts };
-    this.output.say({ type: 'tool-input-start', toolCallId: call.id, toolName: call.toolName, toolMetadata });
-    this.output.say({
-      type: 'tool-input-available',
-      toolCallId: call.id,
-      toolName: call.toolName,
-      input: call.args,
-      toolMetadata,
-    });
+  /** Lets calls that a run of the agent makes reach the session, until `engine.plugin.end`. */
+  beginRun(run: { live: boolean; defer: (call: DeferredCall) => Promise<void> }): RunView {
+    const { appName, userId, sessionId: id } = this.history.key;
+    return this.engine.plugin.begin({ appName, userId, id }, { ...run, openCalls: () => this.calls.all });
   }
 
-  /** The chunks of the confirmation dialect: a call of its own that asks about the original one. */
-  announceConfirmation(call: CallRecord): void {
-    if (call.approvalId === null) return;
-    this.announce(
-      {
-        id: call.approvalId,
-        toolName: CONFIRMATION_TOOL,
-        args: {
-          originalFunctionCall: { id: call.id, name: call.toolName, args: call.args },
-          toolConfirmation: { confirmed: false },
-        },
-      },
-      { runsOn: 'client', asks: false },
-    );
-  }
-
-  /** The request chunk of a card. */
-  approvalRequest(call: CallRecord): Chunk {
-    return {
-      type: 'tool-approval-request',
-      approvalId: call.approvalId ?? '',
-      toolCallId: call.id,
-      ...(call.expiresAt === null ? {} : { approvalDescriptor: { expiresAt: call.expiresAt } }),
-    };
+  /** Writes down that the agent failed; gives what the person is told. */
+  agentFailed(code: string, message: string): string {
+    this.engine.logger.error('the agent failed', { session: this.key.id, code, message });
+    return modelErrorText(code, message);
   }
 
   /** Runs the tool of a call on the server. */
@@ -215,7 +172,7 @@ export class Session {
       rootAgent,
       sessionService,
       pluginManager: runner.pluginManager,
-      session: await this.adkSession(),
+      session: await this.history.load(),
       agent: call.agent,
       invocationId: call.invocationId,
       toolName: call.toolName,
@@ -228,30 +185,31 @@ export class Session {
     return outcome.kind === 'output' ? inJson(outcome, call.toolName) : outcome;
   }
 
-  /** Ends every call whose time is up while nobody listens. */
-  async expireQuietly(): Promise<void> {
-    for (const { call, settlement } of this.calls.overdue()) await this.calls.settleQuietly(call, settlement);
+  /** Ends every call whose time is up while nobody listens; gives them with the chunks that would tell. */
+  async expireQuietly(): Promise<{ call: CallRecord; errorText: string; chunks: Chunk[] }[]> {
+    const late: { call: CallRecord; errorText: string; chunks: Chunk[] }[] = [];
+    for (const { call, settlement } of this.calls.overdue()) {
+      const chunks = await this.calls.settleQuietly(call, settlement);
+      late.push({ call, errorText: settlement.errorText, chunks });
+    }
+    return late;
   }
 
   /** A new message of the person replaces what still waits, and leaves no call unanswered in the history. */
   async supersede(errorText: string = SUPERSEDED): Promise<void> {
     for (const call of this.calls.all) {
       await this.calls.settleQuietly(call, { kind: 'error', errorText });
-      this.output.inject({
-        type: 'data-settled',
-        data: { toolCallId: call.id, messageId: call.messageId, errorText },
-        transient: true,
-      });
+      this.tellSettled(call, errorText);
     }
     await this.closeDangling(errorText);
   }
 
-  /** What the agent said, as an event of the history. */
-  spokenEvent(text: string, messageId: string): Event {
-    return createEvent({
-      author: this.engine.rootAgent.name,
-      content: { role: 'model', parts: [{ text }] },
-      customMetadata: { messageId },
+  /** Tells that a call of an earlier message ended. */
+  tellSettled({ id: toolCallId, messageId }: CallRecord, errorText: string): void {
+    this.output.inject({
+      type: 'data-settled',
+      data: { toolCallId, messageId, errorText },
+      transient: true,
     });
   }
 
@@ -268,22 +226,9 @@ export class Session {
     await this.tail;
   }
 
-  /** Answers, with an error, every call in the history that nothing answers and that does not wait. */
-  async closeDangling(errorText: string): Promise<string[]> {
-    const session = await this.adkSession();
-    const dangling = danglingCalls(session.events).filter(({ id }) => !this.calls.get(id));
-    for (const { id, name, event } of dangling) {
-      const author = {
-        agent: event.author ?? 'model',
-        invocationId: event.invocationId,
-        branch: event.branch ?? null,
-      };
-      await this.engine.sessionService.appendEvent({
-        session,
-        event: responseEvent(author, [{ id, name, response: { error: errorText } }]),
-      });
-    }
-    return dangling.map(({ id }) => id);
+  /** Answers, with an error, every call in the history that nothing answers and that does not wait; gives their ids. */
+  closeDangling(errorText: string): Promise<string[]> {
+    return this.history.closeDangling(errorText, this.calls);
   }
 }
 

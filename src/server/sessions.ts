@@ -54,9 +54,9 @@ export class Sessions {
     await session.stop();
     await session.exclusive(async () => {
       await session.live.close();
-      const { appName, userId, sessionId } = session.adkKey;
+      const { userId, sessionId } = session.history.key;
       const { sessionService, rootAgent } = this.engine;
-      await sessionService.deleteSession({ appName, userId, sessionId });
+      await sessionService.deleteSession(session.history.key);
       for (const name of agentToolNames(rootAgent)) {
         await sessionService.deleteSession({ appName: name, userId, sessionId });
       }

@@ -1,7 +1,8 @@
 import { type Message, ProtocolError } from '../protocol/index.ts';
 import type { HttpContext } from './http.ts';
 import type { Session } from './session.ts';
-import { Connection, DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './websocket.ts';
+import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
+import { Connection } from './websocket.ts';
 
 /** How long a live run waits for its person to come back. */
 const GRACE_MS = 60_000;
@@ -41,7 +42,7 @@ export class Sockets {
       throw new ProtocolError('bad_request', '"session" must have 1 to 256 characters.');
     }
     const session = await sessions.getOrCreate(user, asked ?? `session_${user}_${connectionId}`);
-    await session.identify(connectionId);
+    await session.history.identify(connectionId);
     return {
       accept: (socket) => {
         const connection = new Connection({

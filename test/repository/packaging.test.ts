@@ -34,7 +34,7 @@ const needs: Record<string, Needs> = {
   'duologue/server/sqlite': { always: [], onDemand: ['libsql'] },
   'duologue/server/node': { always: ['ws', 'zod'], onDemand: [] },
   'duologue/server/hono': nothing,
-  'duologue/server/express': { always: ['ws', 'zod'], onDemand: [] },
+  'duologue/server/express': { always: ['zod'], onDemand: [] },
   'duologue/server/next': nothing,
   'duologue/client': nothing,
   'duologue/react': { always: ['@ai-sdk/react', 'react'], onDemand: [] },

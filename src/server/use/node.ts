@@ -1,18 +1,18 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isLoopback } from '../access.ts';
 import type { Duologue } from '../duologue.ts';
-import type { Reply } from '../reply.ts';
-import { ResponseReader } from '../response-reader.ts';
-import { toRequest } from './request.ts';
+import { type NodeListener, nodeListener } from './node-listener.ts';
 import { attachWebSocket } from './ws.ts';
+
+export { nodeListener };
 
 /** Where to listen. */
 export interface ServeOptions {
   port?: number;
   host?: string;
   /** Answers what is not the server's, e.g. the files of a web app. */
-  fallback?: (request: IncomingMessage, response: ServerResponse) => void;
+  fallback?: NodeListener;
 }
 
 /** A server that listens. */
@@ -22,29 +22,6 @@ export interface Served {
   url: string;
   /** Ends requests in progress and stops listening. */
   close(): Promise<void>;
-}
-
-/** Handles Node's requests; what is not the server's goes to `fallback`, or gets 404. */
-export function nodeListener(
-  duologue: Duologue,
-  fallback?: ServeOptions['fallback'],
-): (request: IncomingMessage, response: ServerResponse) => void {
-  return (request, response) => {
-    const web = toRequest(request);
-    if (!web) {
-      response.writeHead(400).end();
-      return;
-    }
-    duologue
-      .handle(web)
-      .then((reply) => {
-        if (reply) return write(reply, request, response);
-        if (fallback) return fallback(request, response);
-        response.writeHead(404, { 'content-type': 'application/json' });
-        response.end('{"error":{"code":"not_found","message":"There is nothing here.","retryable":false}}');
-      })
-      .catch(() => response.destroy());
-  };
 }
 
 /** Listens on one port. A public address without a key is refused. */
@@ -73,40 +50,4 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
       await closed;
     },
   };
-}
-
-async function write(reply: Reply, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { body } = reply;
-  if (response.destroyed) {
-    // The client went away while its turn was waited for.
-    if (body instanceof ResponseReader) body.close();
-    return;
-  }
-  response.writeHead(reply.status, reply.headers);
-  if (!(body instanceof ResponseReader)) {
-    response.end(body ?? undefined);
-    // A refused upload is not read to its end: the connection cannot be used again.
-    if (!request.complete) response.once('finish', () => request.destroy());
-    return;
-  }
-  response.flushHeaders();
-  response.once('close', () => body.close());
-  body.onDrop = () => response.destroy();
-  for (let text = await body.next(); text !== null; text = await body.next()) {
-    if (!response.write(text)) await drained(response);
-    if (response.destroyed) return;
-  }
-  if (!body.isDropped) response.end();
-}
-
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      response.off('drain', settle);
-      response.off('close', settle);
-      resolve();
-    };
-    response.once('drain', settle);
-    response.once('close', settle);
-  });
 }

@@ -1,0 +1,184 @@
+import {
+  BasePlugin,
+  type BaseTool,
+  Context,
+  type Event,
+  getFunctionCalls,
+  type InvocationContext,
+  type PluginManager,
+} from '@google/adk';
+import type { Chunk, ToolFacts } from '../protocol/index.ts';
+import { type ApprovalOverride, type Decision, decide, type OpenCall, type Run } from './run.ts';
+import { DuologueTool } from './tools.ts';
+
+/** Identifies the session a run belongs to. */
+export interface RunKey {
+  appName: string;
+  userId: string;
+  id: string;
+}
+
+/** What is known of the calls of a run. */
+export interface RunView {
+  factsOf(callId: string): ToolFacts;
+  /** Resolves when ADK has read the session: what is stored later is not in this run's history. */
+  readonly begun: Promise<void>;
+  /** The chunk that tells the response of a call which ADK's own loop answered. */
+  outputChunk(callId: string, response: Record<string, unknown>): Chunk;
+}
+
+/** A run with the tools its agents have in this step and what was decided about each call. */
+class ActiveRun implements RunView {
+  readonly run: Run;
+  /** By agent and name: the tools as they are behind their gates. */
+  readonly tools = new Map<string, ReadonlyMap<string, BaseTool>>();
+  readonly decisions = new Map<string, Decision>();
+  /** Calls whose tool itself failed: a response alone does not tell that from one that looks like an error. */
+  readonly failures = new Set<string>();
+  readonly begun: Promise<void>;
+  private readonly outputs = new Map<string, unknown>();
+  markBegun: () => void = () => undefined;
+
+  constructor(run: Run) {
+    this.run = run;
+    this.begun = new Promise((resolve) => {
+      this.markBegun = resolve;
+    });
+  }
+
+  /** Remembers what a tool returned, as opposed to what ADK makes of it. */
+  keep(callId: string, output: unknown): unknown {
+    this.outputs.set(callId, output);
+    return output;
+  }
+
+  factsOf(callId: string): ToolFacts {
+    const { runsOn = 'server', asks = false, optimistic } = this.decisions.get(callId) ?? {};
+    return { runsOn, asks, ...(optimistic ? { optimistic } : {}) };
+  }
+
+  outputChunk(toolCallId: string, response: Record<string, unknown>): Chunk {
+    if (this.failures.has(toolCallId) && typeof response.error === 'string') {
+      return { type: 'tool-output-error', toolCallId, errorText: response.error };
+    }
+    const output = this.outputs.get(toolCallId);
+    const isWrapped = this.outputs.has(toolCallId) && isWrapping(response, output);
+    return { type: 'tool-output-available', toolCallId, output: isWrapped ? output : response };
+  }
+}
+
+const GATE = 'duologue';
+
+const NOTHING: Promise<undefined> = Promise.resolve(undefined);
+
+interface EventParams {
+  invocationContext: InvocationContext;
+  event: Event;
+}
+
+/** The link from inside ADK to the session that runs: tools find it through their context, without any global. */
+export class GatePlugin extends BasePlugin {
+  private readonly active = new Map<string, ActiveRun>();
+  readonly override: ApprovalOverride;
+
+  constructor(override?: ApprovalOverride) {
+    super(GATE);
+    this.override = override;
+  }
+
+  begin(key: RunKey, run: Run): RunView {
+    const active = new ActiveRun(run);
+    this.active.set(keyOf(key), active);
+    return active;
+  }
+
+  /** Ends a run; one that was begun later in the same session stays. */
+  end(view: RunView): void {
+    for (const [key, active] of this.active) {
+      if (active === view) this.active.delete(key);
+    }
+  }
+
+  activeIn(context: InvocationContext): ActiveRun | undefined {
+    return this.active.get(keyOf(context.session));
+  }
+
+  override async beforeRunCallback({
+    invocationContext,
+  }: {
+    invocationContext: InvocationContext;
+  }): Promise<undefined> {
+    this.activeIn(invocationContext)?.markBegun();
+  }
+
+  /** ADK asks every plugin about every token: nothing is made for the answer. */
+  override afterModelCallback(): Promise<undefined> {
+    return NOTHING;
+  }
+
+  override onEventCallback(params: EventParams): Promise<Event | undefined> {
+    return params.event.partial ? NOTHING : this.decideOn(params);
+  }
+
+  /** Decides about every call when ADK announces it, so that the card can say at once what it is. */
+  private async decideOn({ event, invocationContext }: EventParams): Promise<Event | undefined> {
+    const spoken = spokenContent(event);
+    if (spoken) return { ...event, content: spoken };
+    if (!event.content) return undefined;
+    const calls = getFunctionCalls(event);
+    if (calls.length === 0) return undefined;
+    const active = this.activeIn(invocationContext);
+    const tools = active?.tools.get(event.author ?? '');
+    if (!active || !tools) return undefined;
+    for (const call of calls) {
+      const tool = tools.get(call.name ?? '');
+      if (!call.id || !tool) continue;
+      const context = new Context({ invocationContext, functionCallId: call.id });
+      const decision = await decide(tool, call.args ?? {}, context, this.override);
+      const isOptimistic =
+        !active.run.live && !decision.asks && decision.tool instanceof DuologueTool && !decision.refusal
+          ? decision.tool.isOptimistic
+          : false;
+      active.decisions.set(call.id, isOptimistic ? { ...decision, optimistic: true } : decision);
+    }
+    return undefined;
+  }
+
+  /** Remembers that a tool failed: its response alone does not tell. */
+  override async onToolErrorCallback({ toolContext }: { toolContext: Context }): Promise<undefined> {
+    const { functionCallId, invocationContext } = toolContext;
+    if (functionCallId) this.activeIn(invocationContext)?.failures.add(functionCallId);
+  }
+}
+
+/** The calls that wait in the session of a tool: its own connection's, never another's. */
+export function openCalls(context: Context): readonly OpenCall[] {
+  const { invocationContext } = context;
+  return pluginIn(invocationContext)?.activeIn(invocationContext)?.run.openCalls() ?? [];
+}
+
+/** The plugin of a run. */
+export function pluginIn(context: { pluginManager: PluginManager }): GatePlugin | undefined {
+  const plugin = context.pluginManager.getPlugin(GATE);
+  return plugin instanceof GatePlugin ? plugin : undefined;
+}
+
+/** A finished transcript as content: without it, what was spoken would be in no later request. */
+function spokenContent(event: Event): Event['content'] {
+  if (event.partial || event.content) return undefined;
+  const { inputTranscription: heard, outputTranscription: said } = event;
+  if (heard?.finished && heard.text) return { role: 'user', parts: [{ text: heard.text }] };
+  if (said?.finished && said.text) return { role: 'model', parts: [{ text: said.text }] };
+  return undefined;
+}
+
+/** ADK puts what is no object into one. */
+function isWrapping(response: Record<string, unknown>, output: unknown): boolean {
+  if (typeof output === 'object' && output !== null && !Array.isArray(output)) return false;
+  const key = Array.isArray(output) ? 'results' : 'result';
+  return Object.keys(response).length === 1 && Object.hasOwn(response, key) && response[key] === output;
+}
+
+function keyOf(key: RunKey): string {
+  return JSON.stringify([key.appName, key.userId, key.id]);
+}

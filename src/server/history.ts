@@ -1,0 +1,56 @@
+import { type Session as AdkSession, type BaseSessionService, createEvent, type Event } from '@google/adk';
+import { danglingCalls, responseEvent, rewindEvent } from '../adk/engine.ts';
+import { ProtocolError } from '../protocol/index.ts';
+import type { SessionKey } from './store/store.ts';
+
+/** The history of a session as the agent has it: ADK's events. What ADK does not write into it by itself, this does. */
+export class History {
+  /** The session's name as ADK wants it. */
+  readonly key: { appName: string; userId: string; sessionId: string };
+  private readonly service: BaseSessionService;
+
+  constructor(service: BaseSessionService, { app, user, id }: SessionKey) {
+    this.service = service;
+    this.key = { appName: app, userId: user, sessionId: id };
+  }
+
+  /** ADK's session, with all events so far. */
+  async load(): Promise<AdkSession> {
+    const session = await this.service.getSession(this.key);
+    if (!session) throw new ProtocolError('not_found', 'There is no such session.');
+    return session;
+  }
+
+  async append(event: Event): Promise<void> {
+    await this.service.appendEvent({ session: await this.load(), event });
+  }
+
+  /** Writes down which connection speaks, so that tools can tell. */
+  async identify(connectionId: string): Promise<void> {
+    // One event for all connections, replaced by the next: a client that comes and goes does not lengthen the history.
+    const id = 'client_identifier';
+    await this.append(createEvent({ id, author: 'user', actions: { stateDelta: { [id]: connectionId } } }));
+  }
+
+  /** Takes back everything from a message of the person on. */
+  async rewindTo(messageId: string): Promise<void> {
+    const session = await this.load();
+    const event = session.events.find((candidate) => candidate.customMetadata?.messageId === messageId);
+    if (event) await this.service.appendEvent({ session, event: rewindEvent(event.id) });
+  }
+
+  /** Answers, with an error, every call that nothing answers and that does not wait; gives their ids. */
+  async closeDangling(errorText: string, waiting: { get(id: string): unknown }): Promise<string[]> {
+    const session = await this.load();
+    const dangling = danglingCalls(session.events).filter(({ id }) => !waiting.get(id));
+    for (const { id, name, event } of dangling) {
+      const { author: agent = 'model', invocationId, branch = null } = event;
+      const response = { error: errorText };
+      await this.service.appendEvent({
+        session,
+        event: responseEvent({ agent, invocationId, branch }, [{ id, name, response }]),
+      });
+    }
+    return dangling.map(({ id }) => id);
+  }
+}

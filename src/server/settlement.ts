@@ -1,0 +1,80 @@
+import type { EventActions } from '@google/adk';
+import { type Outcome, toResponse } from '../adk/engine.ts';
+import {
+  APPROVAL_TIMED_OUT,
+  type Chunk,
+  denialText,
+  INTERRUPTED,
+  OUTCOME_UNKNOWN,
+  outputTimedOut,
+} from '../protocol/index.ts';
+import type { SessionOptions } from './engine.ts';
+import type { CallRecord } from './store/store.ts';
+
+/** How a call ends: the tool's outcome, a denial, or a text that says why there is none. */
+export type Settlement =
+  | { kind: 'output'; output: unknown; actions?: EventActions }
+  | Failure
+  | { kind: 'denied'; reason: string | null };
+
+/** The end of a call that gave nothing. */
+export interface Failure {
+  kind: 'error';
+  errorText: string;
+  interrupted?: true;
+}
+
+/** The end of a call that the person, or the model, wants no more of. */
+export const INTERRUPTION: Settlement = { kind: 'error', errorText: INTERRUPTED, interrupted: true };
+
+/** A deferred tool's outcome as a settlement. */
+export function settlementOf(outcome: Exclude<Outcome, { kind: 'asks' }>): Settlement {
+  return outcome.kind === 'waits' ? { kind: 'output', output: null } : outcome;
+}
+
+/** How a call ends whose time is up. */
+export function lateSettlement(call: CallRecord): Failure | null {
+  if (call.status === 'requested') return { kind: 'error', errorText: APPROVAL_TIMED_OUT };
+  return call.status === 'running' && call.runsOn === 'client'
+    ? { kind: 'error', errorText: outputTimedOut(call.toolName) }
+    : null;
+}
+
+/** How a call ends that a process left in the middle of something; null when it goes on. */
+export function leftBehind(call: CallRecord): Settlement | null {
+  if (call.status === 'denied') return { kind: 'denied', reason: call.reason };
+  if (call.status === 'expired') return { kind: 'error', errorText: call.reason ?? APPROVAL_TIMED_OUT };
+  return call.status === 'running' && call.runsOn === 'server'
+    ? { kind: 'error', errorText: OUTCOME_UNKNOWN }
+    : null;
+}
+
+/** What the model gets for the call. */
+export function responseOf(settlement: Settlement): Record<string, unknown> {
+  switch (settlement.kind) {
+    case 'output':
+      return toResponse(settlement.output);
+    case 'error':
+      return { error: settlement.errorText, ...(settlement.interrupted ? { interrupted: true } : {}) };
+    case 'denied':
+      return { error: denialText(settlement.reason ?? undefined) };
+  }
+}
+
+/** What the person gets for the call. */
+export function outputChunk(
+  toolCallId: string,
+  settlement: Settlement,
+  denials: SessionOptions['denials'],
+): Chunk {
+  switch (settlement.kind) {
+    case 'output':
+      return { type: 'tool-output-available', toolCallId, output: settlement.output ?? null };
+    case 'error':
+      return { type: 'tool-output-error', toolCallId, errorText: settlement.errorText };
+    case 'denied':
+      return denials === 'tool-output-denied'
+        ? { type: 'tool-output-denied', toolCallId }
+        : { type: 'tool-output-error', toolCallId, errorText: denialText(settlement.reason ?? undefined) };
+  }
+}

@@ -1,0 +1,138 @@
+import { BINARY, type Chunk, DONE, encodeBinary, encodeBlock, SUBPROTOCOL } from '../protocol/index.ts';
+import type { Clock } from './clock.ts';
+import type { Sound } from './live/run.ts';
+import type { ChunkLog } from './log.ts';
+import type { Window } from './pace.ts';
+import type { Socket, SocketLimits } from './socket.ts';
+
+/** What a writer is made of. */
+export interface SocketWriterContext {
+  socket: Socket;
+  log: ChunkLog;
+  clock: Clock;
+  window: Window;
+  limits: SocketLimits;
+  /** The other side does not read; it can come back and resume. */
+  onTooSlow: () => void;
+}
+
+/** While the last flush is not older than this, words gather for a moment. */
+const GATHER_MS = 50;
+/** Bytes before the sound in a binary frame. */
+const HEADER_BYTES = 8;
+
+/**
+ * Writes to one socket what stands in the log, and sound beside it. It is a cursor: what the other side is too slow for
+ * waits in the log, and old sound is dropped.
+ */
+export class SocketWriter {
+  /** Whether the other side gets ids, several blocks a frame, and sound as binary. */
+  readonly isRich: boolean;
+  private readonly context: SocketWriterContext;
+  private sounds: Uint8Array[] = [];
+  private soundBytes = 0;
+  private seq: number;
+  private omitted: ReadonlySet<string> = new Set();
+  private scheduled = false;
+  private flushedAt = 0;
+  private leave: (() => void) | null = null;
+  private isOpen = true;
+
+  constructor(context: SocketWriterContext) {
+    this.context = context;
+    this.isRich = context.socket.protocol === SUBPROTOCOL;
+    this.seq = context.log.last;
+  }
+
+  /** Goes on behind a place in the log, without the requests of the approvals in `omitted`. */
+  startAt(seq: number, omitted: ReadonlySet<string>): void {
+    this.seq = seq;
+    this.omitted = omitted;
+  }
+
+  /** Writes what comes into the log from now on. */
+  follow(): void {
+    this.leave = this.context.log.subscribe(() => this.arrived());
+  }
+
+  /** Sends a chunk that stands in no log, with an id if it marks a place in one. */
+  send(chunk: Chunk, seq?: number): void {
+    const { socket, log } = this.context;
+    const id = seq === undefined || !this.isRich ? undefined : `${log.epoch}-${seq}`;
+    socket.send(encodeBlock(chunk, id));
+  }
+
+  play(sound: Sound): void {
+    if (!this.isOpen) return;
+    const { socket, limits } = this.context;
+    const { data: chunk, sampleRate } = sound;
+    if (!this.isRich) {
+      if (socket.bufferedAmount > limits.maxSoundBytes) return;
+      this.send({
+        type: 'data-pcm',
+        data: { chunk, sampleRate, channels: 1, bitDepth: 16 },
+        transient: true,
+      });
+      return;
+    }
+    const payload = Buffer.from(chunk, 'base64');
+    this.sounds.push(encodeBinary({ kind: BINARY.audioDown, sampleRate, payload }));
+    this.soundBytes += payload.byteLength;
+    while (this.soundBytes > limits.maxSoundBytes) this.nextSound();
+    this.flush();
+  }
+
+  /** Sends everything there is, unless too much of it waits for the network; with `force`, nevertheless. */
+  flush(force = false): void {
+    if (!this.isOpen) return;
+    const { socket, log, limits, clock, onTooSlow } = this.context;
+    if (!force && socket.bufferedAmount > limits.maxBufferedBytes) {
+      const isLost = log.last - this.seq > limits.maxLag || this.seq < log.first - 1;
+      return isLost ? onTooSlow() : this.flushSoon();
+    }
+    this.flushedAt = clock.now();
+    let text = '';
+    for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
+      this.seq = entry.seq;
+      const { chunk } = entry;
+      if (chunk?.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
+      const block = chunk ? encodeBlock(chunk, this.isRich ? `${log.epoch}-${entry.seq}` : undefined) : DONE;
+      if (this.isRich) text += block;
+      else socket.send(block);
+    }
+    if (text) socket.send(text);
+    while (this.sounds.length > 0 && socket.bufferedAmount < limits.maxSoundBytes) {
+      const sound = this.nextSound();
+      if (sound) socket.send(sound);
+    }
+  }
+
+  close(): void {
+    this.isOpen = false;
+    this.leave?.();
+  }
+
+  /** Something new in the log: what a person waits for leaves at once, words gather for a moment. */
+  private arrived(): void {
+    const { log, clock } = this.context;
+    const type = log.at(log.last)?.chunk?.type;
+    const isWord = type === 'text-delta' || type === 'reasoning-delta';
+    if (!isWord || clock.now() - this.flushedAt > GATHER_MS) this.flush();
+    else this.flushSoon();
+  }
+
+  private flushSoon(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    this.context.window.wake(() => {
+      this.scheduled = false;
+      this.flush();
+    });
+  }
+
+  private nextSound(): Uint8Array | undefined {
+    const sound = this.sounds.shift();
+    if (sound) this.soundBytes -= sound.byteLength - HEADER_BYTES;
+    return sound;
+  }
+}

@@ -1,0 +1,40 @@
+/** A socket as the server needs it; each WebSocket library is a few lines away from it. */
+export interface Socket {
+  /** The subprotocol that was agreed on, or an empty text. */
+  readonly protocol: string;
+  /** Bytes that are not on the network yet. */
+  readonly bufferedAmount: number;
+  send(data: string | Uint8Array): void;
+  ping(): void;
+  close(code: number, reason: string): void;
+}
+
+/** Limits of a connection. */
+export interface SocketLimits {
+  /** Text that a slow reader may owe before sending waits. */
+  maxBufferedBytes: number;
+  /** Sound that may wait for a slow reader; older sound is dropped. */
+  maxSoundBytes: number;
+  /** Chunks a reader may be behind before it is closed; it can come back and resume. */
+  maxLag: number;
+  /** Frames per second, apart from sound and pictures in binary. */
+  framesPerSecond: number;
+  /** Bytes of sound and pictures per second; several times as much as a microphone and a camera give. */
+  mediaBytesPerSecond: number;
+  heartbeatMs: number;
+  /** A peer that gives no sign for so long is gone. */
+  silenceMs: number;
+  idleMs: number;
+}
+
+/** The limits of the protocol. */
+export const DEFAULT_SOCKET_LIMITS: SocketLimits = {
+  maxBufferedBytes: 1024 * 1024,
+  maxSoundBytes: 512 * 1024,
+  maxLag: 30_000,
+  framesPerSecond: 100,
+  mediaBytesPerSecond: 2 * 1024 * 1024,
+  heartbeatMs: 20_000,
+  silenceMs: 60_000,
+  idleMs: 30 * 60_000,
+};

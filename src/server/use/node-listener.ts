@@ -1,0 +1,64 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duologue } from '../duologue.ts';
+import type { Reply } from '../reply.ts';
+import { ResponseReader } from '../response-reader.ts';
+import { toRequest } from './request.ts';
+
+/** Answers a request of Node's server. */
+export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Handles Node's requests; what is not the server's goes to `fallback`, or gets 404. */
+export function nodeListener(duologue: Duologue, fallback?: NodeListener): NodeListener {
+  return (request, response) => {
+    const web = toRequest(request);
+    if (!web) {
+      response.writeHead(400).end();
+      return;
+    }
+    duologue
+      .handle(web)
+      .then((reply) => {
+        if (reply) return write(reply, request, response);
+        if (fallback) return fallback(request, response);
+        response.writeHead(404, { 'content-type': 'application/json' });
+        response.end('{"error":{"code":"not_found","message":"There is nothing here.","retryable":false}}');
+      })
+      .catch(() => response.destroy());
+  };
+}
+
+async function write(reply: Reply, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { body } = reply;
+  if (response.destroyed) {
+    // The client went away while its turn was waited for.
+    if (body instanceof ResponseReader) body.close();
+    return;
+  }
+  response.writeHead(reply.status, reply.headers);
+  if (!(body instanceof ResponseReader)) {
+    response.end(body ?? undefined);
+    // A refused upload is not read to its end: the connection cannot be used again.
+    if (!request.complete) response.once('finish', () => request.destroy());
+    return;
+  }
+  response.flushHeaders();
+  response.once('close', () => body.close());
+  body.onDrop = () => response.destroy();
+  for (let text = await body.next(); text !== null; text = await body.next()) {
+    if (!response.write(text)) await drained(response);
+    if (response.destroyed) return;
+  }
+  if (!body.isDropped) response.end();
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off('drain', settle);
+      response.off('close', settle);
+      resolve();
+    };
+    response.once('drain', settle);
+    response.once('close', settle);
+  });
+}
