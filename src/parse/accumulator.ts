@@ -3,10 +3,10 @@ import { readBody } from './body.ts';
 import { recognise, unwrap } from './detect.ts';
 import { errorOf } from './errors.ts';
 import { excerpt, failureRecord } from './failure.ts';
-import type { Fold } from './fold.ts';
+import { emptyFold, type Fold } from './fold.ts';
 import { type Framing, jsonFraming, sseFraming } from './frames.ts';
 import { bytesOf, type Draft, isObject, type Obj, obj, tryJson, utf8Of } from './json.ts';
-import { type Api, emptyRecord, nameApi, type ParsedError, type ParsedResponse } from './record.ts';
+import { type Api, emptyRecord, nameApi, type ParsedResponse } from './record.ts';
 import { noteBedrock, type ParseOptions, settle } from './settle.ts';
 import { streamingOf } from './streaming.ts';
 import { warn } from './warn.ts';
@@ -42,7 +42,6 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   let api: Api | null = null;
   let fold: Fold | null = null;
   let body: Obj | null = null;
-  let error: ParsedError | null = null;
   let text: Framing<string> | null = null;
   let binary: Framing<Uint8Array> | null = null;
   let utf8: TextDecoder | null = null;
@@ -68,11 +67,10 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   };
 
   function read(whole: Obj, complete: boolean): void {
-    if (api === null) return;
-    if (body !== null) {
+    if (!api) return;
+    if (body) {
       // Several responses in one stream: what is said adds up, all else is the last one's.
       record.finish = null;
-      record.error = null;
       delete record.stopDetail;
       delete record.choices;
     }
@@ -83,7 +81,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   }
 
   function close(): void {
-    if (fold === null) return;
+    if (!fold) return;
     const whole = streamingOf(fold.api).close(fold, [...fold.items.values()]);
     read(whole, fold.done);
     fold = null;
@@ -92,10 +90,11 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   function open(event: Obj): void {
     const failed = errorOf(event);
     const match = recognise(event) ?? (failed ? null : unwrap(event));
-    if (match === null) {
-      if (failed && !error) {
-        error = failed.error;
-        if (api === null) nameApi(record, failed.api);
+    if (!match) {
+      if (failed && !record.error) {
+        record.error = failed.error;
+        cut = true;
+        if (!api) nameApi(record, failed.api);
       }
       sample ||= `{${Object.keys(event)}}`;
       return;
@@ -108,7 +107,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       return;
     }
     record.streamed = true;
-    fold ??= { api, warnings, body: {}, items: new Map(), started: false, done: false };
+    fold ??= emptyFold(api, warnings);
     streamingOf(api).take(fold, match.value);
   }
 
@@ -121,7 +120,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     const taken = fold && streamingOf(fold.api).take(fold, event);
     if (taken === true) return;
     if (taken === 'restart') {
-      warn(warnings, 'stream_duplicate_start', '');
+      warn(warnings, 'stream_duplicate_start');
       close();
     }
     const bytes = obj(event.chunk).bytes ?? event.bytes;
@@ -132,23 +131,23 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   }
 
   function pushText(chunk: string): void {
-    if (text === null) {
+    if (text) text.push(chunk);
+    else {
       sample += chunk;
       const start = sample.trimStart();
-      if (start === '') return;
+      if (!start) return;
       done = /^[{[]/.test(start);
       text = (done ? jsonFraming : sseFraming)(sink);
       text.push(start);
-    } else text.push(chunk);
+    }
   }
 
   return {
     push(input) {
       const bytes = bytesOf(input);
-      if (bytes === null) {
-        if (typeof input === 'string') pushText(input);
-        else sink.event(input);
-      } else if (binary ?? (utf8 === null && bytes[0] === 0)) {
+      if (typeof input === 'string') pushText(input);
+      else if (!bytes) sink.event(input);
+      else if (binary ?? (!utf8 && bytes[0] === 0)) {
         // No text starts with a zero byte; every AWS message does, being shorter than 16 MB.
         binary ??= awsFraming(sink);
         binary.push(bytes);
@@ -159,17 +158,17 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       return this;
     },
     end() {
-      if (utf8 !== null) pushText(utf8.decode());
+      if (utf8) pushText(utf8.decode());
       if ((text ?? binary)?.end()) cut = true;
       close();
-      if (api !== null) {
-        if (cut || error || !(done || !PROMISES_DONE.test(api))) record.complete = false;
-      } else if (error === null) {
+      if (api) {
+        if (cut || (!done && PROMISES_DONE.test(api))) record.complete = false;
+      } else if (!record.error) {
         const code = !sample.trim() ? 'empty' : cut ? 'not_json' : 'unknown_shape';
         return failureRecord(record, code, sample, options);
       }
       if (extra.bedrock) record.provider = 'bedrock';
-      return settle(record, extra, options, body, error);
+      return settle(record, extra, options, body);
     },
   };
 }

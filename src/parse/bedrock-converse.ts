@@ -19,7 +19,7 @@ export const converseStreaming: Streaming = {
       return true;
     }
     if (event.messageStart) return start(fold, null);
-    if (event.metadata) {
+    if (event.metadata && (fold.items.size > 0 || obj(event.metadata).metrics)) {
       // The counts come last.
       restate(fold.body, event.metadata);
       fold.done = true;

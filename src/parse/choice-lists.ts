@@ -1,5 +1,5 @@
 import { choicesOf } from './body.ts';
-import { recognise } from './detect.ts';
+import { familyOf } from './families.ts';
 import { itemAt, restate, type Streaming } from './fold.ts';
 import { type Draft, isObject, type Obj, obj, objects } from './json.ts';
 import { addPart, merge, mergeParts } from './merge.ts';
@@ -59,7 +59,7 @@ export const listStreaming: Streaming = {
     const { choices, usage, x_groq, promptFeedback } = event;
     const listed = choices ?? event.candidates;
     const named = listed ?? usage ?? x_groq ?? event.usageMetadata ?? promptFeedback;
-    if (!named && recognise(event)?.api !== fold.api) return false;
+    if (!named && !fold.api.endsWith(`.${familyOf(event)}`)) return false;
     const entries = objects(named ? listed : choicesOf(event));
     const known = body.id ?? body.responseId;
     const id = event.id ?? event.responseId;

@@ -1,5 +1,8 @@
-import { isObject, list, type Obj, obj, str } from './json.ts';
+import { familyOf } from './families.ts';
+import { emptyFold } from './fold.ts';
+import { isObject, type Obj, obj } from './json.ts';
 import type { Api } from './record.ts';
+import { STREAMED, streamingOf } from './streaming.ts';
 
 /** What a value is: a whole response, one event of a stream, or either (the two look alike). */
 export interface Match {
@@ -8,41 +11,12 @@ export interface Match {
   value: Obj;
 }
 
-/** Whether a value is a message of Gemini Live. */
-export function isLive(v: Obj): boolean {
-  return Boolean(
-    v.serverContent ??
-      v.toolCall ??
-      v.setupComplete ??
-      v.goAway ??
-      v.sessionResumptionUpdate ??
-      v.toolCallCancellation ??
-      v.voiceActivity,
-  );
-}
-
-/** The family of a Bedrock InvokeModel body or chunk that has a shape of its own. */
-function familyOf(v: Obj): string | null {
-  const { text, is_finished } = v;
-  if (typeof v.generation === 'string') return 'llama';
-  if (v.inputTextTokenCount !== undefined && !v.embedding) return 'titan';
-  if (obj(list(v.outputs)[0]).text !== undefined) return 'mistral';
-  if (v.generations ?? (is_finished !== undefined && !v.event_type)) return 'cohere';
-  if (is_finished !== undefined || (typeof text === 'string' && (v.finish_reason ?? v.generation_id)))
-    return 'command-r';
-  if (v.completions) return 'ai21';
-  return typeof v.completion === 'string' ? 'claude-v2' : null;
-}
-
 /** Finds the API of a value by its shape alone; the order matters, the first that fits has it. */
 export function recognise(value: Obj): Match | null {
-  const { object, choices, output, usage, metadata } = value;
-  const type = str(value.event_type ?? value.type);
+  const { object, choices, output, usage } = value;
   const as = (api: Api, what: Match['as']): Match => ({ api, as: what, value });
-  if (/^(interaction|step)\./.test(type)) return as('gemini.interactions', 'event');
   if (object === 'interaction' || (Array.isArray(value.steps) && typeof value.status === 'string'))
     return as('gemini.interactions', 'body');
-  if (type.startsWith('response.')) return as('openai.responses', 'event');
   if (object === 'response' || object === 'realtime.response' || Array.isArray(output))
     return as('openai.responses', 'body');
   const chunk = object === 'chat.completion.chunk';
@@ -53,32 +27,24 @@ export function recognise(value: Obj): Match | null {
     return as('openai.chat', chunk || delta ? 'event' : message ? 'body' : 'either');
   }
   if (chunk || value.x_groq) return as('openai.chat', 'event');
-  if (type === 'message') return as('anthropic.messages', 'body');
-  if (/^((message|content_block)_(start|delta|stop)|ping)$/.test(type))
-    return as('anthropic.messages', 'event');
-  if (Array.isArray(value.content) && (value.stop_reason || obj(usage).input_tokens !== undefined))
+  if (
+    value.type === 'message' ||
+    (Array.isArray(value.content) && (value.stop_reason || obj(usage).input_tokens !== undefined))
+  )
     return as('anthropic.messages', 'body');
   if (isObject(obj(output).message) || (value.stopReason && isObject(usage)))
     return as('bedrock.converse', 'body');
-  if (
-    value.messageStart ||
-    value.contentBlockStart ||
-    value.contentBlockDelta ||
-    value.contentBlockStop ||
-    value.messageStop ||
-    obj(metadata).metrics
-  )
-    return as('bedrock.converse', 'event');
-  const live = isLive(value);
+  const live = value.serverContent ?? value.toolCall;
   if (
     Array.isArray(value.candidates) ||
     isObject(value.promptFeedback) ||
-    (isObject(value.usageMetadata) && !live)
+    (isObject(value.usageMetadata) && live === undefined)
   )
     return as('gemini.generateContent', 'either');
-  if (live) return as('gemini.live', 'event');
   const family = familyOf(value);
-  return family === null ? null : as(`bedrock.invoke.${family}`, 'either');
+  if (family !== null) return as(`bedrock.invoke.${family}`, 'either');
+  const api = STREAMED.find((name) => streamingOf(name).take(emptyFold(name, []), value));
+  return api === undefined ? null : as(api, 'event');
 }
 
 const WRAPPERS = ['response', 'body', 'data', 'message', 'result'] as const;

@@ -13,10 +13,10 @@ export function failureRecord(
   seen: string,
   options: ParseOptions,
 ): ParsedResponse {
-  const error = errorFrom(`not a known provider's response: ${excerpt(seen)}`, 'unrecognized_response');
-  error.code = code;
+  const message = `not a known provider's response: ${excerpt(seen)}`;
+  record.error = errorFrom({ type: 'unrecognized_response', code, message });
   record.complete = false;
-  return settle(record, NOTHING, options, null, error);
+  return settle(record, NOTHING, options, null);
 }
 
 /** The start of a text, short enough for a message. */

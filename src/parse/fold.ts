@@ -19,6 +19,11 @@ export interface Fold {
   done: boolean;
 }
 
+/** A fold that has seen nothing. */
+export function emptyFold(api: Api, warnings: Warning[]): Fold {
+  return { api, warnings, body: {}, items: new Map(), started: false, done: false };
+}
+
 /** How an API streams. */
 export interface Streaming {
   /** Takes one event. */
@@ -44,7 +49,7 @@ export function restate(into: Draft, head: unknown): Draft {
 /** Begins a response; another start is another response, unless nothing has come between. */
 export function start(fold: Fold, head: unknown): Taken {
   if (fold.done || fold.items.size > 0) return 'restart';
-  if (fold.started) warn(fold.warnings, 'stream_duplicate_start', '');
+  if (fold.started) warn(fold.warnings, 'stream_duplicate_start');
   fold.started = true;
   restate(fold.body, head);
   return true;

@@ -1,7 +1,6 @@
 import { closeParts } from './choice-lists.ts';
-import { isLive } from './detect.ts';
 import type { Streaming } from './fold.ts';
-import { type Draft, isObject, list, type Obj, obj, objects, str } from './json.ts';
+import { type Draft, list, type Obj, obj, objects, str } from './json.ts';
 import { merge } from './merge.ts';
 import type { Finish } from './record.ts';
 
@@ -16,7 +15,16 @@ function addUsage(sum: Draft, usage: Obj): void {
 /** Gemini Live: the messages of one session are one response, told in the words of generateContent. */
 export const liveStreaming: Streaming = {
   take(fold, event) {
-    if (!isLive(event) && !isObject(event.usageMetadata)) return false;
+    const known =
+      event.serverContent ??
+      event.toolCall ??
+      event.setupComplete ??
+      event.goAway ??
+      event.sessionResumptionUpdate ??
+      event.toolCallCancellation ??
+      event.voiceActivity ??
+      event.usageMetadata;
+    if (!known) return false;
     // The position is the key.
     fold.items.set(fold.items.size, event as Draft);
     return true;

@@ -86,7 +86,7 @@ export const responsesStreaming: Streaming = {
     const lost = final.length === 0;
     const streamed = visibleText(output);
     if (done && items.length > 0 && (lost || (streamed && streamed !== visibleText(final)))) {
-      warn(warnings, 'delta_final_mismatch', '');
+      warn(warnings, 'delta_final_mismatch');
     }
     return done && !lost ? body : { ...body, output };
   },

@@ -16,8 +16,8 @@ export function parse(raw: unknown, options: ParseOptions = {}): ParsedResponse 
     // Bytes that start with a zero are an AWS event stream, all others are text.
     const text = bytes?.[0] ? utf8Of(bytes) : raw;
     const value = typeof text === 'string' ? (tryJson(text) ?? text) : raw;
-    const match = isObject(value) ? recognise(value) : null;
-    if (match === null || match.as === 'event') return createAccumulator(options).push(value).end();
+    const match = isObject(value) && recognise(value);
+    if (!match || match.as === 'event') return createAccumulator(options).push(value).end();
     const record = emptyRecord();
     nameApi(record, match.api);
     readBody(match.value, record);

@@ -1,7 +1,7 @@
 import { finishIn, knownFinish } from './finish.ts';
 import { type HeaderSource, headerFields } from './headers.ts';
 import { type Draft, isObject, NOTHING, type Obj, str, strOrNull } from './json.ts';
-import type { Output, ParsedError, ParsedResponse, Usage } from './record.ts';
+import type { Output, ParsedResponse, Usage } from './record.ts';
 import { readUsage } from './usage.ts';
 import { warn } from './warn.ts';
 
@@ -23,13 +23,9 @@ const TRACE = 'amazon-bedrock-trace';
 
 /** Takes what Bedrock adds to the bodies and chunks of every model family, and tells whether it added anything. */
 export function noteBedrock(value: Obj, extra: Draft): boolean {
-  const metrics = value[METRICS];
-  const guardrail = value[GUARDRAIL];
-  const trace = value[TRACE];
-  if (metrics) extra[METRICS] = metrics;
-  if (guardrail) extra[GUARDRAIL] = guardrail;
-  if (trace) extra[TRACE] = trace;
-  return Boolean(metrics || guardrail || trace);
+  const added = value[METRICS] ?? value[GUARDRAIL];
+  if (added) Object.assign(extra, value);
+  return Boolean(added);
 }
 
 /** The shapes that a provider of that name may send. */
@@ -52,7 +48,8 @@ function label(record: ParsedResponse, provider: string | undefined): void {
   }
 }
 
-function settleOutput(out: Output, { warnings, complete }: ParsedResponse): void {
+/** Tells whether the client has a tool to run. */
+function settleOutput(out: Output, { warnings, complete }: ParsedResponse): boolean {
   const raw = out.stopReason;
   const known = raw === null ? undefined : knownFinish(raw);
   let planning = false;
@@ -71,6 +68,7 @@ function settleOutput(out: Output, { warnings, complete }: ParsedResponse): void
     out.finish ??= finishIn(known ?? 'other', planning, out.refusal !== null);
   }
   if (!complete) out.finish ??= 'incomplete';
+  return planning;
 }
 
 /** Takes counts and time from the metrics of a stream or from headers, which have all where a body has one. */
@@ -81,28 +79,12 @@ function settleMetrics(record: ParsedResponse, metrics: Obj, source: Usage['sour
   if (latency >= 0) record.latencyMs ??= latency;
 }
 
-/** Completes an error with what only the HTTP response knows. */
-function settleError(
-  record: ParsedResponse,
-  error: ParsedError,
-  header: Obj,
-  status: number | undefined,
-): void {
-  const seconds = Number(header.retryAfter ?? Number.NaN);
-  record.error = error;
-  record.finish = 'error';
-  error.status = status ?? error.status;
-  if (seconds >= 0) error.retryAfterMs ??= seconds * 1000;
-  error.type ??= strOrNull(str(header.xAmznErrortype).split(':')[0]);
-}
-
 /** Draws the conclusions that are the same for every API; `extra` has what Bedrock adds. */
 export function settle(
   record: ParsedResponse,
   extra: Obj,
   options: ParseOptions,
   whole: Obj | null,
-  error: ParsedError | null = null,
 ): ParsedResponse {
   const { warnings, complete } = record;
   const header = options.headers ? headerFields(options.headers) : NOTHING;
@@ -116,15 +98,19 @@ export function settle(
     record.id ??= strOrNull(header.xAmznRequestid);
     settleMetrics(record, header, 'headers');
   }
-  settleOutput(record, record);
   for (const choice of record.choices ?? []) settleOutput(choice, record);
-  const planning = record.toolUses.some((use) => use.executor === 'client');
-  record.subtype = planning ? 'planning' : record.content.length > 0 ? 'response' : null;
-  if (error ?? record.error)
-    settleError(record, (error ?? record.error) as ParsedError, header, options.status);
-  else if (complete && (record.usage?.input ?? record.usage?.output) == null)
-    warn(warnings, 'usage_missing', '');
-  if (!complete && record.streamed) warn(warnings, 'stream_incomplete', '');
+  record.subtype = settleOutput(record, record) ? 'planning' : record.content.length > 0 ? 'response' : null;
+  if (record.error) {
+    const { error } = record;
+    const seconds = Number(header.retryAfter ?? Number.NaN);
+    // Some things only the HTTP response knows.
+    record.finish = 'error';
+    error.status = options.status ?? error.status;
+    if (seconds >= 0) error.retryAfterMs ??= seconds * 1000;
+    error.type ??= strOrNull(str(header.xAmznErrortype).split(':')[0]);
+  } else if (complete && (record.usage?.input ?? record.usage?.output) == null)
+    warn(warnings, 'usage_missing');
+  if (!complete && record.streamed) warn(warnings, 'stream_incomplete');
   if (options.raw && whole) record.raw = whole;
   return record;
 }

@@ -15,6 +15,9 @@ const STREAMING: Readonly<Record<string, Streaming>> = {
   'openai.responses': responsesStreaming,
 };
 
+/** The APIs whose events look like no whole response. */
+export const STREAMED = /* @__PURE__ */ Object.keys(STREAMING) as Api[];
+
 /** How an API streams. */
 export function streamingOf(api: Api): Streaming {
   return STREAMING[api] ?? listStreaming;

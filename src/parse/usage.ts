@@ -123,7 +123,7 @@ export function readUsage(u: Obj, warnings: Warning[], source: Usage['source'] =
   const sum = input === null || output === null ? null : input + output;
   // Live leaves thoughts out of its total.
   if (total !== null && sum !== null && total !== sum && !u.responseTokenCount) {
-    warn(warnings, 'usage_total_mismatch', `${total} is not ${input} + ${output}`);
+    warn(warnings, 'usage_total_mismatch', String(total));
   }
   const usage: Usage = {
     input,
