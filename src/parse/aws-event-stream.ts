@@ -15,7 +15,6 @@ export function crc32(bytes: Uint8Array): number {
 }
 
 const PRELUDE = 12;
-const MAX_MESSAGE = 2 ** 24;
 
 /**
  * The AWS binary event stream: each message becomes the event an SDK would give, `{contentBlockDelta: {…}}` or
@@ -29,7 +28,7 @@ export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
   const take = (message: Uint8Array, bodyAt: number): void => {
     const names = new TextDecoder('latin1').decode(message.subarray(0, bodyAt));
     const text = utf8Of(message.subarray(bodyAt, -4));
-    const value = text === '' ? {} : tryJson(text);
+    const value = tryJson(text || '{}');
     /** The value of a text header: a colon, its name, the type 7, the length in two bytes. */
     const header = (key: string): string | undefined => {
       const at = names.indexOf(`:${key}\x07`) + key.length + 4;
@@ -37,10 +36,10 @@ export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
       return at < key.length + 4 ? undefined : names.slice(at, at + length);
     };
     const name = header('exception-type') ?? header('event-type');
-    if (header('message-type') === 'error')
-      sink.event({ error: { type: header('error-code'), message: header('error-message') } });
+    const code = header('error-code');
+    if (code) sink.event({ error: { type: code, message: header('error-message') } });
     else if (value === undefined) sink.broken(text);
-    else sink.event(name === undefined ? value : { [name]: value });
+    else sink.event(name ? { [name]: value } : value);
   };
   return {
     push(chunk) {
@@ -60,7 +59,6 @@ export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
         const message = buffer.subarray(start, Math.min(start + total, stop));
         const whole = message.length === total;
         corrupt =
-          total > MAX_MESSAGE ||
           headerLength + PRELUDE + 4 > total ||
           view.getUint32(8) !== crc32(message.subarray(0, 8)) ||
           (whole && view.getUint32(total - 4) !== crc32(message.subarray(0, -4)));

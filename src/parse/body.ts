@@ -46,15 +46,6 @@ function readToolCalls(message: Obj, out: Output): void {
   }
 }
 
-/** Takes the sources of a candidate. */
-function readSources(candidate: Obj, out: Output, record: ParsedResponse): void {
-  const { citationMetadata, groundingMetadata } = candidate;
-  const { citations, citationSources } = obj(citationMetadata);
-  if (groundingMetadata) record.grounding ??= groundingMetadata;
-  for (const source of objects(citations ?? citationSources)) addCitation(out, undefined, source);
-  for (const source of objects(obj(groundingMetadata).groundingChunks)) addCitation(out, undefined, source);
-}
-
 function readError(error: unknown, record: ParsedResponse): void {
   // Some servers send an empty error with a good response.
   if (error && Object.keys(error).length > 0) record.error ??= errorFrom(error);
@@ -63,14 +54,12 @@ function readError(error: unknown, record: ParsedResponse): void {
 /** Reads what a message of OpenAI chat has beside its content. */
 function readExtras(message: Obj, out: Output, record: ParsedResponse): void {
   const sources = message.annotations ?? message.citations;
-  if (sources) {
-    const last = out.content.at(-1);
-    for (const source of objects(sources)) addCitation(out, last, source);
-  }
+  const last = out.content.at(-1);
+  for (const source of objects(sources)) addCitation(out, last, source);
   if (message.refusal) addRefusal(out, str(message.refusal));
   if (message.audio) readPart({ audio: message.audio }, out, record);
-  if (message.images) for (const image of objects(message.images)) readPart(image, out, record);
-  if (message.tool_calls || message.function_call || message.executed_tools) readToolCalls(message, out);
+  for (const image of objects(message.images)) readPart(image, out, record);
+  readToolCalls(message, out);
 }
 
 /** Reads a choice, a candidate, an output of a model family; or a body that is its own only choice. */
@@ -89,6 +78,8 @@ function readChoice(choice: Obj, out: Output, record: ParsedResponse): void {
   const reason = choice.finish_reason ?? choice.stop_reason ?? choice.stopReason ?? choice.finishReason;
   const incomplete = obj(choice.incomplete_details ?? choice.status_details);
   const details = obj(choice.stop_details);
+  const grounding = choice.groundingMetadata;
+  const { citations, citationSources } = obj(choice.citationMetadata);
   out.stopReason = strOrNull(
     obj(reason).reason ?? reason ?? choice.completionReason ?? incomplete.reason ?? choice.status,
   );
@@ -100,13 +91,14 @@ function readChoice(choice: Obj, out: Output, record: ParsedResponse): void {
   );
   const safety = choice.content_filter_results ?? choice.safetyRatings;
   if (safety) record.safety ??= safety;
-  if (message.reasoning_content || message.reasoning || message.reasoning_details)
-    readReasoning(message, out);
+  readReasoning(message, out);
   if (typeof parts === 'string') {
     if (parts) addText(out, parts);
   } else if (parts) for (const part of objects(parts)) readPart(part, out, record);
   if (message !== choice || typeof parts === 'string') readExtras(message, out, record);
-  if (choice.citationMetadata || choice.groundingMetadata) readSources(choice, out, record);
+  if (grounding) record.grounding ??= grounding;
+  for (const source of objects(citations ?? citationSources)) addCitation(out, undefined, source);
+  for (const source of objects(obj(grounding).groundingChunks)) addCitation(out, undefined, source);
   readError(choice.error, record);
 }
 

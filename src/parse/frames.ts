@@ -16,25 +16,28 @@ export interface Framing<In> {
 /** Server-sent events. */
 export function sseFraming(sink: FrameSink): Framing<string> {
   let rest = '';
-  let data: string | null = null;
+  let data = '';
   let name = '';
-  /** Tells whether the event is one that cannot be read. */
-  const dispatch = (): boolean => {
-    const value = data && tryJson(data);
-    const broken = value === undefined && data?.trim() !== '[DONE]';
+  /** Tells whether the data could be read. */
+  const take = (text: string): boolean => {
+    const value = tryJson(text);
+    const plain = text.trim();
     // Some servers name an error only in the event field.
     const bare = name === 'error' && isObject(value) && !value.error && !value.type;
-    if (value === undefined && !broken) sink.done();
-    else if (value) sink.event(bare ? { error: value } : value);
-    return broken;
+    if (value) sink.event(bare ? { error: value } : value);
+    else if (plain === '[DONE]') sink.done();
+    else return value === null || !plain;
+    return true;
   };
   const line = (text: string): void => {
-    if (text === '') {
-      if (dispatch()) sink.broken(data ?? '');
-      data = null;
-      name = '';
-    } else if (text.startsWith('data:')) data = (data === null ? '' : `${data}\n`) + text.slice(5);
+    // One line is nearly always a whole event, and some logs leave out the blank lines between them.
+    if (text.startsWith('data:')) data += data || !take(text.slice(5)) ? text.slice(5) : '';
     else if (text.startsWith('event:')) name = text.slice(6).trim();
+    else if (!text) {
+      if (data && !take(data)) sink.broken(data);
+      data = '';
+      name = '';
+    }
   };
   return {
     push(chunk) {
@@ -47,9 +50,8 @@ export function sseFraming(sink: FrameSink): Framing<string> {
       rest += chunk.slice(from);
     },
     end() {
-      if (rest) line(rest);
-      // An event without its blank line still counts if it is whole.
-      return dispatch();
+      line(rest);
+      return Boolean(data) && !take(data);
     },
   };
 }

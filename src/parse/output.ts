@@ -15,9 +15,9 @@ export function addText(out: Output, text: string): TextPart {
 /** Adds reasoning; an empty text still keeps its place and its signature. */
 export function addReasoning(out: Output, text: string, signature?: unknown): ReasoningPart {
   const part: ReasoningPart = { type: 'reasoning', text };
-  if (typeof signature === 'string' && signature !== '') part.signature = signature;
+  if (signature) part.signature = str(signature);
   out.content.push(part);
-  if (text !== '') out.thinking = out.thinking === null ? text : `${out.thinking}\n\n${text}`;
+  if (text) out.thinking = out.thinking ? `${out.thinking}\n\n${text}` : text;
   return part;
 }
 
@@ -46,10 +46,10 @@ export function addTool(
   executor: ToolUse['executor'],
   kind: ToolUse['kind'],
 ): ToolUse {
-  const known = typeof id === 'string' && id !== '';
+  const known = strOrNull(id);
   const use: ToolUse = {
     type: 'tool_call',
-    id: known ? id : `call_${out.toolUses.length}`,
+    id: known ?? `call_${out.toolUses.length}`,
     idSynthesized: !known,
     name: str(name),
     input: args ?? {},
@@ -61,7 +61,7 @@ export function addTool(
   if (typeof args === 'string') {
     use.inputRaw = args;
     if (kind !== 'custom') {
-      const input = args.trim() === '' ? {} : tryJson(args);
+      const input = tryJson(args.trim() || '{}');
       use.inputValid = input !== undefined;
       use.input = input ?? args;
     }
@@ -84,31 +84,10 @@ export function addToolResult(
 ): void {
   const id = strOrNull(toolUseId);
   out.content.push({ type: 'tool_result', toolUseId: id, output, failed, raw });
-  const use =
-    id === null
-      ? out.toolUses.at(-1)
-      : out.toolUses.slice(-LOOK_BACK).findLast((candidate) => candidate.id === id);
-  if (use === undefined) return;
+  const use = out.toolUses.slice(-LOOK_BACK).findLast((candidate) => !id || candidate.id === id);
+  if (!use) return;
   use.output = output;
   use.status = failed ? 'failed' : 'completed';
-}
-
-/** Adds an image, a sound, a file. */
-export function addMedia(
-  out: Output,
-  mediaType: unknown,
-  data: unknown,
-  raw: unknown,
-  transcript?: unknown,
-): void {
-  const part: Part = { type: 'media', mediaType: strOrNull(mediaType), data, raw };
-  if (typeof transcript === 'string') part.transcript = transcript;
-  out.content.push(part);
-}
-
-/** Adds a block that has no meaning in the record but must not be lost. */
-export function addOther(out: Output, kind: string, raw: unknown): void {
-  out.content.push({ type: 'other', kind, raw });
 }
 
 /**
@@ -133,9 +112,10 @@ export function addCitation(out: Output, part: Part | undefined, raw: Obj): void
 
 /** States what the provider says about its stop reason. */
 export function addStopDetail(out: Output, sequence: unknown, category?: unknown, message?: unknown): void {
+  if (!sequence && !category && !message) return;
   const detail: NonNullable<Output['stopDetail']> = {};
-  if (typeof sequence === 'string') detail.sequence = sequence;
-  if (typeof category === 'string') detail.category = category;
-  if (typeof message === 'string') detail.message = message;
-  if (Object.keys(detail).length > 0) out.stopDetail = detail;
+  if (sequence) detail.sequence = str(sequence);
+  if (category) detail.category = str(category);
+  if (message) detail.message = str(message);
+  out.stopDetail = detail;
 }

@@ -3,11 +3,6 @@ import { type Draft, type Obj, str } from './json.ts';
 /** The steps of a JSON path: a name, an index, or a name in quotes. */
 const STEP = /(?<=\[(['"])).*?(?=\1])|[^.[\]'"]+/g;
 
-function scalarOf(piece: Obj): unknown {
-  if (piece.nullValue !== undefined) return null;
-  return piece.numberValue ?? piece.boolValue ?? str(piece.stringValue);
-}
-
 /**
  * Puts one piece of a function call's arguments where its JSON path says, and gives back the path if the next piece
  * continues this text. Paths that would leave a hole in a list or touch a prototype are ignored.
@@ -23,7 +18,8 @@ export function setPartialArg(args: Draft, piece: Obj, openPath: string): string
     const known = node[step];
     if (step === '__proto__' || (Array.isArray(node) && !(Number(step) <= node.length))) break;
     if (next === undefined) {
-      const value = scalarOf(piece);
+      const scalar = piece.numberValue ?? piece.boolValue ?? str(piece.stringValue);
+      const value = piece.nullValue === undefined ? scalar : null;
       node[step] = path === openPath && typeof known === 'string' ? known + value : value;
       return piece.willContinue === true ? path : '';
     }

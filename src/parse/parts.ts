@@ -3,8 +3,6 @@ import { isObject, list, type Obj, obj, objects, str, strOrNull, textOf } from '
 import {
   addCitation,
   addFunction,
-  addMedia,
-  addOther,
   addReasoning,
   addRedacted,
   addRefusal,
@@ -159,22 +157,23 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
     addToolResult(out, callId, output, item.is_error === true || FAILED.test(state), part);
   } else if (call) readBuiltin(item, type, call[1], part, out);
   else if (MEDIA.test(type)) {
-    const { format, source } = item;
-    addMedia(
-      out,
-      item.mime_type ?? item.mimeType ?? (format ? `${type}/${str(format)}` : type),
-      item.data ??
+    const { format, source, transcript } = item;
+    out.content.push({
+      type: 'media',
+      mediaType: strOrNull(item.mime_type ?? item.mimeType ?? (format ? `${type}/${str(format)}` : type)),
+      data:
+        item.data ??
         item.uri ??
         item.fileUri ??
         item.audio ??
         obj(item.image_url).url ??
         obj(source).bytes ??
         source,
-      part,
-      item.transcript,
-    );
+      raw: part,
+      ...(transcript ? { transcript: str(transcript) } : {}),
+    });
   } else {
-    addOther(out, type, part);
+    out.content.push({ type: 'other', kind: type, raw: part });
     warn(record.warnings, 'unknown_block', type);
   }
 }

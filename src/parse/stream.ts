@@ -10,16 +10,6 @@ export type StreamSource =
   | AsyncIterable<unknown>
   | Iterable<unknown>;
 
-// Some browsers cannot iterate a ReadableStream.
-async function* chunksOf(stream: ReadableStream<unknown>): AsyncGenerator<unknown> {
-  const reader = stream.getReader();
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
-  } finally {
-    reader.releaseLock();
-  }
-}
-
 /** Reads a streamed response to its end; a source that fails gives what had arrived, with the error. */
 export async function parseStream(
   source: StreamSource,
@@ -28,8 +18,12 @@ export async function parseStream(
   const accumulator = createAccumulator(options);
   if (typeof source === 'string' || source instanceof Uint8Array) return accumulator.push(source).end();
   try {
-    const chunks = 'getReader' in source ? chunksOf(source) : source;
-    for await (const chunk of chunks) accumulator.push(chunk);
+    if ('getReader' in source) {
+      // Some browsers cannot iterate a ReadableStream.
+      const reader = source.getReader();
+      for (let next = await reader.read(); !next.done; next = await reader.read())
+        accumulator.push(next.value);
+    } else for await (const chunk of source) accumulator.push(chunk);
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause);
     accumulator.push({ error: { type: 'stream_error', message } });

@@ -28,10 +28,7 @@ function byModality(details: unknown, warnings: Warning[]): Record<string, numbe
     const tokens = count(value, warnings);
     if (tokens && name !== '__proto__') sums[name] = (sums[name] ?? 0) + tokens;
   };
-  const { text_tokens, image_tokens, audio_tokens } = obj(details);
-  add('text', text_tokens);
-  add('image', image_tokens);
-  add('audio', audio_tokens);
+  for (const name of ['text', 'image', 'audio']) add(name, obj(details)[`${name}_tokens`]);
   for (const entry of objects(details))
     add(str(entry.modality).toLowerCase(), entry.tokenCount ?? entry.tokens);
   return sums;
