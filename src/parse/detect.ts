@@ -11,40 +11,43 @@ export interface Match {
   value: Obj;
 }
 
+function matched(value: Obj, api: Api, as: Match['as']): Match {
+  return { api, as, value };
+}
+
 /** Finds the API of a value by its shape alone; the order matters, the first that fits has it. */
 export function recognise(value: Obj): Match | null {
   const { object, choices, output, usage } = value;
-  const as = (api: Api, what: Match['as']): Match => ({ api, as: what, value });
   if (object === 'interaction' || (Array.isArray(value.steps) && typeof value.status === 'string'))
-    return as('gemini.interactions', 'body');
+    return matched(value, 'gemini.interactions', 'body');
   if (object === 'response' || object === 'realtime.response' || Array.isArray(output))
-    return as('openai.responses', 'body');
+    return matched(value, 'openai.responses', 'body');
   const chunk = object === 'chat.completion.chunk';
   if (Array.isArray(choices)) {
     const { text, message, delta } = obj(choices[0]);
     if (object === 'text_completion' || (text !== undefined && !message && !delta))
-      return as('openai.completions', 'either');
-    return as('openai.chat', chunk || delta ? 'event' : message ? 'body' : 'either');
+      return matched(value, 'openai.completions', 'either');
+    return matched(value, 'openai.chat', chunk || delta ? 'event' : message ? 'body' : 'either');
   }
-  if (chunk || value.x_groq) return as('openai.chat', 'event');
+  if (chunk || value.x_groq) return matched(value, 'openai.chat', 'event');
   if (
     value.type === 'message' ||
     (Array.isArray(value.content) && (value.stop_reason || obj(usage).input_tokens !== undefined))
   )
-    return as('anthropic.messages', 'body');
+    return matched(value, 'anthropic.messages', 'body');
   if (isObject(obj(output).message) || (value.stopReason && isObject(usage)))
-    return as('bedrock.converse', 'body');
+    return matched(value, 'bedrock.converse', 'body');
   const live = value.serverContent ?? value.toolCall;
   if (
     Array.isArray(value.candidates) ||
     isObject(value.promptFeedback) ||
     (isObject(value.usageMetadata) && live === undefined)
   )
-    return as('gemini.generateContent', 'either');
+    return matched(value, 'gemini.generateContent', 'either');
   const family = familyOf(value);
-  if (family !== null) return as(`bedrock.invoke.${family}`, 'either');
+  if (family !== null) return matched(value, `bedrock.invoke.${family}`, 'either');
   const api = STREAMED.find((name) => streamingOf(name).take(emptyFold(name, []), value));
-  return api === undefined ? null : as(api, 'event');
+  return api === undefined ? null : matched(value, api, 'event');
 }
 
 const WRAPPERS = ['response', 'body', 'data', 'message', 'result'] as const;

@@ -22,15 +22,19 @@ function minus(a: Count, b: Count): Count {
   return a === null || a < (b ?? 0) ? null : a - (b ?? 0);
 }
 
+function addTokens(sums: Record<string, number>, name: string, value: unknown, warnings: Warning[]): void {
+  const tokens = count(value, warnings);
+  if (tokens && name !== '__proto__') sums[name] = (sums[name] ?? 0) + tokens;
+}
+
 function byModality(details: unknown, warnings: Warning[]): Record<string, number> {
   const sums: Record<string, number> = {};
-  const add = (name: string, value: unknown): void => {
-    const tokens = count(value, warnings);
-    if (tokens && name !== '__proto__') sums[name] = (sums[name] ?? 0) + tokens;
-  };
-  for (const name of ['text', 'image', 'audio']) add(name, obj(details)[`${name}_tokens`]);
+  const { text_tokens, image_tokens, audio_tokens } = obj(details);
+  addTokens(sums, 'text', text_tokens, warnings);
+  addTokens(sums, 'image', image_tokens, warnings);
+  addTokens(sums, 'audio', audio_tokens, warnings);
   for (const entry of objects(details))
-    add(str(entry.modality).toLowerCase(), entry.tokenCount ?? entry.tokens);
+    addTokens(sums, str(entry.modality).toLowerCase(), entry.tokenCount ?? entry.tokens, warnings);
   return sums;
 }
 
