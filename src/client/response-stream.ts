@@ -5,11 +5,14 @@ import type { Timers } from './timers.ts';
 /** A text takes the longer to draw the longer it is: with every so many characters the window grows by itself, up to a limit. */
 const STEP_LENGTH = 2_500;
 const MAX_STEPS = 4;
+/** Faster than anyone reads, in characters a millisecond: what follows may come in larger pieces. */
+const FLOOD = 8;
+const FLOOD_FACTOR = 4;
 
 /**
  * One response as `useChat` reads it. The first delta leaves at once; those that follow within the window leave together,
- * so that a chat is drawn once a frame and not once a word, and a long one less often. Everything else leaves at once,
- * and in order.
+ * so that a chat is drawn once a frame and not once a word, a long one less often, and a flood still less. Everything
+ * else leaves at once, and in order.
  */
 export class ResponseStream {
   readonly readable: ReadableStream<Chunk>;
@@ -63,13 +66,16 @@ export class ResponseStream {
     this.timers.after(0, () => controller?.error(error));
   }
 
-  private openWindow(): void {
+  private openWindow(factor = 1): void {
     const steps = Math.min(MAX_STEPS, 1 + Math.floor(this.length / STEP_LENGTH));
-    this.closeWindow = this.timers.after(this.windowMs * steps, () => {
+    const before = this.length;
+    const ms = this.windowMs * steps * factor;
+    this.closeWindow = this.timers.after(ms, () => {
       this.closeWindow = null;
       const gathered = this.merger.end();
       this.enqueue(gathered);
-      if (gathered.length > 0) this.openWindow();
+      const isFlood = this.length - before > FLOOD * ms;
+      if (gathered.length > 0) this.openWindow(isFlood ? FLOOD_FACTOR : 1);
     });
   }
 

@@ -56,21 +56,44 @@ describe('a response stream', () => {
     const timers = new FakeTimers();
     const stream = new ResponseStream(timers, 16, () => undefined);
     const read = await reader(stream);
-    const page = 'x'.repeat(2_500);
+    const words = 'x'.repeat(100);
     const counts: number[] = [];
-    for (let time = 0; time < 24; time++) {
-      stream.write(delta(time < 6 ? page : 'y'));
+    for (let time = 0; time < 120; time++) {
+      stream.write(delta(words));
       await timers.settle(16);
       counts.push(read.length);
     }
     stream.end();
     await timers.settle(0);
     // The last windows are four times as long as the first.
-    expect(counts.slice(0, 2)).toEqual([1, 2]);
+    expect(counts.slice(0, 4)).toEqual([1, 2, 3, 4]);
     expect((counts.at(-1) ?? 0) - (counts.at(-9) ?? 0)).toBe(2);
-    const text = read.map((chunk) => (chunk.type === 'text-delta' ? chunk.delta : '')).join('');
-    expect(text).toBe(page.repeat(6) + 'y'.repeat(18));
+    expect(textOf(read)).toBe(words.repeat(120));
   });
+
+  test('gives a flood that nobody can read in larger pieces, until it is over', async () => {
+    const timers = new FakeTimers();
+    const stream = new ResponseStream(timers, 16, () => undefined);
+    const read = await reader(stream);
+    const counts: number[] = [];
+    for (let time = 0; time < 24; time++) {
+      stream.write(delta(time < 16 ? 'x'.repeat(100) : 'y'));
+      await timers.settle(8);
+      counts.push(read.length);
+    }
+    stream.end();
+    await timers.settle(0);
+    expect(counts).toEqual([
+      ...[1, 2, 2],
+      ...[3, 3, 3, 3, 3, 3, 3, 3],
+      ...[4, 4, 4, 4, 4, 4, 4, 4],
+      ...[5, 5, 6, 6, 7],
+    ]);
+    expect(textOf(read)).toBe('x'.repeat(1_600) + 'y'.repeat(8));
+  });
+
+  const textOf = (chunks: Chunk[]) =>
+    chunks.map((chunk) => (chunk.type === 'text-delta' ? chunk.delta : '')).join('');
 
   test('gives the first delta at once and the others once a window', async () => {
     const timers = new FakeTimers();
