@@ -1,16 +1,7 @@
 import { errorFrom } from './errors.ts';
 import { isObject, list, millis, type Obj, obj, objects, str, strOrNull } from './json.ts';
-import {
-  addCitation,
-  addFunction,
-  addReasoning,
-  addRedacted,
-  addRefusal,
-  addStopDetail,
-  addText,
-  addTool,
-} from './output.ts';
-import { readPart } from './parts.ts';
+import { addCitation, addReasoning, addRedacted, addRefusal, addStopDetail, addText } from './output.ts';
+import { readBuiltin, readCall, readPart } from './parts.ts';
 import { emptyOutput, type Output, type ParsedChoice, type ParsedResponse } from './record.ts';
 import { readUsage } from './usage.ts';
 import { warn } from './warn.ts';
@@ -29,21 +20,15 @@ function readReasoning(message: Obj, out: Output): void {
 }
 
 function readToolCalls(message: Obj, out: Output): void {
+  const legacy = message.function_call;
   for (const call of objects(message.tool_calls)) {
     const { id, custom } = call;
     // Command-R has no object round the name.
-    const { name, arguments: args, parameters } = obj(call.function ?? call);
-    if (isObject(custom)) addTool(out, id, custom.name, str(custom.input), 'client', 'custom');
-    else addFunction(out, id, name, args ?? parameters);
+    readCall(obj(custom ?? call.function ?? call), id, custom ? 'custom' : 'function', out);
   }
-  const legacy = message.function_call;
-  if (isObject(legacy)) addFunction(out, null, legacy.name, legacy.arguments);
+  if (isObject(legacy)) readCall(legacy, null, 'function', out);
   // Groq's compound models report the tools they ran themselves.
-  for (const tool of objects(message.executed_tools)) {
-    const use = addTool(out, null, tool.type, tool.arguments, 'server', 'builtin');
-    use.output = tool.output;
-    use.raw = tool;
-  }
+  for (const tool of objects(message.executed_tools)) readBuiltin(tool, null, '', tool.type, tool, out);
 }
 
 function readError(error: unknown, record: ParsedResponse): void {
@@ -146,7 +131,7 @@ export function readBody(body: Obj, record: ParsedResponse): void {
   readError(body.error, record);
   readChoice(obj(choices[0]), record, record);
   if (choices.length > 1) {
-    warn(record.warnings, 'multiple_choices', String(choices.length));
+    warn(record.warnings, 'multiple_choices', choices.length);
     record.choices = choices.map((entry, position): ParsedChoice => {
       const choice = obj(entry);
       const out = emptyOutput();

@@ -11,7 +11,7 @@ export interface Match {
   value: Obj;
 }
 
-function matched(value: Obj, api: Api, as: Match['as']): Match {
+function matched(value: Obj, api: Api, as: Match['as'] = 'body'): Match {
   return { api, as, value };
 }
 
@@ -19,9 +19,9 @@ function matched(value: Obj, api: Api, as: Match['as']): Match {
 export function recognise(value: Obj): Match | null {
   const { object, choices, output, usage } = value;
   if (object === 'interaction' || (Array.isArray(value.steps) && typeof value.status === 'string'))
-    return matched(value, 'gemini.interactions', 'body');
+    return matched(value, 'gemini.interactions');
   if (object === 'response' || object === 'realtime.response' || Array.isArray(output))
-    return matched(value, 'openai.responses', 'body');
+    return matched(value, 'openai.responses');
   const chunk = object === 'chat.completion.chunk';
   if (Array.isArray(choices)) {
     const { text, message, delta } = obj(choices[0]);
@@ -34,9 +34,9 @@ export function recognise(value: Obj): Match | null {
     value.type === 'message' ||
     (Array.isArray(value.content) && (value.stop_reason || obj(usage).input_tokens !== undefined))
   )
-    return matched(value, 'anthropic.messages', 'body');
+    return matched(value, 'anthropic.messages');
   if (isObject(obj(output).message) || (value.stopReason && isObject(usage)))
-    return matched(value, 'bedrock.converse', 'body');
+    return matched(value, 'bedrock.converse');
   const live = value.serverContent ?? value.toolCall;
   if (
     Array.isArray(value.candidates) ||

@@ -37,7 +37,7 @@ export const liveStreaming: Streaming = {
     let calls: Obj[] = [];
     let spoken = '';
     let open = false;
-    let finish: Finish | null = null;
+    let finish: Finish = 'stop';
     let id: unknown;
     let groundingMetadata: Draft | undefined;
     let finishReason: unknown;
@@ -76,13 +76,12 @@ export const liveStreaming: Streaming = {
       if (content.interrupted) {
         live.interrupted++;
         finish = 'incomplete';
-      }
+      } else if (modelTurn) finish = 'stop';
       if (content.turnComplete) {
         live.turns++;
-        finish ??= 'stop';
         open = false;
         endTurn();
-      } else if (modelTurn) finish = null;
+      }
     }
     const waiting = calls.length > 0;
     fold.done = waiting || (!open && live.turns > 0);

@@ -68,6 +68,7 @@ export function millis(value: unknown): number | null {
 
 /** The value as bytes, or null when it holds none. */
 export function bytesOf(value: unknown): Uint8Array | null {
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  return ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : null;
+  if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer)) return null;
+  const view: { buffer?: ArrayBufferLike; byteOffset?: number; byteLength: number } = value;
+  return new Uint8Array(view.buffer ?? (value as ArrayBuffer), view.byteOffset, view.byteLength);
 }

@@ -32,11 +32,6 @@ export function addRefusal(out: Output, text: string): void {
   out.refusal = (out.refusal ?? '') + text;
 }
 
-/** Adds a call of a client's function tool. */
-export function addFunction(out: Output, id: unknown, name: unknown, args: unknown): ToolUse {
-  return addTool(out, id, name, args, 'client', 'function');
-}
-
 /** Adds a tool call; arguments may be an object, JSON text, or missing, which means none. */
 export function addTool(
   out: Output,
@@ -52,7 +47,7 @@ export function addTool(
     id: known ?? `call_${out.toolUses.length}`,
     idSynthesized: !known,
     name: str(name),
-    input: args ?? {},
+    input: args ?? (kind === 'custom' ? '' : {}),
     inputValid: true,
     executor,
     kind,

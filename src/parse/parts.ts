@@ -2,7 +2,6 @@ import { errorFrom } from './errors.ts';
 import { isObject, list, type Obj, obj, objects, str, strOrNull, textOf } from './json.ts';
 import {
   addCitation,
-  addFunction,
   addReasoning,
   addRedacted,
   addRefusal,
@@ -23,7 +22,7 @@ function readText(item: Obj, out: Output, text: string, signature: unknown, phas
   const sources = item.citations ?? item.annotations;
   if (signature) part.signature = str(signature);
   if (phase) part.phase = str(phase);
-  if (sources) for (const source of objects(sources)) addCitation(out, part, source);
+  for (const source of objects(sources)) addCitation(out, part, source);
 }
 
 /** OpenAI: a list of summaries and texts; Gemini: one summary in parts; Anthropic and Mistral: one thought. */
@@ -35,7 +34,9 @@ function readReasoning(item: Obj, out: Output): void {
       : [item.thinking ?? item.summary];
   if (texts.length === 0 && item.encrypted_content) addRedacted(out, item);
   else if (texts.length === 0) addReasoning(out, '');
-  for (const [i, text] of texts.entries()) addReasoning(out, textOf(text), i === 0 ? signature : undefined);
+  texts.forEach((text, i) => {
+    addReasoning(out, textOf(text), i === 0 && signature);
+  });
 }
 
 function executorOf(item: Obj, type: string): ToolUse['executor'] {
@@ -47,12 +48,25 @@ function executorOf(item: Obj, type: string): ToolUse['executor'] {
     : 'server';
 }
 
-/** A tool of the provider's own; `raw` is the whole part. */
-function readBuiltin(item: Obj, type: string, name: unknown, raw: Obj, out: Output): void {
+/** A call of a client's tool. */
+export function readCall(item: Obj, id: unknown, kind: 'function' | 'custom', out: Output): ToolUse {
+  const input = item.input ?? item.arguments ?? item.args ?? item.parameters;
+  return addTool(out, id, item.name, input, 'client', kind);
+}
+
+/** A call of a tool of the provider's own; `raw` is the whole part. */
+export function readBuiltin(
+  item: Obj,
+  id: unknown,
+  type: string,
+  name: unknown,
+  raw: Obj,
+  out: Output,
+): void {
   const input = item.input ?? item.arguments ?? item.args ?? item.action ?? item.operation ?? item.queries;
   const use = addTool(
     out,
-    item.call_id ?? item.id ?? item.toolUseId,
+    id,
     item.name ?? name,
     item.code === undefined ? input : { code: item.code },
     executorOf(item, type),
@@ -103,19 +117,17 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
     case 'tool_use':
     case 'toolUse':
     case 'function_call':
-    case 'functionCall': {
+    case 'functionCall':
+    case 'custom_tool_call': {
       if (item.type === 'server_tool_use') {
-        readBuiltin(item, type, type, item, out);
+        readBuiltin(item, id, type, type, item, out);
         return;
       }
-      const use = addFunction(out, id, item.name, item.input ?? item.arguments ?? item.args);
+      const use = readCall(item, id, type === 'custom_tool_call' ? 'custom' : 'function', out);
       if (signature) use.signature = str(signature);
       if (item.caller || item.namespace || item.toolset_name) use.raw = item;
       return;
     }
-    case 'custom_tool_call':
-      addTool(out, id, item.name, str(item.input), 'client', 'custom');
-      return;
     case 'reasoning':
     case 'thinking':
     case 'thought':
@@ -139,10 +151,10 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
     case 'server_tool_use':
     case 'mcp_tool_use':
     case 'toolCall':
-      readBuiltin(item, type, item.toolType ?? type, part, out);
+      readBuiltin(item, id, type, item.toolType ?? type, part, out);
       return;
     case 'executableCode':
-      readBuiltin(item, type, 'code_execution', part, out);
+      readBuiltin(item, id, type, 'code_execution', part, out);
       return;
     case 'compaction':
       out.content.push({ type, text: strOrNull(item.content), raw: item });
@@ -155,7 +167,7 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
     // An item has an id of its own beside the call's.
     const callId = item === part ? (item.tool_use_id ?? item.call_id) : id;
     addToolResult(out, callId, output, item.is_error === true || FAILED.test(state), part);
-  } else if (call) readBuiltin(item, type, call[1], part, out);
+  } else if (call) readBuiltin(item, id, type, call[1], part, out);
   else if (MEDIA.test(type)) {
     const { format, source, transcript } = item;
     out.content.push({

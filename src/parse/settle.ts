@@ -94,7 +94,7 @@ export function settle(
     record.finish = 'content_filter';
     record.safety = extra[TRACE];
   }
-  if (options.headers && whole) {
+  if (whole) {
     record.id ??= strOrNull(header.xAmznRequestid);
     settleMetrics(record, header, 'headers');
   }

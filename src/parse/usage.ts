@@ -9,7 +9,7 @@ function count(value: unknown, warnings: Warning[]): Count {
   if (value == null) return null;
   if (typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER) return value;
   if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
-  warn(warnings, 'non_finite_number', String(typeof value === 'number' ? value : typeof value));
+  warn(warnings, 'non_finite_number', typeof value === 'number' ? value : typeof value);
   return null;
 }
 
@@ -118,13 +118,13 @@ export function readUsage(u: Obj, warnings: Warning[], source: Usage['source'] =
     if (reasoning && thoughts === null && total === (input ?? 0) + (output ?? 0) + reasoning) {
       // xAI counts reasoning beside the output; only the total shows it.
       output = plus(output, reasoning);
-      warn(warnings, 'usage_reasoning_outside_output', String(reasoning));
+      warn(warnings, 'usage_reasoning_outside_output', reasoning);
     }
   } else if (input === null && output === null) return null;
   const sum = input === null || output === null ? null : input + output;
   // Live leaves thoughts out of its total.
   if (total !== null && sum !== null && total !== sum && !u.responseTokenCount) {
-    warn(warnings, 'usage_total_mismatch', String(total));
+    warn(warnings, 'usage_total_mismatch', total);
   }
   const usage: Usage = {
     input,
