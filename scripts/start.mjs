@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from './lib/build.mjs';
 import { install } from './lib/install.mjs';
+import { alone } from './lib/lock.mjs';
 import { announced, endWithNpm, root } from './lib/run.mjs';
 
 function give(problem, output = '') {
@@ -19,14 +20,16 @@ if (!existsSync(resolve(root, 'demo/server/main.ts'))) {
 
 endWithNpm();
 
-const installed = await install();
+const installed = await alone(install);
 if (!installed.ok)
   give(
     `${installed.note}. Check that the package registry can be reached, then run npm start again.`,
     installed.output,
   );
 
-const built = await build(async (name, work) => (await announced(`building the ${name}`, work)).result);
+const built = await alone(() =>
+  build(async (name, work) => (await announced(`building the ${name}`, work)).result),
+);
 if (!built.ok) give(`building the ${built.note}.`, built.output);
 
 // In this very process: signals reach the server itself, and its exit code is ours.

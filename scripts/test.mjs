@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { ensureBrowser, hasBrowserTests } from './lib/browser.mjs';
 import { build } from './lib/build.mjs';
 import { install } from './lib/install.mjs';
+import { alone } from './lib/lock.mjs';
 import { announced, endWithNpm, tool } from './lib/run.mjs';
 
 const minutes = 60_000;
@@ -68,7 +69,7 @@ async function tests(env) {
 
 endWithNpm();
 
-const installed = await install();
+const installed = await alone(install);
 if (!installed.ok) {
   console.log(installed.output);
   print('install', 'FAILED', installed.note);
@@ -90,7 +91,7 @@ if (chosen.length === 0) {
   await check('types', () => tool('typescript/bin/tsc', ['-p', 'tsconfig.json'], { timeoutMs: 5 * minutes }));
   await check('lint', () => tool('@biomejs/biome/bin/biome', ['check', '.'], { timeoutMs: 5 * minutes }));
   await check('unused', () => tool('knip/bin/knip.js', ['--no-progress'], { timeoutMs: 5 * minutes }));
-  await check('build', () => build());
+  await check('build', () => alone(() => build()));
 }
 await tests(browser.path === undefined ? {} : { CHROME_PATH: browser.path });
 finish();

@@ -1,5 +1,15 @@
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -149,6 +159,46 @@ describe('npm test', () => {
       [1, '0 passed, 1 failed'],
     ]);
   }, 60_000);
+});
+
+describe('installing and building', () => {
+  test('two processes take turns, and the lock of one that died is taken over', async () => {
+    const lock = JSON.stringify(pathToFileURL(join(root, 'scripts/lib/lock.mjs')).href);
+    const options = JSON.stringify({ file: join(folder, 'lock'), waitMs: 20_000, everyMs: 5 });
+    const log = join(folder, 'log');
+    const source = `import { appendFileSync } from 'node:fs';
+      import { alone } from ${lock};
+      const say = (text) => appendFileSync(${JSON.stringify(log)}, text + '\\n');
+      const work = async () => {
+        say('in');
+        await new Promise((done) => setTimeout(done, 20));
+        say('out');
+      };
+      for (let times = 0; times < 3; times += 1) await alone(work, ${options});`;
+    const { pid } = spawnSync(process.execPath, ['--version']);
+    write({ lock: String(pid) });
+    const ends = [1, 2].map(() =>
+      once(spawn(process.execPath, ['--input-type=module', '--eval', source], { stdio: 'inherit' }), 'exit'),
+    );
+    expect(await Promise.all(ends)).toEqual([
+      [0, null],
+      [0, null],
+    ]);
+    expect(readFileSync(log, 'utf8')).toBe('in\nout\n'.repeat(6));
+    expect(existsSync(join(folder, 'lock'))).toBe(false);
+  }, 60_000);
+
+  test('one that waits too long says which file to look at', () => {
+    const lock = JSON.stringify(pathToFileURL(join(root, 'scripts/lib/lock.mjs')).href);
+    const file = join(folder, 'lock');
+    write({ lock: String(process.pid) });
+    const { stderr } = node(
+      '--input-type=module',
+      '--eval',
+      `import { alone } from ${lock}; await alone(() => {}, ${JSON.stringify({ file, waitMs: 20, everyMs: 5 })});`,
+    );
+    expect(stderr).toContain(`${file} is held by another process. Remove it if there is none.`);
+  });
 });
 
 describe('running a command', () => {

@@ -1,0 +1,65 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { root } from './run.mjs';
+
+/** A lock without a name in it is one whose process died right when it was made. */
+const namelessMs = 10_000;
+
+/** Whether the process that holds the lock is gone. */
+function isStale(file) {
+  try {
+    const pid = Number(readFileSync(file, 'utf8'));
+    if (pid === 0) return Date.now() - statSync(file).mtimeMs > namelessMs;
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+}
+
+/** Takes away the lock of a process that is gone. */
+function clear(file) {
+  const aside = `${file}.${process.pid}`;
+  try {
+    renameSync(file, aside);
+    // Another one that waited may have been faster, and this is its lock.
+    if (isStale(aside)) rmSync(aside);
+    else renameSync(aside, file);
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+  }
+}
+
+function take(file) {
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+/**
+ * Does something that changes the checkout (installing, building) while no other process does such a thing: two commands
+ * at once wait for each other. A lock whose process died is taken over.
+ */
+export async function alone(
+  work,
+  { file = resolve(root, '.cache/lock'), waitMs = 20 * 60_000, everyMs = 200 } = {},
+) {
+  mkdirSync(dirname(file), { recursive: true });
+  const until = Date.now() + waitMs;
+  for (let tries = 0; !take(file); tries += 1) {
+    if (isStale(file)) clear(file);
+    if (Date.now() > until)
+      throw new Error(`${file} is held by another process. Remove it if there is none.`);
+    if (tries * everyMs === 1_000) console.log('waiting for another command in this folder ...');
+    await new Promise((done) => setTimeout(done, everyMs));
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
