@@ -12,7 +12,7 @@ import { webApp } from './web.ts';
 async function main(): Promise<void> {
   const settings = readSettings(process.env);
   const chosen = await chooseModel(process.env);
-  mkdirSync(settings.dataDir, { recursive: true });
+  mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const store = await openSqliteStore(settings.dataDir);
   const duologue = createDuologue({
     agent: createAgent({

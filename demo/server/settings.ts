@@ -14,26 +14,31 @@ export interface Settings {
   inspect: boolean;
 }
 
-const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '::1'];
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads the environment; throws in plain words when something in it cannot work. */
 export function readSettings(env: Environment): Settings {
   const host = env.HOST || 'localhost';
+  const isLocal = host === 'localhost' || host === '::1' || host.startsWith('127.');
+  const apiKey = env.DUOLOGUE_API_KEY || undefined;
+  if (!isLocal && apiKey === undefined) {
+    throw new Error(
+      `HOST is "${host}", which others can reach. Set DUOLOGUE_API_KEY to a key that they must show, or leave HOST out to listen on this machine alone.`,
+    );
+  }
   return {
     host,
     port: integer(env, 'PORT', 0, 65_535) ?? 3000,
     origins: (env.DUOLOGUE_ORIGINS ?? '').split(',').flatMap((origin) => originIn(origin.trim())),
     dataDir: resolve(env.DUOLOGUE_DATA || '.data'),
-    apiKey: env.DUOLOGUE_API_KEY || undefined,
+    apiKey,
     confirmations: oneOf(env, 'DUOLOGUE_CONFIRMATIONS', ['approval', 'tool']),
     approvals: oneOf(env, 'DUOLOGUE_APPROVALS', ['sequential', 'parallel']),
     approvalTimeoutMs:
       env.DUOLOGUE_APPROVAL_TIMEOUT_MS === 'none'
         ? null
         : integer(env, 'DUOLOGUE_APPROVAL_TIMEOUT_MS', 1, 2 ** 31 - 1),
-    inspect: oneOf(env, 'DUOLOGUE_INSPECT', [LOOPBACK.includes(host) ? '1' : '0', '0', '1']) === '1',
+    inspect: oneOf(env, 'DUOLOGUE_INSPECT', ['0', '1'], isLocal ? '1' : '0') === '1',
   };
 }
 
@@ -47,8 +52,13 @@ function integer(env: Environment, name: string, min: number, max: number): numb
   return value;
 }
 
-function oneOf<T extends string>(env: Environment, name: string, values: readonly [T, ...T[]]): T {
-  const text = env[name] || values[0];
+function oneOf<T extends string>(
+  env: Environment,
+  name: string,
+  values: readonly [T, ...T[]],
+  fallback: T = values[0],
+): T {
+  const text = env[name] || fallback;
   const value = values.find((candidate) => candidate === text);
   if (value === undefined) throw new Error(`${name} must be one of ${values.join(', ')}, not "${text}".`);
   return value;

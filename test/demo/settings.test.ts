@@ -19,8 +19,16 @@ describe('the settings of the demo', () => {
     ['nothing', {}, {}],
     ['empty values', { HOST: '', PORT: '', DUOLOGUE_API_KEY: '', DUOLOGUE_CONFIRMATIONS: '' }, {}],
     ['an address', { HOST: '127.0.0.1', PORT: '8080' }, { host: '127.0.0.1', port: 8080 }],
-    ['a public address', { HOST: '0.0.0.0' }, { host: '0.0.0.0', inspect: false }],
-    ['an inspector anywhere', { HOST: '0.0.0.0', DUOLOGUE_INSPECT: '1' }, { host: '0.0.0.0', inspect: true }],
+    [
+      'a public address',
+      { HOST: '0.0.0.0', DUOLOGUE_API_KEY: 'k' },
+      { host: '0.0.0.0', apiKey: 'k', inspect: false },
+    ],
+    [
+      'an inspector anywhere',
+      { HOST: '0.0.0.0', DUOLOGUE_API_KEY: 'k', DUOLOGUE_INSPECT: '1' },
+      { host: '0.0.0.0', apiKey: 'k', inspect: true },
+    ],
     ['no inspector', { DUOLOGUE_INSPECT: '0' }, { inspect: false }],
     ['any free port', { PORT: '0' }, { port: 0 }],
     ['a folder', { DUOLOGUE_DATA: '/var/lib/duologue' }, { dataDir: resolve('/var/lib/duologue') }],
@@ -46,6 +54,11 @@ describe('the settings of the demo', () => {
       { DUOLOGUE_CONFIRMATIONS: 'maybe' },
       'DUOLOGUE_CONFIRMATIONS must be one of approval, tool, not "maybe".',
     ],
+    [
+      { HOST: '0.0.0.0' },
+      'HOST is "0.0.0.0", which others can reach. Set DUOLOGUE_API_KEY to a key that they must show, or leave HOST out to listen on this machine alone.',
+    ],
+    [{ DUOLOGUE_INSPECT: 'yes' }, 'DUOLOGUE_INSPECT must be one of 0, 1, not "yes".'],
     [{ DUOLOGUE_APPROVALS: 'all' }, 'DUOLOGUE_APPROVALS must be one of sequential, parallel, not "all".'],
     [
       { DUOLOGUE_APPROVAL_TIMEOUT_MS: '0' },

@@ -66,8 +66,8 @@ describe('the demo tells events', () => {
   it.each([
     [{}, true],
     [{ HOST: '127.0.0.1' }, true],
-    [{ HOST: '0.0.0.0' }, false],
-    [{ HOST: '0.0.0.0', DUOLOGUE_INSPECT: '1' }, true],
+    [{ HOST: '0.0.0.0', DUOLOGUE_API_KEY: 'k' }, false],
+    [{ HOST: '0.0.0.0', DUOLOGUE_API_KEY: 'k', DUOLOGUE_INSPECT: '1' }, true],
     [{ DUOLOGUE_INSPECT: '0' }, false],
   ])('on this machine only, unless it is said: %o', (env, inspect) => {
     expect(readSettings(env).inspect).toBe(inspect);
