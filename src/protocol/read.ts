@@ -38,14 +38,22 @@ export function readInput(messages: unknown, limits: Limits = LIMITS): Input {
     throw refusal(`A message id must be a string of at most ${limits.idLength} characters.`);
   }
   const parts = partsOf(last);
-  const answers = answersIn(parts, limits);
-  if (role !== 'user') return { kind: 'answers', messageId: id, answers };
+  if (role !== 'user') return { kind: 'answers', messageId: id, answers: readAnswers(parts, limits) };
   const said = parts.flatMap(readPart);
   const speaks = said.some((part) => part.type !== 'text' || part.text.trim() !== '');
-  if (!speaks && answers.length > 0) return { kind: 'answers', messageId: undefined, answers };
-  if (!speaks) throw new ProtocolError('empty_message', 'The message has neither text nor a file.');
-  measure(said, limits);
-  return { kind: 'message', id, parts: said };
+  if (speaks) {
+    measure(said, limits);
+    return { kind: 'message', id, parts: said };
+  }
+  const answers = readAnswers(parts, limits);
+  if (answers.length > 0) return { kind: 'answers', messageId: undefined, answers };
+  throw new ProtocolError('empty_message', 'The message has neither text nor a file.');
+}
+
+function readAnswers(parts: Fields[], limits: Limits): Answer[] {
+  if (parts.some((part) => part.type === 'dynamic-tool' && typeof part.toolName !== 'string'))
+    throw refusal('A dynamic-tool part has no "toolName" string.');
+  return answersIn(parts, limits);
 }
 
 function partsOf(message: Fields): Fields[] {

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { type BaseAgent, type BasePlugin, LogLevel, type RunConfig, Runner, setLogLevel } from '@google/adk';
 import { type ApprovalOverride, GatePlugin, instrument, isAllLlm } from '../adk/engine.ts';
 import { instrumentModels } from '../models/engine.ts';
+import { LIMITS, type Limits } from '../protocol/index.ts';
 import { Access, type AccessOptions } from './access.ts';
 import { type Clock, settlesWithin, systemClock } from './clock.ts';
 import type { Engine, SessionOptions } from './engine.ts';
-import { DEFAULT_FILE_LIMITS } from './files.ts';
 import { type HttpContext, handle } from './http.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import { Pulse, Window } from './pace.ts';
-import { DEFAULT_RATE_LIMIT, type RateLimit, RateLimiter } from './rate-limit.ts';
+import { DEFAULT_NEW_SESSIONS, DEFAULT_RATE_LIMIT, type RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Reply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
 import type { Session } from './session.ts';
@@ -40,8 +40,10 @@ export interface DuologueOptions {
   hosts?: readonly string[];
   /** Tells the user of a request; null refuses it. */
   authenticate?: AccessOptions['authenticate'];
-  /** Requests per user that make the agent work; false for no limit. */
+  /** Requests per user that make the agent work; false for no limit, of new sessions neither. */
   rateLimit?: RateLimit | false;
+  /** Sessions that a user may begin; false for no limit. */
+  newSessions?: RateLimit | false;
   /** The tools that ask, by name, whatever their definitions say. */
   toolsRequiringApproval?: ApprovalOverride;
   images?: SessionOptions['images'];
@@ -54,6 +56,8 @@ export interface DuologueOptions {
   whenBusy?: SessionOptions['whenBusy'];
   /** ADK's configuration of live runs: voice, modalities, activity detection. */
   live?: Partial<RunConfig>;
+  /** How much is taken in one message, body or frame. */
+  limits?: Partial<Limits>;
   socketLimits?: Partial<SocketLimits>;
   /** Tells the ADK events of a session to its user, for development. */
   inspect?: boolean;
@@ -78,7 +82,6 @@ export interface Duologue {
   close(): Promise<void>;
 }
 
-const MAX_BODY_BYTES = 24 * 1024 * 1024;
 const SWEEP_MS = 60_000;
 const DRAIN_MS = 2000;
 
@@ -87,7 +90,10 @@ export function createDuologue(options: DuologueOptions): Duologue {
   setLogLevel(LogLevel.ERROR);
   const engine = createEngine(options);
   const { clock } = engine;
-  const sessions = new Sessions(engine);
+  const { rateLimit = DEFAULT_RATE_LIMIT } = options;
+  const { newSessions = rateLimit && DEFAULT_NEW_SESSIONS } = options;
+  const limiterOf = (limit: RateLimit | false) => (limit ? new RateLimiter(limit, clock) : null);
+  const sessions = new Sessions(engine, limiterOf(newSessions));
   const access = new Access({
     apiKey: options.apiKey,
     origins: options.origins ?? [],
@@ -100,10 +106,8 @@ export function createDuologue(options: DuologueOptions): Duologue {
     engine,
     sessions,
     access,
-    limiter:
-      options.rateLimit === false ? null : new RateLimiter(options.rateLimit ?? DEFAULT_RATE_LIMIT, clock),
+    limiter: limiterOf(rateLimit),
     pacing: { window: new Window(clock, 12), keepAlive: new Pulse(clock, 15_000) },
-    maxBodyBytes: MAX_BODY_BYTES,
     basePath: (options.basePath ?? '').replace(/\/$/, ''),
     isClosing: () => closing,
     inspect: options.inspect ?? false,
@@ -176,7 +180,7 @@ function createEngine(options: DuologueOptions): Engine {
       clientTimeoutMs: options.clientTimeoutMs === undefined ? 60_000 : options.clientTimeoutMs,
       whenBusy: options.whenBusy ?? 'queue',
       maxQueued: 16,
-      files: DEFAULT_FILE_LIMITS,
+      limits: { ...LIMITS, ...options.limits },
       live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },
     },
   };

@@ -1,7 +1,7 @@
 import type { BaseAgent, BaseSessionService, RunConfig, Runner } from '@google/adk';
 import type { GatePlugin } from '../adk/engine.ts';
+import type { Limits } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
-import type { FileLimits } from './files.ts';
 import type { Logger } from './logger.ts';
 import type { Store } from './store/store.ts';
 
@@ -23,7 +23,8 @@ export interface SessionOptions {
   whenBusy: 'queue' | 'interrupt';
   /** How many turns of one session may wait for their turn. */
   maxQueued: number;
-  files: FileLimits;
+  /** How much is taken in one message, body or frame. */
+  limits: Limits;
   /** ADK's configuration of live runs. */
   live: Partial<RunConfig>;
 }

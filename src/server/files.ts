@@ -1,20 +1,6 @@
 import { type InputPart, type Message, ProtocolError } from '../protocol/index.ts';
 import type { SessionKey, Store } from './store/store.ts';
 
-/** What may be sent with a message. */
-export interface FileLimits {
-  maxImageBytes: number;
-  maxImages: number;
-  maxTextLength: number;
-}
-
-/** The limits of the protocol. */
-export const DEFAULT_FILE_LIMITS: FileLimits = {
-  maxImageBytes: 5 * 1024 * 1024,
-  maxImages: 4,
-  maxTextLength: 100_000,
-};
-
 /** A part of a message that was checked, with its bytes. */
 export type AdmittedPart = Exclude<InputPart, { type: 'stored-file' }>;
 
@@ -28,34 +14,14 @@ function sniffImage(bytes: Uint8Array): 'image/png' | 'image/jpeg' | 'image/webp
   return null;
 }
 
-/** What a person sent, checked: images are what they claim to be, by their bytes, and within the limits. */
-export async function admit(
-  parts: InputPart[],
-  store: Store,
-  key: SessionKey,
-  limits: FileLimits,
-): Promise<AdmittedPart[]> {
-  const textLength = parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
-  if (textLength > limits.maxTextLength) {
-    throw new ProtocolError(
-      'too_large',
-      `A message may have ${limits.maxTextLength} characters; this one has ${textLength}.`,
-    );
-  }
-  if (parts.filter((part) => part.type !== 'text').length > limits.maxImages) {
-    throw new ProtocolError('too_large', `A message may have ${limits.maxImages} images.`);
-  }
-  return Promise.all(parts.map((part) => admitPart(part, store, key, limits)));
+/** What a person sent, checked: images are what they claim to be, by their bytes. Whoever read it has measured it. */
+export async function admit(parts: InputPart[], store: Store, key: SessionKey): Promise<AdmittedPart[]> {
+  return Promise.all(parts.map((part) => admitPart(part, store, key)));
 }
 
-async function admitPart(
-  part: InputPart,
-  store: Store,
-  key: SessionKey,
-  limits: FileLimits,
-): Promise<AdmittedPart> {
+async function admitPart(part: InputPart, store: Store, key: SessionKey): Promise<AdmittedPart> {
   if (part.type === 'text') return part;
-  const filename = part.filename === undefined ? {} : { filename: part.filename.slice(0, 256) };
+  const filename = part.filename === undefined ? {} : { filename: part.filename };
   if (part.type === 'stored-file') {
     const id = fileIdIn(part.url, key.id);
     const file = id === null ? null : await store.loadFile(key, id);
@@ -71,12 +37,6 @@ async function admitPart(
     throw new ProtocolError(
       'unsupported_media',
       `Files of type ${JSON.stringify(part.mediaType.slice(0, 64))} are not accepted; send PNG, JPEG or WebP.`,
-    );
-  }
-  if (part.data.length > Math.ceil((limits.maxImageBytes * 4) / 3) + 4) {
-    throw new ProtocolError(
-      'too_large',
-      `An image may have ${Math.floor(limits.maxImageBytes / 1024 / 1024)} MB.`,
     );
   }
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(part.data))

@@ -4,7 +4,7 @@ import type { Engine } from './engine.ts';
 import { admit } from './files.ts';
 import { inspectEvents } from './inspect.ts';
 import { decidedIn } from './output.ts';
-import type { RateLimiter } from './rate-limit.ts';
+import { type RateLimiter, rateLimited } from './rate-limit.ts';
 import { errorReply, json, type Reply, readJson, streamReply } from './reply.ts';
 import { type Pacing, ResponseReader } from './response-reader.ts';
 import type { Sessions } from './sessions.ts';
@@ -17,7 +17,6 @@ export interface HttpContext {
   access: Access;
   limiter: RateLimiter | null;
   pacing: Pacing;
-  maxBodyBytes: number;
   /** Where the server is mounted, without a trailing slash. */
   basePath: string;
   isClosing: () => boolean;
@@ -96,22 +95,19 @@ async function run(route: Route, path: string, request: Request, context: HttpCo
   const params = (route.path.exec(path) ?? []).slice(1).map(decode);
   const user = route.open ? '' : await context.access.identify(request);
   const wait = route.limited ? (context.limiter?.take(user) ?? 0) : 0;
-  if (wait > 0) {
-    throw new ProtocolError('rate_limited', `Too many requests. Try again in ${Math.ceil(wait / 1000)} s.`, {
-      retryAfterMs: wait,
-    });
-  }
+  if (wait > 0) throw rateLimited('Too many requests', wait);
   return route.run({ context, request, user, params });
 }
 
 async function postStream({ context, request, user }: Call): Promise<Reply> {
-  const body = await readJson(request, context.maxBodyBytes);
+  const { limits } = context.engine.options;
+  const body = await readJson(request, limits.bodyBytes);
   const { trigger = 'submit-message' } = body;
   if (trigger !== 'submit-message' && trigger !== 'regenerate-message') {
     throw new ProtocolError('bad_request', '"trigger" must be "submit-message" or "regenerate-message".');
   }
   const id = sessionIdIn(body, user, context);
-  const input = readInput(body.messages);
+  const input = readInput(body.messages, limits);
   if (input.kind === 'answers') {
     const session = await context.sessions.get(user, id).catch((error: unknown) => {
       throw error instanceof ProtocolError && error.code === 'not_found'
@@ -121,9 +117,9 @@ async function postStream({ context, request, user }: Call): Promise<Reply> {
     const { begun } = session.turns.answers(input.answers, input.messageId);
     return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
   }
-  const { store, appName, options } = context.engine;
+  const { store, appName } = context.engine;
   // What is refused leaves no session behind.
-  const parts = await admit(input.parts, store, { app: appName, user, id }, options.files);
+  const parts = await admit(input.parts, store, { app: appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
   const { begun } = session.turns.message({ id: input.id, parts });
   return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
@@ -240,8 +236,9 @@ async function login({ context, request }: Call): Promise<Reply> {
 function sessionIdIn(body: Record<string, unknown>, user: string, context: HttpContext): string {
   const id = body.id ?? body.chatId;
   if (id === undefined) return `session_${user}_${context.engine.newId()}`;
-  if (typeof id !== 'string' || id === '' || id.length > 256) {
-    throw new ProtocolError('bad_request', '"id" must be a text of 1 to 256 characters.');
+  const { idLength } = context.engine.options.limits;
+  if (typeof id !== 'string' || id === '' || id.length > idLength) {
+    throw new ProtocolError('bad_request', `"id" must be a text of 1 to ${idLength} characters.`);
   }
   return id;
 }

@@ -1,3 +1,4 @@
+import { ProtocolError } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
 
 /** How much a user may ask for: a burst, and a steady rate. */
@@ -8,6 +9,15 @@ export interface RateLimit {
 
 /** The default for requests that make the agent work. */
 export const DEFAULT_RATE_LIMIT: RateLimit = { burst: 60, perMinute: 120 };
+
+/** The default for new sessions. */
+export const DEFAULT_NEW_SESSIONS: RateLimit = { burst: 120, perMinute: 60 };
+
+/** The error for something that is wanted too often. */
+export function rateLimited(what: string, waitMs: number): ProtocolError {
+  const message = `${what}. Try again in ${Math.ceil(waitMs / 1000)} s.`;
+  return new ProtocolError('rate_limited', message, { retryAfterMs: waitMs });
+}
 
 /** A bucket of tokens for each user; users who have been quiet long enough are forgotten. */
 export class RateLimiter {

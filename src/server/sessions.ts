@@ -1,6 +1,7 @@
 import { agentToolNames } from '../adk/engine.ts';
 import { ProtocolError } from '../protocol/index.ts';
 import type { Engine } from './engine.ts';
+import { type RateLimiter, rateLimited } from './rate-limit.ts';
 import { Session } from './session.ts';
 import type { SessionKey, SessionSummary } from './store/store.ts';
 
@@ -10,10 +11,13 @@ const KEEP_MS = 5 * 60_000;
 /** The sessions that are in memory, each once; the rest are in the store. */
 export class Sessions {
   private readonly engine: Engine;
+  private readonly newSessions: RateLimiter | null;
   private readonly open = new Map<string, Promise<Session>>();
 
-  constructor(engine: Engine) {
+  /** `newSessions` says how many sessions a user may begin. */
+  constructor(engine: Engine, newSessions: RateLimiter | null = null) {
     this.engine = engine;
+    this.newSessions = newSessions;
   }
 
   /** The session, made when there is none. */
@@ -22,6 +26,8 @@ export class Sessions {
     const { store } = this.engine;
     const session = await this.find(user, id);
     if (session) return session;
+    const wait = this.newSessions?.take(user) ?? 0;
+    if (wait > 0) throw rateLimited('Too many new conversations', wait);
     try {
       await store.createSession(key, {});
     } catch (error) {

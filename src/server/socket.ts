@@ -9,8 +9,10 @@ export interface Socket {
   close(code: number, reason: string): void;
 }
 
-/** Limits of a connection. */
+/** Limits of connections. */
 export interface SocketLimits {
+  /** Connections that one user may have at a time. */
+  connectionsPerUser: number;
   /** Text that a slow reader may owe before sending waits. */
   maxBufferedBytes: number;
   /** Sound that may wait for a slow reader; older sound is dropped. */
@@ -29,6 +31,7 @@ export interface SocketLimits {
 
 /** The limits of the protocol. */
 export const DEFAULT_SOCKET_LIMITS: SocketLimits = {
+  connectionsPerUser: 256,
   maxBufferedBytes: 1024 * 1024,
   maxSoundBytes: 512 * 1024,
   maxLag: 30_000,

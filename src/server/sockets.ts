@@ -6,10 +6,23 @@ import { Connection } from './websocket.ts';
 
 /** How long a live run waits for its person to come back. */
 const GRACE_MS = 60_000;
+/** When someone who has too many connections may try again. */
+const CROWDED_MS = 10_000;
 
 /** A connection that was allowed and waits for its socket. */
 export interface Admission {
   accept(socket: Socket): Connection;
+  /** The socket did not come, or is gone. */
+  drop(): void;
+}
+
+/** What is known of a connection when its socket comes. */
+interface Admitted {
+  id: string;
+  user: string;
+  session: Session;
+  url: URL;
+  countOut: () => void;
 }
 
 /** The sockets of a server. */
@@ -17,6 +30,7 @@ export class Sockets {
   private readonly context: HttpContext;
   private readonly limits: SocketLimits;
   private readonly open = new Set<Connection>();
+  private readonly counts = new Map<string, number>();
   private readonly graces = new Map<Session, () => void>();
 
   constructor(context: HttpContext, limits: Partial<SocketLimits> = {}) {
@@ -31,38 +45,34 @@ export class Sockets {
 
   /** Checks who asks and for what, before anything is opened. Throws a ProtocolError. */
   async admit(request: Request): Promise<Admission> {
-    const { access, engine, sessions, limiter } = this.context;
+    const { access, engine, sessions } = this.context;
     if (this.context.isClosing()) throw new ProtocolError('shutting_down', 'The server is restarting.');
     access.checkOrigin(request);
     const user = await access.identify(request);
     const url = new URL(request.url);
     const connectionId = engine.newId();
     const asked = url.searchParams.get('session');
-    if (asked !== null && (asked === '' || asked.length > 256)) {
-      throw new ProtocolError('bad_request', '"session" must have 1 to 256 characters.');
+    const { idLength } = engine.options.limits;
+    if (asked !== null && (asked === '' || asked.length > idLength)) {
+      throw new ProtocolError('bad_request', `"session" must have 1 to ${idLength} characters.`);
     }
-    const session = await sessions.getOrCreate(user, asked ?? `session_${user}_${connectionId}`);
-    await session.history.identify(connectionId);
-    return {
-      accept: (socket) => {
-        const connection = new Connection({
-          id: connectionId,
-          socket,
-          session,
-          last: url.searchParams.get('last'),
-          clock: engine.clock,
-          pacing: this.context.pacing,
-          logger: engine.logger,
-          limits: this.limits,
-          allow: () => limiter?.take(user) ?? 0,
-          present: (messages) =>
-            withAddresses(messages, url.origin.replace(/^ws/, 'http') + this.context.basePath),
-          onEnd: (ended) => this.left(ended, session),
-        });
-        this.take(connection, session);
-        return connection;
-      },
-    };
+    const countOut = this.countIn(user);
+    try {
+      const session = await sessions.getOrCreate(user, asked ?? `session_${user}_${connectionId}`);
+      await session.history.identify(connectionId);
+      return {
+        accept: (socket) => this.accept(socket, { id: connectionId, user, session, url, countOut }),
+        drop: countOut,
+      };
+    } catch (error) {
+      countOut();
+      throw error;
+    }
+  }
+
+  /** The size of a frame beyond which it is not read. */
+  get maxFrameBytes(): number {
+    return this.context.engine.options.limits.bodyBytes;
   }
 
   get size(): number {
@@ -74,6 +84,48 @@ export class Sockets {
     for (const connection of [...this.open]) connection.end('shutting_down', 'The server is restarting.');
     for (const cancel of this.graces.values()) cancel();
     this.graces.clear();
+  }
+
+  private accept(socket: Socket, admitted: Admitted): Connection {
+    const { engine, pacing, limiter, basePath } = this.context;
+    const { id, user, session, url, countOut } = admitted;
+    const connection = new Connection({
+      id,
+      socket,
+      session,
+      last: url.searchParams.get('last'),
+      clock: engine.clock,
+      pacing,
+      logger: engine.logger,
+      limits: this.limits,
+      allow: () => limiter?.take(user) ?? 0,
+      present: (messages) => withAddresses(messages, url.origin.replace(/^ws/, 'http') + basePath),
+      onEnd: (ended) => {
+        countOut();
+        this.left(ended, session);
+      },
+    });
+    this.take(connection, session);
+    return connection;
+  }
+
+  /** Counts a connection of a user; the returned function counts it out, once. */
+  private countIn(user: string): () => void {
+    const count = this.counts.get(user) ?? 0;
+    if (count >= this.limits.connectionsPerUser) {
+      throw new ProtocolError('rate_limited', `You have ${count} connections. Close one, then try again.`, {
+        retryAfterMs: CROWDED_MS,
+      });
+    }
+    this.counts.set(user, count + 1);
+    let isCounted = true;
+    return () => {
+      if (!isCounted) return;
+      isCounted = false;
+      const rest = (this.counts.get(user) ?? 1) - 1;
+      if (rest > 0) this.counts.set(user, rest);
+      else this.counts.delete(user);
+    };
   }
 
   private take(connection: Connection, session: Session): void {

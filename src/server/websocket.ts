@@ -11,7 +11,7 @@ import {
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { decidedIn } from './output.ts';
-import { RateLimiter } from './rate-limit.ts';
+import { RateLimiter, rateLimited } from './rate-limit.ts';
 import type { Pacing } from './response-reader.ts';
 import type { Session } from './session.ts';
 import type { Socket, SocketLimits } from './socket.ts';
@@ -131,7 +131,7 @@ export class Connection {
     try {
       if (typeof data !== 'string') return this.receiveBinary(data);
       if (this.frames.take('') > 0) return this.drop();
-      this.act(readFrame(data));
+      this.act(readFrame(data, this.session.engine.options.limits));
     } catch (thrown) {
       this.complain(thrown);
     }
@@ -175,10 +175,7 @@ export class Connection {
         return this.follow(live.answer(frame.answers));
       case 'message': {
         const wait = this.context.allow();
-        if (wait > 0) {
-          const message = `Too many messages. Try again in ${Math.ceil(wait / 1000)} s.`;
-          throw new ProtocolError('rate_limited', message, { retryAfterMs: wait });
-        }
+        if (wait > 0) throw rateLimited('Too many messages', wait);
         const { input, trigger, messageId, requestId } = frame;
         const again = trigger === 'regenerate-message' || messageId !== undefined;
         return this.follow(
@@ -198,7 +195,7 @@ export class Connection {
   private receiveBinary(bytes: Uint8Array): void {
     if (!this.writer.isRich)
       throw new ProtocolError('unknown_frame', 'Binary frames need the duologue.v1 protocol.');
-    const frame = readBinaryFrame(bytes);
+    const frame = readBinaryFrame(bytes, this.session.engine.options.limits);
     if (frame.type === 'audio') this.hear(Buffer.from(frame.pcm).toString('base64'));
     else this.see(Buffer.from(frame.jpeg).toString('base64'));
   }

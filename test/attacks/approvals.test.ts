@@ -301,6 +301,22 @@ describe('answers that come again, late or from elsewhere', () => {
     });
   });
 
+  it('[T16][T18] an approval whose time is up when a new message comes is told as ended', async () => {
+    const clock = fakeClock();
+    const made = await paused({ clock, approvalTimeoutMs: { sse: 30_000 } });
+    clock.pass(30_000);
+    const next = await made.post(say('And now?'));
+    expect(only(next.chunks, 'data-settled')).toMatchObject([
+      {
+        data: {
+          toolCallId: only(made.first.chunks, 'tool-approval-request')[0]?.toolCallId,
+          errorText: 'Approval request timed out',
+        },
+      },
+    ]);
+    expect(made.log).toEqual([]);
+  });
+
   it('[T16] over SSE an approval waits for ever unless told otherwise', async () => {
     const clock = fakeClock();
     const made = await paused({ clock });

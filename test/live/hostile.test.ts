@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ProtocolError } from '../../src/protocol/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { decision, live } from '../support/live.ts';
@@ -22,6 +23,13 @@ describe('frames that are wrong', () => {
     ['bad_request', { type: 'message', data: {} }],
     ['bad_request', { type: 'tool_result', data: { toolCallId: 'x' } }],
     ['empty_message', { type: 'message', data: { messages: [{ role: 'user', parts: [] }] } }],
+    [
+      'bad_request',
+      {
+        type: 'message',
+        data: { messages: [{ role: 'assistant', parts: [{ type: 'dynamic-tool', toolCallId: 'c1' }] }] },
+      },
+    ],
     ['bad_audio', { type: 'audio_chunk', data: { chunk: 'AAA=', sampleRate: 48000 } }],
     ['bad_image', { type: 'video_frame', data: { mediaType: 'image/jpeg', data: 'AAAA' } }],
     ['nothing_to_answer', { type: 'tool_result', data: { toolCallId: '__proto__', result: {} } }],
@@ -85,6 +93,50 @@ describe('access', () => {
     const { url } = await live([], [], { apiKey: 'secret' });
     const socket = new TestSocket(url, { headers });
     await expect(socket.opened()).rejects.toThrow(String(status));
+  });
+
+  it('[A9] a user with too many connections is refused until one is closed; others are not', async () => {
+    const { url, duologue } = await live([], [], {
+      authenticate: (request) => request.headers.get('x-user'),
+      socketLimits: { connectionsPerUser: 2 },
+    });
+    const connect = async (user: string) => {
+      const socket = new TestSocket(url, { headers: { 'x-user': user } });
+      await socket.opened();
+      return socket;
+    };
+    const [first] = [await connect('alice'), await connect('alice')];
+    await expect(connect('alice')).rejects.toThrow('429');
+    const refusal = await duologue.sockets
+      .admit(new Request(url.replace('ws', 'http'), { headers: { 'x-user': 'alice' } }))
+      .catch((error: ProtocolError) => error.toWire());
+    expect(refusal).toEqual({
+      code: 'rate_limited',
+      message: 'You have 2 connections. Close one, then try again.',
+      retryable: true,
+      retryAfterMs: 10_000,
+    });
+    await connect('bob');
+    first?.close();
+    await first?.closed();
+    await settled();
+    await connect('alice');
+    await expect(connect('alice')).rejects.toThrow('429');
+  });
+
+  it('[A9] a handshake that is refused or that nobody waits for counts no longer', async () => {
+    const { url, connect, duologue } = await live([], [], {
+      socketLimits: { connectionsPerUser: 1 },
+      limits: { idLength: 20 },
+    });
+    const request = new Request(url.replace('ws', 'http'));
+    const admission = await duologue.sockets.admit(request);
+    await expect(connect()).rejects.toThrow('429');
+    admission.drop();
+    admission.drop();
+    await expect(connect(`?session=${'x'.repeat(21)}`)).rejects.toThrow('400');
+    await connect();
+    await expect(connect()).rejects.toThrow('429');
   });
 
   it('[A5] the key may come as a subprotocol', async () => {

@@ -210,6 +210,16 @@ describe('a last message that is refused', () => {
     ['a part without type', user({ parts: [{ text: 'hi' }] }), 'bad_request'],
     ['a part whose type is a number', user({ parts: [{ type: 1 }] }), 'bad_request'],
     ['an answer beside a part without type', [{ role: 'assistant', parts: [{}] }], 'bad_request'],
+    [
+      'a dynamic tool without name',
+      [{ role: 'assistant', parts: [{ type: 'dynamic-tool', toolCallId: 'c', state: 'output-error' }] }],
+      'bad_request',
+    ],
+    [
+      'a dynamic tool whose name is a number, of a user who says nothing',
+      user({ parts: [{ type: 'dynamic-tool', toolName: 5, toolCallId: 'c', state: 'output-error' }] }),
+      'bad_request',
+    ],
     ['a text part without text', user({ parts: [{ type: 'text' }] }), 'bad_request'],
     ['a text that is a number', user({ parts: [{ type: 'text', text: 5 }] }), 'bad_request'],
     ['a file without URL', user({ parts: [{ type: 'file' }] }), 'bad_request'],

@@ -181,6 +181,18 @@ describe('who makes a request', () => {
     expect((await made.get('/sessions', { cookie: `${pair}x` })).status).toBe(401);
   });
 
+  it('[A5] behind a proxy that speaks TLS the cookie is for TLS alone', async () => {
+    const served = await serve(server({ apiKey }).duologue, { port: 0 });
+    const cookies = ['https', 'https, http', 'http', undefined].map(async (proto) => {
+      const headers = { 'content-type': 'application/json', ...(proto && { 'x-forwarded-proto': proto }) };
+      const body = JSON.stringify({ key: apiKey });
+      const answer = await fetch(`${served.url}/login`, { method: 'POST', headers, body });
+      return answer.headers.get('set-cookie')?.includes('; Secure');
+    });
+    expect(await Promise.all(cookies)).toEqual([true, true, false, false]);
+    await served.close();
+  });
+
   it('[A5] without a key there is nothing to log in to', async () => {
     const { duologue } = server();
     const answer = await duologue.fetch(

@@ -2,18 +2,26 @@ import { FunctionTool } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { Grammar, type Message } from '../../src/protocol/index.ts';
 import { sdks } from '../protocol/support/sdk.ts';
+import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness, say, shape } from '../support/harness.ts';
 import { call, calls, text } from '../support/scripted-model.ts';
 import { answers, output, type Reply } from './support/answers.ts';
 import { client } from './support/chat.ts';
+import { turns } from './support/turns.ts';
 
 const args = { amount: 50, recipient: '花子' };
 
-function server(turns: Parameters<typeof harness>[0]): Harness & { log: string[] } {
+function server(
+  script: Parameters<typeof harness>[0],
+  options: Parameters<typeof harness>[2] = {},
+): Harness & { log: string[] } {
   const log: string[] = [];
   const { payment, location, weather } = fourTools(log);
-  return { ...harness(turns, [payment, location, weather], { confirmations: 'tool' }), log };
+  return {
+    ...harness(script, [payment, location, weather], { confirmations: 'tool', ...options }),
+    log,
+  };
 }
 
 const confirm = (confirmed: boolean): Reply => output('adk_request_confirmation', { confirmed });
@@ -185,6 +193,56 @@ describe('the confirmation dialect', () => {
     const grammar = new Grammar('sse');
     expect([...first.chunks, ...second.chunks].flatMap((chunk) => grammar.push(chunk))).toEqual([]);
     expect(grammar.openCalls()).toEqual([]);
+  });
+
+  it('[T21][T16] a confirmation whose time is up ends as what it is: the call it asked about was never shown', async () => {
+    const clock = new ManualClock();
+    const made = server([[call('process_payment', args)], [text('Too late.')]], {
+      clock,
+      approvalTimeoutMs: 30_000,
+    });
+    const first = await made.post(say('pay'));
+    clock.advance(30_000);
+    const second = await answers(made, first, confirm(true));
+    expect(second.chunks.slice(0, 3)).toEqual([
+      { type: 'start', messageId: expect.any(String) },
+      {
+        type: 'tool-output-error',
+        toolCallId: expect.stringMatching(/^approval_/),
+        errorText: 'Approval request timed out',
+      },
+      { type: 'start-step' },
+    ]);
+    const grammar = new Grammar('sse');
+    expect([...first.chunks, ...second.chunks].flatMap((chunk) => grammar.push(chunk))).toEqual([]);
+    expect([...grammar.end(), ...grammar.openCalls(), ...made.log]).toEqual([]);
+  });
+
+  it('[T21][S8] a stop ends the confirmation that is on the screen', async () => {
+    let isWaiting = false;
+    const wait = new FunctionTool({
+      name: 'wait',
+      description: 'Waits',
+      execute: () => {
+        isWaiting = true;
+        return new Promise(() => undefined);
+      },
+    });
+    const { payment } = fourTools();
+    const script = [[calls({ name: 'process_payment', args }, { name: 'wait', args: {} })]];
+    const made = harness(script, [payment, wait], { confirmations: 'tool' });
+    const posted = made.post(say('pay and wait'));
+    await turns(() => isWaiting);
+    await made.duologue.fetch(new Request('http://localhost/sessions/chat-1/stop', { method: 'POST' }));
+    const { chunks } = await posted;
+    const ended = chunks.flatMap((chunk) => (chunk.type === 'tool-output-error' ? [chunk.toolCallId] : []));
+    const shown = chunks.flatMap((chunk) =>
+      chunk.type === 'tool-input-available' ? [chunk.toolCallId] : [],
+    );
+    expect(ended.sort()).toEqual(shown.sort());
+    const grammar = new Grammar('sse');
+    expect(chunks.flatMap((chunk) => grammar.push(chunk))).toEqual([]);
+    expect([...grammar.end(), ...grammar.openCalls()]).toEqual([]);
   });
 
   it('[T18] a new message closes the confirmation', async () => {

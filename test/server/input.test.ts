@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Message } from '../../src/protocol/index.ts';
+import type { Message, ProtocolError } from '../../src/protocol/index.ts';
 import { createMemoryStore, type DuologueOptions } from '../../src/server/index.ts';
 import { serve } from '../../src/server/use/node.ts';
 import { fourTools } from '../support/demo-tools.ts';
@@ -71,6 +71,20 @@ describe('bad input', () => {
       { id: 'chat-1', messages: [{ role: 'assistant', parts: [] }] },
       409,
       'nothing_to_answer',
+    ],
+    [
+      '[T6] a dynamic tool without a name',
+      {
+        id: 'chat-1',
+        messages: [
+          {
+            role: 'assistant',
+            parts: [{ type: 'dynamic-tool', toolCallId: 'c1', state: 'output-available', output: 1 }],
+          },
+        ],
+      },
+      400,
+      'bad_request',
     ],
     [
       '[S11] an unknown trigger',
@@ -446,6 +460,71 @@ describe('limits', () => {
     const statuses: number[] = [];
     for (let n = 0; n < 61; n++) statuses.push((await send(made, '/stream', post('{}')))[0]);
     expect(statuses).toEqual([...Array.from({ length: 60 }, () => 400), 429]);
+  });
+
+  it('[A9][E2] a user who begins too many sessions is told how long to wait; those there are go on', async () => {
+    const clock = fakeClock();
+    const authenticate = (request: Request) => request.headers.get('x-user');
+    const made = server({ clock, authenticate, newSessions: { burst: 2, perMinute: 60 } });
+    const ask = (name: string, session: string, text = 'hi') =>
+      made.post(say(text, session), { 'x-user': name });
+    expect((await ask('alice', 'one')).status).toBe(200);
+    expect((await ask('alice', 'two')).status).toBe(200);
+    const refused = await ask('alice', 'three');
+    expect([refused.status, refused.headers.get('retry-after'), refused.json]).toEqual([
+      429,
+      '1',
+      {
+        error: {
+          code: 'rate_limited',
+          message: 'Too many new conversations. Try again in 1 s.',
+          retryable: true,
+          retryAfterMs: 1000,
+        },
+      },
+    ]);
+    expect((await made.get('/sessions/three', { 'x-user': 'alice' })).status).toBe(404);
+    expect((await ask('alice', 'two', 'and?')).status).toBe(200);
+    expect((await ask('bob', 'one')).status).toBe(200);
+    clock.pass(1000);
+    expect((await ask('alice', 'three')).status).toBe(200);
+  });
+
+  it('[A9] 120 new sessions at once by default, and none is counted where requests are not', async () => {
+    const clock = fakeClock();
+    const begun = async (options: Partial<DuologueOptions>) => {
+      const made = harness([], [], { clock, ...options });
+      const connect = (n: number) => new Request(`http://localhost/live?session=s${n}`);
+      for (let n = 0; n < 130; n++) {
+        try {
+          (await made.duologue.sockets.admit(connect(n))).drop();
+        } catch (error) {
+          return [n, (error as ProtocolError).code];
+        }
+      }
+      return 'all';
+    };
+    expect(await begun({})).toEqual([120, 'rate_limited']);
+    expect(await begun({ rateLimit: false })).toBe('all');
+  });
+
+  it('[A1] limits are options: the text of a message, its files, ids and the body', async () => {
+    const limits = { textLength: 3, files: 1, idLength: 8, bodyBytes: 1024 * 1024, imageBytes: 30 };
+    const made = server({ limits });
+    const codes = [
+      user({ type: 'text', text: 'long' }),
+      user(image(dataUrl(jpeg)), image(dataUrl(jpeg))),
+      user(image(dataUrl(png))),
+      { ...user({ type: 'text', text: 'hi' }), id: 'much-too-long' },
+      ' '.repeat(1024 * 1024 + 1),
+    ].map(async (body) => (await send(made, '/stream', post(body)))[1]?.error.code);
+    expect(await Promise.all(codes)).toEqual([
+      'too_large',
+      'too_large',
+      'too_large',
+      'bad_request',
+      'too_large',
+    ]);
   });
 
   it('[A2] a body that says it is too large is not read', async () => {

@@ -81,7 +81,7 @@ export class Live {
     inbox.put(message, requestId);
     try {
       // Bad files are refused now, not when their turn comes.
-      await admit(message.parts, store, this.session.key, options.files);
+      await admit(message.parts, store, this.session.key);
     } catch (error) {
       inbox.takeBack(message, requestId);
       throw error;
@@ -220,7 +220,7 @@ export class Live {
   private async begin(message: TypedMessage): Promise<void> {
     const { session, messages, run } = this;
     const { engine, key } = session;
-    const parts = await admit(message.parts, engine.store, key, engine.options.files);
+    const parts = await admit(message.parts, engine.store, key);
     const { id = `msg_${engine.newId()}` } = message;
     await session.rewindTo(id, async () => {
       // The open run remembers what is being taken back: a new one starts from the history.

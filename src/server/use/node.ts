@@ -29,7 +29,7 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
   const { port = 3000, host = 'localhost' } = options;
   if (!isLoopback(host) && !duologue.needsKey) {
     throw new Error(
-      `Refusing to listen on ${host} without a key: anyone could use the agent. Set an API key, or listen on localhost.`,
+      `Refusing to listen on ${host} without a key: anyone could use the agent. Give the server an apiKey, or listen on localhost.`,
     );
   }
   const server = createServer(nodeListener(duologue, options.fallback));

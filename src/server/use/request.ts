@@ -7,12 +7,17 @@ export function toRequest(request: IncomingMessage): Request | null {
     if (value === undefined || name.startsWith(':')) continue;
     for (const one of Array.isArray(value) ? value : [value]) headers.append(name, one);
   }
-  const encrypted = 'encrypted' in request.socket && request.socket.encrypted === true;
+  const isEncrypted = 'encrypted' in request.socket && request.socket.encrypted === true;
+  // What a proxy says is believed: it decides only how addresses in the answer are written, and whether a cookie is for TLS alone.
+  const isForwarded = /^https\b/i.test(headers.get('x-forwarded-proto') ?? '');
   const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
   try {
     // Express cuts the mount path off `url`; the server knows its own base path.
     const { originalUrl = request.url ?? '/' } = request as { originalUrl?: string };
-    const url = new URL(originalUrl, `http${encrypted ? 's' : ''}://${request.headers.host ?? 'localhost'}`);
+    const url = new URL(
+      originalUrl,
+      `http${isEncrypted || isForwarded ? 's' : ''}://${request.headers.host ?? 'localhost'}`,
+    );
     return new Request(url, {
       method: request.method ?? 'GET',
       headers,

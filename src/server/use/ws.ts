@@ -7,13 +7,11 @@ import { errorReply } from '../reply.ts';
 import type { Admission } from '../sockets.ts';
 import { toRequest } from './request.ts';
 
-const MAX_FRAME_BYTES = 24 * 1024 * 1024;
-
 /** Opens `…/live` on a Node server. What is not the server's is left to other listeners, or refused when there are none. */
 export function attachWebSocket(server: Server, duologue: Duologue): void {
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: MAX_FRAME_BYTES,
+    maxPayload: duologue.sockets.maxFrameBytes,
     perMessageDeflate: false,
     handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
   });
@@ -43,6 +41,8 @@ async function open(
     const { status, headers, body } = errorReply(toProtocolError(thrown));
     return refuse(stream, status, 'Refused', headers, String(body));
   }
+  if (stream.destroyed) return admission.drop();
+  stream.once('close', () => admission.drop());
   sockets.handleUpgrade(request, stream, head, (socket) => connect(socket, admission));
 }
 
