@@ -31,6 +31,7 @@ export const converseStreaming: Streaming = {
     for (const { toolUse } of blocks) {
       if (isObject(toolUse)) (toolUse as Draft).input = closeArguments(toolUse.input);
     }
-    return { ...body, output: { message: { content: blocks } } };
+    body.output = { message: { content: blocks } };
+    return body;
   },
 };

@@ -88,6 +88,7 @@ export const listStreaming: Streaming = {
       body.usage ??= choice.usage;
     }
     items.sort((a, b) => Number(a.index) - Number(b.index));
-    return { ...body, [api === 'gemini.generateContent' ? 'candidates' : 'choices']: items };
+    body[api === 'gemini.generateContent' ? 'candidates' : 'choices'] = items;
+    return body;
   },
 };

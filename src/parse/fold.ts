@@ -28,7 +28,7 @@ export function emptyFold(api: Api, warnings: Warning[]): Fold {
 export interface Streaming {
   /** Takes one event. */
   take(fold: Fold, event: Obj): Taken;
-  /** The body that the same call would have returned whole. */
+  /** The body that the same call would have returned whole; it is the fold's own, since a copy would be slow to read. */
   close(fold: Fold, items: Draft[]): Obj;
 }
 

@@ -29,6 +29,7 @@ export const interactionsStreaming: Streaming = {
       if (step.content) step.content = mergeParts(list(step.content));
       if (step.arguments) step.arguments = closeArguments(step.arguments);
     }
-    return { steps, ...body };
+    body.steps ??= steps;
+    return body;
   },
 };

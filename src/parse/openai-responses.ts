@@ -75,7 +75,7 @@ export const responsesStreaming: Streaming = {
     else if (event.annotation)
       merge(itemAt(fold, at), { content: { [String(index)]: { annotations: [event.annotation] } } });
     else if (/^response\.(completed|failed|incomplete|done)$/.test(type)) {
-      restate(fold.body, { status: type.slice(9), ...obj(response) });
+      restate(restate(fold.body, { status: type.slice(9) }), response);
       fold.done = true;
     } else restate(fold.body, response);
     return true;
@@ -88,6 +88,7 @@ export const responsesStreaming: Streaming = {
     if (done && items.length > 0 && (lost || (streamed && streamed !== visibleText(final)))) {
       warn(warnings, 'delta_final_mismatch');
     }
-    return done && !lost ? body : { ...body, output };
+    if (!done || lost) body.output = output;
+    return body;
   },
 };
