@@ -6,7 +6,7 @@ import { inspectEvents } from './inspect.ts';
 import { decidedIn } from './output.ts';
 import { type RateLimiter, rateLimited } from './rate-limit.ts';
 import { errorReply, json, type Reply, readJson, streamReply } from './reply.ts';
-import { type Pacing, ResponseReader } from './response-reader.ts';
+import { type Pacing, type Reading, ResponseReader } from './response-reader.ts';
 import type { Sessions } from './sessions.ts';
 import { withAddresses } from './sockets.ts';
 
@@ -131,33 +131,24 @@ async function resumeStream({ context, request, user, params: [id = ''] }: Call)
   const session = await context.sessions.find(user, id);
   if (!session) return nothing;
   const { output } = session;
+  const { log } = output;
+  const read = (from: number, reading: Reading) =>
+    streamReply(new ResponseReader(output, context.pacing, from, reading), id);
   const current = session.isRunning ? session.current : null;
   const isPaused = () => session.turns.current === null && !session.live.isBusy;
-  const { log } = output;
   const place = log.placeOf(
     new URL(request.url).searchParams.get('last') ?? request.headers.get('last-event-id') ?? '',
   );
   if (place !== null) {
-    const over = current === null;
-    if (over && place === log.last) return nothing;
-    // What is over ends at the last end there is; what runs ends at the next.
-    return streamReply(
-      new ResponseReader(
-        output,
-        context.pacing,
-        place,
-        over ? log.last - 1 : log.last,
-        undefined,
-        over ? undefined : isPaused,
-      ),
-      id,
-    );
+    // What runs ends at the next end; what is over, at the last there is.
+    if (current !== null) return read(place, { endsAfter: log.last, isPaused });
+    return place === log.last ? nothing : read(place, { endsAfter: log.last - 1 });
   }
   const start = current === null ? null : output.startOf(current);
-  if (start === null) return nothing;
+  if (current === null || start === null) return nothing;
   // A card that was decided is not shown again: no chunk could take the decision along.
-  const decided = decidedIn(current === null ? null : await output.load(current));
-  return streamReply(new ResponseReader(output, context.pacing, start - 1, log.last, decided, isPaused), id);
+  const omitted = decidedIn(await output.load(current));
+  return read(start - 1, { endsAfter: log.last, omitted, isPaused });
 }
 
 async function listSessions({ context, user }: Call): Promise<Reply> {
@@ -237,8 +228,9 @@ function sessionIdIn(body: Record<string, unknown>, user: string, context: HttpC
   const id = body.id ?? body.chatId;
   if (id === undefined) return `session_${user}_${context.engine.newId()}`;
   const { idLength } = context.engine.options.limits;
-  if (typeof id !== 'string' || id === '' || id.length > idLength) {
-    throw new ProtocolError('bad_request', `"id" must be a text of 1 to ${idLength} characters.`);
+  // Half a character cannot stand in an address.
+  if (typeof id !== 'string' || id === '' || id.length > idLength || /\p{Surrogate}/u.test(id)) {
+    throw new ProtocolError('bad_request', `"id" must be a text of 1 to ${idLength} whole characters.`);
   }
   return id;
 }

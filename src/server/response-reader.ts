@@ -5,12 +5,20 @@ import type { Pulse, Window } from './pace.ts';
 /** How many beats a client may leave what was sent to it untaken, while the agent may be held back for it. */
 const MAX_STALLED_BEATS = 4;
 
-const NOTHING: ReadonlySet<string> = new Set();
-
 /** Timers that all readers share. */
 export interface Pacing {
   window: Window;
   keepAlive: Pulse;
+}
+
+/** What of the log a reader takes. */
+export interface Reading {
+  /** It ends with the first end of a response that stands behind this place; else behind where it begins. */
+  endsAfter?: number;
+  /** Approvals whose requests are left out. */
+  omitted?: ReadonlySet<string>;
+  /** Tells that everything of a live turn waits: it reads no further than to there. */
+  isPaused?: () => boolean;
 }
 
 /**
@@ -24,8 +32,7 @@ export class ResponseReader implements Reader {
   private readonly output: Output;
   private readonly pacing: Pacing;
   private readonly endsAfter: number;
-  private readonly omitted: ReadonlySet<string>;
-  private readonly isPaused: () => boolean;
+  private readonly reading: Reading;
   private seq: number;
   private seqAtBeat = -1;
   private stalledBeats = 0;
@@ -36,25 +43,14 @@ export class ResponseReader implements Reader {
   private wake: (() => void) | null = null;
   private leave: (() => void)[] = [];
 
-  /**
-   * Reads from behind `from` to the first end of a response that stands after `endsAfter`, without the requests of the
-   * approvals in `omitted`. Of a live turn it reads no further than to where everything waits, which `isPaused` tells.
-   */
-  constructor(
-    output: Output,
-    pacing: Pacing,
-    from: number,
-    endsAfter = from,
-    omitted: ReadonlySet<string> = NOTHING,
-    isPaused: () => boolean = () => false,
-  ) {
+  /** Reads from behind the place `from`. */
+  constructor(output: Output, pacing: Pacing, from: number, reading: Reading = {}) {
     this.output = output;
     this.pacing = pacing;
     this.seq = from;
     this.scanned = from;
-    this.endsAfter = endsAfter;
-    this.omitted = omitted;
-    this.isPaused = isPaused;
+    this.endsAfter = reading.endsAfter ?? from;
+    this.reading = reading;
     this.leave = [
       output.log.subscribe(() => this.arrived()),
       output.attach(this),
@@ -100,12 +96,13 @@ export class ResponseReader implements Reader {
 
   private take(): string {
     const { log } = this.output;
+    const { omitted, isPaused } = this.reading;
     let text = '';
     for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
       this.seq = entry.seq;
       const { chunk } = entry;
       if (chunk) {
-        if (chunk.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
+        if (chunk.type === 'tool-approval-request' && omitted?.has(chunk.approvalId)) continue;
         if (this.isStepOfRequest(chunk)) continue;
         text += encodeBlock(chunk, `${log.epoch}-${entry.seq}`);
         continue;
@@ -115,7 +112,7 @@ export class ResponseReader implements Reader {
       this.close();
       break;
     }
-    if (!this.ended && this.isPaused()) {
+    if (!this.ended && isPaused?.()) {
       text += encodeBlock({ type: 'finish', finishReason: 'tool-calls' }) + DONE;
       this.close();
     }

@@ -185,12 +185,12 @@ export class Session {
     return outcome.kind === 'output' ? inJson(outcome, call.toolName) : outcome;
   }
 
-  /** Ends every call whose time is up while nobody listens; gives them with the chunks that would tell. */
-  async expireQuietly(): Promise<{ call: CallRecord; errorText: string; chunks: Chunk[] }[]> {
-    const late: { call: CallRecord; errorText: string; chunks: Chunk[] }[] = [];
+  /** Ends every call whose time is up while nobody listens; gives the chunks that would tell, by message. */
+  async expireQuietly(): Promise<{ messageId: string; chunks: Chunk[] }[]> {
+    const late: { messageId: string; chunks: Chunk[] }[] = [];
     for (const { call, settlement } of this.calls.overdue()) {
       const chunks = await this.calls.settleQuietly(call, settlement);
-      late.push({ call, errorText: settlement.errorText, chunks });
+      late.push({ messageId: call.messageId, chunks });
     }
     return late;
   }
@@ -198,19 +198,20 @@ export class Session {
   /** A new message of the person replaces what still waits, and leaves no call unanswered in the history. */
   async supersede(errorText: string = SUPERSEDED): Promise<void> {
     for (const call of this.calls.all) {
-      await this.calls.settleQuietly(call, { kind: 'error', errorText });
-      this.tellSettled(call, errorText);
+      const chunks = await this.calls.settleQuietly(call, { kind: 'error', errorText });
+      this.tellSettled(call.messageId, chunks);
     }
     await this.closeDangling(errorText);
   }
 
-  /** Tells that a call of an earlier message ended. */
-  tellSettled({ id: toolCallId, messageId }: CallRecord, errorText: string): void {
-    this.output.inject({
-      type: 'data-settled',
-      data: { toolCallId, messageId, errorText },
-      transient: true,
-    });
+  /** Tells what ended in an earlier message. */
+  tellSettled(messageId: string, chunks: readonly Chunk[]): void {
+    for (const chunk of chunks) {
+      if (chunk.type !== 'tool-output-error') continue;
+      const { toolCallId, errorText } = chunk;
+      const data = { toolCallId, messageId, errorText };
+      this.output.inject({ type: 'data-settled', data, transient: true });
+    }
   }
 
   /** Resolves when the agent is not at work. */

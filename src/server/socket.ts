@@ -13,6 +13,8 @@ export interface Socket {
 export interface SocketLimits {
   /** Connections that one user may have at a time. */
   connectionsPerUser: number;
+  /** Frames of one user that answer calls; each may be written down. */
+  answersPerMinute: number;
   /** Text that a slow reader may owe before sending waits. */
   maxBufferedBytes: number;
   /** Sound that may wait for a slow reader; older sound is dropped. */
@@ -32,6 +34,7 @@ export interface SocketLimits {
 /** The limits of the protocol. */
 export const DEFAULT_SOCKET_LIMITS: SocketLimits = {
   connectionsPerUser: 256,
+  answersPerMinute: 600,
   maxBufferedBytes: 1024 * 1024,
   maxSoundBytes: 512 * 1024,
   maxLag: 30_000,

@@ -1,5 +1,6 @@
 import { type Message, ProtocolError } from '../protocol/index.ts';
 import type { HttpContext } from './http.ts';
+import { RateLimiter } from './rate-limit.ts';
 import type { Session } from './session.ts';
 import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
 import { Connection } from './websocket.ts';
@@ -30,12 +31,15 @@ export class Sockets {
   private readonly context: HttpContext;
   private readonly limits: SocketLimits;
   private readonly open = new Set<Connection>();
+  private readonly answers: RateLimiter;
   private readonly counts = new Map<string, number>();
   private readonly graces = new Map<Session, () => void>();
 
   constructor(context: HttpContext, limits: Partial<SocketLimits> = {}) {
     this.context = context;
     this.limits = { ...DEFAULT_SOCKET_LIMITS, ...limits };
+    const { answersPerMinute: perMinute } = this.limits;
+    this.answers = new RateLimiter({ burst: perMinute, perMinute }, context.engine.clock);
   }
 
   /** Whether a request asks for a socket of ours. */
@@ -98,7 +102,10 @@ export class Sockets {
       pacing,
       logger: engine.logger,
       limits: this.limits,
-      allow: () => limiter?.take(user) ?? 0,
+      allow: {
+        message: () => limiter?.take(user) ?? 0,
+        answer: () => this.answers.take(user),
+      },
       present: (messages) => withAddresses(messages, url.origin.replace(/^ws/, 'http') + basePath),
       onEnd: (ended) => {
         countOut();

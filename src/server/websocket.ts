@@ -28,8 +28,8 @@ export interface ConnectionContext {
   pacing: Pacing;
   logger: Logger;
   limits: SocketLimits;
-  /** Takes one from the user's allowance: milliseconds to wait, 0 for none. */
-  allow: () => number;
+  /** Takes one from what is allowed to the user: milliseconds to wait, 0 for none. */
+  allow: { message: () => number; answer: () => number };
   /** Files of messages by their whole address. */
   present: (messages: Message[]) => Message[];
   onEnd: (connection: Connection) => void;
@@ -171,10 +171,13 @@ export class Connection {
         return;
       case 'interrupt':
         return this.follow(this.session.stop());
-      case 'answers':
+      case 'answers': {
+        const wait = this.context.allow.answer();
+        if (wait > 0) throw rateLimited('Too many answers', wait);
         return this.follow(live.answer(frame.answers));
+      }
       case 'message': {
-        const wait = this.context.allow();
+        const wait = this.context.allow.message();
         if (wait > 0) throw rateLimited('Too many messages', wait);
         const { input, trigger, messageId, requestId } = frame;
         const again = trigger === 'regenerate-message' || messageId !== undefined;

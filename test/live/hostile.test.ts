@@ -65,6 +65,32 @@ describe('frames that are wrong', () => {
     expect(await socket.closed()).toBe(1008);
   });
 
+  it('[A7] forged answers are taken so often and no more: a flood does not fill the audit log', async () => {
+    const clock = new ManualClock();
+    const { connect, get } = await live([], [], { clock, socketLimits: { answersPerMinute: 3 } });
+    const socket = await connect('?session=forged');
+    for (let n = 0; n < 5; n++) socket.send('tool_result', { toolCallId: `c${n}`, status: 'approved' });
+    await socket.chunk('data-error', 5);
+    const told = () =>
+      socket.received.flatMap((one) =>
+        one.kind === 'chunk' && one.chunk.type === 'data-error' ? [one.chunk.data] : [],
+      );
+    expect(told().filter(({ code }) => code === 'rate_limited')).toEqual([
+      {
+        code: 'rate_limited',
+        message: 'Too many answers. Try again in 20 s.',
+        retryable: true,
+        retryAfterMs: 20_000,
+      },
+      expect.objectContaining({ code: 'rate_limited' }),
+    ]);
+    expect((await (await get('/approvals/forged')).text()).trim().split('\n')).toHaveLength(3);
+    clock.advance(20_000);
+    socket.send('tool_result', { toolCallId: 'c6', status: 'approved' });
+    await socket.chunk('data-error', 6);
+    expect(told().at(-1)).toMatchObject({ code: 'answer_refused' });
+  });
+
   it('answers for foreign calls never count', async () => {
     const log: string[] = [];
     const { payment } = fourTools(log);

@@ -248,8 +248,19 @@ describe('the confirmation dialect', () => {
   it('[T18] a new message closes the confirmation', async () => {
     const made = server([[call('process_payment', args)], [text('Ok')]]);
     const first = await made.post(say('pay'));
-    await made.post(say('never mind'));
+    const next = await made.post(say('never mind'));
     const [, answer] = await stored(made);
+    expect(next.chunks.filter(({ type }) => type === 'data-settled')).toEqual([
+      {
+        type: 'data-settled',
+        data: {
+          toolCallId: first.chunks.flatMap((chunk) => ('toolCallId' in chunk ? [chunk.toolCallId] : []))[0],
+          messageId: answer?.id,
+          errorText: 'Superseded by a newer message',
+        },
+        transient: true,
+      },
+    ]);
     expect(answer?.parts).toMatchObject([
       { state: 'output-error', errorText: 'Superseded by a newer message' },
     ]);

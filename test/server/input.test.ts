@@ -98,6 +98,7 @@ describe('bad input', () => {
       400,
       'bad_request',
     ],
+    ['[A1] half a character', { ...user({ type: 'text', text: 'hi' }), id: 'x\ud83d' }, 400, 'bad_request'],
     ['[A1] an empty session id', { ...user({ type: 'text', text: 'hi' }), id: '' }, 400, 'bad_request'],
     [
       '[A1] a session id that is too long',

@@ -51,7 +51,9 @@ export class Turns {
     const { engine } = session;
     return this.inTurn(async (begin) => {
       const from = session.output.log.last;
-      for (const { call, errorText } of await session.expireQuietly()) session.tellSettled(call, errorText);
+      for (const { messageId, chunks } of await session.expireQuietly()) {
+        session.tellSettled(messageId, chunks);
+      }
       await session.supersede();
       const { id = `msg_${engine.newId()}`, parts } = posted;
       await session.rewindTo(id);
@@ -70,8 +72,7 @@ export class Turns {
       const from = output.log.last;
       const late = await session.expireQuietly();
       const { steps, refused } = await calls.answer(answers);
-      const target =
-        steps[0]?.call.messageId ?? late[0]?.call.messageId ?? (await this.unfinished(messageId));
+      const target = steps[0]?.call.messageId ?? late[0]?.messageId ?? (await this.unfinished(messageId));
       const message = target === undefined ? null : await output.load(target);
       if (!message) {
         throw refused.length > 0
@@ -79,8 +80,8 @@ export class Turns {
           : new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
       }
       const response = begin(from, message);
-      for (const { call, errorText, chunks } of late) {
-        if (call.messageId !== message.id) session.tellSettled(call, errorText);
+      for (const { messageId: id, chunks } of late) {
+        if (id !== message.id) session.tellSettled(id, chunks);
         else for (const chunk of chunks) output.inject(chunk);
       }
       for (const why of refused) {
