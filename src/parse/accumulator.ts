@@ -88,8 +88,9 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   }
 
   function open(event: Obj): void {
-    const failed = errorOf(event);
-    const match = recognise(event) ?? (failed ? null : unwrap(event));
+    const known = recognise(event);
+    const failed = known ? null : errorOf(event);
+    const match = known ?? (failed ? null : unwrap(event));
     if (!match) {
       if (failed && !record.error) {
         record.error = failed.error;

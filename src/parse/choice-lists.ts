@@ -40,8 +40,11 @@ export function closeParts(parts: readonly Obj[]): Obj[] {
     }
     // Only the first piece of a call has a name; a piece without willContinue is the last.
     if (call.name || args === null) {
-      args = { ...obj(call.args) };
-      whole.push({ ...part, functionCall: { id: call.id, name: call.name, args } });
+      const { id, name, args: given } = call;
+      args = { ...obj(given) };
+      const copy = merge({}, part);
+      copy.functionCall = { id, name, args };
+      whole.push(copy);
     }
     for (const piece of objects(call.partialArgs)) openPath = setPartialArg(args, piece, openPath);
     if (call.willContinue !== true) args = null;

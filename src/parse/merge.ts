@@ -18,8 +18,12 @@ function isMergeable(value: unknown): value is Obj {
 function own(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return [...value];
   if (!isMergeable(value) || depth > DEPTH) return value;
-  const copy: Draft = { ...value };
-  for (const key in copy) if (typeof copy[key] === 'object') copy[key] = own(copy[key], depth + 1);
+  // Not by spreading: an object made so is slow once a field is added.
+  const copy: Draft = {};
+  for (const key in value) {
+    const inner = value[key];
+    if (key !== '__proto__') copy[key] = typeof inner === 'object' ? own(inner, depth + 1) : inner;
+  }
   return copy;
 }
 
