@@ -99,3 +99,13 @@ export async function externalise(
     part.url = fileUrl(key.id, fileId);
   }
 }
+
+/** Messages with the whole address of each stored file. */
+export function withAddresses(messages: Message[], base: string): Message[] {
+  return messages.map((message) => ({
+    ...message,
+    parts: message.parts.map((part) =>
+      part.type === 'file' && part.url.startsWith('/sessions/') ? { ...part, url: base + part.url } : part,
+    ),
+  }));
+}

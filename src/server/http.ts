@@ -1,14 +1,13 @@
 import { ProtocolError, readInput, toProtocolError } from '../protocol/index.ts';
 import type { Access } from './access.ts';
 import type { Engine } from './engine.ts';
-import { admit } from './files.ts';
+import { admit, withAddresses } from './files.ts';
 import { inspectEvents } from './inspect.ts';
 import { decidedIn } from './output.ts';
 import { type RateLimiter, rateLimited } from './rate-limit.ts';
 import { errorReply, json, type Reply, readJson, streamReply } from './reply.ts';
 import { type Pacing, type Reading, ResponseReader } from './response-reader.ts';
 import type { Sessions } from './sessions.ts';
-import { withAddresses } from './sockets.ts';
 
 /** What the routes need. */
 export interface HttpContext {

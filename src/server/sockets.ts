@@ -1,4 +1,5 @@
-import { type Message, ProtocolError } from '../protocol/index.ts';
+import { ProtocolError } from '../protocol/index.ts';
+import { withAddresses } from './files.ts';
 import type { HttpContext } from './http.ts';
 import { RateLimiter } from './rate-limit.ts';
 import type { Session } from './session.ts';
@@ -167,14 +168,4 @@ export class Sockets {
     });
     this.graces.set(session, cancel);
   }
-}
-
-/** Messages with the whole address of each stored file. */
-export function withAddresses(messages: Message[], base: string): Message[] {
-  return messages.map((message) => ({
-    ...message,
-    parts: message.parts.map((part) =>
-      part.type === 'file' && part.url.startsWith('/sessions/') ? { ...part, url: base + part.url } : part,
-    ),
-  }));
 }
