@@ -266,8 +266,8 @@ export class Turn {
   /** An error code that is only the name of a finish reason beside content is how ADK says why the model stopped. */
   private fail(event: Event, out: TurnOutput[]): void {
     if (!event.errorCode) return;
-    const finish = finishOf(event.errorCode);
-    const isFinish = event.errorCode === event.finishReason || (finish !== null && finish !== 'other');
+    // A prompt that is blocked has no finish reason beside its code.
+    const isFinish = event.errorCode === event.finishReason || finishOf(event.errorCode) === 'content_filter';
     if (isFinish && (event.content?.parts?.length || this.spoke)) {
       this.rawFinish ??= event.errorCode;
       return;

@@ -258,6 +258,27 @@ const cases: {
     ],
   },
   {
+    name: 'a block after some text',
+    events: [piece('So'), { author: 'assistant', errorCode: 'PROHIBITED_CONTENT' }],
+    out: [
+      { type: 'text-start', id: '0' },
+      { type: 'text-delta', id: '0', delta: 'So' },
+      { type: 'text-end', id: '0' },
+      end('content-filter', { rawFinishReason: 'PROHIBITED_CONTENT' }),
+    ],
+  },
+  ...['TOO_MANY_CALLS', 'rate_limit_error', 'MODEL_ERROR'].map((code) => ({
+    name: `${code} after some text is a failure, whatever its name reminds of`,
+    events: [piece('So'), { author: 'assistant', errorCode: code }],
+    out: [
+      { type: 'text-start', id: '0' },
+      { type: 'text-delta', id: '0', delta: 'So' },
+      { type: 'text-end', id: '0' },
+      { type: 'failed', code, message: '' },
+      end('stop'),
+    ],
+  })),
+  {
     name: 'safety without any text is a failure',
     events: [{ author: 'assistant', errorCode: 'SAFETY', errorMessage: 'blocked' }],
     out: [{ type: 'failed', code: 'SAFETY', message: 'blocked' }, end('stop')],
