@@ -39,7 +39,7 @@ export function closeParts(parts: readonly Obj[]): Obj[] {
       continue;
     }
     // Only the first piece of a call has a name; a piece without willContinue is the last.
-    if (call.name || args === null) {
+    if (call.name || !args) {
       const { id, name, args: given } = call;
       args = { ...obj(given) };
       const copy = merge({}, part);
@@ -47,7 +47,7 @@ export function closeParts(parts: readonly Obj[]): Obj[] {
       whole.push(copy);
     }
     for (const piece of objects(call.partialArgs)) openPath = setPartialArg(args, piece, openPath);
-    if (call.willContinue !== true) args = null;
+    if (!call.willContinue) args = null;
   }
   return whole;
 }

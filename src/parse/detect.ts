@@ -45,9 +45,9 @@ export function recognise(value: Obj): Match | null {
   )
     return matched(value, 'gemini.generateContent', 'either');
   const family = familyOf(value);
-  if (family !== null) return matched(value, `bedrock.invoke.${family}`, 'either');
+  if (family) return matched(value, `bedrock.invoke.${family}`, 'either');
   const api = STREAMED.find((name) => streamingOf(name).take(emptyFold(name, []), value));
-  return api === undefined ? null : matched(value, api, 'event');
+  return api ? matched(value, api, 'event') : null;
 }
 
 const WRAPPERS = ['response', 'body', 'data', 'message', 'result'] as const;
@@ -57,10 +57,10 @@ export function unwrap(value: Obj): Match | null {
   let inner: Obj = value;
   for (let depth = 0; depth < 3; depth++) {
     const key = WRAPPERS.find((name) => isObject(inner[name]));
-    if (key === undefined) return null;
+    if (!key) break;
     inner = inner[key] as Obj;
     const match = recognise(inner);
-    if (match !== null) return match;
+    if (match) return match;
   }
   return null;
 }
@@ -75,9 +75,9 @@ export interface Detected {
 
 /** Tells which API a decoded body or stream event comes from; null when it is none that the parser reads. */
 export function detect(value: unknown): Detected | null {
-  const match = isObject(value) ? (recognise(value) ?? unwrap(value)) : null;
-  if (match === null) return null;
+  const match = isObject(value) && (recognise(value) ?? unwrap(value));
+  if (!match) return null;
   const { object, type, event_type } = match.value;
-  const named = typeof (object ?? type ?? event_type) === 'string';
-  return { api: match.api, event: match.as === 'event', confidence: named ? 'named' : 'shape' };
+  const confidence = typeof (object ?? type ?? event_type) === 'string' ? 'named' : 'shape';
+  return { api: match.api, event: match.as === 'event', confidence };
 }

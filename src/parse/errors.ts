@@ -15,7 +15,7 @@ export function errorFrom(raw: unknown, named?: string): ParsedError {
   const status = typeof code === 'number' ? code : e.status;
   const error: ParsedError = {
     type: type === 'error' ? null : strOrNull(type),
-    code: typeof code === 'string' || typeof code === 'number' ? code : null,
+    code: typeof code === 'number' ? code : strOrNull(code),
     message: str(raw) || str(e.message ?? e.Message ?? e.error ?? e.detail) || 'no message',
     status: typeof status === 'number' && status >= 100 && status < 600 ? status : null,
   };

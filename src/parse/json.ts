@@ -5,8 +5,8 @@ export type Obj = Readonly<Record<string, unknown>>;
 export type Draft = Record<string, unknown>;
 
 /** An empty object. */
-export const NOTHING: Obj = Object.freeze({});
-const NONE: readonly unknown[] = Object.freeze([]);
+export const NOTHING: Obj = {};
+const NONE: readonly unknown[] = [];
 
 /** Whether a value is an object and not an array. */
 export function isObject(value: unknown): value is Obj {

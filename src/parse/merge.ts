@@ -52,10 +52,9 @@ export function merge(into: Draft, piece: Obj, depth = 0): Draft {
 
 /** Whether a part goes on where the one before it stopped; a signature closes a part. */
 function continues(last: Obj, part: Obj): boolean {
-  const text = last.text !== undefined && part.text !== undefined;
-  const thought = last.thinking !== undefined || last.summary !== undefined;
+  const text = part.text !== undefined && last.text;
   return (
-    (text || thought) &&
+    Boolean(text || last.thinking || last.summary) &&
     last.type === part.type &&
     last.index === part.index &&
     !last.thought === !part.thought &&

@@ -17,13 +17,13 @@ export function setPartialArg(args: Draft, piece: Obj, openPath: string): string
     const next = steps[i + 1];
     const known = node[step];
     if (step === '__proto__' || (Array.isArray(node) && !(Number(step) <= node.length))) break;
-    if (next === undefined) {
+    if (!next) {
       const scalar = piece.numberValue ?? piece.boolValue ?? str(piece.stringValue);
       const value = piece.nullValue === undefined ? scalar : null;
       node[step] = path === openPath && typeof known === 'string' ? known + value : value;
-      return piece.willContinue === true ? path : '';
+      return piece.willContinue ? path : '';
     }
-    node[step] = typeof known === 'object' && known !== null ? known : /^\d+$/.test(next) ? [] : {};
+    node[step] = known && typeof known === 'object' ? known : /^\d+$/.test(next) ? [] : {};
     node = node[step] as Draft;
   }
   return openPath;

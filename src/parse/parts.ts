@@ -68,7 +68,7 @@ export function readBuiltin(
     out,
     id,
     item.name ?? name,
-    item.code === undefined ? input : { code: item.code },
+    item.code ? { code: item.code } : input,
     executorOf(item, type),
     type.startsWith('mcp') ? 'mcp' : 'builtin',
   );
@@ -85,11 +85,11 @@ export function readBuiltin(
  */
 export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?: unknown): void {
   const { text } = part;
-  const signature = part.thoughtSignature ?? part.signature;
   let type = str(part.type);
   let item = part;
+  const signature = type ? part.signature : part.thoughtSignature;
   if (!type) {
-    if (typeof text === 'string') type = part.thought === true ? 'reasoning_text' : 'text';
+    if (typeof text === 'string') type = part.thought ? 'reasoning_text' : 'text';
     else {
       const keys = Object.keys(part);
       const key = keys.find((name) => isObject(part[name]));
@@ -97,13 +97,13 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
       if (key) item = part[key] as Obj;
     }
   }
+  if (type === 'text' || type === 'output_text') {
+    if (text || signature || part.type) readText(part, out, str(text), signature, phase);
+    return;
+  }
   const id = item.call_id ?? item.id ?? item.toolUseId;
   switch (type) {
     case '':
-      return;
-    case 'text':
-    case 'output_text':
-      if (text || signature || part.type) readText(part, out, str(text), signature, phase);
       return;
     case 'citationsContent':
       readText(item, out, textOf(item.content), signature, phase);
@@ -135,8 +135,8 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
       return;
     case 'reasoningContent': {
       const said = isObject(item.reasoningText) ? item.reasoningText : item;
-      if (item.redactedContent === undefined) addReasoning(out, str(said.text), said.signature);
-      else addRedacted(out, item);
+      if (item.redactedContent) addRedacted(out, item);
+      else addReasoning(out, str(said.text), said.signature);
       return;
     }
     case 'reasoning_text':
@@ -166,7 +166,7 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
     const state = str(item.status) + str(item.outcome) + str(obj(output).type);
     // An item has an id of its own beside the call's.
     const callId = item === part ? (item.tool_use_id ?? item.call_id) : id;
-    addToolResult(out, callId, output, item.is_error === true || FAILED.test(state), part);
+    addToolResult(out, callId, output, Boolean(item.is_error) || FAILED.test(state), part);
   } else if (call) readBuiltin(item, id, type, call[1], part, out);
   else if (MEDIA.test(type)) {
     const { format, source, transcript } = item;

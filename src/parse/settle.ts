@@ -51,7 +51,7 @@ function label(record: ParsedResponse, provider: string | undefined): void {
 /** Tells whether the client has a tool to run. */
 function settleOutput(out: Output, { warnings, complete }: ParsedResponse): boolean {
   const raw = out.stopReason;
-  const known = raw === null ? undefined : knownFinish(raw);
+  const known = raw ? knownFinish(raw) : undefined;
   let planning = false;
   for (const use of out.toolUses) {
     if (use.executor === 'client') planning = true;
@@ -63,9 +63,9 @@ function settleOutput(out: Output, { warnings, complete }: ParsedResponse): bool
       use.name,
     );
   }
-  if (raw !== null) {
+  if (raw) {
     if (!known) warn(warnings, 'unknown_stop_reason', raw);
-    out.finish ??= finishIn(known ?? 'other', planning, out.refusal !== null);
+    out.finish ??= finishIn(known ?? 'other', planning, Boolean(out.refusal));
   }
   if (!complete) out.finish ??= 'incomplete';
   return planning;

@@ -39,76 +39,88 @@ function byModality(details: unknown, warnings: Warning[]): Record<string, numbe
 }
 
 /**
+ * Input, output, total; cache read, written, written for an hour; cached input, details of input and output; thoughts,
+ * tool-use prompts.
+ */
+type Counters = readonly unknown[];
+
+/** Each dialect is asked for its own names only: asking objects of many shapes for what they lack is slow. */
+function countersOf(u: Obj): Counters {
+  if ((u.totalTokenCount ?? u.promptTokenCount) != null)
+    return [
+      u.promptTokenCount,
+      u.candidatesTokenCount ?? u.responseTokenCount,
+      u.totalTokenCount,
+      null,
+      null,
+      null,
+      u.cachedContentTokenCount,
+      u.promptTokensDetails,
+      u.candidatesTokensDetails ?? u.responseTokensDetails,
+      u.thoughtsTokenCount,
+      u.toolUsePromptTokenCount,
+    ];
+  if ((u.inputTokens ?? u.inputTokenCount) != null)
+    return [
+      u.inputTokens ?? u.inputTokenCount,
+      u.outputTokens ?? u.outputTokenCount,
+      u.totalTokens,
+      u.cacheReadInputTokens ?? u.cacheReadInputTokenCount,
+      u.cacheWriteInputTokens ?? u.cacheWriteInputTokenCount,
+      objects(u.cacheDetails).find((entry) => entry.ttl === '1h')?.inputTokens,
+    ];
+  if (u.total_input_tokens != null)
+    return [
+      u.total_input_tokens,
+      u.total_output_tokens,
+      u.total_tokens,
+      null,
+      null,
+      null,
+      u.total_cached_tokens,
+      u.input_tokens_by_modality,
+      u.output_tokens_by_modality,
+      u.total_thought_tokens,
+      u.total_tool_use_tokens,
+    ];
+  return [
+    u.prompt_tokens ?? u.input_tokens ?? u.prompt_token_count ?? u.inputTextTokenCount,
+    u.completion_tokens ??
+      u.output_tokens ??
+      u.generation_token_count ??
+      u.totalOutputTextTokenCount ??
+      obj(list(u.results)[0]).tokenCount,
+    u.total_tokens,
+    u.cache_read_input_tokens,
+    u.cache_creation_input_tokens,
+    obj(u.cache_creation).ephemeral_1h_input_tokens,
+    u.num_cached_tokens ?? u.cached_tokens ?? u.prompt_cache_hit_tokens,
+    u.prompt_tokens_details ?? u.input_tokens_details ?? u.input_token_details,
+    u.completion_tokens_details ?? u.output_tokens_details ?? u.output_token_details,
+  ];
+}
+
+/**
  * Reads a usage object of any provider; null when it states no count at all. No name has two meanings: what a count
  * includes is told by the names beside it.
  */
 export function readUsage(u: Obj, warnings: Warning[], source: Usage['source'] = 'body'): Usage | null {
-  const inputDetails =
-    u.prompt_tokens_details ??
-    u.input_tokens_details ??
-    u.input_token_details ??
-    u.promptTokensDetails ??
-    u.input_tokens_by_modality;
-  const outputDetails =
-    u.completion_tokens_details ??
-    u.output_tokens_details ??
-    u.output_token_details ??
-    u.candidatesTokensDetails ??
-    u.responseTokensDetails ??
-    u.output_tokens_by_modality;
+  const given = countersOf(u);
+  const inputDetails = given[7];
+  const outputDetails = given[8];
   const { cached_tokens, cache_write_tokens } = obj(inputDetails);
   const { reasoning_tokens, thinking_tokens } = obj(outputDetails);
-  const reported = {
-    input: count(
-      u.prompt_tokens ??
-        u.input_tokens ??
-        u.inputTokens ??
-        u.promptTokenCount ??
-        u.total_input_tokens ??
-        u.inputTokenCount ??
-        u.prompt_token_count ??
-        u.inputTextTokenCount,
-      warnings,
-    ),
-    output: count(
-      u.completion_tokens ??
-        u.output_tokens ??
-        u.outputTokens ??
-        u.candidatesTokenCount ??
-        u.responseTokenCount ??
-        u.total_output_tokens ??
-        u.outputTokenCount ??
-        u.generation_token_count ??
-        u.totalOutputTextTokenCount ??
-        obj(list(u.results)[0]).tokenCount,
-      warnings,
-    ),
-    total: count(u.total_tokens ?? u.totalTokens ?? u.totalTokenCount, warnings),
-  };
-  const { total } = reported;
-  const read = count(
-    u.cache_read_input_tokens ?? u.cacheReadInputTokens ?? u.cacheReadInputTokenCount,
-    warnings,
-  );
-  const write = count(
-    u.cache_creation_input_tokens ?? u.cacheWriteInputTokens ?? u.cacheWriteInputTokenCount,
-    warnings,
-  );
-  const cacheRead =
-    count(
-      cached_tokens ??
-        u.num_cached_tokens ??
-        u.cached_tokens ??
-        u.prompt_cache_hit_tokens ??
-        u.cachedContentTokenCount ??
-        u.total_cached_tokens,
-      warnings,
-    ) ?? read;
+  const total = count(given[2], warnings);
+  const reported = { input: count(given[0], warnings), output: count(given[1], warnings), total };
+  const read = count(given[3], warnings);
+  const write = count(given[4], warnings);
+  const hour = count(given[5], warnings);
+  const cacheRead = count(cached_tokens ?? given[6], warnings) ?? read;
   const cacheWrite = count(cache_write_tokens, warnings) ?? write;
-  const thoughts = count(u.thoughtsTokenCount ?? u.total_thought_tokens, warnings);
+  const thoughts = count(given[9], warnings);
   const reasoning = thoughts ?? count(reasoning_tokens ?? thinking_tokens, warnings);
   // Tool-use prompts are beside the input; so is the cache by these names, unless the input is called a prompt.
-  let input = plus(reported.input, count(u.toolUsePromptTokenCount ?? u.total_tool_use_tokens, warnings));
+  let input = plus(reported.input, count(given[10], warnings));
   if (input !== null && u.prompt_tokens == null) input = plus(plus(input, read), write);
   let output = plus(reported.output, thoughts);
   if (total !== null) {
@@ -123,9 +135,8 @@ export function readUsage(u: Obj, warnings: Warning[], source: Usage['source'] =
   } else if (input === null && output === null) return null;
   const sum = input === null || output === null ? null : input + output;
   // Live leaves thoughts out of its total.
-  if (total !== null && sum !== null && total !== sum && !u.responseTokenCount) {
+  if (total !== null && sum !== null && total !== sum && !u.responseTokenCount)
     warn(warnings, 'usage_total_mismatch', total);
-  }
   const usage: Usage = {
     input,
     inputUncached: minus(minus(input, cacheRead), cacheWrite),
@@ -138,11 +149,6 @@ export function readUsage(u: Obj, warnings: Warning[], source: Usage['source'] =
     reported,
     source,
   };
-  const hour = count(
-    obj(u.cache_creation).ephemeral_1h_input_tokens ??
-      (u.cacheDetails && objects(u.cacheDetails).find((entry) => entry.ttl === '1h')?.inputTokens),
-    warnings,
-  );
   const serverTools = u.server_tool_use ?? u.serverToolUsage;
   if (hour !== null) usage.cacheWrite1h = hour;
   if (inputDetails ?? outputDetails)
