@@ -1,6 +1,6 @@
 import { awsFraming } from './aws-event-stream.ts';
 import { readBody } from './body.ts';
-import { recognise, unwrap } from './detect.ts';
+import { inside, recognise } from './detect.ts';
 import { errorOf } from './errors.ts';
 import { excerpt, failureRecord } from './failure.ts';
 import { emptyFold, type Fold } from './fold.ts';
@@ -32,6 +32,9 @@ function chunkEvent(bytes: unknown): unknown {
 
 /** The APIs whose server-sent events end with `data: [DONE]`. */
 const PROMISES_DONE = /^openai.c/;
+
+/** How many wrappers may be round a response. */
+const MAX_WRAPPERS = 3;
 
 /** Starts gathering a stream; a string names the provider. */
 export function createAccumulator(given: ParseOptions | string = {}): Accumulator {
@@ -87,29 +90,29 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     fold = null;
   }
 
-  function open(event: Obj): void {
-    const known = recognise(event);
-    const failed = known ? null : errorOf(event);
-    const match = known ?? (failed ? null : unwrap(event));
+  function open(event: Obj, depth = 0): void {
+    const match = recognise(event);
     if (!match) {
-      if (failed && !record.error) {
-        record.error = failed.error;
+      const failed = errorOf(event);
+      const inner = inside(event);
+      sample ||= `{${Object.keys(event)}}`;
+      if (failed) {
         cut = true;
         if (!api) nameApi(record, failed.api);
-      }
-      sample ||= `{${Object.keys(event)}}`;
+        record.error ??= failed.error;
+      } else if (inner && depth < MAX_WRAPPERS) open(inner, depth + 1);
       return;
     }
     if (match.as === 'body' || api !== match.api) close();
     api = match.api;
-    noteBedrock(match.value, extra);
+    noteBedrock(event, extra);
     if (match.as === 'body') {
-      read(match.value, true);
+      read(event, true);
       return;
     }
     record.streamed = true;
     fold ??= emptyFold(api, warnings);
-    streamingOf(api).take(fold, match.value);
+    streamingOf(api).take(fold, event);
   }
 
   function pushEvent(event: unknown): void {

@@ -29,11 +29,11 @@ export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
     const names = new TextDecoder('latin1').decode(message.subarray(0, bodyAt));
     const text = utf8Of(message.subarray(bodyAt, -4));
     const value = tryJson(text || '{}');
-    /** The value of a text header: a colon, its name, the type 7, the length in two bytes. */
+    /** The value of a text header: after a colon and its name come the type 7 and the length in two bytes. */
     const header = (key: string): string | undefined => {
-      const at = names.indexOf(`:${key}\x07`) + key.length + 4;
-      const length = (message[at - 2] ?? 0) * 256 + (message[at - 1] ?? 0);
-      return at < key.length + 4 ? undefined : names.slice(at, at + length);
+      const rest = names.split(`:${key}\x07`)[1];
+      const at = bodyAt - (rest?.length ?? 0);
+      return rest?.slice(2, 2 + (message[at] ?? 0) * 256 + (message[at + 1] ?? 0));
     };
     const name = header('exception-type') ?? header('event-type');
     const code = header('error-code');
@@ -53,7 +53,7 @@ export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
       buffer.set(chunk, stop);
       stop += chunk.length;
       while (!corrupt && stop - start >= PRELUDE) {
-        const view = new DataView(buffer.buffer, start, stop - start);
+        const view = new DataView(buffer.buffer, start);
         const total = view.getUint32(0);
         const headerLength = view.getUint32(4);
         const message = buffer.subarray(start, Math.min(start + total, stop));

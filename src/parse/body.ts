@@ -51,6 +51,7 @@ function readChoice(choice: Obj, out: Output, record: ParsedResponse): void {
     message.content ??
     choice.output ??
     choice.steps ??
+    choice.outputs ??
     choice.text ??
     choice.generation ??
     choice.outputText ??

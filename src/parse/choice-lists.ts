@@ -40,10 +40,9 @@ export function closeParts(parts: readonly Obj[]): Obj[] {
     }
     // Only the first piece of a call has a name; a piece without willContinue is the last.
     if (call.name || !args) {
-      const { id, name, args: given } = call;
-      args = { ...obj(given) };
       const copy = merge({}, part);
-      copy.functionCall = { id, name, args };
+      args = { ...obj(call.args) };
+      copy.functionCall = { id: call.id, name: call.name, args };
       whole.push(copy);
     }
     for (const piece of objects(call.partialArgs)) openPath = setPartialArg(args, piece, openPath);

@@ -1,6 +1,6 @@
 import { familyOf } from './families.ts';
 import { emptyFold } from './fold.ts';
-import { isObject, type Obj, obj } from './json.ts';
+import { isObject, type Obj, obj, tryJson } from './json.ts';
 import type { Api } from './record.ts';
 import { STREAMED, streamingOf } from './streaming.ts';
 
@@ -8,61 +8,57 @@ import { STREAMED, streamingOf } from './streaming.ts';
 export interface Match {
   api: Api;
   as: 'body' | 'event' | 'either';
-  value: Obj;
 }
 
-function matched(value: Obj, api: Api, as: Match['as'] = 'body'): Match {
-  return { api, as, value };
+function matched(api: Api, as: Match['as'] = 'body'): Match {
+  return { api, as };
 }
 
 /** Finds the API of a value by its shape alone; the order matters, the first that fits has it. */
 export function recognise(value: Obj): Match | null {
   const { object, choices, output, usage } = value;
   if (object === 'interaction' || (Array.isArray(value.steps) && typeof value.status === 'string'))
-    return matched(value, 'gemini.interactions');
+    return matched('gemini.interactions');
   if (object === 'response' || object === 'realtime.response' || Array.isArray(output))
-    return matched(value, 'openai.responses');
+    return matched('openai.responses');
   const chunk = object === 'chat.completion.chunk';
   if (Array.isArray(choices)) {
     const { text, message, delta } = obj(choices[0]);
     if (object === 'text_completion' || (text !== undefined && !message && !delta))
-      return matched(value, 'openai.completions', 'either');
-    return matched(value, 'openai.chat', chunk || delta ? 'event' : message ? 'body' : 'either');
+      return matched('openai.completions', 'either');
+    return matched('openai.chat', chunk || delta ? 'event' : message ? 'body' : 'either');
   }
-  if (chunk || value.x_groq) return matched(value, 'openai.chat', 'event');
+  if (chunk || value.x_groq) return matched('openai.chat', 'event');
   if (
     value.type === 'message' ||
     (Array.isArray(value.content) && (value.stop_reason || obj(usage).input_tokens !== undefined))
   )
-    return matched(value, 'anthropic.messages');
+    return matched('anthropic.messages');
   if (isObject(obj(output).message) || (value.stopReason && isObject(usage)))
-    return matched(value, 'bedrock.converse');
+    return matched('bedrock.converse');
   const live = value.serverContent ?? value.toolCall;
   if (
     Array.isArray(value.candidates) ||
     isObject(value.promptFeedback) ||
     (isObject(value.usageMetadata) && live === undefined)
   )
-    return matched(value, 'gemini.generateContent', 'either');
+    return matched('gemini.generateContent', 'either');
   const family = familyOf(value);
-  if (family) return matched(value, `bedrock.invoke.${family}`, 'either');
+  if (family) return matched(`bedrock.invoke.${family}`, 'either');
   const api = STREAMED.find((name) => streamingOf(name).take(emptyFold(name, []), value));
-  return api ? matched(value, api, 'event') : null;
+  return api ? matched(api, 'event') : null;
 }
 
-const WRAPPERS = ['response', 'body', 'data', 'message', 'result'] as const;
+const WRAPPERS = 'response body data message result output modelOutput outputBodyJson'.split(' ');
 
-/** Looks inside the wrappers that logs, batch files and fixtures put round a response. */
-export function unwrap(value: Obj): Match | null {
-  let inner: Obj = value;
-  for (let depth = 0; depth < 3; depth++) {
-    const key = WRAPPERS.find((name) => isObject(inner[name]));
-    if (!key) break;
-    inner = inner[key] as Obj;
-    const match = recognise(inner);
-    if (match) return match;
+/** What is inside the wrappers that logs, batch files, recordings and fixtures put round a response; it may be JSON text. */
+export function inside(value: Obj): Obj | undefined {
+  for (const name of WRAPPERS) {
+    const inner = value[name];
+    const read = typeof inner === 'string' ? tryJson(inner) : inner;
+    if (isObject(read)) return read;
   }
-  return null;
+  return undefined;
 }
 
 /** What `detect` found: the API, whether the value is one event of a stream, and how sure that is. */
@@ -75,9 +71,12 @@ export interface Detected {
 
 /** Tells which API a decoded body or stream event comes from; null when it is none that the parser reads. */
 export function detect(value: unknown): Detected | null {
-  const match = isObject(value) && (recognise(value) ?? unwrap(value));
-  if (!match) return null;
-  const { object, type, event_type } = match.value;
-  const confidence = typeof (object ?? type ?? event_type) === 'string' ? 'named' : 'shape';
-  return { api: match.api, event: match.as === 'event', confidence };
+  for (let inner = isObject(value) ? value : undefined; inner; inner = inside(inner)) {
+    const match = recognise(inner);
+    if (!match) continue;
+    const confidence =
+      typeof (inner.object ?? inner.type ?? inner.event_type) === 'string' ? 'named' : 'shape';
+    return { api: match.api, event: match.as === 'event', confidence };
+  }
+  return null;
 }

@@ -16,7 +16,7 @@ export function errorFrom(raw: unknown, named?: string): ParsedError {
   const error: ParsedError = {
     type: type === 'error' ? null : strOrNull(type),
     code: typeof code === 'number' ? code : strOrNull(code),
-    message: str(raw) || str(e.message ?? e.Message ?? e.error ?? e.detail) || 'no message',
+    message: str(raw) || str(e.message ?? e.Message ?? e.errorMessage ?? e.error ?? e.detail) || 'no message',
     status: typeof status === 'number' && status >= 100 && status < 600 ? status : null,
   };
   const delay = objects(e.details).find((detail) => detail.retryDelay);
@@ -28,6 +28,7 @@ export function errorFrom(raw: unknown, named?: string): ParsedError {
 export function errorOf(body: Obj): ErrorBody | null {
   const { error, type } = body;
   if (isObject(error)) {
+    if (isObject(error.error)) return errorOf(error);
     const gemini = body.event_type || typeof error.status === 'string';
     const anthropic = type === 'error' && error.param === undefined;
     return {

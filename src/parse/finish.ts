@@ -3,8 +3,8 @@ import type { Finish } from './record.ts';
 /** Raw stop reasons of all providers, in lower case; the first that fits decides. */
 const REASONS: readonly (readonly [RegExp, Finish])[] = [
   [/^(stop|end_turn|complete|finish$|endoftext|eos|need_more)/, 'stop'],
-  [/^(tool|function)_|^requires_/, 'tool_calls'],
-  [/length|^max_|_limit|window|^continuation/, 'length'],
+  [/^(tool|function)_|requires_action/, 'tool_calls'],
+  [/length|^max_|_limit|window|continuation|budget/, 'length'],
   [
     /filter|guardrail|safety|recitation|blocklist|spii|armor|toxic|rejected|^(image|input|generated|output|prohibited|unsafe)_/,
     'content_filter',

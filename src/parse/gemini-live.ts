@@ -44,9 +44,7 @@ export const liveStreaming: Streaming = {
     const endTurn = (): void => {
       for (const part of closeParts(turn)) {
         // In a spoken turn the transcription is the text; what the model wrote beside it is kept apart.
-        parts.push(
-          spoken && typeof part.text === 'string' && !part.thought ? { type: 'written', ...part } : part,
-        );
+        parts.push(spoken && part.text && !part.thought ? { type: 'written', ...part } : part);
       }
       if (spoken) parts.push({ text: spoken });
       for (const call of calls) parts.push(call);

@@ -8,9 +8,9 @@ export type Draft = Record<string, unknown>;
 export const NOTHING: Obj = {};
 const NONE: readonly unknown[] = [];
 
-/** Whether a value is an object and not an array. */
-export function isObject(value: unknown): value is Obj {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The text that bytes are in UTF-8. */
+export function utf8Of(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
 }
 
 /** The value if it is an object, else an empty one. */
@@ -23,19 +23,9 @@ export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : NONE;
 }
 
-/** The objects in a list, or none. */
-export function objects(value: unknown): readonly Obj[] {
-  return Array.isArray(value) ? value.filter(isObject) : (NONE as readonly Obj[]);
-}
-
-/** The value if it is a string, else an empty one. */
-export function str(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-/** The value if it is a non-empty string, else null. */
-export function strOrNull(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
+/** Whether a value is an object and not an array. */
+export function isObject(value: unknown): value is Obj {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The text of a string, of a text part, or of a list of them. */
@@ -43,6 +33,18 @@ export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(textOf).join('');
   return str(obj(value).text);
+}
+
+/** The value if it is a string, else an empty one. */
+export function str(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The value as bytes, or null when it holds none. */
+export function bytesOf(value: unknown): Uint8Array | null {
+  if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer)) return null;
+  const view: { buffer?: ArrayBufferLike; byteOffset?: number; byteLength: number } = value;
+  return new Uint8Array(view.buffer ?? (value as ArrayBuffer), view.byteOffset, view.byteLength);
 }
 
 /** JSON.parse that answers undefined instead of throwing. */
@@ -54,21 +56,18 @@ export function tryJson(text: string): unknown {
   }
 }
 
-/** The text that bytes are in UTF-8. */
-export function utf8Of(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes);
-}
-
 /** Milliseconds from OpenAI's seconds or an ISO date. */
 export function millis(value: unknown): number | null {
-  const ms =
-    typeof value === 'number' ? value * 1000 : typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  const ms = typeof value === 'number' ? value * 1000 : Date.parse(str(value));
   return Number.isFinite(ms) ? ms : null;
 }
 
-/** The value as bytes, or null when it holds none. */
-export function bytesOf(value: unknown): Uint8Array | null {
-  if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer)) return null;
-  const view: { buffer?: ArrayBufferLike; byteOffset?: number; byteLength: number } = value;
-  return new Uint8Array(view.buffer ?? (value as ArrayBuffer), view.byteOffset, view.byteLength);
+/** The objects in a list, or none. */
+export function objects(value: unknown): readonly Obj[] {
+  return Array.isArray(value) ? value.filter(isObject) : (NONE as readonly Obj[]);
+}
+
+/** The value if it is a non-empty string, else null. */
+export function strOrNull(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
 }

@@ -22,10 +22,15 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   gemini: 'gcp.gemini',
   google: 'gcp.gemini',
   vertex: 'gcp.vertex_ai',
+  'google-vertex': 'gcp.vertex_ai',
+  'amazon-bedrock': 'aws.bedrock',
   groq: 'groq',
   mistral: 'mistral_ai',
   xai: 'x_ai',
   deepseek: 'deepseek',
+  moonshot: 'moonshot_ai',
+  cohere: 'cohere',
+  perplexity: 'perplexity',
 };
 
 const FINISH: Readonly<Record<Finish, string>> = {
@@ -75,13 +80,17 @@ function partOf(part: Part): Record<string, unknown> | null {
   }
 }
 
+/** Bytes are a blob, also when they come as an address that holds them; all else is an address. */
 function mediaOf(mediaType: string | null, data: unknown): Record<string, unknown> | null {
   if (typeof data !== 'string') return null;
-  const modality = mediaType?.split('/')[0] ?? 'image';
-  const about = { modality, mime_type: mediaType };
-  return /^[a-z]+:\/\//.test(data)
+  const [, inlineType, inline] = /^data:([^;,]*)[^,]*,(.*)$/s.exec(data) ?? [];
+  const type = inlineType ?? mediaType;
+  const main = type?.split('/')[0] ?? 'image';
+  const modality = main === 'application' || main === 'text' ? 'document' : main.replace(/_.*/, '');
+  const about = { modality, mime_type: type?.includes('/') ? type : null };
+  return inline === undefined && /^[a-z]+:\/\//.test(data)
     ? { type: 'uri', ...about, uri: data }
-    : { type: 'blob', ...about, content: data };
+    : { type: 'blob', ...about, content: inline ?? data };
 }
 
 /** The record's content as `gen_ai.output.messages`: one message a choice. */
@@ -113,7 +122,10 @@ export function otelAttributes(
     'error.type': record.error === null ? null : String(record.error.type ?? record.error.code ?? '_OTHER'),
   };
   for (const [name, tokens] of Object.entries(usage?.modality?.input ?? {})) {
-    if (/^(text|image|audio)$/.test(name)) attributes[`gen_ai.usage.${name}.input_tokens`] = tokens;
+    if (/^(text|image|audio|video)$/.test(name)) attributes[`gen_ai.usage.${name}.input_tokens`] = tokens;
+  }
+  for (const [name, tokens] of Object.entries(usage?.modality?.output ?? {})) {
+    if (/^(text|audio)$/.test(name)) attributes[`gen_ai.usage.${name}.output_tokens`] = tokens;
   }
   if (options.messages === true) attributes['gen_ai.output.messages'] = JSON.stringify(otelMessages(record));
   const known = Object.entries(attributes).filter(

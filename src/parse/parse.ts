@@ -2,7 +2,7 @@ import { createAccumulator } from './accumulator.ts';
 import { readBody } from './body.ts';
 import { recognise } from './detect.ts';
 import { failureRecord } from './failure.ts';
-import { bytesOf, isObject, tryJson, utf8Of } from './json.ts';
+import { bytesOf, isObject, type Obj, tryJson, utf8Of } from './json.ts';
 import { emptyRecord, nameApi, type ParsedResponse } from './record.ts';
 import { type ParseOptions, settle } from './settle.ts';
 
@@ -18,10 +18,11 @@ export function parse(raw: unknown, options: ParseOptions = {}): ParsedResponse 
     const value = typeof text === 'string' ? (tryJson(text) ?? text) : raw;
     const match = isObject(value) && recognise(value);
     if (!match || match.as === 'event') return createAccumulator(options).push(value).end();
+    const body = value as Obj;
     const record = emptyRecord();
     nameApi(record, match.api);
-    readBody(match.value, record);
-    return settle(record, match.value, options, match.value);
+    readBody(body, record);
+    return settle(record, body, options, body);
   } catch (cause) {
     // Only objects that are not plain data come here: getters and proxies that throw.
     return failureRecord(emptyRecord(), 'unreadable', String(cause), options);

@@ -14,7 +14,7 @@ import { warn } from './warn.ts';
 
 const MEDIA = /^(output_)?(image|image_url|audio|video|document)$|Data$/;
 const CALL = /^(.*?)(_call|_approval_request)$/;
-const RESULT = /(result|output|response)$/i;
+const RESULT = /[a-z](Result|Response)$|_(result|output)$/;
 const FAILED = /error|fail|deadline/i;
 
 function readText(item: Obj, out: Output, text: string, signature: unknown, phase: unknown): void {
@@ -112,7 +112,7 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
     case 'model_output':
       if (typeof item.content === 'string') addText(out, item.content);
       for (const inner of objects(item.content)) readPart(inner, out, record, item.phase);
-      if (isObject(item.error)) record.error ??= errorFrom(item.error);
+      if (item.error) record.error ??= errorFrom(item.error);
       return;
     case 'tool_use':
     case 'toolUse':

@@ -63,10 +63,8 @@ function settleOutput(out: Output, { warnings, complete }: ParsedResponse): bool
       use.name,
     );
   }
-  if (raw) {
-    if (!known) warn(warnings, 'unknown_stop_reason', raw);
-    out.finish ??= finishIn(known ?? 'other', planning, Boolean(out.refusal));
-  }
+  if (raw && !known) warn(warnings, 'unknown_stop_reason', raw);
+  if (raw) out.finish ??= finishIn(known ?? 'other', planning, Boolean(out.refusal));
   if (!complete) out.finish ??= 'incomplete';
   return planning;
 }

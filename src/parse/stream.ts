@@ -16,7 +16,7 @@ export async function parseStream(
   options: ParseOptions | string = {},
 ): Promise<ParsedResponse> {
   const accumulator = createAccumulator(options);
-  if (typeof source === 'string' || source instanceof Uint8Array) return accumulator.push(source).end();
+  if (typeof source === 'string' || ArrayBuffer.isView(source)) return accumulator.push(source).end();
   try {
     if ('getReader' in source) {
       // Some browsers cannot iterate a ReadableStream.

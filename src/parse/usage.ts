@@ -7,9 +7,10 @@ type Count = number | null;
 /** A token count: a finite number of zero or more, null when absent or nonsense. */
 function count(value: unknown, warnings: Warning[]): Count {
   if (value == null) return null;
-  if (typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER) return value;
-  if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
-  warn(warnings, 'non_finite_number', typeof value === 'number' ? value : typeof value);
+  // Headers are text.
+  const tokens = typeof value === 'string' && value ? Number(value) : value;
+  if (typeof tokens === 'number' && tokens >= 0 && tokens <= Number.MAX_SAFE_INTEGER) return tokens;
+  warn(warnings, 'non_finite_number', typeof value);
   return null;
 }
 

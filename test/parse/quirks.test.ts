@@ -1087,3 +1087,136 @@ describe('detect', () => {
     expect(detect(raw)).toBeNull();
   });
 });
+
+describe('what is round a response', () => {
+  const message = anthropic([{ type: 'text', text: 'Hi' }], { usage: { input_tokens: 3, output_tokens: 2 } });
+  const failed = { error: { message: 'bad', type: 'invalid_request_error', param: null, code: null } };
+
+  it.each([
+    [
+      "OpenAI's batch",
+      { id: 'b', custom_id: 'r', response: { status_code: 200, body: message }, error: null },
+    ],
+    ["Anthropic's batch", { custom_id: 'r', result: { type: 'succeeded', message } }],
+    ["Bedrock's batch", { recordId: '1', modelInput: { messages: [] }, modelOutput: message }],
+    ["Bedrock's log", { schemaType: 'ModelInvocationLog', output: { outputBodyJson: message } }],
+    ['a recording with the body as text', { response: { body: JSON.stringify(message) } }],
+  ])('a line of %s is looked into', (_, line) => {
+    expect(parse(line)).toMatchObject({ api: 'anthropic.messages', text: 'Hi', usage: { total: 5 } });
+    expect(detect(line)).toMatchObject({ api: 'anthropic.messages' });
+  });
+
+  it.each([
+    ["OpenAI's batch", { custom_id: 'r', response: { status_code: 400, body: failed }, error: null }],
+    [
+      "Anthropic's batch",
+      {
+        custom_id: 'r',
+        result: {
+          type: 'errored',
+          error: { type: 'error', error: { type: 'invalid_request_error', message: 'bad' } },
+        },
+      },
+    ],
+  ])('an error in a line of %s is that error', (_, line) => {
+    expect(parse(line)).toMatchObject({
+      finish: 'error',
+      error: { type: 'invalid_request_error', message: 'bad' },
+    });
+  });
+
+  it('events with their names beside them are read, as objects or as text', () => {
+    const events = [
+      { type: 'message_start', message: { ...message, content: [] } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } },
+      { type: 'message_stop' },
+    ];
+    const named = (wrap: (data: unknown) => unknown) =>
+      parse(events.map((data) => ({ event: data.type, data: wrap(data) })));
+    expect(named((data) => data)).toMatchObject({ text: 'Hi', complete: true });
+    expect(named((data) => JSON.stringify(data))).toMatchObject({ text: 'Hi', complete: true });
+  });
+
+  it('wrappers without end are given up', () => {
+    let deep: unknown = message;
+    for (let i = 0; i < 50_000; i++) deep = { response: deep };
+    expect(parse(deep).error).toMatchObject({ code: 'unknown_shape' });
+  });
+});
+
+describe('more of the wild', () => {
+  it("Azure's filter results are stated anew with each chunk", () => {
+    const chunk = (content: string) => ({
+      choices: [
+        {
+          index: 0,
+          delta: { content },
+          content_filter_results: { hate: { filtered: false, severity: 'safe' } },
+        },
+      ],
+    });
+    expect(parse([chunk('a'), chunk('b')]).safety).toEqual({ hate: { filtered: false, severity: 'safe' } });
+  });
+
+  it('a stream whose first chunk has no choices is one response', () => {
+    const record = parse([
+      { id: '', object: '', model: '', choices: [], prompt_filter_results: [1] },
+      { id: 'c', choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }] },
+    ]);
+    expect(record).toMatchObject({ id: 'c', text: 'Hi', streamed: true, complete: true, safety: [1] });
+  });
+
+  it('an approval that was answered changes no other call', () => {
+    const record = parse(
+      response(
+        { type: 'mcp_call', id: 'm', name: 'f', arguments: '{}', output: 'ok' },
+        { type: 'mcp_approval_response', approval_request_id: 'a', approve: true, id: 'z' },
+      ),
+    );
+    expect(record.toolUses).toMatchObject([{ id: 'm', output: 'ok', status: 'completed' }]);
+  });
+
+  it('proxies that name the cache twice count it once', () => {
+    expect(
+      chatUsage({
+        prompt_tokens: 100,
+        completion_tokens: 2,
+        total_tokens: 102,
+        cache_read_input_tokens: 80,
+        cache_creation_input_tokens: 5,
+        prompt_tokens_details: { cached_tokens: 80 },
+      }),
+    ).toMatchObject({ input: 100, cacheRead: 80, cacheWrite: 5, inputUncached: 15, total: 102 });
+  });
+
+  it('arguments that come as an object need no parsing, whole or streamed', () => {
+    const call = { index: 0, id: 'a', function: { name: 'f', arguments: { x: 1 } } };
+    for (const raw of [
+      chat({ content: null, tool_calls: [call] }),
+      [{ choices: [{ index: 0, delta: { tool_calls: [call] } }] }],
+    ])
+      expect(parse(raw).toolUses).toMatchObject([{ id: 'a', name: 'f', input: { x: 1 }, inputValid: true }]);
+  });
+
+  it('parts with a null for everything that they are not are read by what they are', () => {
+    const nothing = { videoMetadata: null, thought: null, inlineData: null, text: null };
+    expect(
+      parse(gemini([{ ...nothing, functionCall: { id: null, name: 'f', args: { a: 1 } } }])).toolUses,
+    ).toMatchObject([{ name: 'f', input: { a: 1 }, idSynthesized: true }]);
+  });
+
+  it('Interactions had outputs before they had steps', () => {
+    expect(
+      parse({ object: 'interaction', status: 'completed', outputs: [{ type: 'text', text: 'Hi' }] }),
+    ).toMatchObject({ text: 'Hi', finish: 'stop' });
+  });
+
+  it('a batch of requests is no response', () => {
+    for (const raw of [
+      { type: 'message_batch', id: 'b', processing_status: 'ended' },
+      { object: 'batch', id: 'b', status: 'completed' },
+      { object: 'list', data: [{ id: 'gpt', object: 'model' }] },
+    ])
+      expect(parse(raw).error).toMatchObject({ code: 'unknown_shape' });
+  });
+});

@@ -277,6 +277,30 @@ describe('odd streams', () => {
     });
   });
 
+  it('SSE may have a byte order mark, no space, comments, retry lines, empty data, and no blank lines', () => {
+    const data = (delta: object) => `data:${JSON.stringify({ choices: [{ index: 0, ...delta }] })}`;
+    const lines = [
+      '\ufeff: hello',
+      'retry: 3',
+      data({ delta: { content: 'A' } }),
+      'data:',
+      'id: 7',
+      data({ delta: { content: 'B' }, finish_reason: 'stop' }),
+      'data:[DONE]',
+    ];
+    for (const end of ['\n', '\r\n', '\n\n'])
+      expect(parse(lines.join(end))).toMatchObject({
+        text: 'AB',
+        complete: true,
+        warnings: [{ code: 'usage_missing' }],
+      });
+  });
+
+  it('an event whose data has several lines is one event', () => {
+    const text = JSON.stringify({ type: 'message', content: [{ type: 'text', text: 'Hi' }] }, null, 1);
+    expect(parse(`${text.replace(/^/gm, 'data: ')}\n\n`)).toMatchObject({ text: 'Hi', complete: true });
+  });
+
   it('an error that only the SSE event name tells is an error', () => {
     expect(parse('event: error\ndata: {"message":"overloaded"}\n\n').error?.message).toBe('overloaded');
   });
