@@ -94,7 +94,7 @@ export function addCitation(out: Output, part: Part | undefined, raw: Obj): void
   const source: Obj = { ...inner, ...raw };
   const citation: Citation = {
     type: str(raw.type) || 'citation',
-    url: strOrNull(source.url ?? source.uri ?? source.source),
+    url: strOrNull(source.url ?? source.uri ?? source.sourceUri ?? source.source),
     title: strOrNull(source.title ?? source.document_title ?? source.filename),
     text: strOrNull(source.cited_text ?? source.text ?? textOf(source.sourceContent)),
     raw,

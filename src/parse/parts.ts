@@ -14,7 +14,7 @@ import { warn } from './warn.ts';
 
 const MEDIA = /^(output_)?(image|image_url|audio|video|document)$|Data$/;
 const CALL = /^(.*?)(_call|_approval_request)$/;
-const RESULT = /[a-z](Result|Response)$|_(result|output)$/;
+const RESULT = /(tool|function|Execution)(Result|Response)$|_(result|output)$/;
 const FAILED = /error|fail|deadline/i;
 
 function readText(item: Obj, out: Output, text: string, signature: unknown, phase: unknown): void {

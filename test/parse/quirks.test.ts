@@ -1211,6 +1211,34 @@ describe('more of the wild', () => {
     ).toMatchObject({ text: 'Hi', finish: 'stop' });
   });
 
+  it('a search result in Converse is no result of a call', () => {
+    const record = parse(
+      converse([{ toolUse: { toolUseId: 't', name: 'f', input: {} } }, { searchResult: { source: 's' } }]),
+    );
+    expect(record.toolUses).toMatchObject([{ id: 't', status: 'pending' }]);
+    expect(record.content[1]).toMatchObject({ type: 'other', kind: 'searchResult' });
+  });
+
+  it('every kind of grounding chunk is a citation with its address', () => {
+    const groundingChunks = [
+      { web: { uri: 'https://w.example', title: 'W' } },
+      { maps: { uri: 'https://m.example', title: 'M', placeId: 'p' } },
+      { retrievedContext: { uri: 'gs://r', title: 'R', text: 't' } },
+      { image: { sourceUri: 'https://s.example', imageUri: 'https://i.example', title: 'I' } },
+    ];
+    const citations = [{ uri: 'https://c.example', license: 'MIT', publicationDate: { year: 2020 } }];
+    const record = parse(
+      gemini([{ text: 'x' }], { groundingMetadata: { groundingChunks }, citationMetadata: { citations } }),
+    );
+    expect(record.citations.map(({ url, title, text }) => [url, title, text])).toEqual([
+      ['https://c.example', null, null],
+      ['https://w.example', 'W', null],
+      ['https://m.example', 'M', null],
+      ['gs://r', 'R', 't'],
+      ['https://s.example', 'I', null],
+    ]);
+  });
+
   it('a batch of requests is no response', () => {
     for (const raw of [
       { type: 'message_batch', id: 'b', processing_status: 'ended' },
