@@ -12,7 +12,7 @@ import {
 } from '../client/index.ts';
 import type { Chunk, DataParts, Message } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
-import type { PendingApproval } from './approvals.ts';
+import { type PendingApproval, pendingApprovals } from './approvals.ts';
 import { LateChunks } from './late-chunks.ts';
 import type { Mode } from './mode.ts';
 import { readSession, type SessionSource } from './stored-session.ts';
@@ -140,11 +140,12 @@ export class Conversation {
 
   /** Connects again: now, or here, when another page has the conversation. */
   async reconnect(): Promise<void> {
-    const wasElsewhere = this.current.connection.status === 'taken-over';
-    if (this.current.mode === 'bidi') this.live.connect(this.chat.id);
     this.chat.clearError();
-    // What was typed elsewhere is in no chunk.
-    if (wasElsewhere) await this.load(true);
+    if (this.current.connection.status === 'taken-over') {
+      // What was typed elsewhere is in no chunk: all is read anew.
+      this.renewLive();
+      await this.load(true);
+    } else if (this.current.mode === 'bidi') this.live.connect(this.chat.id);
   }
 
   /** Stops the agent; the answer keeps what was said, and open calls end. */
@@ -155,7 +156,9 @@ export class Conversation {
   /** Gives the person's decision, also while the agent speaks. */
   async decide(approval: PendingApproval, approved: boolean, reason?: string): Promise<void> {
     const { id, toolCallId, messageId, isConfirmation } = approval;
-    const isNow = this.current.mode === 'bidi' && this.isBusy;
+    // The chat keeps an answer until it is at rest and all its cards are answered; a socket takes each at once.
+    const isKept = this.isBusy || pendingApprovals(this.chat.messages).some((other) => other.id !== id);
+    const isNow = this.current.mode === 'bidi' && isKept;
     if (isConfirmation) {
       const output = { confirmed: approved };
       if (isNow) this.live.sendToolResult(toolCallId, output);
@@ -166,7 +169,6 @@ export class Conversation {
       });
       return;
     }
-    // While a response is read, the chat would keep the decision until its end.
     if (isNow) this.live.sendDecision(toolCallId, approved, reason);
     this.decided = messageId;
     await this.chat.addToolApprovalResponse({ id, approved, ...(reason ? { reason } : {}) });
@@ -189,14 +191,18 @@ export class Conversation {
 
   private change(mode: Mode): void {
     const isWhole = this.live.isAtRest;
-    this.live.close();
-    this.pending.clear();
-    // A transport goes on after the last chunk that it saw; what came over HTTP meanwhile would come twice.
-    this.live = this.newLive();
+    this.renewLive();
     this.become({ mode, connection: this.connection(mode) });
     if (mode === 'bidi' && this.hasBegun) this.live.connect(this.chat.id);
     // What the old connection had not told yet, the new one does not know of.
     if (!isWhole) void this.load(true);
+  }
+
+  /** A transport goes on after the last chunk that it saw; what the page got elsewhere meanwhile would come twice. */
+  private renewLive(): void {
+    this.live.close();
+    this.pending.clear();
+    this.live = this.newLive();
   }
 
   /** Whether anything was said. A session begins with its first message, so that nobody leaves empty ones behind. */
@@ -262,7 +268,7 @@ export class Conversation {
     const stream = await this.transport.reconnectToStream(request);
     this.hasResumed = stream !== null;
     // Once the chat knows that it is busy.
-    setTimeout(() => this.become(READY), 0);
+    setTimeout(() => this.ready(), 0);
     return stream;
   }
 
@@ -278,11 +284,11 @@ export class Conversation {
       const isRunning = await this.read(loading.signal);
       const isFollowed = mode === 'bidi' ? this.isBusy : !isRunning;
       // What is said before the answer in progress is followed would get in its way.
-      if (isFollowed || !isRunning) this.become(READY);
+      if (isFollowed || !isRunning) this.ready();
       if (isFollowed) return;
       this.hasResumed = false;
       await this.chat.resumeStream();
-      this.become(READY);
+      this.ready();
       // The answer ended between the two requests.
       if (isRunning && !this.hasResumed && mode === 'sse') await this.read(loading.signal);
     } catch (error) {
@@ -290,6 +296,11 @@ export class Conversation {
       const failure = error instanceof Error ? error : new Error(String(error));
       this.become({ history: { status: 'failed', error: failure } });
     }
+  }
+
+  private ready(): void {
+    this.become(READY);
+    this.attach();
   }
 
   private async read(signal: AbortSignal): Promise<boolean> {
@@ -324,6 +335,8 @@ export class Conversation {
 
   /** Shows chunks that came while nobody read: as a response where the chat can read one, else at once. */
   private attach(): void {
+    // What was said before comes first, and takes the place of all that is shown.
+    if (this.current.history.status === 'loading') return;
     for (const { messageId, isNew } of [...this.pending.values()]) {
       if (isNew) {
         if (this.isBusy) continue;

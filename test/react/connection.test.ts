@@ -5,7 +5,7 @@ import { serve } from '../../src/server/use/node.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness } from '../support/harness.ts';
 import { live } from '../support/live.ts';
-import { call, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+import { call, calls, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
 import { firstApproval, mount, story } from './support/page.tsx';
 
 const PAY = { amount: 30, recipient: 'Alice' };
@@ -142,6 +142,53 @@ describe('the connection of a page', () => {
       ['user', '3'],
       ['assistant', 'three'],
     ]);
+  });
+
+  test('goes back to a page that saw half of a message, and all of it stands there once', async () => {
+    const { payment } = fourTools();
+    const { served } = await live([[call('process_payment', PAY)], [text('Then not.')]], [payment]);
+    const first = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1', messages: [] });
+    void first.now.sendMessage({ text: 'pay' });
+    await first.until(({ approvals, status }) => approvals.length > 0 && status === 'ready');
+    const second = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1' });
+    const asked = await second.until(
+      ({ approvals, connection }) => approvals.length > 0 && connection.status === 'live',
+    );
+    await first.until(({ connection }) => connection.status === 'taken-over');
+    void second.now.deny(firstApproval(asked));
+    const whole = story(await second.said('Then not.'));
+    void first.now.reconnect();
+    await first.until(
+      ({ connection, session }) => connection.status === 'live' && session.status === 'ready',
+    );
+    expect(story(await first.said('Then not.'))).toEqual(whole);
+  });
+
+  test('carries each of several decisions at once, in any order', async () => {
+    const log: string[] = [];
+    const { payment } = fourTools(log);
+    const both = calls(
+      { name: 'process_payment', args: PAY },
+      { name: 'process_payment', args: { amount: 40, recipient: 'Bob' } },
+    );
+    const { served } = await live([[both], [text('Done.')]], [payment], { approvals: 'parallel' });
+    const page = mount({ url: served.url, mode: 'bidi' });
+    void page.now.sendMessage({ text: 'pay both' });
+    const asked = await page.until(({ approvals, status }) => approvals.length === 2 && status === 'ready');
+    const [alice, bob] = asked.approvals;
+    if (!alice || !bob) throw new Error('Both should ask.');
+    void page.now.approve(bob);
+    await page.until(({ messages }) => JSON.stringify(messages).includes('"recipient":"Bob","amount":40'));
+    expect(log).toEqual(['pay Bob 40']);
+    void page.now.deny(alice);
+    const now = await page.said('Done.');
+    expect(story(now)[1]).toEqual([
+      'assistant',
+      ['process_payment', 'output-error', 'User denied the tool call'],
+      ['process_payment', 'output-available', expect.objectContaining({ success: true, recipient: 'Bob' })],
+      'Done.',
+    ]);
+    expect(log).toEqual(['pay Bob 40']);
   });
 
   test('that breaks off loses nothing and says nothing twice', async () => {
