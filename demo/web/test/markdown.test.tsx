@@ -2,6 +2,8 @@
 import { marked } from 'marked';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, test } from 'vitest';
+import { LanguageProvider } from '../src/i18n/language.tsx';
+import { Blocks } from '../src/markdown/block.tsx';
 import { GrowingBlocks } from '../src/markdown/blocks.ts';
 import { decodeEntities } from '../src/markdown/entities.ts';
 import { highestHeading } from '../src/markdown/highest-heading.ts';
@@ -58,6 +60,33 @@ describe('a text that grows', () => {
     const blocks = new GrowingBlocks();
     blocks.push('One.\n\nTwo.');
     expect(raws(blocks.push('Other.'))).toEqual(['Other.']);
+  });
+});
+
+describe('blocks', () => {
+  const shown = (text: string) => {
+    const page = document.createElement('div');
+    page.innerHTML = renderToStaticMarkup(
+      <LanguageProvider>
+        <Blocks tokens={marked.lexer(text)} isGrowing={false} />
+      </LanguageProvider>,
+    );
+    return page;
+  };
+
+  test.each([
+    ['close together', '- [ ] water\n- [x] **feed**\n- play'],
+    ['apart', '- [ ] water\n\n- [x] **feed**\n\n- play'],
+  ])('show each task of a list once, with its box, when they stand %s', (_, text) => {
+    const items = [...shown(text).querySelectorAll('li')].map((item) => [
+      item.textContent,
+      [...item.querySelectorAll('input')].map((box) => [box.checked, box.getAttribute('aria-label')]),
+    ]);
+    expect(items).toEqual([
+      ['water', [[false, 'To do']]],
+      ['feed', [[true, 'Done']]],
+      ['play', []],
+    ]);
   });
 });
 

@@ -72,6 +72,8 @@ export const en = {
     code: 'Code',
     codeResult: 'Result',
     copyCode: 'Copy code',
+    taskDone: 'Done',
+    taskOpen: 'To do',
     tokens: (input: string, output: string) => `${input} in, ${output} out`,
     tokensTitle: 'Tokens read and written, and what they cost',
     cost: (amount: string) => `about ${amount}`,

@@ -74,6 +74,8 @@ export const ja: Messages = {
     code: 'コード',
     codeResult: '結果',
     copyCode: 'コードをコピー',
+    taskDone: '完了',
+    taskOpen: '未完了',
     tokens: (input, output) => `入力 ${input}、出力 ${output}`,
     tokensTitle: '読んだトークンと書いたトークン、その費用',
     cost: (amount) => `約 ${amount}`,

@@ -3,6 +3,7 @@ import { memo, type ReactNode, useContext } from 'react';
 import { CodeBlock } from './code-block.tsx';
 import { HighestHeading } from './highest-heading.ts';
 import { Inline } from './inline.tsx';
+import { TaskBox } from './task-box.tsx';
 
 /** Shows one block of Markdown. It is drawn again only when its text changes or it stops growing. */
 const Block = memo(
@@ -38,6 +39,8 @@ function block(token: Tokens.Generic, isGrowing: boolean): ReactNode {
           <Blocks tokens={token.tokens} isGrowing={isGrowing} />
         </blockquote>
       );
+    case 'checkbox':
+      return <TaskBox isDone={token.checked === true} />;
     case 'list':
       return <List list={token as Tokens.List} isGrowing={isGrowing} />;
     case 'table':
@@ -80,9 +83,6 @@ function List({ list, isGrowing }: { list: Tokens.List; isGrowing: boolean }) {
   const items = list.items.map((item, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: items have no identity but their place
     <li key={index} className={item.task ? 'list-none' : 'pl-1 marker:text-soft'}>
-      {item.task ? (
-        <input type="checkbox" checked={item.checked ?? false} readOnly disabled className="mr-2" />
-      ) : null}
       <Blocks tokens={item.tokens} isGrowing={isGrowing && index === list.items.length - 1} />
     </li>
   ));

@@ -1,6 +1,7 @@
 import type { Token, Tokens } from 'marked';
 import { Fragment, type ReactNode } from 'react';
 import { decodeEntities } from './entities.ts';
+import { TaskBox } from './task-box.tsx';
 
 /** Shows the inline tokens of Markdown. Raw HTML is shown as what it is: text. */
 export function Inline({ tokens }: { tokens: readonly Token[] | undefined }): ReactNode {
@@ -44,6 +45,8 @@ function inline(token: Tokens.Generic): ReactNode {
       return <Link href={token.href}>{token.text || token.href}</Link>;
     case 'text':
       return token.tokens ? <Inline tokens={token.tokens} /> : decodeEntities(token.text);
+    case 'checkbox':
+      return <TaskBox isDone={token.checked === true} />;
     case 'escape':
       return token.text;
     default:
