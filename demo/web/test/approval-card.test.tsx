@@ -35,12 +35,14 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-async function show(part: ToolPart): Promise<void> {
+async function show(...parts: ToolPart[]): Promise<void> {
   await act(async () =>
     root.render(
       <LanguageProvider>
         <Announcer>
-          <ApprovalCard part={part} isHeld={false} onDecide={onDecide} />
+          {parts.map((part) => (
+            <ApprovalCard key={part.toolCallId} part={part} isHeld={false} onDecide={onDecide} />
+          ))}
         </Announcer>
       </LanguageProvider>,
     ),
@@ -88,6 +90,34 @@ describe('an approval card', () => {
     composer.focus();
     await show(ASKING);
     expect(document.activeElement).toBe(card());
+    await show({ ...ASKING, state: 'output-available', output: {} });
+    expect(document.activeElement).toBe(composer);
+  });
+
+  test.each([
+    ['decided by its button', 'Approve', { state: 'approval-responded' } as const],
+    ['expired', 'Add a reason', { state: 'output-error', errorText: 'Approval request timed out' } as const],
+  ])('gives the focus back when it is %s while something in it has the focus', async (_, name, change) => {
+    composer.focus();
+    await show(ASKING);
+    await act(async () => button(name).focus());
+    await act(async () => button(name).click());
+    await show({ ...ASKING, ...change });
+    expect(document.activeElement).toBe(composer);
+  });
+
+  test('gives the focus to the next card that asks', async () => {
+    await show(ASKING, { ...ASKING, toolCallId: 'c2' });
+    await act(async () => button('Deny').focus());
+    await show({ ...ASKING, state: 'approval-responded' }, { ...ASKING, toolCallId: 'c2' });
+    expect(document.activeElement).toBe(document.querySelectorAll('[data-testid=approval-card]')[1]);
+  });
+
+  test('gives the focus to the message box when what had it before is gone', async () => {
+    const gone = document.body.appendChild(document.createElement('button'));
+    gone.focus();
+    await show(ASKING);
+    gone.remove();
     await show({ ...ASKING, state: 'output-available', output: {} });
     expect(document.activeElement).toBe(composer);
   });

@@ -35,7 +35,7 @@ export function ApprovalCard({
   const question = questionOf(part, messages, language);
   const card = useRef<HTMLElement>(null);
   const title = useId();
-  useFocus(card, isAsking);
+  const asked = useFocus(card, isAsking);
   useAnnouncements(state, sentenceOf(question));
 
   const decide = (isApproved: boolean) => onDecide(part.toolCallId, isApproved, reason.trim());
@@ -82,14 +82,17 @@ export function ApprovalCard({
           {approval.yourReason}: <q>{part.approval.reason}</q>
         </p>
       ) : null}
-      {isAsking || state === 'processing' ? <Details input={question.input} /> : null}
+      {state === 'processing' ? <Details input={question.input} /> : null}
       {isAsking ? (
-        <AnswerForm
-          mayGiveReason={toolName(part) !== CONFIRMATION_TOOL}
-          reason={reason}
-          onReason={setReason}
-          onDecide={decide}
-        />
+        <div ref={asked} className="space-y-3">
+          <Details input={question.input} />
+          <AnswerForm
+            mayGiveReason={toolName(part) !== CONFIRMATION_TOOL}
+            reason={reason}
+            onReason={setReason}
+            onDecide={decide}
+          />
+        </div>
       ) : null}
       {children}
     </section>

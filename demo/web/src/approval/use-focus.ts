@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef } from 'react';
+import { type RefCallback, type RefObject, useCallback, useEffect, useRef } from 'react';
 
 /** Whether the person is in the middle of writing: then nothing may take the focus away. */
 function isWriting(): boolean {
@@ -6,9 +6,21 @@ function isWriting(): boolean {
   return (active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement) && active.value !== '';
 }
 
-/** Moves the focus to a card when it asks, unless the person is writing or answers another one, and back when it is done. */
-export function useFocus(card: RefObject<HTMLElement | null>, isAsking: boolean): void {
+/**
+ * Moves the focus to a card when it asks, unless the person is writing or answers another one, and on when it is done:
+ * to the next card that asks, else back. The returned ref belongs to what the card shows only while it asks.
+ */
+export function useFocus(card: RefObject<HTMLElement | null>, isAsking: boolean): RefCallback<HTMLElement> {
   const before = useRef<HTMLElement | null>(null);
+  const isLost = useRef(false);
+  const question = useCallback((node: HTMLElement | null) => {
+    if (!node) return;
+    isLost.current = false;
+    // The last moment at which what is taken away still has the focus.
+    return () => {
+      isLost.current = node.contains(document.activeElement);
+    };
+  }, []);
   useEffect(() => {
     const element = card.current;
     const active = document.activeElement;
@@ -18,9 +30,12 @@ export function useFocus(card: RefObject<HTMLElement | null>, isAsking: boolean)
     element.scrollIntoView({ block: 'nearest' });
   }, [card, isAsking]);
   useEffect(() => {
-    const element = card.current;
-    if (isAsking || !element?.contains(document.activeElement)) return;
+    const active = document.activeElement;
+    const isHere = isLost.current ? active === document.body : card.current?.contains(active);
+    if (isAsking || !isHere) return;
     const next = document.querySelector<HTMLElement>('[data-asking]');
-    (next ?? before.current ?? document.querySelector<HTMLElement>('#message'))?.focus();
+    const back = before.current?.isConnected ? before.current : null;
+    (next ?? back ?? document.querySelector<HTMLElement>('#message'))?.focus();
   }, [card, isAsking]);
+  return question;
 }
