@@ -42,6 +42,7 @@ describe('errors in plain words', () => {
     ['model_error', ['The model could not answer', true, null, 'model_error: said the server'], {}],
     ['bad_image', ['The picture was not accepted', false, null, 'bad_image: said the server'], {}],
     ['answer_refused', ['Your answer did not count', false, null, 'answer_refused: said the server'], {}],
+    ['taken_over', ['Open elsewhere', true, null, 'taken_over: said the server'], {}],
     ['some_new_code', ['Not accepted', false, null, 'some_new_code: said the server'], {}],
   ])('%s', (code, expected, extra) => {
     expect(plain(wire(code, extra))).toEqual(expected);
@@ -56,6 +57,11 @@ describe('errors in plain words', () => {
     ]);
     expect(plainError(new Error('The quota is used up.'), en.errors).text).toBe('The quota is used up.');
   });
+});
+
+test('an answer whose rest is gone was cut off: the server can be reached', () => {
+  const error = new TypeError('The network connection came back, but the rest of the response is gone.');
+  expect(plainError(error, en.errors)).toMatchObject({ title: 'The answer was cut off', canRetry: true });
 });
 
 describe('pictures', () => {

@@ -38,6 +38,8 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
       return [m.serverTitle, m.serverText, true];
     case 'shutting_down':
       return [m.restartTitle, m.restartText, true];
+    case 'taken_over':
+      return [m.elsewhereTitle, m.elsewhereText, true];
     case 'unauthorized':
     case 'forbidden':
       return [m.accessTitle, m.accessText, false];
@@ -55,6 +57,10 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
       break;
     default:
       return [m.refusedTitle, m.refusedText, false];
+  }
+  // The transport has no code for it: it is an error of the network that the chat may recover from.
+  if (error instanceof TypeError && error.message.includes('the rest of the response is gone')) {
+    return [m.cutTitle, m.cutText, true];
   }
   if (error instanceof TypeError) return [m.lostTitle, m.lostText, true];
   // What the server says inside an answer is meant for the person.
