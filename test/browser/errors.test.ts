@@ -61,13 +61,20 @@ describe('when something goes wrong the page', () => {
     await person.answers.getByText(/Tokyo/).last().waitFor();
   });
 
-  it('says in plain words that a message is too long', async () => {
-    const person = new Person(await here.open({ mode: 'sse' }));
-    await person.say('x'.repeat(100_001));
-    const card = person.page.getByTestId('error-card');
-    await card.getByText('Too large').waitFor();
-    expect(await card.getByRole('button', { name: 'Try again' }).count()).toBe(0);
-  });
+  it.each(['sse', 'bidi'] as const)(
+    'says in plain words, and once, that a message is too long, over %s',
+    async (mode) => {
+      const person = new Person(await here.open({ mode }));
+      await person.say('x'.repeat(100_001));
+      const card = person.page.getByTestId('error-card');
+      await card.getByText('Too large').waitFor();
+      expect(await card.count()).toBe(1);
+      expect(await card.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+      await person.say('What is the weather in Tokyo?');
+      await person.answers.getByText(/Tokyo/).last().waitFor();
+      expect(await card.count()).toBe(0);
+    },
+  );
 });
 
 describe('a server with a key', () => {

@@ -53,6 +53,7 @@ export function Chat({
     sessionId: current.id,
     tools: executors,
     onData: notices.hear,
+    onError: notices.settle,
     onFinish: () => void sessions.refresh(),
     ...(current.isNew ? { messages: [] } : {}),
   });
@@ -112,12 +113,7 @@ export function Chat({
           <ErrorCard key={error.message} error={error} onRetry={actions.retry} onDismiss={clearError} />
         ) : null}
         {notices.list.map(({ id, error: notice }) => (
-          <ErrorCard
-            key={id}
-            error={notice}
-            onRetry={() => notices.dismiss(id)}
-            onDismiss={() => notices.dismiss(id)}
-          />
+          <ErrorCard key={id} error={notice} onRetry={null} onDismiss={() => notices.dismiss(id)} />
         ))}
       </Conversation>
       <div className="mx-auto w-full max-w-3xl shrink-0 px-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">

@@ -24,6 +24,8 @@ export function useNotices(): {
   list: readonly Notice[];
   hear: (data: ToldData) => void;
   dismiss: (id: string) => void;
+  /** The conversation shows this error itself: nobody needs to read it twice. */
+  settle: (error: Error) => void;
 } {
   const [list, setList] = useState<readonly Notice[]>([]);
   const hear = useCallback((data: ToldData) => {
@@ -36,5 +38,9 @@ export function useNotices(): {
     ]);
   }, []);
   const dismiss = useCallback((id: string) => setList((all) => all.filter((one) => one.id !== id)), []);
-  return { list, hear, dismiss };
+  const settle = useCallback(
+    ({ message }: Error) => setList((all) => all.filter((notice) => notice.error.message !== message)),
+    [],
+  );
+  return { list, hear, dismiss, settle };
 }

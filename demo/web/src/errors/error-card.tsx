@@ -13,7 +13,8 @@ export function ErrorCard({
   onDismiss,
 }: {
   error: Error;
-  onRetry: () => void;
+  /** Null when there is nothing to try again. */
+  onRetry: (() => void) | null;
   onDismiss: () => void;
 }) {
   const { errors } = useMessages();
@@ -38,7 +39,7 @@ export function ErrorCard({
         </IconButton>
       </div>
       <div className="mt-3 flex flex-wrap items-center gap-4 pl-8">
-        {canRetry ? (
+        {canRetry && onRetry ? (
           <Button onClick={onRetry} disabled={seconds > 0} className="tabular-nums">
             <RotateCcw className="size-4" aria-hidden="true" />
             {seconds > 0 ? errors.retryIn(seconds) : errors.retry}

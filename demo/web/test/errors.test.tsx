@@ -1,0 +1,34 @@
+// @vitest-environment jsdom
+import { act } from 'react';
+import { describe, expect, test } from 'vitest';
+import { useNotices } from '../src/chat/use-notices.ts';
+import { ErrorCard } from '../src/errors/error-card.tsx';
+import { mount, mountHook } from './support/mount.tsx';
+
+describe('what the server says went wrong', () => {
+  const told = (message: string) => ({
+    type: 'data-error' as const,
+    data: { code: 'too_large' as const, message, retryable: false },
+    transient: true as const,
+  });
+
+  test('is not told beside the answers when the conversation says the same itself', async () => {
+    const notices = await mountHook(useNotices);
+    await act(async () => {
+      notices.result.hear(told('The message is too long.'));
+      notices.result.hear(told('The picture is too large.'));
+    });
+    await act(async () => notices.result.settle(new Error('The message is too long.')));
+    expect(notices.result.list.map(({ error }) => error.message)).toEqual(['The picture is too large.']);
+  });
+
+  test.each([
+    ['can be tried again where there is something to try', () => undefined, ['Dismiss', 'Try again']],
+    ['can only be dismissed where there is nothing', null, ['Dismiss']],
+  ])('%s', async (_, onRetry, names) => {
+    const error = Object.assign(new Error('said the server'), { code: 'internal' });
+    await mount(<ErrorCard error={error} onRetry={onRetry} onDismiss={() => undefined} />);
+    const buttons = [...document.querySelectorAll('button')];
+    expect(buttons.map((button) => button.getAttribute('aria-label') ?? button.textContent)).toEqual(names);
+  });
+});

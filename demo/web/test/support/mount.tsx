@@ -1,0 +1,47 @@
+import { Tooltip } from 'radix-ui';
+import { act, type ReactNode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { onTestFinished } from 'vitest';
+import { LanguageProvider } from '../../src/i18n/language.tsx';
+import { Announcer } from '../../src/ui/announcer.tsx';
+
+/** Draws something with what stands above every part of the page; the returned function draws it anew. */
+export async function mount(node: ReactNode): Promise<(node: ReactNode) => Promise<void>> {
+  (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
+  const place = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(place);
+  const draw = (drawn: ReactNode) =>
+    act(async () =>
+      root.render(
+        <LanguageProvider>
+          <Tooltip.Provider>
+            <Announcer>{drawn}</Announcer>
+          </Tooltip.Provider>
+        </LanguageProvider>,
+      ),
+    );
+  onTestFinished(async () => {
+    await act(async () => root.unmount());
+    place.remove();
+  });
+  await draw(node);
+  return draw;
+}
+
+/** Runs a hook in a component of its own; the returned object has what it gave last, and runs it anew. */
+export async function mountHook<Result>(
+  hook: () => Result,
+): Promise<{ readonly result: Result; again: (next: () => Result) => Promise<void> }> {
+  const given: Result[] = [];
+  function Owner({ run }: { run: () => Result }) {
+    given.push(run());
+    return null;
+  }
+  const draw = await mount(<Owner run={hook} />);
+  return {
+    get result() {
+      return given.at(-1) as Result;
+    },
+    again: (next) => draw(<Owner run={next} />),
+  };
+}
