@@ -2,7 +2,7 @@ import { type RefCallback, useCallback, useRef, useState } from 'react';
 
 const NEAR_PX = 64;
 
-/** Keeps a list at its end while it grows, unless the person scrolls up. */
+/** Keeps a list at its end while it grows, until the person scrolls up; from when they reach the end on, again. */
 export function useStickyScroll(): {
   box: RefCallback<HTMLElement>;
   content: RefCallback<HTMLElement>;
@@ -11,50 +11,59 @@ export function useStickyScroll(): {
 } {
   const element = useRef<HTMLElement | null>(null);
   const sticks = useRef(true);
+  /** Where the list was when it was last looked at: whatever lies above that later, the person scrolled to. */
+  const seen = useRef({ top: 0, height: 0 });
   const [isAtEnd, setAtEnd] = useState(true);
+
+  const follow = useCallback(() => {
+    const node = element.current;
+    if (!node) return;
+    if (sticks.current) node.scrollTop = node.scrollHeight;
+    seen.current = { top: node.scrollTop, height: node.scrollHeight };
+    setAtEnd(sticks.current || isNear(node));
+  }, []);
 
   const toEnd = useCallback(() => {
     sticks.current = true;
-    setAtEnd(true);
-    const box = element.current;
-    if (box) box.scrollTop = box.scrollHeight;
-  }, []);
+    follow();
+  }, [follow]);
 
-  const box = useCallback((node: HTMLElement | null) => {
-    element.current = node;
-    if (!node) return;
-    let last = node.scrollTop;
-    let height = node.scrollHeight;
-    const onScroll = () => {
-      const isNear = node.scrollHeight - node.scrollTop - node.clientHeight < NEAR_PX;
-      // Only the person scrolls up: growth moves the end away, and what becomes shorter moves by itself.
-      const isShorter = node.scrollHeight < height;
-      if (isNear) sticks.current = true;
-      else if (node.scrollTop < last && !isShorter) sticks.current = false;
-      last = node.scrollTop;
-      height = node.scrollHeight;
-      setAtEnd(isNear || sticks.current);
-    };
-    node.addEventListener('scroll', onScroll, { passive: true });
-    const observer = new ResizeObserver(() => {
-      if (sticks.current) node.scrollTop = node.scrollHeight;
-    });
-    observer.observe(node);
-    return () => {
-      node.removeEventListener('scroll', onScroll);
-      observer.disconnect();
-    };
-  }, []);
+  const box = useCallback(
+    (node: HTMLElement | null) => {
+      element.current = node;
+      if (!node) return;
+      const onScroll = () => {
+        const { top, height } = seen.current;
+        // What becomes shorter moves up by itself.
+        if (node.scrollTop < top && node.scrollHeight >= height) sticks.current = false;
+        else if (node.scrollTop > top && isNear(node)) sticks.current = true;
+        seen.current = { top: node.scrollTop, height: node.scrollHeight };
+        setAtEnd(sticks.current || isNear(node));
+      };
+      node.addEventListener('scroll', onScroll, { passive: true });
+      const observer = new ResizeObserver(follow);
+      observer.observe(node);
+      return () => {
+        node.removeEventListener('scroll', onScroll);
+        observer.disconnect();
+      };
+    },
+    [follow],
+  );
 
-  const content = useCallback((node: HTMLElement | null) => {
-    if (!node) return;
-    const observer = new ResizeObserver(() => {
-      const box = element.current;
-      if (box && sticks.current) box.scrollTop = box.scrollHeight;
-    });
-    observer.observe(node);
-    return () => observer.disconnect();
-  }, []);
+  const content = useCallback(
+    (node: HTMLElement | null) => {
+      if (!node) return;
+      const observer = new ResizeObserver(follow);
+      observer.observe(node);
+      return () => observer.disconnect();
+    },
+    [follow],
+  );
 
   return { box, content, isAtEnd, toEnd };
+}
+
+function isNear({ scrollHeight, scrollTop, clientHeight }: HTMLElement): boolean {
+  return scrollHeight - scrollTop - clientHeight < NEAR_PX;
 }
