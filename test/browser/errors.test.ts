@@ -5,6 +5,18 @@ import { DemoServer } from './support/server.ts';
 
 const here = stage();
 
+/** Uses up what the server takes from one person, and goes on: what the clock gives back is gone at once. */
+async function flood({ page }: Person): Promise<void> {
+  await page.evaluate(() => {
+    const over = window as unknown as { isOver?: boolean };
+    const post = async () => {
+      while (!over.isOver) await fetch('/sessions/none/stop', { method: 'POST' }).catch(() => undefined);
+    };
+    for (let i = 0; i < 4; i++) void post();
+  });
+  await page.waitForResponse((response) => response.status() === 429);
+}
+
 describe('when something goes wrong the page', () => {
   it('names a server that is gone, and sends again when it is back', async () => {
     const server = await new DemoServer().start();
@@ -38,18 +50,39 @@ describe('when something goes wrong the page', () => {
     await person.answers.getByText('I sent $50 to Alice.').waitFor();
   }, 60_000);
 
+  it.each(['sse', 'bidi'] as const)(
+    'keeps what follows a message that was refused until that is tried again, over %s',
+    async (mode) => {
+      const person = new Person(await here.open({ mode }));
+      await person.say('What is the weather in Tokyo?');
+      await person.answers.getByText(/Tokyo/).last().waitFor();
+      await expect.poll(() => person.isBusy()).toBe(false);
+      await flood(person);
+      await person.say('What is the weather in Berlin?');
+      await person.say('What is the weather in Madrid?');
+      const card = person.page.getByTestId('error-card');
+      await card.getByText('Too fast').waitFor();
+      await person.page.getByText('Waits until you try again or dismiss the error').waitFor();
+      await person.page.evaluate(() => Object.assign(window, { isOver: true }));
+      await card.getByRole('button', { name: 'Try again', exact: true }).click();
+      await person.answers
+        .nth(1)
+        .getByText(/Berlin/)
+        .last()
+        .waitFor();
+      await person.answers
+        .nth(2)
+        .getByText(/Madrid/)
+        .last()
+        .waitFor();
+      expect([await person.own.count(), await card.count()]).toEqual([3, 0]);
+    },
+  );
+
   it('says how long to wait when it went too fast', async () => {
     const person = new Person(await here.open({ mode: 'sse' }));
     await person.box.waitFor();
-    // Goes on while the person writes: what the clock gives back is gone at once.
-    await person.page.evaluate(() => {
-      const flood = window as unknown as { isOver?: boolean };
-      const post = async () => {
-        while (!flood.isOver) await fetch('/sessions/none/stop', { method: 'POST' }).catch(() => undefined);
-      };
-      for (let i = 0; i < 4; i++) void post();
-    });
-    await person.page.waitForResponse((response) => response.status() === 429);
+    await flood(person);
     await person.say('What is the weather in Tokyo?');
     const card = person.page.getByTestId('error-card');
     await card.getByText('Too fast').waitFor();

@@ -5,9 +5,10 @@ import { useGoToCard } from '../approval/use-go-to-card.ts';
 import { Composer } from '../composer/composer.tsx';
 import { DropZone } from '../composer/drop-zone.tsx';
 import { Queued } from '../composer/queued.tsx';
-import { useSendQueue } from '../composer/send-queue.ts';
+import { type Draft, heldBy, useSendQueue } from '../composer/send-queue.ts';
 import { ConnectionBanner } from '../connection/banner.tsx';
 import { ErrorCard } from '../errors/error-card.tsx';
+import { plainError } from '../errors/plain-words.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { usePictures } from '../images/use-pictures.ts';
 import type { MusicPlayer } from '../music/player.ts';
@@ -61,14 +62,9 @@ export function Chat({
   useWireChat(duologue);
   const { messages, status, connection, approvals, session, error, clearError } = duologue;
   const isBusy = status === 'submitted' || status === 'streaming';
-  const isReachable =
-    connection.status === 'live' || connection.status === 'idle' || connection.status === 'connecting';
+  const held = heldBy(duologue);
   const actions = useActions(duologue);
-  const { queue, add, remove } = useSendQueue(
-    replay ? null : current.id,
-    !isBusy && isReachable && session.status === 'ready',
-    actions.send,
-  );
+  const { queue, add, remove } = useSendQueue(replay ? null : current.id, held === null, actions.send);
   const pictures = usePictures();
   const title = useTitle(current, sessions, messages);
   useGoToCard();
@@ -78,7 +74,12 @@ export function Chat({
   }, [keep, messages.length, queue.length, replay]);
 
   const loadError = session.status === 'failed' ? session.error : null;
-  const write = (text: string) => add({ id: crypto.randomUUID(), text, pictures: [] });
+  const write = (draft: Draft) => {
+    // Nothing can be done about it but to write something else.
+    if (error && !plainError(error, words.errors).canRetry) clearError();
+    add(draft);
+  };
+  const suggest = (text: string) => write({ id: crypto.randomUUID(), text, pictures: [] });
   return (
     <DropZone onFiles={pictures.add}>
       <Header
@@ -94,12 +95,11 @@ export function Chat({
       <Conversation
         messages={messages}
         isBusy={isBusy}
-        waiting={approvals.length}
         isHeld={duologue.mode === 'sse' && approvals.length > 0}
         onDecide={actions.decide}
         onRegenerate={actions.regenerate}
         onEdit={actions.edit}
-        empty={session.status === 'ready' ? <Empty onSuggest={write} /> : null}
+        empty={session.status === 'ready' ? <Empty onSuggest={suggest} /> : null}
       >
         {session.status === 'loading' ? (
           <p role="status" className="animate-pulse text-sm text-soft">
@@ -118,17 +118,13 @@ export function Chat({
       </Conversation>
       <div className="mx-auto w-full max-w-3xl shrink-0 px-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
         <ConnectionBanner connection={connection} onReconnect={() => void duologue.reconnect()} />
-        <Queued
-          queue={queue}
-          why={isReachable ? words.composer.queuedBusy : words.composer.queuedOffline}
-          onRemove={remove}
-        />
+        <Queued queue={queue} why={held} onRemove={remove} />
         {replay ? (
           <Suspense fallback={null}>
             <ReplayBar player={replay} />
           </Suspense>
         ) : (
-          <Composer isBusy={isBusy} pictures={pictures} onSend={add} onStop={actions.stop} />
+          <Composer isBusy={isBusy} pictures={pictures} onSend={write} onStop={actions.stop} />
         )}
       </div>
     </DropZone>

@@ -1,7 +1,7 @@
 import { Clock, X } from 'lucide-react';
 import { useMessages } from '../i18n/language.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
-import type { Draft } from './send-queue.ts';
+import type { Draft, heldBy } from './send-queue.ts';
 
 /** The messages that wait to be sent. */
 export function Queued({
@@ -10,11 +10,12 @@ export function Queued({
   onRemove,
 }: {
   queue: readonly Draft[];
-  why: string;
+  why: ReturnType<typeof heldBy>;
   onRemove: (id: string) => void;
 }) {
   const { composer } = useMessages();
   if (queue.length === 0) return null;
+  const reason = composer.queuedBy[why ?? 'answer'];
   return (
     <ul aria-label={composer.queued} className="mb-2 space-y-1.5">
       {queue.map(({ id, text, pictures }) => (
@@ -27,7 +28,7 @@ export function Queued({
             <span className="block truncate">
               {text || composer.pictures} {pictures.length > 0 ? `(+${pictures.length})` : ''}
             </span>
-            <span className="block text-xs text-soft">{why}</span>
+            <span className="block text-xs text-soft">{reason}</span>
           </span>
           <IconButton label={composer.unqueue} onClick={() => onRemove(id)}>
             <X className="size-4" />

@@ -1,3 +1,4 @@
+import type { UseDuologueHelpers } from 'duologue/react';
 import { useCallback, useEffect, useState } from 'react';
 import type { Picture } from '../images/accept.ts';
 import { keepDrafts, keptDrafts } from './kept-drafts.ts';
@@ -7,6 +8,17 @@ export interface Draft {
   id: string;
   text: string;
   pictures: readonly Picture[];
+}
+
+/** Why nothing can be sent now; null when it can. A message that was refused holds back those that follow it. */
+export function heldBy({
+  status,
+  connection,
+  session,
+}: Pick<UseDuologueHelpers, 'status' | 'connection' | 'session'>): 'network' | 'answer' | 'error' | null {
+  if (!['live', 'idle', 'connecting'].includes(connection.status)) return 'network';
+  if (status === 'error') return 'error';
+  return status === 'ready' && session.status === 'ready' ? null : 'answer';
 }
 
 /**

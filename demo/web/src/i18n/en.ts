@@ -38,8 +38,11 @@ export const en = {
     dropHint: 'PNG, JPEG or WebP, up to 4',
     preparing: 'Preparing picture',
     queued: 'Waiting to be sent',
-    queuedOffline: 'Will be sent when you are back online',
-    queuedBusy: 'Will be sent after this answer',
+    queuedBy: {
+      network: 'Will be sent when you are back online',
+      answer: 'Will be sent after this answer',
+      error: 'Waits until you try again or dismiss the error',
+    },
     unqueue: 'Do not send',
     enterHint: 'Enter to send, Shift+Enter for a new line',
   },
@@ -120,7 +123,7 @@ export const en = {
       `Approval needed: ${sentence} Press ${approve} to approve, ${deny} to deny.`,
     announceSoon: (seconds: number) => `${seconds} seconds left to answer.`,
     announceState: (state: string, sentence: string) => `${state}: ${sentence}`,
-    waitingBelow: (count: number) => (count === 1 ? 'An approval waits' : `${count} approvals wait`),
+    waiting: (count: number) => (count === 1 ? 'An approval waits' : `${count} approvals wait`),
     goTo: 'Go to the approval',
     sentences: {
       payment: 'Send {amount} to {recipient}.',

@@ -40,8 +40,11 @@ export const ja: Messages = {
     dropHint: 'PNG、JPEG、WebP を4枚まで',
     preparing: '画像を準備中',
     queued: '送信待ち',
-    queuedOffline: 'オンラインに戻ったら送信します',
-    queuedBusy: 'この返事のあとに送信します',
+    queuedBy: {
+      network: 'オンラインに戻ったら送信します',
+      answer: 'この返事のあとに送信します',
+      error: 'もう一度試すか、エラーを閉じると送信されます',
+    },
     unqueue: '送信しない',
     enterHint: 'Enter で送信、Shift+Enter で改行',
   },
@@ -122,7 +125,7 @@ export const ja: Messages = {
       `承認が必要です：${sentence} ${approve} で承認、${deny} で断ります。`,
     announceSoon: (seconds) => `残り ${seconds} 秒です。`,
     announceState: (state, sentence) => `${state}：${sentence}`,
-    waitingBelow: (count) => `承認待ち ${count} 件`,
+    waiting: (count) => `承認待ち ${count} 件`,
     goTo: '承認カードへ',
     sentences: {
       payment: '{recipient} さんに {amount} を送金します。',
