@@ -162,6 +162,21 @@ describe('a recording', () => {
     await person.box.waitFor();
   }, 90_000);
 
+  it('leads back to the conversation as it was', async () => {
+    const person = new Person(await here.open());
+    await person.say('What is the weather in Tokyo?');
+    await person.answers.getByText(/Tokyo/).last().waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
+    const texts = await person.answers.allInnerTexts();
+    const panel = await person.openPanel('Inspector');
+    const download = person.page.waitForEvent('download');
+    await panel.getByRole('button', { name: 'Save the recording' }).click();
+    await panel.getByTestId('recording-input').setInputFiles(await (await download).path());
+    await person.page.getByRole('button', { name: 'Back to the conversation' }).click();
+    await person.box.waitFor();
+    await expect.poll(() => person.answers.allInnerTexts()).toEqual(texts);
+  });
+
   it('that was captured from a server plays in the page: all 21', async () => {
     const person = new Person(await here.open({ locale: 'ja-JP', ...osaka }));
     const { page } = person;

@@ -5,7 +5,7 @@ const PARAMETER = 'session';
 /** The conversation that the page shows. */
 export interface CurrentSession {
   id: string;
-  /** Whether it was begun on this page, so that the server knows nothing of it yet. */
+  /** Whether nothing was said in it yet, so that the server knows nothing of it. */
   isNew: boolean;
   open: (id: string) => void;
   startNew: () => void;
@@ -33,6 +33,7 @@ export function useCurrentSession(): CurrentSession {
   const keep = useCallback(() => {
     if (new URLSearchParams(location.search).get(PARAMETER) !== id)
       history.replaceState(null, '', addressOf(id));
+    setCurrent((before) => (before.id === id && before.isNew ? { id, isNew: false } : before));
   }, [id]);
   return { id, isNew, open, startNew, keep };
 }
