@@ -6,6 +6,7 @@ import { MusicPlayer } from '../music/player.ts';
 import type { PanelName } from '../panel/panels.ts';
 import { SidePanel } from '../panel/side-panel.tsx';
 import { useCurrentSession } from '../sessions/current-session.ts';
+import { FailureNote } from '../sessions/failure-note.tsx';
 import { LoginForm } from '../sessions/login-form.tsx';
 import { SessionList } from '../sessions/session-list.tsx';
 import { useSessions } from '../sessions/use-sessions.ts';
@@ -35,6 +36,7 @@ export function App() {
     current.startNew();
   };
   const list = <SessionList sessions={sessions} current={current} onLeave={() => setDrawerOpen(false)} />;
+  const note = <FailureNote sessions={sessions} />;
   return (
     <div className="flex h-full">
       <a
@@ -46,6 +48,7 @@ export function App() {
       <div className="hidden w-64 shrink-0 border-r border-line lg:block">{list}</div>
       <SessionsDrawer isOpen={isDrawerOpen} onOpenChange={setDrawerOpen}>
         {list}
+        {note}
       </SessionsDrawer>
       <Chat
         key={replay?.id ?? current.id}
@@ -71,6 +74,7 @@ export function App() {
       {panel === null ? null : (
         <SidePanel name={panel} sessionId={current.id} onClose={() => setPanel(null)} />
       )}
+      {isDrawerOpen ? null : note}
       <Confirm
         isOpen={isClearing}
         title={words.sessions.clearTitle}

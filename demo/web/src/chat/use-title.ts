@@ -11,7 +11,7 @@ const LENGTH = 60;
 export function useTitle(current: CurrentSession, sessions: Sessions, messages: readonly Message[]): string {
   const words = useMessages().sessions;
   const { id } = current;
-  const { list, rename } = sessions;
+  const { list, name } = sessions;
   const entry = list.find((one) => one.id === id);
   const first = messages.find(({ role }) => role === 'user');
   const text = first ? textOf(first).replace(/\s+/g, ' ') : '';
@@ -22,8 +22,8 @@ export function useTitle(current: CurrentSession, sessions: Sessions, messages: 
   useEffect(() => {
     if (!isKnown || short === '' || named.current === id || entry?.title) return;
     named.current = id;
-    void rename(id, short);
-  }, [id, isKnown, short, entry?.title, rename]);
+    void name(id, short);
+  }, [id, isKnown, short, entry?.title, name]);
   const title = entry?.title ?? (short || words.untitled);
   useEffect(() => {
     document.title = first ? `${title} · Duologue` : 'Duologue';

@@ -235,6 +235,10 @@ export const en = {
     clearConfirm: 'Delete',
     loading: 'Loading the conversation',
     loadFailed: 'The conversation could not be loaded.',
+    failed: {
+      remove: 'The conversation was not deleted: the server did not do it. Try again later.',
+      rename: 'The new name was not kept: the server did not take it. Try again later.',
+    },
     today: 'Today',
     yesterday: 'Yesterday',
     earlier: 'Earlier',

@@ -237,6 +237,10 @@ export const ja: Messages = {
     clearConfirm: '削除',
     loading: '会話を読み込み中',
     loadFailed: '会話を読み込めませんでした。',
+    failed: {
+      remove: '会話を削除できませんでした。サーバーが応じていません。あとでもう一度お試しください。',
+      rename: '名前を変更できませんでした。サーバーが応じていません。あとでもう一度お試しください。',
+    },
     today: '今日',
     yesterday: '昨日',
     earlier: 'それ以前',

@@ -33,9 +33,13 @@ export async function renameSession(id: string, title: string): Promise<void> {
   });
 }
 
-/** Removes a conversation from the server. */
+/** Removes a conversation from the server; one that is gone already is fine. */
 export async function deleteSession(id: string): Promise<void> {
-  await request(`/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  try {
+    await request(`/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  } catch (error) {
+    if (!(error instanceof Refusal && error.status === 404)) throw error;
+  }
 }
 
 /** Gives the server its key; a cookie remembers it. */
