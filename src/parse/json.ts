@@ -58,13 +58,18 @@ export function tryJson(text: string): unknown {
 
 /** Milliseconds from OpenAI's seconds or an ISO date. */
 export function millis(value: unknown): number | null {
+  if (!value) return null;
   const ms = typeof value === 'number' ? value * 1000 : Date.parse(str(value));
   return Number.isFinite(ms) ? ms : null;
 }
 
 /** The objects in a list, or none. */
 export function objects(value: unknown): readonly Obj[] {
-  return Array.isArray(value) ? value.filter(isObject) : (NONE as readonly Obj[]);
+  return !Array.isArray(value)
+    ? (NONE as readonly Obj[])
+    : value.every(isObject)
+      ? value
+      : value.filter(isObject);
 }
 
 /** The value if it is a non-empty string, else null. */

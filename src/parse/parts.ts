@@ -91,10 +91,13 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
   if (!type) {
     if (typeof text === 'string') type = part.thought ? 'reasoning_text' : 'text';
     else {
-      const keys = Object.keys(part);
-      const key = keys.find((name) => isObject(part[name]));
-      type = key ?? (signature ? 'text' : (keys[0] ?? ''));
-      if (key) item = part[key] as Obj;
+      for (const key in part) {
+        if (!isObject(part[key])) continue;
+        type = key;
+        item = part[key] as Obj;
+        break;
+      }
+      type ||= signature ? 'text' : (Object.keys(part)[0] ?? '');
     }
   }
   if (type === 'text' || type === 'output_text') {
