@@ -80,6 +80,23 @@ describe('an approval card', () => {
     await person.answers.first().locator('[data-state="done"]').waitFor();
   });
 
+  it('that waits out of sight is told of, also at the end of the conversation, and one press leads to it', async () => {
+    const person = new Person(await here.open({ mode: 'bidi', viewport: { width: 900, height: 600 } }));
+    await person.say('Send $50 to Alice');
+    const card = person.card('requested');
+    await card.waitFor();
+    const pill = person.page.getByRole('button', { name: 'An approval waits' });
+    expect(await pill.count()).toBe(0);
+    await person.say('Tell me a story');
+    await pill.waitFor();
+    // The end of the conversation is in sight, and grows.
+    await pill.click();
+    await expect.poll(() => card.evaluate((one) => one === document.activeElement)).toBe(true);
+    await card.getByRole('button', { name: 'Approve' }).click({ trial: true });
+    await pill.waitFor({ state: 'detached' });
+    await person.page.getByRole('button', { name: 'Latest' }).waitFor();
+  });
+
   it('is overtaken by a new message, over SSE', async () => {
     const person = new Person(await here.open({ mode: 'sse' }));
     await person.say('Send $50 to Alice');

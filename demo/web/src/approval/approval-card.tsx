@@ -57,7 +57,7 @@ export function ApprovalCard({
       data-tool={question.tool}
       {...(isAsking ? { 'data-asking': '' } : {})}
       onKeyDown={onKeyDown}
-      className={`animate-rise scroll-m-4 space-y-3 rounded-2xl border p-4 transition-colors sm:p-5 ${frame}`}
+      className={`animate-rise scroll-m-4 scroll-mb-16 space-y-3 rounded-2xl border p-4 transition-colors sm:p-5 ${frame}`}
     >
       <div className={`flex items-center gap-2 text-sm font-medium ${mark}`}>
         <Icon className="size-4.5 shrink-0" aria-hidden="true" />

@@ -1,4 +1,5 @@
 import { type RefCallback, type RefObject, useCallback, useEffect, useRef } from 'react';
+import { askingCards, goToCard } from './go-to-card.ts';
 
 /** Whether the person is in the middle of writing: then nothing may take the focus away. */
 function isWriting(): boolean {
@@ -26,14 +27,13 @@ export function useFocus(card: RefObject<HTMLElement | null>, isAsking: boolean)
     const active = document.activeElement;
     if (!isAsking || !element || isWriting() || active?.closest('[data-asking]')) return;
     before.current = active instanceof HTMLElement && active !== document.body ? active : null;
-    element.focus({ preventScroll: true });
-    element.scrollIntoView({ block: 'nearest' });
+    goToCard(element);
   }, [card, isAsking]);
   useEffect(() => {
     const active = document.activeElement;
     const isHere = isLost.current ? active === document.body : card.current?.contains(active);
     if (isAsking || !isHere) return;
-    const next = document.querySelector<HTMLElement>('[data-asking]');
+    const [next] = askingCards();
     const back = before.current?.isConnected ? before.current : null;
     (next ?? back ?? document.querySelector<HTMLElement>('#message'))?.focus();
   }, [card, isAsking]);

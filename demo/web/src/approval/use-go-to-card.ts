@@ -1,4 +1,5 @@
 import { useEffect } from 'react';
+import { askingCards, goToCard } from './go-to-card.ts';
 import { decisionOf } from './shortcuts.ts';
 
 /** From elsewhere on the page the keys of a card only lead to it: the first press never decides. */
@@ -6,11 +7,10 @@ export function useGoToCard(): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (decisionOf(event) === null || (event.target as Element).closest?.('[data-asking]')) return;
-      const card = document.querySelector<HTMLElement>('[data-asking]');
+      const [card] = askingCards();
       if (!card) return;
       event.preventDefault();
-      card.focus({ preventScroll: true });
-      card.scrollIntoView({ block: 'nearest' });
+      goToCard(card);
     };
     document.addEventListener('keydown', listen);
     return () => document.removeEventListener('keydown', listen);

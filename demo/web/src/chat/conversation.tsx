@@ -1,6 +1,8 @@
 import type { Message } from 'duologue/protocol';
 import { ArrowDown, ShieldQuestion } from 'lucide-react';
-import { type ReactNode, useEffect } from 'react';
+import { type ComponentProps, type ReactNode, useEffect } from 'react';
+import { goToCard } from '../approval/go-to-card.ts';
+import { useUnseenCards } from '../approval/use-unseen-cards.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { Answer } from './answer.tsx';
 import { Dots } from './dots.tsx';
@@ -13,7 +15,6 @@ import { UserMessage } from './user-message.tsx';
 export function Conversation({
   messages,
   isBusy,
-  waiting,
   isHeld,
   onDecide,
   onRegenerate,
@@ -23,8 +24,6 @@ export function Conversation({
 }: {
   messages: readonly Message[];
   isBusy: boolean;
-  /** How many approvals wait. */
-  waiting: number;
   isHeld: boolean;
   onDecide: Decide;
   onRegenerate: (messageId: string) => void;
@@ -34,6 +33,8 @@ export function Conversation({
 }) {
   const words = useMessages();
   const { box, content, isAtEnd, toEnd } = useStickyScroll();
+  const { around, unseen } = useUnseenCards();
+  const [firstUnseen] = unseen;
   const last = messages.at(-1);
   const asked = messages.findLast(({ role }) => role === 'user')?.id;
   useEffect(() => {
@@ -42,7 +43,7 @@ export function Conversation({
   useAnswerAnnounced(isBusy, last);
   const isSilent = isBusy && !(last?.role === 'assistant' && last.parts.some(isVisible));
   return (
-    <div className="relative min-h-0 grow">
+    <div ref={around} className="relative min-h-0 grow">
       <section
         ref={box}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a pointer
@@ -73,21 +74,29 @@ export function Conversation({
           {children}
         </div>
       </section>
-      {isAtEnd ? null : (
-        <button
-          type="button"
-          onClick={toEnd}
-          className="absolute bottom-3 left-1/2 inline-flex h-10 -translate-x-1/2 animate-fade items-center gap-2 rounded-full border border-line bg-surface px-4 text-sm shadow-float hover:bg-sunken"
-        >
-          {waiting > 0 ? (
-            <ShieldQuestion className="size-4 text-warn" aria-hidden="true" />
-          ) : (
-            <ArrowDown className="size-4" aria-hidden="true" />
-          )}
-          {waiting > 0 ? words.approval.waitingBelow(waiting) : words.message.toLatest}
-        </button>
+      {firstUnseen ? (
+        <Pill onClick={() => goToCard(firstUnseen)} title={words.approval.goTo}>
+          <ShieldQuestion className="size-4 text-warn" aria-hidden="true" />
+          {words.approval.waiting(unseen.length)}
+        </Pill>
+      ) : isAtEnd ? null : (
+        <Pill onClick={toEnd}>
+          <ArrowDown className="size-4" aria-hidden="true" />
+          {words.message.toLatest}
+        </Pill>
       )}
     </div>
+  );
+}
+
+/** A button over the end of the conversation that leads to something out of sight. */
+function Pill(props: ComponentProps<'button'>) {
+  return (
+    <button
+      type="button"
+      {...props}
+      className="absolute bottom-3 left-1/2 inline-flex h-10 -translate-x-1/2 animate-fade items-center gap-2 rounded-full border border-line bg-surface px-4 text-sm whitespace-nowrap shadow-float hover:bg-sunken"
+    />
   );
 }
 

@@ -1,0 +1,10 @@
+/** The cards that wait for a decision, in order. */
+export function askingCards(within: ParentNode = document): HTMLElement[] {
+  return [...within.querySelectorAll<HTMLElement>('[data-asking]')];
+}
+
+/** Shows a card and gives it the focus. */
+export function goToCard(card: HTMLElement): void {
+  card.focus({ preventScroll: true });
+  card.scrollIntoView({ block: 'nearest' });
+}

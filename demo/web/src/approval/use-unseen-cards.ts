@@ -1,0 +1,39 @@
+import { type RefCallback, useCallback, useState } from 'react';
+import { askingCards } from './go-to-card.ts';
+
+/** How much of a card must be in sight for it to count as seen. */
+const MARGIN = '-48px 0px';
+
+/** The cards that wait for a decision where the person does not see them; `around` is what stands around the list. */
+export function useUnseenCards(): { around: RefCallback<HTMLElement>; unseen: readonly HTMLElement[] } {
+  const [unseen, setUnseen] = useState<readonly HTMLElement[]>([]);
+  const around = useCallback((node: HTMLElement | null) => {
+    if (!node) return;
+    const seen = new Map<Element, boolean>();
+    const tell = () =>
+      setUnseen((before) => {
+        const now = askingCards(node).filter((card) => seen.get(card) === false);
+        const isSame = now.length === before.length && now.every((card, index) => card === before[index]);
+        return isSame ? before : now;
+      });
+    const sight = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) seen.set(target, isIntersecting);
+        tell();
+      },
+      { root: node, rootMargin: MARGIN },
+    );
+    const find = () => {
+      for (const card of askingCards(node)) if (!seen.has(card)) sight.observe(card);
+      tell();
+    };
+    const changes = new MutationObserver(find);
+    changes.observe(node, { subtree: true, childList: true, attributeFilter: ['data-asking'] });
+    find();
+    return () => {
+      changes.disconnect();
+      sight.disconnect();
+    };
+  }, []);
+  return { around, unseen };
+}
