@@ -6,13 +6,13 @@ const REASONS: readonly (readonly [RegExp, Finish])[] = [
   [/^(tool|function)_|requires_action/, 'tool_calls'],
   [/length|^max_|_limit|window|continuation|budget/, 'length'],
   [
-    /filter|guardrail|safety|recitation|blocklist|spii|armor|toxic|rejected|^(image|input|generated|output|prohibited|unsafe)_/,
+    /filter|guardrail|safety|recitation|blocklist|spii|armor|toxic|rejected|sensitive|^(image|input|generated|output|prohibited|unsafe)_/,
     'content_filter',
   ],
   [/refusal/, 'refusal'],
   [/^pause|compaction/, 'pause'],
   [/error|fail|malformed|unexpected|too_many|insufficient/, 'error'],
-  [/incomplete|queued|progress|cancel|steered|interrupted/, 'incomplete'],
+  [/incomplete|queued|progress|cancel|abort|steered|interrupted/, 'incomplete'],
   [/other|language|no_image|unknown|unspecified/, 'other'],
 ];
 

@@ -34,7 +34,8 @@ const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
   [/vertex/i, /^[gao]/],
   [/gemini|google/i, /^g/],
   [/anthropic|claude/i, /^a/],
-  [/openai|azure|openrouter|groq|xai|deepseek/i, /^o/],
+  [/azure|openrouter|groq|xai|deepseek/i, /^[ao]/],
+  [/openai/i, /^o/],
 ];
 
 /** Gives the record the caller's name for the provider, and says so when the shape contradicts it. */

@@ -1239,6 +1239,53 @@ describe('more of the wild', () => {
     ]);
   });
 
+  it('hosts of several makers may send either shape, OpenAI only its own', () => {
+    const body = anthropic([{ type: 'text', text: 'Hi' }]);
+    expect(codes(body, { provider: 'azure' })).not.toContain('provider_mismatch');
+    expect(codes(body, { provider: 'openrouter' })).not.toContain('provider_mismatch');
+    expect(codes(body, { provider: 'openai' })).toContain('provider_mismatch');
+    expect(codes(gemini([]), { provider: 'azure' })).toContain('provider_mismatch');
+  });
+
+  it('chunks that repeat the whole message beside the delta count once', () => {
+    const chunk = (content: string, whole: string, rest: object = {}) => ({
+      choices: [{ index: 0, text: content, message: { content: whole }, delta: { content }, ...rest }],
+    });
+    const record = parse([chunk('Hel', 'Hel'), chunk('lo', 'Hello', { finish_reason: 'stop' })]);
+    expect(record).toMatchObject({ api: 'openai.chat', text: 'Hello', complete: true });
+    expect(record.content).toHaveLength(1);
+  });
+
+  it.each([
+    ['sensitive', 'content_filter'],
+    ['content_filter: PROHIBITED_CONTENT', 'content_filter'],
+    ['abort', 'incomplete'],
+    ['eos_token', 'stop'],
+    ['network_error', 'error'],
+    ['ERROR_LIMIT', 'length'],
+    ['ERROR_TOXIC', 'content_filter'],
+    ['USER_CANCEL', 'incomplete'],
+    ['insufficient_system_resource', 'error'],
+  ])('%s of a relative is %s', (reason, finish) => {
+    expect(finishOf(reason)).toBe(finish);
+  });
+
+  it('an upstream error in the last chunk keeps the text', () => {
+    const record = parse([
+      { id: 'g', choices: [{ index: 0, delta: { content: 'Hi' } }] },
+      {
+        id: 'g',
+        choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
+        error: { code: 502, message: 'Upstream' },
+      },
+    ]);
+    expect(record).toMatchObject({
+      text: 'Hi',
+      finish: 'error',
+      error: { status: 502, message: 'Upstream' },
+    });
+  });
+
   it('a batch of requests is no response', () => {
     for (const raw of [
       { type: 'message_batch', id: 'b', processing_status: 'ended' },
