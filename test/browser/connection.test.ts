@@ -140,6 +140,9 @@ describe('a conversation', () => {
     await first.page.getByRole('button', { name: 'Use here' }).click();
     await first.connection('live').waitFor();
     await second.connection('taken-over').waitFor();
+    // There the card is still to be seen, and nobody can answer it.
+    const approve = second.card('requested').getByRole('button', { name: 'Approve' });
+    await expect.poll(() => approve.isDisabled()).toBe(true);
     await first.card('requested').waitFor();
     await first.approve();
     await first.card('done').waitFor();

@@ -4,6 +4,7 @@ import { act } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApprovalCard } from '../src/approval/approval-card.tsx';
+import { type Reach, ReachProvider } from '../src/approval/reach.tsx';
 import { LanguageProvider } from '../src/i18n/language.tsx';
 import type { ToolPart } from '../src/tools/tool-part.ts';
 import { Announcer } from '../src/ui/announcer.tsx';
@@ -35,14 +36,25 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-async function show(...parts: ToolPart[]): Promise<void> {
+function show(...parts: ToolPart[]): Promise<void> {
+  return showWithin('live', ...parts);
+}
+
+async function showWithin(reach: Reach, ...parts: ToolPart[]): Promise<void> {
   await act(async () =>
     root.render(
       <LanguageProvider>
         <Announcer>
-          {parts.map((part) => (
-            <ApprovalCard key={part.toolCallId} part={part} isHeld={false} onDecide={onDecide} />
-          ))}
+          <ReachProvider reach={reach}>
+            {parts.map((part) => (
+              <ApprovalCard
+                key={part.toolCallId}
+                part={part}
+                isHeld={reach === 'idle' && parts.some(({ state }) => state === 'approval-requested')}
+                onDecide={onDecide}
+              />
+            ))}
+          </ReachProvider>
         </Announcer>
       </LanguageProvider>,
     ),
@@ -143,6 +155,54 @@ describe('an approval card', () => {
     await act(async () => vi.advanceTimersByTime(20_000));
     expect(card().querySelector('[role=timer]')?.textContent).toBe('10 s left');
     expect(document.querySelector('[aria-live=assertive]')?.textContent).toBe('10 seconds left to answer.');
+  });
+
+  test('runs out by itself where the server cannot tell, with the decisions that waited for it', async () => {
+    const approval = { id: 'a1', descriptor: { expiresAt: Date.now() + 5_000 } };
+    const parts: ToolPart[] = [
+      { ...ASKING, approval },
+      { ...ASKING, toolCallId: 'c2', state: 'approval-responded', approval: { ...approval, approved: true } },
+    ];
+    const states = () =>
+      [...document.querySelectorAll<HTMLElement>('[data-testid=approval-card]')].map(
+        ({ dataset }) => dataset.state,
+      );
+    await showWithin('idle', ...parts);
+    expect(states()).toEqual(['requested', 'processing']);
+    await act(async () => vi.advanceTimersByTime(5_000));
+    expect(states()).toEqual(['expired', 'expired']);
+    expect(button('Approve')).toBeUndefined();
+    await showWithin('live', ...parts);
+    expect(states()).toEqual(['requested', 'processing']);
+  });
+
+  test.each<[Reach, string]>([
+    ['elsewhere', 'The conversation is open elsewhere. Press “Use here” to answer.'],
+    ['closed', 'There is no connection. Connect again to answer.'],
+  ])('cannot be answered where decisions lead nowhere, and says why: %s', async (reach, why) => {
+    await showWithin(reach, ASKING);
+    expect([button('Approve').disabled, button('Deny').disabled]).toEqual([true, true]);
+    expect(card().textContent).toContain(why);
+    await press(card(), { key: 'y', code: 'KeyY', altKey: true });
+    expect(onDecide).not.toHaveBeenCalled();
+    await showWithin('live', ASKING);
+    expect([button('Approve').disabled, button('Deny').disabled]).toEqual([false, false]);
+    expect(card().textContent).not.toContain(why);
+  });
+
+  test.each<[Reach, string, string]>([
+    ['live', 'Approved, in progress', 'Please wait, this is being carried out.'],
+    ['away', 'Approved', 'There is no connection. Your answer is sent when it is back.'],
+    ['unsure', 'Approved', 'Your answer may not have reached the server. Please try again.'],
+    ['elsewhere', 'Approved', 'What became of it is shown where the conversation goes on.'],
+  ])('that was approved says no more than the page knows: %s', async (reach, title, text) => {
+    await showWithin(reach, {
+      ...ASKING,
+      state: 'approval-responded',
+      approval: { id: 'a1', approved: true },
+    });
+    expect(card().querySelector('[data-testid=approval-state]')?.textContent).toBe(title);
+    expect(card().textContent).toContain(text);
   });
 
   test.each<[string, Partial<ToolPart>]>([

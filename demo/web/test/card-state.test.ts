@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cardStateOf, isApprovalCard } from '../src/approval/card-state.ts';
+import { reachOf } from '../src/approval/reach.tsx';
 import type { ToolPart } from '../src/tools/tool-part.ts';
 
 const PAY: ToolPart = { type: 'tool-process_payment', toolCallId: 'c1', state: 'input-available' };
@@ -45,4 +46,18 @@ describe('an approval card', () => {
     expect(isApprovalCard(confirmation)).toBe(true);
     expect(cardStateOf(confirmation)).toBe(state);
   });
+});
+
+test.each<[ReturnType<typeof reachOf>, ...Parameters<typeof reachOf>]>([
+  ['live', 'bidi', 'live', undefined],
+  ['live', 'bidi', 'idle', undefined],
+  ['away', 'bidi', 'reconnecting', undefined],
+  ['elsewhere', 'bidi', 'taken-over', undefined],
+  ['closed', 'bidi', 'closed', undefined],
+  ['idle', 'sse', 'idle', undefined],
+  ['idle', 'sse', 'idle', new Error('The model is overloaded.')],
+  ['unsure', 'sse', 'idle', new TypeError('Failed to fetch')],
+  ['away', 'sse', 'offline', undefined],
+])('decisions reach the server: %s, over %s that is %s', (reach, mode, status, error) => {
+  expect(reachOf(mode, status, error)).toBe(reach);
 });

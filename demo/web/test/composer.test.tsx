@@ -17,6 +17,8 @@ describe('a message that was written', () => {
     ['waits for what was said before', chat('ready', 'live', 'loading'), 'answer'],
     ['waits while the one before it was refused', chat('error'), 'error'],
     ['waits for the network', chat('ready', 'offline'), 'network'],
+    ['waits until the conversation is used here', chat('ready', 'taken-over'), 'elsewhere'],
+    ['waits until the person connects', chat('ready', 'closed'), 'closed'],
     ['waits for the network first', chat('error', 'reconnecting'), 'network'],
   ])('%s', (_, held, expected) => {
     expect(held).toBe(expected);

@@ -9,11 +9,14 @@ const ARMING_MS = 300;
 
 /** The two answers to a question, and a reason for whoever wants to give one. */
 export function AnswerForm({
+  obstacle,
   mayGiveReason,
   reason,
   onReason,
   onDecide,
 }: {
+  /** Why nothing can be answered now. */
+  obstacle: string | null;
   mayGiveReason: boolean;
   reason: string;
   onReason: (reason: string) => void;
@@ -22,6 +25,8 @@ export function AnswerForm({
   const { approval } = useMessages();
   const [isReasonShown, showReason] = useState(false);
   const isArmed = useArmed();
+  const isDisabled = !isArmed || obstacle !== null;
+  const look = obstacle === null ? 'disabled:opacity-100' : '';
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     if (isReasonShown) input.current?.focus();
@@ -41,17 +46,13 @@ export function AnswerForm({
           />
         </label>
       ) : null}
+      {obstacle === null ? null : <p className="text-sm font-medium">{obstacle}</p>}
       <div className="flex flex-wrap items-center gap-2">
-        <Button
-          look="accent"
-          disabled={!isArmed}
-          onClick={() => onDecide(true)}
-          className="disabled:opacity-100"
-        >
+        <Button look="accent" disabled={isDisabled} onClick={() => onDecide(true)} className={look}>
           <Check className="size-4" aria-hidden="true" />
           {approval.approve}
         </Button>
-        <Button disabled={!isArmed} onClick={() => onDecide(false)} className="disabled:opacity-100">
+        <Button disabled={isDisabled} onClick={() => onDecide(false)} className={look}>
           <X className="size-4" aria-hidden="true" />
           {approval.deny}
         </Button>

@@ -3,12 +3,15 @@ import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState 
 import { useLanguage } from '../i18n/language.tsx';
 import { type ToolPart, toolName } from '../tools/tool-part.ts';
 import { useAnnounce } from '../ui/announcer.tsx';
+import { useNow } from '../ui/use-now.ts';
 import { AnswerForm } from './answer-form.tsx';
 import { type CardState, cardStateOf } from './card-state.ts';
+import { obstacleOf, wordsOf } from './card-words.ts';
 import { Countdown } from './countdown.tsx';
 import { Details } from './details.tsx';
 import { LOOKS } from './look.ts';
 import { questionOf, sentenceOf } from './question.ts';
+import { type Reach, useReach } from './reach.tsx';
 import { Sentence } from './sentence.tsx';
 import { decisionOf, KEYS } from './shortcuts.ts';
 import { useFocus } from './use-focus.ts';
@@ -30,7 +33,8 @@ export function ApprovalCard({
   const { messages, language } = useLanguage();
   const { approval } = messages;
   const [reason, setReason] = useState('');
-  const state = cardStateOf(part);
+  const reach = useReach();
+  const state = useCardState(part, isHeld, reach);
   const isAsking = state === 'requested';
   const question = questionOf(part, messages, language);
   const card = useRef<HTMLElement>(null);
@@ -39,13 +43,15 @@ export function ApprovalCard({
   useAnnouncements(state, sentenceOf(question));
 
   const decide = (isApproved: boolean) => onDecide(part.toolCallId, isApproved, reason.trim());
+  const obstacle = obstacleOf(reach, approval);
   const onKeyDown = (event: KeyboardEvent) => {
-    const decision = isAsking ? decisionOf(event.nativeEvent) : null;
+    const decision = isAsking && obstacle === null ? decisionOf(event.nativeEvent) : null;
     if (decision === null) return;
     event.preventDefault();
     decide(decision === 'approve');
   };
-  const { icon: Icon, frame, mark, title: nameOf, text } = LOOKS[state];
+  const { icon: Icon, frame, mark } = LOOKS[state];
+  const { name, text } = wordsOf(state, isHeld, reach, approval);
   const expiresAt = part.approval?.descriptor?.expiresAt;
   return (
     <section
@@ -61,7 +67,7 @@ export function ApprovalCard({
     >
       <div className={`flex items-center gap-2 text-sm font-medium ${mark}`}>
         <Icon className="size-4.5 shrink-0" aria-hidden="true" />
-        <span data-testid="approval-state">{nameOf(approval)}</span>
+        <span data-testid="approval-state">{name}</span>
         {isAsking && expiresAt !== undefined ? (
           <span className="ml-auto">
             <Countdown expiresAt={expiresAt} />
@@ -71,11 +77,7 @@ export function ApprovalCard({
       <p id={title} className={`leading-snug ${isAsking ? 'text-xl text-ink' : 'text-base text-soft'}`}>
         <Sentence question={question} />
       </p>
-      {text ? (
-        <p className="text-sm text-soft">
-          {isHeld && (state === 'processing' || state === 'denying') ? approval.heldText : text(approval)}
-        </p>
-      ) : null}
+      {text ? <p className="text-sm text-soft">{text}</p> : null}
       {state === 'failed' ? <p className="text-sm text-ink">{part.errorText}</p> : null}
       {!isAsking && part.approval?.reason ? (
         <p className="text-sm text-soft">
@@ -87,6 +89,7 @@ export function ApprovalCard({
         <div ref={asked} className="space-y-3">
           <Details input={question.input} />
           <AnswerForm
+            obstacle={obstacle}
             mayGiveReason={toolName(part) !== CONFIRMATION_TOOL}
             reason={reason}
             onReason={setReason}
@@ -97,6 +100,15 @@ export function ApprovalCard({
       {children}
     </section>
   );
+}
+
+/** What the card says. Where the server does not tell that the time is up, the clock of the page does. */
+function useCardState(part: ToolPart, isHeld: boolean, reach: Reach): CardState {
+  const state = cardStateOf(part);
+  const isUnsent = state === 'requested' || (isHeld && (state === 'processing' || state === 'denying'));
+  const expiresAt = reach === 'live' || !isUnsent ? undefined : part.approval?.descriptor?.expiresAt;
+  const now = useNow(expiresAt !== undefined);
+  return expiresAt !== undefined && now >= expiresAt ? 'expired' : state;
 }
 
 /** Tells screen readers that a question is there, and what became of it. */

@@ -1,6 +1,7 @@
 import { type Mode, useDuologue } from 'duologue/react';
 import { lazy, type ReactNode, Suspense, useEffect, useMemo } from 'react';
 import { Header } from '../app/header.tsx';
+import { ReachProvider, reachOf } from '../approval/reach.tsx';
 import { useGoToCard } from '../approval/use-go-to-card.ts';
 import { Composer } from '../composer/composer.tsx';
 import { DropZone } from '../composer/drop-zone.tsx';
@@ -63,6 +64,8 @@ export function Chat({
   const { messages, status, connection, approvals, session, error, clearError } = duologue;
   const isBusy = status === 'submitted' || status === 'streaming';
   const held = heldBy(duologue);
+  // A recording tells everything itself, when it is its time.
+  const reach = replay ? 'live' : reachOf(duologue.mode, connection.status, error);
   const actions = useActions(duologue);
   const { queue, add, remove } = useSendQueue(replay ? null : current.id, held === null, actions.send);
   const pictures = usePictures();
@@ -92,30 +95,32 @@ export function Chat({
       >
         {tools}
       </Header>
-      <Conversation
-        messages={messages}
-        isBusy={isBusy}
-        isHeld={duologue.mode === 'sse' && approvals.length > 0}
-        onDecide={actions.decide}
-        onRegenerate={actions.regenerate}
-        onEdit={actions.edit}
-        empty={session.status === 'ready' ? <Empty onSuggest={suggest} /> : null}
-      >
-        {session.status === 'loading' ? (
-          <p role="status" className="animate-pulse text-sm text-soft">
-            {words.sessions.loading}
-          </p>
-        ) : null}
-        {loadError ? (
-          <ErrorCard error={loadError} onRetry={() => void session.reload()} onDismiss={current.startNew} />
-        ) : null}
-        {error ? (
-          <ErrorCard key={error.message} error={error} onRetry={actions.retry} onDismiss={clearError} />
-        ) : null}
-        {notices.list.map(({ id, error: notice }) => (
-          <ErrorCard key={id} error={notice} onRetry={null} onDismiss={() => notices.dismiss(id)} />
-        ))}
-      </Conversation>
+      <ReachProvider reach={reach}>
+        <Conversation
+          messages={messages}
+          isBusy={isBusy}
+          isHeld={duologue.mode === 'sse' && approvals.length > 0}
+          onDecide={actions.decide}
+          onRegenerate={actions.regenerate}
+          onEdit={actions.edit}
+          empty={session.status === 'ready' ? <Empty onSuggest={suggest} /> : null}
+        >
+          {session.status === 'loading' ? (
+            <p role="status" className="animate-pulse text-sm text-soft">
+              {words.sessions.loading}
+            </p>
+          ) : null}
+          {loadError ? (
+            <ErrorCard error={loadError} onRetry={() => void session.reload()} onDismiss={current.startNew} />
+          ) : null}
+          {error ? (
+            <ErrorCard key={error.message} error={error} onRetry={actions.retry} onDismiss={clearError} />
+          ) : null}
+          {notices.list.map(({ id, error: notice }) => (
+            <ErrorCard key={id} error={notice} onRetry={null} onDismiss={() => notices.dismiss(id)} />
+          ))}
+        </Conversation>
+      </ReachProvider>
       <div className="mx-auto w-full max-w-3xl shrink-0 px-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
         <ConnectionBanner connection={connection} onReconnect={() => void duologue.reconnect()} />
         <Queued queue={queue} why={held} onRemove={remove} />

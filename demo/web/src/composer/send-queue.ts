@@ -15,7 +15,15 @@ export function heldBy({
   status,
   connection,
   session,
-}: Pick<UseDuologueHelpers, 'status' | 'connection' | 'session'>): 'network' | 'answer' | 'error' | null {
+}: Pick<UseDuologueHelpers, 'status' | 'connection' | 'session'>):
+  | 'elsewhere'
+  | 'closed'
+  | 'network'
+  | 'answer'
+  | 'error'
+  | null {
+  if (connection.status === 'taken-over') return 'elsewhere';
+  if (connection.status === 'closed') return 'closed';
   if (!['live', 'idle', 'connecting'].includes(connection.status)) return 'network';
   if (status === 'error') return 'error';
   return status === 'ready' && session.status === 'ready' ? null : 'answer';

@@ -39,6 +39,8 @@ export const en = {
     preparing: 'Preparing picture',
     queued: 'Waiting to be sent',
     queuedBy: {
+      elsewhere: 'Will be sent when you use the conversation here',
+      closed: 'Will be sent when you are connected again',
       network: 'Will be sent when you are back online',
       answer: 'Will be sent after this answer',
       error: 'Waits until you try again or dismiss the error',
@@ -117,6 +119,11 @@ export const en = {
     unknownText:
       'The server stopped while this was running, so nobody can say whether it happened. It was not tried again. Please check before you repeat it.',
     processingText: 'Please wait, this is being carried out.',
+    unsentText: 'There is no connection. Your answer is sent when it is back.',
+    unsureText: 'Your answer may not have reached the server. Please try again.',
+    shownElsewhere: 'What became of it is shown where the conversation goes on.',
+    answerHere: 'The conversation is open elsewhere. Press “Use here” to answer.',
+    answerLater: 'There is no connection. Connect again to answer.',
     heldText: 'Goes ahead once you have answered the other questions.',
     denyingText: 'Telling the assistant.',
     announce: (sentence: string, approve: string, deny: string) =>

@@ -41,6 +41,8 @@ export const ja: Messages = {
     preparing: '画像を準備中',
     queued: '送信待ち',
     queuedBy: {
+      elsewhere: 'ここで会話を使い始めたら送信します',
+      closed: '再び接続したら送信します',
       network: 'オンラインに戻ったら送信します',
       answer: 'この返事のあとに送信します',
       error: 'もう一度試すか、エラーを閉じると送信されます',
@@ -119,6 +121,11 @@ export const ja: Messages = {
     unknownText:
       '実行中にサーバーが止まったため、行われたかどうか分かりません。再実行はしていません。もう一度行う前に確認してください。',
     processingText: '実行しています。お待ちください。',
+    unsentText: '接続が切れています。つながったら、あなたの返事を送ります。',
+    unsureText: '返事がサーバーに届いていない可能性があります。もう一度お試しください。',
+    shownElsewhere: '結果は、会話が続いている場所に表示されます。',
+    answerHere: 'この会話は別の場所で使用中です。答えるには「ここで使う」を押してください。',
+    answerLater: '接続が切れています。答えるには再接続してください。',
     heldText: 'ほかの質問に答えると進みます。',
     denyingText: 'アシスタントに伝えています。',
     announce: (sentence, approve, deny) =>
