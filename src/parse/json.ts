@@ -35,18 +35,6 @@ export function textOf(value: unknown): string {
   return str(obj(value).text);
 }
 
-/** The value if it is a string, else an empty one. */
-export function str(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-/** The value as bytes, or null when it holds none. */
-export function bytesOf(value: unknown): Uint8Array | null {
-  if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer)) return null;
-  const view: { buffer?: ArrayBufferLike; byteOffset?: number; byteLength: number } = value;
-  return new Uint8Array(view.buffer ?? (value as ArrayBuffer), view.byteOffset, view.byteLength);
-}
-
 /** JSON.parse that answers undefined instead of throwing. */
 export function tryJson(text: string): unknown {
   try {
@@ -56,11 +44,23 @@ export function tryJson(text: string): unknown {
   }
 }
 
+/** The value if it is a string, else an empty one. */
+export function str(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
 /** Milliseconds from OpenAI's seconds or an ISO date. */
 export function millis(value: unknown): number | null {
   if (!value) return null;
   const ms = typeof value === 'number' ? value * 1000 : Date.parse(str(value));
   return Number.isFinite(ms) ? ms : null;
+}
+
+/** The value as bytes, or null when it holds none. */
+export function bytesOf(value: unknown): Uint8Array | null {
+  if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer)) return null;
+  const view: { buffer?: ArrayBufferLike; byteOffset?: number; byteLength: number } = value;
+  return new Uint8Array(view.buffer ?? (value as ArrayBuffer), view.byteOffset, view.byteLength);
 }
 
 /** The objects in a list, or none. */
