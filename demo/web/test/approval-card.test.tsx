@@ -176,6 +176,15 @@ describe('an approval card', () => {
     expect(states()).toEqual(['requested', 'processing']);
   });
 
+  test.each([
+    [true, 'Goes ahead once you have answered the other questions.'],
+    [false, 'The assistant is told once you have answered the other questions.'],
+  ])('that waits for the others says what then happens; approved: %s', async (approved, text) => {
+    const answered = { ...ASKING, state: 'approval-responded', approval: { id: 'a1', approved } } as const;
+    await showWithin('idle', answered, { ...ASKING, toolCallId: 'c2' });
+    expect(card().textContent).toContain(text);
+  });
+
   test.each<[Reach, string]>([
     ['elsewhere', 'The conversation is open elsewhere. Press “Use here” to answer.'],
     ['closed', 'There is no connection. Connect again to answer.'],

@@ -25,6 +25,8 @@ describe('the languages', () => {
     const places = (sentences: Record<string, string>) =>
       Object.entries(sentences).map(([name, sentence]) => [name, (sentence.match(/\{\w+\}/g) ?? []).sort()]);
     expect(places(ja.approval.sentences)).toEqual(places(en.approval.sentences));
+    for (const { approval } of [en, ja])
+      expect(places(approval.doneSentences)).toEqual(places(approval.sentences));
     expect(JSON.stringify([en, ja])).not.toContain('""');
   });
 });

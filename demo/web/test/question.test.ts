@@ -4,6 +4,7 @@ import { reveal } from '../src/approval/reveal.ts';
 import { decisionOf } from '../src/approval/shortcuts.ts';
 import { en } from '../src/i18n/en.ts';
 import { ja } from '../src/i18n/ja.ts';
+import type { ToolPart } from '../src/tools/tool-part.ts';
 
 const ask = (name: string, input: unknown, language: 'en' | 'ja' = 'en') =>
   sentenceOf(
@@ -39,6 +40,24 @@ describe('the question of a card', () => {
       originalFunctionCall: { name: 'process_payment', args: { amount: 5, recipient: 'Bob' } },
     };
     expect(ask('adk_request_confirmation', input)).toBe('Send $5.00 to Bob.');
+  });
+
+  test('is told as done once it is done, and only then', () => {
+    const tell = (part: Partial<ToolPart>, language: 'en' | 'ja' = 'en') => {
+      const input = { amount: 30, recipient: 'Alice', currency: 'USD' };
+      const call: ToolPart = {
+        type: 'tool-process_payment',
+        toolCallId: 'c1',
+        state: 'output-available',
+        input,
+      };
+      return sentenceOf(questionOf({ ...call, ...part }, language === 'en' ? en : ja, language));
+    };
+    expect(tell({ output: { success: true } })).toBe('Sent $30.00 to Alice.');
+    expect(tell({ output: { success: true } }, 'ja')).toBe('Alice さんに $30.00 を送金しました。');
+    expect(tell({ type: 'tool-launch_rocket', output: 'up' })).toBe('Ran launch_rocket.');
+    expect(tell({ output: { success: false } })).toBe('Send $30.00 to Alice.');
+    expect(tell({ state: 'output-error', errorText: 'no' })).toBe('Send $30.00 to Alice.');
   });
 
   test('shows characters that pretend to be something else', () => {

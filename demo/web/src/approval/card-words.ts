@@ -13,7 +13,7 @@ export function wordsOf(
   const { title, text } = LOOKS[state];
   const [name, usual] = [title(messages), text?.(messages) ?? null];
   if (state !== 'processing' && state !== 'denying') return { name, text: usual };
-  if (isHeld) return { name, text: messages.heldText };
+  if (isHeld) return { name, text: state === 'denying' ? messages.heldDenyingText : messages.heldText };
   const unsettled = unsettledText(reach, messages);
   if (unsettled === null) return { name, text: usual };
   return { name: state === 'processing' ? messages.approved : name, text: unsettled };

@@ -5,7 +5,7 @@ import type { Language } from '../i18n/language.tsx';
 import { fields, type ToolPart, toolName } from '../tools/tool-part.ts';
 import { reveal } from './reveal.ts';
 
-/** What a card asks: a sentence with places, and what stands in them. */
+/** What a card asks or tells: a sentence with places, and what stands in them. */
 export interface Question {
   tool: string;
   input: Readonly<Record<string, unknown>>;
@@ -21,10 +21,18 @@ function subjectOf(part: ToolPart): { tool: string; input: Readonly<Record<strin
   return { tool: String(original.name ?? tool), input: fields(original.args) };
 }
 
-/** Says in plain words what a call will do. */
+/** Whether a call did what it was asked for. */
+function isDone(part: ToolPart): boolean {
+  if (part.state !== 'output-available' || toolName(part) === CONFIRMATION_TOOL) return false;
+  const { success, error } = fields(part.output);
+  return success !== false && error === undefined;
+}
+
+/** Says in plain words what a call will do, or did. */
 export function questionOf(part: ToolPart, messages: Messages, language: Language): Question {
   const { tool, input } = subjectOf(part);
-  const { sentences } = messages.approval;
+  const { sentences: future, doneSentences: past } = messages.approval;
+  const sentences = isDone(part) ? past : future;
   switch (tool) {
     case 'process_payment': {
       const { amount, recipient, currency } = input;

@@ -125,6 +125,7 @@ export const en = {
     answerHere: 'The conversation is open elsewhere. Press “Use here” to answer.',
     answerLater: 'There is no connection. Connect again to answer.',
     heldText: 'Goes ahead once you have answered the other questions.',
+    heldDenyingText: 'The assistant is told once you have answered the other questions.',
     denyingText: 'Telling the assistant.',
     announce: (sentence: string, approve: string, deny: string) =>
       `Approval needed: ${sentence} Press ${approve} to approve, ${deny} to deny.`,
@@ -138,6 +139,13 @@ export const en = {
       location: 'Share your current position with the assistant.',
       music: 'Change the background music to track {track}.',
       other: 'Run {tool}.',
+    },
+    doneSentences: {
+      payment: 'Sent {amount} to {recipient}.',
+      paymentBare: 'Sent money.',
+      location: 'Shared your current position with the assistant.',
+      music: 'Changed the background music to track {track}.',
+      other: 'Ran {tool}.',
     },
   },
 

@@ -127,6 +127,7 @@ export const ja: Messages = {
     answerHere: 'この会話は別の場所で使用中です。答えるには「ここで使う」を押してください。',
     answerLater: '接続が切れています。答えるには再接続してください。',
     heldText: 'ほかの質問に答えると進みます。',
+    heldDenyingText: 'ほかの質問に答えると、アシスタントに伝えます。',
     denyingText: 'アシスタントに伝えています。',
     announce: (sentence, approve, deny) =>
       `承認が必要です：${sentence} ${approve} で承認、${deny} で断ります。`,
@@ -140,6 +141,13 @@ export const ja: Messages = {
       location: 'あなたの現在地をアシスタントに伝えます。',
       music: '音楽をトラック {track} に変えます。',
       other: '{tool} を実行します。',
+    },
+    doneSentences: {
+      payment: '{recipient} さんに {amount} を送金しました。',
+      paymentBare: '送金しました。',
+      location: 'あなたの現在地をアシスタントに伝えました。',
+      music: '音楽をトラック {track} に変えました。',
+      other: '{tool} を実行しました。',
     },
   },
 
