@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { act } from 'react';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { useNotices } from '../src/chat/use-notices.ts';
 import { ErrorCard } from '../src/errors/error-card.tsx';
 import { mount, mountHook } from './support/mount.tsx';
@@ -30,5 +30,17 @@ describe('what the server says went wrong', () => {
     await mount(<ErrorCard error={error} onRetry={onRetry} onDismiss={() => undefined} />);
     const buttons = [...document.querySelectorAll('button')];
     expect(buttons.map((button) => button.getAttribute('aria-label') ?? button.textContent)).toEqual(names);
+  });
+
+  test('can be tried again when the time is over, also when the page was drawn just then', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const error = Object.assign(new Error('said the server'), { code: 'rate_limited', retryAfterMs: 1000 });
+    const card = () => <ErrorCard error={error} onRetry={() => undefined} onDismiss={() => undefined} />;
+    const again = await mount(card());
+    expect(document.querySelectorAll('button')[1]?.textContent).toBe('Try again in 1 s');
+    vi.setSystemTime(Date.now() + 1000);
+    await again(card());
+    expect(document.querySelectorAll('button')[1]?.textContent).toBe('Try again');
   });
 });

@@ -4,8 +4,9 @@ import { useEffect, useState } from 'react';
 export function useNow(isWanted: boolean, everyMs = 250): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
-    if (!isWanted) return;
+    // Also when it is wanted no longer: the last word must not be one from before the end.
     setNow(Date.now());
+    if (!isWanted) return;
     const timer = setInterval(() => setNow(Date.now()), everyMs);
     return () => clearInterval(timer);
   }, [isWanted, everyMs]);
