@@ -26,6 +26,11 @@ export function isApprovalCard(part: ToolPart): boolean {
   return part.approval !== undefined;
 }
 
+/** Whether something was done after an approval, or may have been: taking the words about it back does not undo it. */
+export function hasLasted(part: ToolPart): boolean {
+  return isApprovalCard(part) && ['done', 'approved', 'unknown'].includes(cardStateOf(part));
+}
+
 /** What the card of a call says. */
 export function cardStateOf(part: ToolPart): CardState {
   if (toolName(part) === CONFIRMATION_TOOL) return confirmationState(part);

@@ -103,6 +103,7 @@ export function Chat({
           onDecide={actions.decide}
           onRegenerate={actions.regenerate}
           onEdit={actions.edit}
+          onRetry={actions.retry}
           empty={session.status === 'ready' ? <Empty onSuggest={suggest} /> : null}
         >
           {session.status === 'loading' ? (

@@ -19,6 +19,7 @@ export function Conversation({
   onDecide,
   onRegenerate,
   onEdit,
+  onRetry,
   empty,
   children,
 }: {
@@ -28,6 +29,7 @@ export function Conversation({
   onDecide: Decide;
   onRegenerate: (messageId: string) => void;
   onEdit: (message: Message, text: string) => void;
+  onRetry: () => void;
   empty: ReactNode;
   children: ReactNode;
 }) {
@@ -58,7 +60,12 @@ export function Conversation({
           {messages.length === 0 ? empty : null}
           {messages.map((message) =>
             message.role === 'user' ? (
-              <UserMessage key={message.id} message={message} onEdit={isBusy ? null : onEdit} />
+              <UserMessage
+                key={message.id}
+                message={message}
+                onEdit={isBusy ? null : onEdit}
+                onRetry={!isBusy && message === last ? onRetry : null}
+              />
             ) : (
               <Answer
                 key={message.id}

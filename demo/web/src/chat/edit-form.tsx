@@ -3,7 +3,16 @@ import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 
 /** Changes a message that was sent. Ends with the new text, or with null. */
-export function EditForm({ text, onEnd }: { text: string; onEnd: (text: string | null) => void }) {
+export function EditForm({
+  text,
+  canSend,
+  onEnd,
+}: {
+  text: string;
+  /** Whether the new text can be sent now; until then it is kept. */
+  canSend: boolean;
+  onEnd: (text: string | null) => void;
+}) {
   const messages = useMessages();
   const [edited, setEdited] = useState(text);
   const area = useRef<HTMLTextAreaElement>(null);
@@ -14,7 +23,7 @@ export function EditForm({ text, onEnd }: { text: string; onEnd: (text: string |
     if (event.key === 'Escape') onEnd(null);
     if (event.key === 'Enter' && !event.shiftKey && !isEmpty) {
       event.preventDefault();
-      onEnd(edited.trim());
+      if (canSend) onEnd(edited.trim());
     }
   };
   return (
@@ -29,9 +38,14 @@ export function EditForm({ text, onEnd }: { text: string; onEnd: (text: string |
         className="block w-full resize-none bg-transparent px-1 outline-none"
       />
       <p className="px-1 text-xs text-soft">{messages.message.editHint}</p>
+      {canSend ? null : (
+        <p role="status" className="px-1 text-xs font-medium">
+          {messages.message.editBusy}
+        </p>
+      )}
       <div className="flex justify-end gap-2">
         <Button onClick={() => onEnd(null)}>{messages.cancel}</Button>
-        <Button look="accent" disabled={isEmpty} onClick={() => onEnd(edited.trim())}>
+        <Button look="accent" disabled={isEmpty || !canSend} onClick={() => onEnd(edited.trim())}>
           {messages.message.resend}
         </Button>
       </div>

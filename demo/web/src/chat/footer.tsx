@@ -1,7 +1,11 @@
 import type { Message } from 'duologue/protocol';
 import { RotateCcw } from 'lucide-react';
+import { useState } from 'react';
+import { hasLasted } from '../approval/card-state.ts';
 import { dollars, number } from '../i18n/format.ts';
 import { useLanguage } from '../i18n/language.tsx';
+import { asToolPart } from '../tools/tool-part.ts';
+import { Confirm } from '../ui/confirm.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { textOf } from './message-text.ts';
@@ -14,6 +18,11 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
   const text = textOf(message);
   const { usage, modelVersion, interrupted } = message.metadata ?? {};
   const cost = useCost(message);
+  const [isConfirming, setConfirming] = useState(false);
+  const hasEffects = message.parts.some((part) => {
+    const call = asToolPart(part);
+    return call !== null && hasLasted(call);
+  });
   const facts = [
     interrupted ? words.interrupted : null,
     modelVersion ?? null,
@@ -26,9 +35,25 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
     <footer className="-ml-2 flex flex-wrap items-center gap-x-1 text-xs text-soft">
       {text === '' ? null : <CopyButton text={text} className="size-8" />}
       {onRegenerate ? (
-        <IconButton label={words.regenerate} onClick={onRegenerate} className="size-8">
-          <RotateCcw className="size-4" />
-        </IconButton>
+        <>
+          <IconButton
+            label={words.regenerate}
+            onClick={hasEffects ? () => setConfirming(true) : onRegenerate}
+            className="size-8"
+          >
+            <RotateCcw className="size-4" />
+          </IconButton>
+          <Confirm
+            title={words.regenerateTitle}
+            text={words.regenerateText}
+            action={words.regenerate}
+            isOpen={isConfirming}
+            onAnswer={(isConfirmed) => {
+              setConfirming(false);
+              if (isConfirmed) onRegenerate();
+            }}
+          />
+        </>
       ) : null}
       {facts.length > 0 ? (
         <span title={words.tokensTitle} className="px-2 tabular-nums">

@@ -1,7 +1,6 @@
 import { X } from 'lucide-react';
 import { Dialog } from 'radix-ui';
 import { useMessages } from '../i18n/language.tsx';
-import { IconButton } from '../ui/icon-button.tsx';
 
 /** A picture of the conversation; a press shows it as large as the screen. */
 export function Picture({ url, alt }: { url: string; alt: string }) {
@@ -16,23 +15,19 @@ export function Picture({ url, alt }: { url: string; alt: string }) {
         />
       </Dialog.Trigger>
       <Dialog.Portal>
-        <Dialog.Overlay className="fixed inset-0 z-40 animate-fade bg-black/80" />
-        <Dialog.Content
-          aria-describedby={undefined}
-          className="fixed inset-0 z-50 flex items-center justify-center p-4 sm:p-10"
-        >
-          <Dialog.Title className="sr-only">{alt}</Dialog.Title>
-          <Dialog.Close asChild>
-            <IconButton
-              label={messages.close}
-              isRound
-              className="absolute top-4 right-4 bg-black/60 text-white"
+        <Dialog.Overlay className="fixed inset-0 z-40 flex animate-fade items-center justify-center bg-black/80 p-4 sm:p-10">
+          <Dialog.Content aria-describedby={undefined} className="flex max-h-full max-w-full">
+            <Dialog.Title className="sr-only">{alt}</Dialog.Title>
+            {/* Without a tooltip, which would take the first Escape for itself. */}
+            <Dialog.Close
+              aria-label={messages.close}
+              className="fixed top-4 right-4 flex size-10 items-center justify-center rounded-full bg-black/60 text-white"
             >
-              <X className="size-5" />
-            </IconButton>
-          </Dialog.Close>
-          <img src={url} alt={alt} className="max-h-full max-w-full rounded-lg object-contain" />
-        </Dialog.Content>
+              <X className="size-5" aria-hidden="true" />
+            </Dialog.Close>
+            <img src={url} alt={alt} className="min-w-0 rounded-lg object-contain" />
+          </Dialog.Content>
+        </Dialog.Overlay>
       </Dialog.Portal>
     </Dialog.Root>
   );

@@ -1,5 +1,5 @@
 import type { Message } from 'duologue/protocol';
-import { Pencil } from 'lucide-react';
+import { Pencil, RotateCcw } from 'lucide-react';
 import { memo, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
@@ -12,9 +12,12 @@ import { Picture } from './picture.tsx';
 export const UserMessage = memo(function UserMessage({
   message,
   onEdit,
+  onRetry,
 }: {
   message: Message;
   onEdit: ((message: Message, text: string) => void) | null;
+  /** Asks for the answer that never came. */
+  onRetry: (() => void) | null;
 }) {
   const words = useMessages();
   const [isEditing, setEditing] = useState(false);
@@ -38,6 +41,7 @@ export const UserMessage = memo(function UserMessage({
       {isEditing ? (
         <EditForm
           text={text}
+          canSend={onEdit !== null}
           onEnd={(edited) => {
             setEditing(false);
             if (edited !== null) onEdit?.(message, edited);
@@ -50,8 +54,15 @@ export const UserMessage = memo(function UserMessage({
               {text}
             </p>
           )}
-          <div className="flex shrink-0 pb-1 opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
+          <div
+            className={`flex shrink-0 pb-1 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100 ${onRetry ? '' : 'opacity-0'}`}
+          >
             {text === '' ? null : <CopyButton text={text} className="size-8" />}
+            {onRetry ? (
+              <IconButton label={words.message.regenerate} onClick={onRetry} className="size-8">
+                <RotateCcw className="size-4" />
+              </IconButton>
+            ) : null}
             {onEdit ? (
               <IconButton label={words.message.edit} onClick={() => setEditing(true)} className="size-8">
                 <Pencil className="size-4" />

@@ -1,0 +1,121 @@
+// @vitest-environment jsdom
+import axe from 'axe-core';
+import type { Message } from 'duologue/protocol';
+import { Tooltip } from 'radix-ui';
+import { act, type ReactNode } from 'react';
+import { createRoot, type Root } from 'react-dom/client';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Answer } from '../src/chat/answer.tsx';
+import { UserMessage } from '../src/chat/user-message.tsx';
+import { LanguageProvider } from '../src/i18n/language.tsx';
+
+let root: Root;
+
+beforeEach(() => {
+  (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
+  document.body.innerHTML = '<main></main>';
+  root = createRoot(document.querySelector('main') as HTMLElement);
+});
+
+afterEach(() => act(async () => root.unmount()));
+
+const show = (content: ReactNode) =>
+  act(async () =>
+    root.render(
+      <LanguageProvider>
+        <Tooltip.Provider>{content}</Tooltip.Provider>
+      </LanguageProvider>,
+    ),
+  );
+const button = (name: string) =>
+  [...document.querySelectorAll('button')].find(
+    (one) => (one.getAttribute('aria-label') ?? one.textContent) === name,
+  );
+const click = (name: string) => act(async () => button(name)?.click());
+const area = () => document.querySelector('textarea');
+
+async function write(text: string): Promise<void> {
+  await act(async () => {
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value')?.set?.call(area(), text);
+    area()?.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+}
+
+const pressEnter = () =>
+  act(async () => area()?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true })));
+
+describe('a message of the person', () => {
+  const message: Message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Send $30 to Alice' }] };
+
+  test('keeps what is being changed in it while an answer comes, and is sent after that', async () => {
+    const onEdit = vi.fn();
+    await show(<UserMessage message={message} onEdit={onEdit} onRetry={null} />);
+    await click('Edit');
+    await write('Send $40 to Alice');
+    await show(<UserMessage message={message} onEdit={null} onRetry={null} />);
+    await pressEnter();
+    expect([area()?.value, button('Send again')?.disabled]).toEqual(['Send $40 to Alice', true]);
+    expect(document.body.textContent).toContain('This can be sent when the answer is complete.');
+    await show(<UserMessage message={message} onEdit={onEdit} onRetry={null} />);
+    await pressEnter();
+    expect(onEdit).toHaveBeenCalledExactlyOnceWith(message, 'Send $40 to Alice');
+    expect(area()).toBe(null);
+  });
+
+  test('can be answered again when nothing answered it', async () => {
+    const onRetry = vi.fn();
+    await show(<UserMessage message={message} onEdit={null} onRetry={null} />);
+    expect(button('Answer again')).toBeUndefined();
+    await show(<UserMessage message={message} onEdit={null} onRetry={onRetry} />);
+    await click('Answer again');
+    expect(onRetry).toHaveBeenCalledOnce();
+    const { violations } = await axe.run(document.body, {
+      rules: { 'color-contrast': { enabled: false }, region: { enabled: false } },
+    });
+    expect(violations).toEqual([]);
+  });
+});
+
+describe('an answer', () => {
+  const answer = (...parts: Message['parts']): Message => ({ id: 'm2', role: 'assistant', parts });
+  const payment = (state: object) =>
+    ({
+      type: 'tool-process_payment',
+      toolCallId: 'c1',
+      input: { amount: 30, recipient: 'Alice' },
+      approval: { id: 'a1' },
+      ...state,
+    }) as unknown as Message['parts'][number];
+  const view = (message: Message, onRegenerate: (id: string) => void = vi.fn()) => (
+    <Answer
+      message={message}
+      isGrowing={false}
+      isHeld={false}
+      onDecide={vi.fn()}
+      onRegenerate={onRegenerate}
+    />
+  );
+
+  test('is given again at once when nothing was done in it', async () => {
+    const onRegenerate = vi.fn();
+    await show(
+      view(answer(payment({ state: 'output-error', errorText: 'User denied the tool call' })), onRegenerate),
+    );
+    await click('Answer again');
+    expect(onRegenerate).toHaveBeenCalledExactlyOnceWith('m2');
+  });
+
+  test('is given again only after a word about what was done and stays done', async () => {
+    const onRegenerate = vi.fn();
+    await show(view(answer(payment({ state: 'output-available', output: {} })), onRegenerate));
+    await click('Answer again');
+    expect(onRegenerate).not.toHaveBeenCalled();
+    const dialog = document.querySelector('[role=alertdialog]');
+    expect(dialog?.textContent).toContain('Things already done, such as payments, stay done.');
+    const yes = [...(dialog?.querySelectorAll('button') ?? [])].find(
+      (one) => one.textContent === 'Answer again',
+    );
+    await act(async () => yes?.click());
+    expect(onRegenerate).toHaveBeenCalledExactlyOnceWith('m2');
+  });
+});
