@@ -22,7 +22,7 @@ export function Composer({
   const [text, setText] = useState('');
   const chooser = useRef<HTMLInputElement>(null);
   const isEmpty = text.trim() === '' && pictures.pictures.length === 0;
-  const canSend = !isEmpty && pictures.preparing === 0;
+  const canSend = !isEmpty && !pictures.isPreparing;
 
   const send = () => {
     if (!canSend) return;

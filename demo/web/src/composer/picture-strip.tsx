@@ -3,38 +3,38 @@ import { useMessages } from '../i18n/language.tsx';
 import type { Pictures } from '../images/use-pictures.ts';
 
 /** The pictures that go with the message, each with a way to take it out; and why others do not. */
-export function PictureStrip({
-  pictures: { pictures, preparing, refusals, remove },
-}: {
-  pictures: Pictures;
-}) {
+export function PictureStrip({ pictures: { places, refusals, remove } }: { pictures: Pictures }) {
   const { composer } = useMessages();
   return (
     <>
-      {pictures.length + preparing > 0 ? (
+      {places.length > 0 ? (
         <ul aria-label={composer.pictures} className="flex flex-wrap gap-3 px-3 pt-3">
-          {pictures.map(({ id, name, url }) => (
-            <li key={id} className="relative">
-              <img src={url} alt={name} className="size-16 rounded-lg border border-line object-cover" />
-              <button
-                type="button"
-                aria-label={composer.removePicture(name)}
-                onClick={() => remove(id)}
-                className="absolute -top-2 -right-2 flex size-6 items-center justify-center rounded-full bg-ink text-canvas shadow-lift"
+          {places.map(({ id, name, picture }) =>
+            picture === null ? (
+              <li
+                key={id}
+                className="flex size-16 items-center justify-center rounded-lg border border-line bg-sunken"
               >
-                <X className="size-3.5" aria-hidden="true" />
-              </button>
-            </li>
-          ))}
-          {Array.from({ length: preparing }, (_, index) => (
-            <li
-              // biome-ignore lint/suspicious/noArrayIndexKey: what is still being read has no identity
-              key={index}
-              className="flex size-16 items-center justify-center rounded-lg border border-line bg-sunken"
-            >
-              <LoaderCircle className="size-5 animate-spin text-soft" aria-label={composer.preparing} />
-            </li>
-          ))}
+                <LoaderCircle className="size-5 animate-spin text-soft" aria-label={composer.preparing} />
+              </li>
+            ) : (
+              <li key={id} className="relative">
+                <img
+                  src={picture.url}
+                  alt={name}
+                  className="size-16 rounded-lg border border-line object-cover"
+                />
+                <button
+                  type="button"
+                  aria-label={composer.removePicture(name)}
+                  onClick={() => remove(id)}
+                  className="absolute -top-2 -right-2 flex size-6 items-center justify-center rounded-full bg-ink text-canvas shadow-lift"
+                >
+                  <X className="size-3.5" aria-hidden="true" />
+                </button>
+              </li>
+            ),
+          )}
         </ul>
       ) : null}
       {refusals.length > 0 ? (

@@ -1,5 +1,5 @@
 import type { Messages } from '../i18n/en.ts';
-import { pictureType } from './kind.ts';
+import { type PictureType, pictureType } from './kind.ts';
 import { shrink } from './shrink.ts';
 
 /** How much a message may hold. */
@@ -17,16 +17,24 @@ export interface Picture {
 /** What became of a file: a picture, or a sentence that says why not. */
 export type Accepted = { picture: Picture } | { refusal: string };
 
-/** Reads a file as a picture, makes it small, and refuses in plain words what cannot be sent. */
-export async function acceptPicture(file: File, messages: Messages['pictures']): Promise<Accepted> {
-  const name = file.name || 'image';
-  const type = pictureType(new Uint8Array(await file.slice(0, 16).arrayBuffer()));
-  if (type === null) return { refusal: messages.wrongType(name) };
-  const small = await shrink(file, type).catch(() => null);
-  if (small === null) return { refusal: messages.unreadable(name) };
-  if (small.size > MAX_BYTES) return { refusal: messages.tooLarge(name, '5 MB') };
-  const url = await toDataUrl(small);
-  return { picture: { id: crypto.randomUUID(), name, mediaType: small.type, url } };
+/** The type of a picture by its bytes; null when the file is none that may be sent. */
+export async function typeOf(file: File): Promise<PictureType | null> {
+  return pictureType(new Uint8Array(await file.slice(0, 16).arrayBuffer()));
+}
+
+/** Makes a picture small, and refuses in plain words what cannot be sent. */
+export async function preparePicture(
+  file: File,
+  { id, name, type }: { id: string; name: string; type: PictureType },
+  messages: Messages['pictures'],
+): Promise<Accepted> {
+  try {
+    const small = await shrink(file, type);
+    if (small.size > MAX_BYTES) return { refusal: messages.tooLarge(name, '5 MB') };
+    return { picture: { id, name, mediaType: small.type, url: await toDataUrl(small) } };
+  } catch {
+    return { refusal: messages.unreadable(name) };
+  }
 }
 
 function toDataUrl(blob: Blob): Promise<string> {
