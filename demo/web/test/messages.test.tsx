@@ -77,6 +77,37 @@ describe('a message of the person', () => {
 });
 
 describe('an answer', () => {
+  test('names its files and documents, and says that there is something it cannot show', async () => {
+    const table = {
+      type: 'file',
+      mediaType: 'text/csv',
+      url: 'data:text/csv,a',
+      filename: 'table.csv',
+    } as const;
+    const risky = { type: 'file', mediaType: 'text/html', url: 'javascript:alert(1)' } as const;
+    await show(
+      view(
+        answer(
+          table,
+          risky,
+          { type: 'source-document', sourceId: 's1', mediaType: 'application/pdf', title: 'The report' },
+          { type: 'data-hologram', data: {} } as unknown as Message['parts'][number],
+          { type: 'step-start' },
+        ),
+      ),
+    );
+    const links = [...document.querySelectorAll('a')].map(({ textContent, href, download }) => [
+      textContent,
+      href,
+      download,
+    ]);
+    expect(links).toEqual([['table.csv', 'data:text/csv,a', 'table.csv']]);
+    expect(document.querySelector('nav')?.textContent).toBe('The report');
+    expect(document.querySelector('article')?.textContent).toBe(
+      'table.csvtext/htmlSomething this page cannot showThe report',
+    );
+  });
+
   const answer = (...parts: Message['parts']): Message => ({ id: 'm2', role: 'assistant', parts });
   const payment = (state: object) =>
     ({

@@ -8,6 +8,7 @@ import { RichText } from '../markdown/rich-text.tsx';
 import { ToolCard } from '../tools/tool-card.tsx';
 import { asToolPart } from '../tools/tool-part.ts';
 import { ToolResult } from '../tools/tool-result.tsx';
+import { FilePart } from './file-part.tsx';
 import { Picture } from './picture.tsx';
 import { Thoughts } from './thoughts.tsx';
 
@@ -40,9 +41,7 @@ export const Part = memo(
       case 'reasoning':
         return <Thoughts text={part.text} isGrowing={isGrowing} />;
       case 'file':
-        return part.mediaType.startsWith('image/') ? (
-          <Picture url={part.url} alt={pictures.receivedPicture} />
-        ) : null;
+        return <FilePart file={part} alt={pictures.receivedPicture} />;
       case 'data-image':
         return (
           <Picture
@@ -56,8 +55,21 @@ export const Part = memo(
         );
       case 'data-code-execution-result':
         return <CodeBlock code={part.data.output} language={message.codeResult} isGrowing={false} />;
-      default:
+      case 'step-start':
+      // Those stand together below the answer.
+      case 'source-url':
+      case 'source-document':
+      // What is told and not kept is shown where it belongs, if anywhere.
+      case 'data-pcm':
+      case 'data-audio':
+      case 'data-transcript':
+      case 'data-error':
+      case 'data-session':
+      case 'data-settled':
+      case 'data-reset':
         return null;
+      default:
+        return <p className="text-sm text-soft italic">{message.unknownPart}</p>;
     }
   },
   (before, after) =>

@@ -5,15 +5,22 @@ import { useMessages } from '../i18n/language.tsx';
 /** Where the answer comes from: the sources it names, and the passages it cites. */
 export function Sources({ message }: { message: Message }) {
   const { message: words } = useMessages();
-  const sources = message.parts.flatMap((part) => (part.type === 'source-url' ? [part] : []));
+  const sources = message.parts.flatMap((part) => {
+    if (part.type === 'source-url')
+      return [{ id: part.sourceId, url: part.url, title: part.title ?? part.url }];
+    // A document has a name, but nothing to follow.
+    return part.type === 'source-document'
+      ? [{ id: part.sourceId, url: '', title: part.title || (part.filename ?? part.mediaType) }]
+      : [];
+  });
   const citations = (message.metadata?.citations ?? []).filter(({ uri }) => uri !== null);
   if (sources.length === 0 && citations.length === 0) return null;
   return (
     <div className="space-y-2 text-xs text-soft">
       {sources.length > 0 ? (
         <nav aria-label={words.sources} className="flex flex-wrap gap-2">
-          {sources.map(({ sourceId, url, title }) => (
-            <Source key={sourceId} url={url} title={title ?? url} />
+          {sources.map(({ id, url, title }) => (
+            <Source key={id} url={url} title={title} />
           ))}
         </nav>
       ) : null}
@@ -35,13 +42,21 @@ export function Sources({ message }: { message: Message }) {
 }
 
 function Source({ url, title }: { url: string; title: string }) {
-  if (!/^https?:/i.test(url)) return <span>{title}</span>;
+  const look =
+    'inline-flex max-w-64 items-center gap-1.5 rounded-full border border-line bg-surface px-3 py-1';
+  if (!/^https?:/i.test(url)) {
+    return (
+      <span className={look}>
+        <span className="truncate">{title}</span>
+      </span>
+    );
+  }
   return (
     <a
       href={url}
       target="_blank"
       rel="noreferrer noopener"
-      className="inline-flex max-w-64 items-center gap-1.5 rounded-full border border-line bg-surface px-3 py-1 hover:border-line-strong hover:text-ink"
+      className={`${look} hover:border-line-strong hover:text-ink`}
     >
       <span className="truncate">{title}</span>
       <ExternalLink className="size-3 shrink-0" aria-hidden="true" />

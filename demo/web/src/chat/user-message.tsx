@@ -5,8 +5,8 @@ import { useMessages } from '../i18n/language.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { EditForm } from './edit-form.tsx';
+import { FilePart } from './file-part.tsx';
 import { filesOf, textOf } from './message-text.ts';
-import { Picture } from './picture.tsx';
 
 /** A message of the person. */
 export const UserMessage = memo(function UserMessage({
@@ -33,8 +33,8 @@ export const UserMessage = memo(function UserMessage({
       {files.length > 0 ? (
         <div className="flex flex-wrap justify-end gap-2">
           {files.map((file, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the pictures of a sent message never change
-            <Picture key={index} url={file.url} alt={file.filename ?? words.pictures.sentPicture} />
+            // biome-ignore lint/suspicious/noArrayIndexKey: the files of a sent message never change
+            <FilePart key={index} file={file} alt={file.filename ?? words.pictures.sentPicture} />
           ))}
         </div>
       ) : null}
