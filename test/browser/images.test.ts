@@ -80,6 +80,29 @@ describe('pictures', () => {
     },
   );
 
+  it('are seen as large as the screen, until Escape, the button or a press beside them', async () => {
+    const person = new Person(await here.open());
+    await attach(person, await picture(person.page, 'image/png', 600));
+    await expect.poll(() => strip(person).count()).toBe(1);
+    await person.say('What is in this picture?');
+    const large = person.page.getByRole('dialog', { name: 'picture.png' });
+    const open = async () => {
+      await person.own.getByRole('button', { name: 'Open picture' }).click();
+      await large.waitFor();
+    };
+    const gone = () => large.waitFor({ state: 'detached' });
+    await open();
+    await person.page.keyboard.press('Escape');
+    await gone();
+    await open();
+    await large.getByRole('img').click();
+    await large.getByRole('button', { name: 'Close' }).click();
+    await gone();
+    await open();
+    await person.page.mouse.click(40, 430);
+    await gone();
+  });
+
   it('are pasted and dropped', async () => {
     const person = new Person(await here.open());
     const { buffer } = await picture(person.page, 'image/png', 32);
