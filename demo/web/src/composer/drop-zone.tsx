@@ -1,8 +1,8 @@
 import { ImageDown } from 'lucide-react';
-import { type DragEvent, type ReactNode, useRef, useState } from 'react';
+import { type DragEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 
-/** Takes files that are dropped anywhere on what it holds. */
+/** Takes files that are dropped anywhere on what it holds. Text is left to the place it is dropped on. */
 export function DropZone({
   onFiles,
   children,
@@ -14,14 +14,15 @@ export function DropZone({
   const [isOver, setOver] = useState(false);
   // Every child that the pointer crosses says so: only the balance counts.
   const depth = useRef(0);
+  useEffect(keepPage, []);
   const watch = (change: number) => (event: DragEvent) => {
-    if (!event.dataTransfer.types.includes('Files')) return;
+    if (!holdsFiles(event)) return;
     event.preventDefault();
     depth.current += change;
     setOver(depth.current > 0);
   };
   const drop = (event: DragEvent) => {
-    event.preventDefault();
+    if (!holdsFiles(event)) return;
     depth.current = 0;
     setOver(false);
     onFiles([...event.dataTransfer.files]);
@@ -30,7 +31,6 @@ export function DropZone({
     <main
       onDragEnter={watch(1)}
       onDragLeave={watch(-1)}
-      onDragOver={(event) => event.preventDefault()}
       onDrop={drop}
       className="relative flex min-h-0 min-w-0 grow flex-col"
     >
@@ -44,4 +44,21 @@ export function DropZone({
       ) : null}
     </main>
   );
+}
+
+function holdsFiles({ dataTransfer }: { dataTransfer: DataTransfer | null }): boolean {
+  return dataTransfer?.types.includes('Files') === true;
+}
+
+/** Wherever a file is dropped, the browser must not show it instead of the page. The returned function ends that. */
+function keepPage(): () => void {
+  const refuse = (event: globalThis.DragEvent) => {
+    if (holdsFiles(event)) event.preventDefault();
+  };
+  window.addEventListener('dragover', refuse);
+  window.addEventListener('drop', refuse);
+  return () => {
+    window.removeEventListener('dragover', refuse);
+    window.removeEventListener('drop', refuse);
+  };
 }
