@@ -1,13 +1,19 @@
 // @vitest-environment jsdom
 import { marked } from 'marked';
+import type { ReactNode } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, test } from 'vitest';
+import { UserMessage } from '../src/chat/user-message.tsx';
+import { Queued } from '../src/composer/queued.tsx';
 import { LanguageProvider } from '../src/i18n/language.tsx';
 import { Blocks } from '../src/markdown/block.tsx';
 import { GrowingBlocks } from '../src/markdown/blocks.ts';
 import { decodeEntities } from '../src/markdown/entities.ts';
 import { highestHeading } from '../src/markdown/highest-heading.ts';
 import { Inline } from '../src/markdown/inline.tsx';
+import Markdown from '../src/markdown/markdown.tsx';
+import { SessionItem } from '../src/sessions/session-item.tsx';
+import { mount } from './support/mount.tsx';
 
 const TEXT = `# Title
 
@@ -68,7 +74,7 @@ describe('blocks', () => {
     const page = document.createElement('div');
     page.innerHTML = renderToStaticMarkup(
       <LanguageProvider>
-        <Blocks tokens={marked.lexer(text)} isGrowing={false} />
+        <Blocks tokens={marked.lexer(text)} isGrowing={false} dir="auto" />
       </LanguageProvider>,
     );
     return page;
@@ -86,6 +92,49 @@ describe('blocks', () => {
       ['water', [[false, 'To do']]],
       ['feed', [[true, 'Done']]],
       ['play', []],
+    ]);
+  });
+});
+
+describe('the direction of a text', () => {
+  const directed = async (node: ReactNode) => {
+    await mount(node);
+    return [...document.querySelectorAll('[dir]')].map((one) => [
+      one.localName,
+      one.getAttribute('dir'),
+      one.textContent,
+    ]);
+  };
+
+  test('is that of its words, for each outer block; code is always written one way', async () => {
+    const text = '# عنوان\n\nنص `a = 1`.\n\n- واحد\n\n  اثنان\n\n> قال\n\n| س |\n|---|\n| ص |\n';
+    expect(await directed(<Markdown text={text} isGrowing={false} />)).toEqual([
+      ['h2', 'auto', 'عنوان'],
+      ['p', 'auto', 'نص a = 1.'],
+      ['code', 'ltr', 'a = 1'],
+      ['ul', 'auto', 'واحداثنان'],
+      ['blockquote', 'auto', 'قال'],
+      ['table', 'auto', 'سص'],
+    ]);
+  });
+
+  test('is that of its words, for what the person writes and for titles', async () => {
+    const entry = { id: 'a', title: 'عنوان', createdAt: 0, updatedAt: 0 };
+    const none = () => undefined;
+    const message = { id: 'a', role: 'user' as const, parts: [{ type: 'text' as const, text: 'مرحبا.' }] };
+    const queue = [{ id: 'a', text: 'انتظر', pictures: [] }];
+    expect(
+      await directed(
+        <>
+          <UserMessage message={message} onEdit={null} onRetry={null} />
+          <Queued queue={queue} why={null} onRemove={none} />
+          <SessionItem entry={entry} isCurrent onOpen={none} onRename={none} onRemove={none} />
+        </>,
+      ),
+    ).toEqual([
+      ['p', 'auto', 'مرحبا.'],
+      ['span', 'auto', 'انتظر '],
+      ['button', 'auto', 'عنوان'],
     ]);
   });
 });

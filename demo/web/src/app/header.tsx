@@ -31,7 +31,9 @@ export function Header({
       <IconButton label={sessions.open} onClick={onSessions} className="lg:hidden">
         <PanelLeft className="size-4.5" />
       </IconButton>
-      <h1 className="min-w-0 grow truncate text-sm font-semibold">{title}</h1>
+      <h1 dir="auto" className="min-w-0 grow truncate text-sm font-semibold">
+        {title}
+      </h1>
       <ConnectionBadge connection={connection} />
       <ModeSwitch mode={mode} wanted={wantedMode} onChange={onMode} />
       {children}

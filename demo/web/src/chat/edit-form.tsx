@@ -30,6 +30,7 @@ export function EditForm({
     <div className="w-full space-y-2 rounded-2xl border border-line-strong bg-surface p-3">
       <textarea
         ref={area}
+        dir="auto"
         aria-label={messages.message.editLabel}
         value={edited}
         rows={Math.min(8, edited.split('\n').length + 1)}

@@ -15,7 +15,7 @@ export function Thoughts({ text, isGrowing }: { text: string; isGrowing: boolean
           aria-hidden="true"
         />
       </Collapsible.Trigger>
-      <Collapsible.Content className="mt-1 border-l-2 border-line pl-4 whitespace-pre-wrap">
+      <Collapsible.Content dir="auto" className="mt-1 border-s-2 border-line ps-4 whitespace-pre-wrap">
         {text}
       </Collapsible.Content>
     </Collapsible.Root>

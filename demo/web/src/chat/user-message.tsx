@@ -50,7 +50,10 @@ export const UserMessage = memo(function UserMessage({
       ) : (
         <div className="flex w-full flex-row-reverse items-end gap-1">
           {text === '' ? null : (
-            <p className="max-w-[85%] min-w-0 rounded-2xl rounded-br-md bg-accent-tint px-4 py-2.5 break-words whitespace-pre-wrap">
+            <p
+              dir="auto"
+              className="max-w-[85%] min-w-0 rounded-2xl rounded-br-md bg-accent-tint px-4 py-2.5 break-words whitespace-pre-wrap"
+            >
               {text}
             </p>
           )}

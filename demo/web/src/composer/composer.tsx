@@ -78,6 +78,7 @@ export function Composer({
         />
         <textarea
           id="message"
+          dir="auto"
           aria-label={composer.label}
           placeholder={composer.placeholder}
           value={text}

@@ -25,7 +25,7 @@ export function Queued({
         >
           <Clock className="size-4 shrink-0 text-soft" aria-hidden="true" />
           <span className="min-w-0 grow">
-            <span className="block truncate">
+            <span dir="auto" className="block truncate">
               {text || composer.pictures} {pictures.length > 0 ? `(+${pictures.length})` : ''}
             </span>
             <span className="block text-xs text-soft">{reason}</span>

@@ -5,10 +5,13 @@ import { HighestHeading } from './highest-heading.ts';
 import { Inline } from './inline.tsx';
 import { TaskBox } from './task-box.tsx';
 
+/** Which way a block is written: outer blocks look at their own words, those inside them follow. */
+type Direction = 'auto' | undefined;
+
 /** Shows one block of Markdown. It is drawn again only when its text changes or it stops growing. */
 const Block = memo(
-  function Block({ token, isGrowing }: { token: Token; isGrowing: boolean }): ReactNode {
-    return block(token as Tokens.Generic, isGrowing);
+  function Block({ token, isGrowing, dir }: { token: Token; isGrowing: boolean; dir: Direction }): ReactNode {
+    return block(token as Tokens.Generic, isGrowing, dir);
   },
   (before, after) =>
     before.token.type === after.token.type &&
@@ -16,16 +19,16 @@ const Block = memo(
     before.isGrowing === after.isGrowing,
 );
 
-function block(token: Tokens.Generic, isGrowing: boolean): ReactNode {
+function block(token: Tokens.Generic, isGrowing: boolean, dir: Direction): ReactNode {
   switch (token.type) {
     case 'space':
     case 'def':
       return null;
     case 'heading':
-      return <Heading depth={token.depth} tokens={token.tokens} />;
+      return <Heading depth={token.depth} tokens={token.tokens} dir={dir} />;
     case 'paragraph':
       return (
-        <p>
+        <p dir={dir}>
           <Inline tokens={token.tokens} />
         </p>
       );
@@ -35,20 +38,20 @@ function block(token: Tokens.Generic, isGrowing: boolean): ReactNode {
       return <CodeBlock code={token.text} language={token.lang ?? ''} isGrowing={isGrowing} />;
     case 'blockquote':
       return (
-        <blockquote className="space-y-3 border-l-3 border-line-strong pl-4 text-soft">
+        <blockquote dir={dir} className="space-y-3 border-s-3 border-line-strong ps-4 text-soft">
           <Blocks tokens={token.tokens} isGrowing={isGrowing} />
         </blockquote>
       );
     case 'checkbox':
       return <TaskBox isDone={token.checked === true} />;
     case 'list':
-      return <List list={token as Tokens.List} isGrowing={isGrowing} />;
+      return <List list={token as Tokens.List} isGrowing={isGrowing} dir={dir} />;
     case 'table':
-      return <Table table={token as Tokens.Table} />;
+      return <Table table={token as Tokens.Table} dir={dir} />;
     case 'hr':
       return <hr className="border-line" />;
     default:
-      return <p>{token.raw}</p>;
+      return <p dir={dir}>{token.raw}</p>;
   }
 }
 
@@ -56,54 +59,62 @@ function block(token: Tokens.Generic, isGrowing: boolean): ReactNode {
 export function Blocks({
   tokens,
   isGrowing,
+  dir,
 }: {
   tokens: readonly Token[] | undefined;
   isGrowing: boolean;
+  dir?: Direction;
 }): ReactNode {
   return tokens?.map((token, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: blocks have no identity but their place
-    <Block key={index} token={token} isGrowing={isGrowing && index === tokens.length - 1} />
+    <Block key={index} token={token} isGrowing={isGrowing && index === tokens.length - 1} dir={dir} />
   ));
 }
 
 const SIZES = ['text-xl', 'text-lg', 'text-base', 'text-base', 'text-sm', 'text-sm'];
 
-function Heading({ depth, tokens }: { depth: number; tokens: Token[] | undefined }) {
+function Heading({ depth, tokens, dir }: { depth: number; tokens: Token[] | undefined; dir: Direction }) {
   const highest = useContext(HighestHeading);
   // The page has its own first heading, and a screen reader expects no level to be left out below it.
   const Tag = `h${Math.min(6, 2 + Math.max(0, depth - highest))}` as 'h2';
   return (
-    <Tag className={`pt-2 leading-snug font-semibold first:pt-0 ${SIZES[depth - 1]}`}>
+    <Tag dir={dir} className={`pt-2 leading-snug font-semibold first:pt-0 ${SIZES[depth - 1]}`}>
       <Inline tokens={tokens} />
     </Tag>
   );
 }
 
-function List({ list, isGrowing }: { list: Tokens.List; isGrowing: boolean }) {
+function List({ list, isGrowing, dir }: { list: Tokens.List; isGrowing: boolean; dir: Direction }) {
   const items = list.items.map((item, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: items have no identity but their place
-    <li key={index} className={item.task ? 'list-none' : 'pl-1 marker:text-soft'}>
+    <li key={index} className={item.task ? 'list-none' : 'ps-1 marker:text-soft'}>
       <Blocks tokens={item.tokens} isGrowing={isGrowing && index === list.items.length - 1} />
     </li>
   ));
-  if (!list.ordered) return <ul className="list-disc space-y-1 pl-6">{items}</ul>;
+  if (!list.ordered) {
+    return (
+      <ul dir={dir} className="list-disc space-y-1 ps-6">
+        {items}
+      </ul>
+    );
+  }
   return (
-    <ol className="list-decimal space-y-1 pl-7" start={Number(list.start) || 1}>
+    <ol dir={dir} className="list-decimal space-y-1 ps-7" start={Number(list.start) || 1}>
       {items}
     </ol>
   );
 }
 
-function Table({ table }: { table: Tokens.Table }) {
+function Table({ table, dir }: { table: Tokens.Table; dir: Direction }) {
   const align = (index: number) => ({ textAlign: table.align[index] ?? undefined });
   return (
     <div className="overflow-x-auto rounded-xl border border-line">
-      <table className="w-full border-collapse text-sm">
+      <table dir={dir} className="w-full border-collapse text-sm">
         <thead className="bg-sunken">
           <tr>
             {table.header.map((cell, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: cells have no identity but their place
-              <th key={index} style={align(index)} className="px-3 py-2 text-left font-semibold">
+              <th key={index} style={align(index)} className="px-3 py-2 text-start font-semibold">
                 <Inline tokens={cell.tokens} />
               </th>
             ))}

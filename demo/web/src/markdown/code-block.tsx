@@ -16,7 +16,7 @@ export function CodeBlock({
   const name = language.split(/\s/)[0] ?? '';
   const coloured = useColours(isGrowing ? null : code, name);
   return (
-    <figure className="overflow-hidden rounded-xl border border-line bg-surface">
+    <figure dir="ltr" className="overflow-hidden rounded-xl border border-line bg-surface">
       <figcaption className="flex items-center justify-between border-b border-line bg-sunken pr-1 pl-4 text-xs text-soft">
         <span className="font-mono">{name || messages.message.code}</span>
         <CopyButton text={code} label={messages.message.copyCode} className="size-8" />

@@ -33,7 +33,7 @@ function inline(token: Tokens.Generic): ReactNode {
       );
     case 'codespan':
       return (
-        <code className="rounded-md bg-sunken px-1.5 py-0.5 font-mono text-[0.875em] break-words">
+        <code dir="ltr" className="rounded-md bg-sunken px-1.5 py-0.5 font-mono text-[0.875em] break-words">
           {token.text}
         </code>
       );

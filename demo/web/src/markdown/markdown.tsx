@@ -10,7 +10,7 @@ export default function Markdown({ text, isGrowing }: { text: string; isGrowing:
   const tokens = growing.current.push(text);
   return (
     <HighestHeading value={highestHeading(tokens)}>
-      <Blocks tokens={tokens} isGrowing={isGrowing} />
+      <Blocks tokens={tokens} isGrowing={isGrowing} dir="auto" />
     </HighestHeading>
   );
 }

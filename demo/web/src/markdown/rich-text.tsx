@@ -15,5 +15,9 @@ export function RichText({ text, isGrowing }: { text: string; isGrowing: boolean
 }
 
 function PlainText({ text }: { text: string }) {
-  return <p className="whitespace-pre-wrap">{text}</p>;
+  return (
+    <p dir="auto" className="whitespace-pre-wrap">
+      {text}
+    </p>
+  );
 }

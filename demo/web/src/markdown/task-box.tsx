@@ -10,7 +10,7 @@ export function TaskBox({ isDone }: { isDone: boolean }) {
       readOnly
       disabled
       aria-label={isDone ? message.taskDone : message.taskOpen}
-      className="mr-2"
+      className="me-2"
     />
   );
 }

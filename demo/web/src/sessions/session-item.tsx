@@ -38,9 +38,10 @@ export function SessionItem({
     >
       <button
         type="button"
+        dir="auto"
         aria-current={isCurrent ? 'page' : undefined}
         onClick={onOpen}
-        className="min-w-0 grow truncate rounded-lg px-3 py-2 text-left text-sm"
+        className="min-w-0 grow truncate rounded-lg px-3 py-2 text-start text-sm"
       >
         {title}
       </button>
@@ -92,6 +93,7 @@ function RenameForm({ title, onEnd }: { title: string; onEnd: (title: string | n
     <form onSubmit={submit} className="px-1 py-0.5">
       <input
         ref={input}
+        dir="auto"
         aria-label={sessions.renameLabel}
         value={text}
         maxLength={200}
