@@ -46,6 +46,8 @@ describe('the inspector', () => {
   it('filters by kind, pauses, steps, empties, and tells all of a row, with keys alone', async () => {
     const person = new Person(await here.open());
     const panel = await person.openPanel('Inspector');
+    // The name of the button that opened the menu is out of the way.
+    expect(await person.page.getByRole('tooltip').count()).toBe(0);
     const count = async () => Number((await panel.getByText(/^\d+ rows/).innerText()).split(' ')[0]);
     await person.say('What is the weather in Tokyo?');
     await person.answers.getByText(/Tokyo/).last().waitFor();
@@ -72,6 +74,9 @@ describe('the inspector', () => {
     await panel.getByRole('region', { name: 'The selected row' }).getByText('"data-session"').waitFor();
     await panel.getByRole('button', { name: 'Empty the list' }).click();
     await panel.getByText('Nothing was sent or received yet.').waitFor();
+    await panel.getByRole('button', { name: 'Pause' }).click();
+    await person.say('Play track 1');
+    await panel.getByText('What comes is not shown while this is paused.').waitFor();
   });
 
   it('shows the events of the agent behind the conversation', async () => {
@@ -140,6 +145,7 @@ describe('a recording', () => {
     await panel.getByTestId('recording-input').setInputFiles(file);
     const bar = person.page.getByTestId('replay-bar');
     await bar.waitFor();
+    expect(await person.page.getByTestId('connection').innerText()).toBe('Replay');
     await bar.getByRole('button', { name: 'To the end' }).click();
     await bar.getByText('The page shows what it showed then.').waitFor();
     expect(await person.answers.allInnerTexts()).toEqual(texts);

@@ -1,6 +1,7 @@
 import type { ConnectionState } from 'duologue/client';
 import { useMessages } from '../i18n/language.tsx';
 import { secondsUntil, useNow } from '../ui/use-now.ts';
+import { useWire } from '../wire/wire.tsx';
 
 const COLOURS: Readonly<Record<ConnectionState['status'], string>> = {
   idle: 'bg-line-strong',
@@ -12,11 +13,13 @@ const COLOURS: Readonly<Record<ConnectionState['status'], string>> = {
   closed: 'bg-bad',
 };
 
-/** How the connection is doing, in one word and one colour. */
+/** How the connection is doing, in one word and one colour; or that there is none, but a recording. */
 export function ConnectionBadge({ connection }: { connection: ConnectionState }) {
   const { connection: words } = useMessages();
   const now = useNow(connection.status === 'reconnecting');
+  const { replay } = useWire();
   const text = () => {
+    if (replay) return words.replay;
     switch (connection.status) {
       case 'reconnecting':
         return words.reconnecting(secondsUntil(connection.retryAt, now));
@@ -32,7 +35,10 @@ export function ConnectionBadge({ connection }: { connection: ConnectionState })
       data-status={connection.status}
       className="inline-flex items-center gap-2 text-xs whitespace-nowrap text-soft"
     >
-      <span aria-hidden="true" className={`size-2 rounded-full ${COLOURS[connection.status]}`} />
+      <span
+        aria-hidden="true"
+        className={`size-2 rounded-full ${replay ? 'bg-accent' : COLOURS[connection.status]}`}
+      />
       <span className="sr-only sm:not-sr-only">{text()}</span>
     </span>
   );

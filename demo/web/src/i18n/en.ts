@@ -193,6 +193,12 @@ export const en = {
       transaction: 'Transaction',
     },
     location: {
+      failures: {
+        denied: 'You did not allow the browser to share your location.',
+        unavailable: 'The browser cannot find the location right now.',
+        slow: 'The browser took too long to find the location.',
+        unsupported: 'This browser has no way to find the location.',
+      },
       accuracy: (metres: string) => `within ${metres} m`,
     },
     music: { playing: (track: string) => `Now playing: ${track}` },
@@ -224,6 +230,7 @@ export const en = {
     reconnecting: (seconds: number) => (seconds > 0 ? `Reconnecting in ${seconds} s` : 'Reconnecting'),
     offline: 'Offline',
     takenOver: 'Open elsewhere',
+    replay: 'Replay',
     closed: 'Disconnected',
     offlineText: 'You are offline. Keep writing: it is sent when you are back.',
     reconnectingText: (seconds: number) =>

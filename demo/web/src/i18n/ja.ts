@@ -195,6 +195,12 @@ export const ja: Messages = {
       transaction: '取引番号',
     },
     location: {
+      failures: {
+        denied: 'ブラウザーによる位置情報の共有が許可されていません。',
+        unavailable: '今はブラウザーが現在地を見つけられません。',
+        slow: 'ブラウザーが時間内に現在地を見つけられませんでした。',
+        unsupported: 'このブラウザーには現在地を調べる方法がありません。',
+      },
       accuracy: (metres) => `誤差 ${metres} m 以内`,
     },
     music: { playing: (track) => `再生中：${track}` },
@@ -226,6 +232,7 @@ export const ja: Messages = {
     reconnecting: (seconds) => (seconds > 0 ? `${seconds} 秒後に再接続` : '再接続中'),
     offline: 'オフライン',
     takenOver: '別の場所で使用中',
+    replay: '記録の再生',
     closed: '切断',
     offlineText: 'オフラインです。そのまま入力できます。オンラインに戻ったら送信します。',
     reconnectingText: (seconds) =>

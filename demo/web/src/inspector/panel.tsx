@@ -92,7 +92,7 @@ function Wire({ rows: { rows, isPaused, hasMore } }: { rows: Rows }) {
       </p>
       <div className="min-h-0 grow basis-0">
         {shown.length === 0 ? (
-          <Note text={rows.length === 0 ? words.none : words.noMatch} />
+          <Note text={rows.length > 0 ? words.noMatch : hasMore ? words.noneShown : words.none} />
         ) : (
           <RowList
             rows={shown}

@@ -1,5 +1,5 @@
 import { Tooltip } from 'radix-ui';
-import type { ComponentProps, ReactNode } from 'react';
+import type { ComponentProps, FocusEvent, ReactNode } from 'react';
 
 /** A button that shows a picture, and says its name to a pointer and to a screen reader. */
 export function IconButton({
@@ -7,6 +7,7 @@ export function IconButton({
   children,
   isRound = false,
   className = '',
+  onFocus,
   ...rest
 }: ComponentProps<'button'> & { label: string; children: ReactNode; isRound?: boolean }) {
   return (
@@ -16,6 +17,10 @@ export function IconButton({
           type="button"
           aria-label={label}
           {...rest}
+          onFocus={(event) => {
+            onFocus?.(event);
+            if (isGivenBack(event)) event.preventDefault();
+          }}
           className={`inline-flex size-9 shrink-0 items-center justify-center transition-colors disabled:pointer-events-none ${isRound ? 'rounded-full' : 'rounded-lg text-soft hover:bg-sunken hover:text-ink'} ${className}`}
         >
           {children}
@@ -30,4 +35,11 @@ export function IconButton({
       </Tooltip.Content>
     </Tooltip.Root>
   );
+}
+
+/** Whether something that closes gives the focus back: whoever opened it knows the name, and it would stand in the way. */
+function isGivenBack({ currentTarget, relatedTarget }: FocusEvent): boolean {
+  if (!(relatedTarget instanceof Element)) return true;
+  const left = relatedTarget.closest('[role=menu], [role=dialog], [role=alertdialog]');
+  return left !== null && !left.contains(currentTarget);
 }
