@@ -97,7 +97,7 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
         item = part[key] as Obj;
         break;
       }
-      type ||= signature ? 'text' : (Object.keys(part)[0] ?? '');
+      if (!type && signature) type = 'text';
     }
   }
   if (type === 'text' || type === 'output_text') {
@@ -106,8 +106,6 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
   }
   const id = item.call_id ?? item.id ?? item.toolUseId;
   switch (type) {
-    case '':
-      return;
     case 'citationsContent':
       readText(item, out, textOf(item.content), signature, phase);
       return;
@@ -188,7 +186,9 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
       ...(transcript ? { transcript: str(transcript) } : {}),
     });
   } else {
-    out.content.push({ type: 'other', kind: type, raw: part });
-    warn(record.warnings, 'unknown_block', type);
+    const kind = type || Object.keys(part)[0];
+    if (!kind) return;
+    out.content.push({ type: 'other', kind, raw: part });
+    warn(record.warnings, 'unknown_block', kind);
   }
 }

@@ -61,7 +61,7 @@ function countersOf(u: Obj): Counters {
       u.thoughtsTokenCount,
       u.toolUsePromptTokenCount,
     ];
-  if ((u.inputTokens ?? u.inputTokenCount) != null)
+  if ((u.inputTokens ?? u.inputTokenCount ?? u.outputTokens ?? u.outputTokenCount) != null)
     return [
       u.inputTokens ?? u.inputTokenCount,
       u.outputTokens ?? u.outputTokenCount,
@@ -70,7 +70,7 @@ function countersOf(u: Obj): Counters {
       u.cacheWriteInputTokens ?? u.cacheWriteInputTokenCount,
       objects(u.cacheDetails).find((entry) => entry.ttl === '1h')?.inputTokens,
     ];
-  if (u.total_input_tokens != null)
+  if ((u.total_input_tokens ?? u.total_output_tokens) != null)
     return [
       u.total_input_tokens,
       u.total_output_tokens,
@@ -125,9 +125,11 @@ export function readUsage(u: Obj, warnings: Warning[], source: Usage['source'] =
   if (input !== null && u.prompt_tokens == null) input = plus(plus(input, read), write);
   let output = plus(reported.output, thoughts);
   if (total !== null) {
-    // A counter of zero may be left out.
-    if (input !== null) output ??= minus(total, input);
-    else if (output !== null) input = minus(total, output);
+    // Google, which alone has counts of thoughts and tool use, leaves out a counter of zero.
+    if (given.length > 9) {
+      if (input !== null) output ??= minus(total, input);
+      else if (output !== null) input = minus(total, output);
+    }
     if (reasoning && thoughts === null && total === (input ?? 0) + (output ?? 0) + reasoning) {
       // xAI counts reasoning beside the output; only the total shows it.
       output = plus(output, reasoning);

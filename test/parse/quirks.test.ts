@@ -1286,6 +1286,29 @@ describe('more of the wild', () => {
     });
   });
 
+  it('one counter alone is read, and only Google leaves out a counter of zero', () => {
+    expect(usageOf('bedrock', { outputTokens: 4 })).toMatchObject({ input: null, output: 4 });
+    expect(usageOf('gemini', { total_output_tokens: 4 })).toMatchObject({ input: null, output: 4 });
+    expect(usageOf('openai', { prompt_tokens: 4, total_tokens: 4 })).toMatchObject({
+      input: 4,
+      output: null,
+    });
+    expect(usageOf('gemini', { promptTokenCount: 4, totalTokenCount: 4 })).toMatchObject({
+      input: 4,
+      output: 0,
+    });
+    expect(usageOf('gemini', { candidatesTokenCount: 4, totalTokenCount: 4 })).toMatchObject({
+      input: 0,
+      output: 4,
+    });
+  });
+
+  it('a part with nothing in it is no call', () => {
+    const record = parse(converse([{ toolUse: null }, {}, { text: 'Hi' }]));
+    expect(record).toMatchObject({ text: 'Hi', toolUses: [], subtype: 'response' });
+    expect(record.content.map((part) => part.type)).toEqual(['other', 'text']);
+  });
+
   it('a batch of requests is no response', () => {
     for (const raw of [
       { type: 'message_batch', id: 'b', processing_status: 'ended' },
