@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stage } from './support/browser.ts';
 import { Person } from './support/person.ts';
@@ -15,6 +16,16 @@ async function flood({ page }: Person): Promise<void> {
     for (let i = 0; i < 4; i++) void post();
   });
   await page.waitForResponse((response) => response.status() === 429);
+}
+
+/** Tries again until this is seen: what the flood took last may be missing once more. */
+async function tryAgain({ page }: Person, seen: Locator): Promise<void> {
+  const button = page.getByRole('button', { name: 'Try again', exact: true });
+  const press = async () => {
+    if ((await button.count()) > 0) await button.click({ timeout: 1_000 }).catch(() => undefined);
+    return seen.isVisible();
+  };
+  await expect.poll(press, { timeout: 15_000, interval: 300 }).toBe(true);
 }
 
 describe('when something goes wrong the page', () => {
@@ -64,17 +75,14 @@ describe('when something goes wrong the page', () => {
       await card.getByText('Too fast').waitFor();
       await person.page.getByText('Waits until you try again or dismiss the error').waitFor();
       await person.page.evaluate(() => Object.assign(window, { isOver: true }));
-      await card.getByRole('button', { name: 'Try again', exact: true }).click();
-      await person.answers
-        .nth(1)
-        .getByText(/Berlin/)
-        .last()
-        .waitFor();
-      await person.answers
-        .nth(2)
-        .getByText(/Madrid/)
-        .last()
-        .waitFor();
+      await tryAgain(
+        person,
+        person.answers
+          .nth(2)
+          .getByText(/Madrid/)
+          .last(),
+      );
+      expect(await person.answers.nth(1).innerText()).toContain('Berlin');
       expect([await person.own.count(), await card.count()]).toEqual([3, 0]);
     },
   );
@@ -90,8 +98,7 @@ describe('when something goes wrong the page', () => {
     await card.getByText('Details').click();
     await card.getByText(/Too many requests/).waitFor();
     // The button opens by itself when the time is over.
-    await card.getByRole('button', { name: 'Try again', exact: true }).click();
-    await person.answers.getByText(/Tokyo/).last().waitFor();
+    await tryAgain(person, person.answers.getByText(/Tokyo/).last());
   });
 
   it.each(['sse', 'bidi'] as const)(
