@@ -6,6 +6,8 @@ import { pictureType } from '../src/images/kind.ts';
 import { fittingSize, hasNoHoles } from '../src/images/shrink.ts';
 import { SCORES } from '../src/music/score.ts';
 import { byDay } from '../src/sessions/days.ts';
+import { failureText } from '../src/tools/failure-text.ts';
+import { LOCATION_FAILURES } from '../src/tools/location.ts';
 
 /** Every sentence of a table by its path; functions by how many places they have. */
 function shape(table: object, path = ''): string[] {
@@ -64,6 +66,25 @@ describe('errors in plain words', () => {
 test('an answer whose rest is gone was cut off: the server can be reached', () => {
   const error = new TypeError('The network connection came back, but the rest of the response is gone.');
   expect(plainError(error, en.errors)).toMatchObject({ title: 'The answer was cut off', canRetry: true });
+});
+
+describe('a call that failed', () => {
+  const said = (errorText: string) => {
+    const part = { type: 'tool-get_location', toolCallId: 'a', state: 'output-error' as const, errorText };
+    return [failureText(part, en.tools), failureText(part, ja.tools)];
+  };
+
+  test('says why in the language of the page, where the page itself gave the reason', () => {
+    expect(said('The user did not allow the browser to share the location.')).toEqual([
+      'You did not allow the browser to share your location.',
+      'ブラウザーによる位置情報の共有が許可されていません。',
+    ]);
+    for (const reason of Object.values(LOCATION_FAILURES)) expect(said(reason)[1]).toMatch(/[ぁ-ん]/);
+  });
+
+  test('says why in the words of the server, where they are its own', () => {
+    expect(said('Insufficient funds.')).toEqual(['Insufficient funds.', 'Insufficient funds.']);
+  });
 });
 
 describe('pictures', () => {

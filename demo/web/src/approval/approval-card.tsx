@@ -1,6 +1,7 @@
 import { CONFIRMATION_TOOL } from 'duologue/protocol';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useLanguage } from '../i18n/language.tsx';
+import { failureText } from '../tools/failure-text.ts';
 import { type ToolPart, toolName } from '../tools/tool-part.ts';
 import { useAnnounce } from '../ui/announcer.tsx';
 import { useNow } from '../ui/use-now.ts';
@@ -78,7 +79,7 @@ export function ApprovalCard({
         <Sentence question={question} />
       </p>
       {text ? <p className="text-sm text-soft">{text}</p> : null}
-      {state === 'failed' ? <p className="text-sm text-ink">{part.errorText}</p> : null}
+      {state === 'failed' ? <p className="text-sm text-ink">{failureText(part, messages.tools)}</p> : null}
       {!isAsking && part.approval?.reason ? (
         <p className="text-sm text-soft">
           {approval.yourReason}: <q>{part.approval.reason}</q>

@@ -12,6 +12,7 @@ import {
 import { Collapsible } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { useMessages } from '../i18n/language.tsx';
+import { failureText } from './failure-text.ts';
 import { ToolDetails } from './tool-details.tsx';
 import { type ToolPart, toolName } from './tool-part.ts';
 import { ToolResult } from './tool-result.tsx';
@@ -49,7 +50,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
         />
       </Collapsible.Trigger>
       {isDone ? <ToolResult part={part} className="px-4 pb-3" /> : null}
-      {isFailed ? <p className="px-4 pb-3 text-sm">{part.errorText}</p> : null}
+      {isFailed ? <p className="px-4 pb-3 text-sm">{failureText(part, messages.tools)}</p> : null}
       <Collapsible.Content className="border-t border-line">
         <ToolDetails part={part} />
       </Collapsible.Content>
