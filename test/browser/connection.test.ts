@@ -125,6 +125,24 @@ describe('a conversation', () => {
     expect([await person.own.count(), await person.answers.count()]).toEqual([2, 2]);
   });
 
+  it('keeps the text that was not sent, over a reload and a visit to another conversation', async () => {
+    const person = new Person(await here.open());
+    const { page } = person;
+    await person.box.fill('not begun');
+    await page.reload();
+    await expect.poll(() => person.box.inputValue()).toBe('not begun');
+    await person.say('What is the weather in Tokyo?');
+    await person.answers.getByText(/Tokyo/).last().waitFor();
+    await expect.poll(() => person.box.inputValue()).toBe('');
+    await person.box.fill('to be continued');
+    await page.getByRole('button', { name: 'New conversation' }).first().click();
+    await expect.poll(() => person.box.inputValue()).toBe('');
+    await page.goBack();
+    await expect.poll(() => person.box.inputValue()).toBe('to be continued');
+    await page.reload();
+    await expect.poll(() => person.box.inputValue()).toBe('to be continued');
+  });
+
   it('is taken over by a second tab, and taken back with one click', async () => {
     const first = new Person(await here.open({ mode: 'bidi' }));
     await first.say('What is the weather in Tokyo?');

@@ -2,8 +2,9 @@
 import { act } from 'react';
 import { describe, expect, test, vi } from 'vitest';
 import { DropZone } from '../src/composer/drop-zone.tsx';
+import { useKeptText } from '../src/composer/kept-text.ts';
 import { heldBy } from '../src/composer/send-queue.ts';
-import { mount } from './support/mount.tsx';
+import { mount, mountHook } from './support/mount.tsx';
 
 describe('a message that was written', () => {
   type Held = Parameters<typeof heldBy>[0];
@@ -50,5 +51,38 @@ describe('something that is dropped', () => {
       expect([type, event.defaultPrevented]).toEqual([type, isPrevented]);
     }
     expect(onFiles.mock.calls.flat()).toEqual(taken);
+  });
+});
+
+describe('a text that was not sent', () => {
+  const box = (sessionId: string | null) => mountHook(() => useKeptText(sessionId));
+  const write = (hook: Awaited<ReturnType<typeof box>>, text: string) =>
+    act(async () => hook.result[1](text));
+
+  test('is there again when its conversation is, and in no other', async () => {
+    sessionStorage.clear();
+    await write(await box('a'), 'one');
+    await write(await box(null), 'two');
+    expect([(await box('a')).result[0], (await box('b')).result[0], (await box(null)).result[0]]).toEqual([
+      'one',
+      '',
+      'two',
+    ]);
+  });
+
+  test('goes with a conversation that begins', async () => {
+    sessionStorage.clear();
+    const hook = await box(null);
+    await write(hook, 'one');
+    await hook.again(() => useKeptText('a'));
+    expect([(await box('a')).result[0], (await box(null)).result[0]]).toEqual(['one', '']);
+  });
+
+  test('is forgotten when it is sent', async () => {
+    sessionStorage.clear();
+    const hook = await box('a');
+    await write(hook, 'one');
+    await write(hook, '');
+    expect([(await box('a')).result[0], sessionStorage.length]).toEqual(['', 0]);
   });
 });

@@ -130,7 +130,13 @@ export function Chat({
             <ReplayBar player={replay} />
           </Suspense>
         ) : (
-          <Composer isBusy={isBusy} pictures={pictures} onSend={write} onStop={actions.stop} />
+          <Composer
+            sessionId={current.isNew ? null : current.id}
+            isBusy={isBusy}
+            pictures={pictures}
+            onSend={write}
+            onStop={actions.stop}
+          />
         )}
       </div>
     </DropZone>

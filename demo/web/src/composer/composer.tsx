@@ -1,25 +1,29 @@
 import { ArrowUp, ImagePlus, Square } from 'lucide-react';
-import { type ClipboardEvent, type KeyboardEvent, useRef, useState } from 'react';
+import { type ClipboardEvent, type KeyboardEvent, useRef } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import type { Pictures } from '../images/use-pictures.ts';
 import { IconButton } from '../ui/icon-button.tsx';
+import { useKeptText } from './kept-text.ts';
 import { PictureStrip } from './picture-strip.tsx';
 import type { Draft } from './send-queue.ts';
 
 /** Where the person writes. It can always be written in; what cannot be sent yet waits. */
 export function Composer({
+  sessionId,
   isBusy,
   pictures,
   onSend,
   onStop,
 }: {
+  /** The conversation that is written in; null while it has not begun. */
+  sessionId: string | null;
   isBusy: boolean;
   pictures: Pictures;
   onSend: (draft: Draft) => void;
   onStop: () => void;
 }) {
   const { composer } = useMessages();
-  const [text, setText] = useState('');
+  const [text, setText] = useKeptText(sessionId);
   const chooser = useRef<HTMLInputElement>(null);
   const isEmpty = text.trim() === '' && pictures.pictures.length === 0;
   const canSend = !isEmpty && !pictures.isPreparing;
