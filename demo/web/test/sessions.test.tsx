@@ -2,8 +2,9 @@
 import { act } from 'react';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { useCurrentSession } from '../src/sessions/current-session.ts';
+import { SessionList } from '../src/sessions/session-list.tsx';
 import { useSessions } from '../src/sessions/use-sessions.ts';
-import { mountHook } from './support/mount.tsx';
+import { mount, mountHook } from './support/mount.tsx';
 
 describe('the conversation that the page shows', () => {
   test('is new until something is said in it, and from then on the address names it', async () => {
@@ -59,5 +60,78 @@ describe('the list of conversations', () => {
     const sessions = await mountHook(useSessions);
     await act(async () => sessions.result.remove('b'));
     expect(sessions.result.failure).toBe(null);
+  });
+});
+
+describe('the focus', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  function List() {
+    return <SessionList sessions={useSessions()} current={useCurrentSession()} onLeave={() => undefined} />;
+  }
+  const until = (check: () => void) =>
+    vi.waitFor(async () => {
+      await act(async () => undefined);
+      check();
+    });
+  const key = (target: Element | null, name: string) =>
+    act(async () => target?.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true })));
+  const named = (role: string, name: string) =>
+    [...document.querySelectorAll<HTMLElement>(role)].find(
+      (one) => (one.getAttribute('aria-label') ?? one.textContent) === name,
+    ) ?? null;
+  /** Opens the menu of the only conversation and chooses from it, with keys. */
+  async function choose(item: string) {
+    await until(() => expect(named('button', 'Actions for a')).not.toBe(null));
+    await act(async () => named('button', 'Actions for a')?.focus());
+    await key(document.activeElement, 'Enter');
+    await act(async () => named('[role=menuitem]', item)?.focus());
+    await key(document.activeElement, 'Enter');
+  }
+  /** A server with one conversation, until it is deleted. */
+  function serve() {
+    let sessions = [{ id: 'a', title: 'a', createdAt: 0, updatedAt: 1 }];
+    vi.stubGlobal(
+      'ResizeObserver',
+      class {
+        observe() {}
+        unobserve() {}
+        disconnect() {}
+      },
+    );
+    vi.stubGlobal('fetch', async (_path: string, init?: RequestInit) => {
+      if (init?.method === 'DELETE') sessions = [];
+      if (init?.method === 'PATCH') sessions = sessions.map((one) => ({ ...one, title: 'c' }));
+      return Response.json({ sessions });
+    });
+  }
+
+  test.each([
+    ['Enter', 'c'],
+    ['Escape', 'a'],
+  ])('is on the conversation after it was renamed and left with %s', async (name, title) => {
+    serve();
+    await mount(<List />);
+    await choose('Rename');
+    const input = document.querySelector('input');
+    await until(() => expect(document.activeElement).toBe(input));
+    await act(async () => {
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(input, 'c');
+      input?.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    if (name === 'Enter') await act(async () => input?.form?.requestSubmit());
+    else await key(input, name);
+    await until(() => expect(document.activeElement?.textContent).toBe(title));
+  });
+
+  test('is on the list after a conversation was deleted', async () => {
+    serve();
+    await mount(<List />);
+    await choose('Delete');
+    await until(() => expect(document.querySelector('[role=alertdialog]')).not.toBe(null));
+    await act(async () =>
+      [...document.querySelectorAll<HTMLElement>('[role=alertdialog] button')].at(-1)?.click(),
+    );
+    await until(() => expect(document.activeElement?.textContent).toBe('No conversations yet.'));
   });
 });

@@ -20,12 +20,21 @@ export function SessionItem({
 }) {
   const { sessions } = useMessages();
   const [isRenaming, setRenaming] = useState(false);
+  const opener = useRef<HTMLButtonElement>(null);
+  const isLeftByKey = useRef(false);
+  useEffect(() => {
+    if (isRenaming || !isLeftByKey.current) return;
+    // What had the focus is gone.
+    isLeftByKey.current = false;
+    opener.current?.focus();
+  }, [isRenaming]);
   const title = entry.title ?? sessions.untitled;
   if (isRenaming) {
     return (
       <RenameForm
         title={title}
-        onEnd={(renamed) => {
+        onEnd={(renamed, isByKey) => {
+          isLeftByKey.current = isByKey;
           setRenaming(false);
           if (renamed !== null && renamed !== title) onRename(renamed);
         }}
@@ -37,6 +46,7 @@ export function SessionItem({
       className={`group flex items-center rounded-lg pr-1 transition-colors ${isCurrent ? 'bg-sunken' : 'hover:bg-sunken/60'}`}
     >
       <button
+        ref={opener}
         type="button"
         dir="auto"
         aria-current={isCurrent ? 'page' : undefined}
@@ -76,18 +86,29 @@ export function SessionItem({
   );
 }
 
-function RenameForm({ title, onEnd }: { title: string; onEnd: (title: string | null) => void }) {
+function RenameForm({
+  title,
+  onEnd,
+}: {
+  title: string;
+  /** Ends with a new name or without one, by a key or because the person went elsewhere. */
+  onEnd: (title: string | null, isByKey: boolean) => void;
+}) {
   const { sessions } = useMessages();
   const [text, setText] = useState(title);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     // The menu that led here gives its focus back first.
-    const timer = setTimeout(() => input.current?.select(), 0);
+    const timer = setTimeout(() => {
+      input.current?.focus();
+      input.current?.select();
+    }, 0);
     return () => clearTimeout(timer);
   }, []);
+  const renamed = text.trim() || null;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    onEnd(text.trim() || null);
+    onEnd(renamed, true);
   };
   return (
     <form onSubmit={submit} className="px-1 py-0.5">
@@ -98,8 +119,8 @@ function RenameForm({ title, onEnd }: { title: string; onEnd: (title: string | n
         value={text}
         maxLength={200}
         onChange={(event) => setText(event.target.value)}
-        onBlur={submit}
-        onKeyDown={(event) => event.key === 'Escape' && onEnd(null)}
+        onBlur={() => onEnd(renamed, false)}
+        onKeyDown={(event) => event.key === 'Escape' && onEnd(null, true)}
         className="h-8 w-full rounded-md border border-accent bg-surface px-2 text-sm outline-none"
       />
     </form>

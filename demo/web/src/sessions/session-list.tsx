@@ -1,5 +1,5 @@
 import { SquarePen } from 'lucide-react';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
@@ -22,9 +22,12 @@ export function SessionList({
 }) {
   const words = useMessages();
   const [doomed, setDoomed] = useState<string | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const remove = (id: string) => {
     void sessions.remove(id);
     if (id === current.id) current.startNew();
+    // Once the question is gone, which had the focus and would give it to an item that is gone too.
+    setTimeout(() => box.current?.focus(), 0);
   };
   return (
     <nav aria-label={words.sessions.title} className="flex h-full flex-col">
@@ -44,7 +47,7 @@ export function SessionList({
           {words.sessions.new}
         </Button>
       </div>
-      <div className="min-h-0 grow overflow-y-auto px-3 pb-4">
+      <div ref={box} tabIndex={-1} className="min-h-0 grow overflow-y-auto px-3 pb-4 outline-none">
         {sessions.list.length === 0 ? (
           <p className="px-3 py-2 text-sm text-soft">{words.sessions.none}</p>
         ) : null}
