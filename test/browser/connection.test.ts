@@ -82,6 +82,7 @@ describe('a conversation', () => {
       await person.say(COUNT);
       await began(person);
       relay.cut();
+      if (mode === 'sse') await person.connection('reconnecting').waitFor();
       await person.page.context().setOffline(true);
       if (mode === 'bidi') await person.connection('offline').waitFor();
       relay.restore();

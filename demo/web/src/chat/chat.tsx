@@ -8,6 +8,7 @@ import { DropZone } from '../composer/drop-zone.tsx';
 import { Queued } from '../composer/queued.tsx';
 import { type Draft, heldBy, useSendQueue } from '../composer/send-queue.ts';
 import { ConnectionBanner } from '../connection/banner.tsx';
+import { useIsCutOff } from '../connection/use-cut-off.ts';
 import { ErrorCard } from '../errors/error-card.tsx';
 import { plainError } from '../errors/plain-words.ts';
 import { useMessages } from '../i18n/language.tsx';
@@ -66,6 +67,7 @@ export function Chat({
   const held = heldBy(duologue);
   // A recording tells everything itself, when it is its time.
   const reach = replay ? 'live' : reachOf(duologue.mode, connection.status, error);
+  const isCutOff = useIsCutOff(duologue.mode === 'sse' && isBusy && !replay);
   const actions = useActions(duologue);
   const { queue, add, remove } = useSendQueue(replay ? null : current.id, held === null, actions.send);
   const pictures = usePictures();
@@ -89,7 +91,11 @@ export function Chat({
         title={title}
         mode={duologue.mode}
         wantedMode={wantedMode}
-        connection={connection}
+        connection={
+          isCutOff && connection.status === 'idle'
+            ? { status: 'reconnecting', attempt: 0, retryAt: 0 }
+            : connection
+        }
         onMode={onMode}
         onSessions={onSessions}
       >
