@@ -134,7 +134,7 @@ export class GatePlugin extends BasePlugin {
       const tool = tools.get(call.name ?? '');
       if (!call.id || !tool) continue;
       const context = new Context({ invocationContext, functionCallId: call.id });
-      const decision = await decide(tool, call.args ?? {}, context, this.override);
+      const decision = await this.decide(tool, call.args ?? {}, context);
       const isOptimistic =
         !active.run.live && !decision.asks && decision.tool instanceof DuologueTool && !decision.refusal
           ? decision.tool.isOptimistic
@@ -142,6 +142,21 @@ export class GatePlugin extends BasePlugin {
       active.decisions.set(call.id, isOptimistic ? { ...decision, optimistic: true } : decision);
     }
     return undefined;
+  }
+
+  /** Decides about one call, by the session's state as it is now. */
+  async decide(tool: BaseTool, args: Record<string, unknown>, context: Context): Promise<Decision> {
+    const { invocationContext, functionCallId } = context;
+    if (!this.activeIn(invocationContext)?.run.live) return decide(tool, args, context, this.override);
+    // Live, tools run beside the run: what they changed is in the session, and not in the run's copy of it.
+    const { sessionService, session: begun } = invocationContext;
+    const { appName, userId, id: sessionId } = begun;
+    const session = (await sessionService?.getSession({ appName, userId, sessionId })) ?? begun;
+    const now = new Context({
+      invocationContext: invocationContext.clone({ session }),
+      ...(functionCallId === undefined ? {} : { functionCallId }),
+    });
+    return decide(tool, args, now, this.override);
   }
 
   /** Remembers that a tool failed: its response alone does not tell. */

@@ -11,7 +11,7 @@ import {
 import type { ToolFacts } from '../protocol/index.ts';
 import { pluginIn } from './gate-plugin.ts';
 import { History } from './history.ts';
-import { decide, mayWait, runDecided } from './run.ts';
+import { mayWait, runDecided } from './run.ts';
 import { DuologueTool } from './tools.ts';
 
 /** Prepares every LLM agent of a tree to run behind gates. Doing it twice changes nothing. */
@@ -100,8 +100,7 @@ class Gated extends BaseTool {
     // Whoever would have to be asked is gone.
     if (!active) throw new Error('The run is over.');
 
-    const decision =
-      active.decisions.get(id) ?? (await decide(this.inner, args, toolContext, plugin.override));
+    const decision = active.decisions.get(id) ?? (await plugin.decide(this.inner, args, toolContext));
     const later = async (facts: ToolFacts) => {
       await active.run.defer({
         id,
