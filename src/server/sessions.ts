@@ -44,8 +44,23 @@ export class Sessions {
     return session;
   }
 
-  list(user: string): Promise<SessionSummary[]> {
-    return this.engine.store.listSessions(this.engine.appName, user);
+  /** The user's sessions in which something was said: a connection alone begins none that anyone would look for. */
+  async list(user: string): Promise<SessionSummary[]> {
+    const { store, appName } = this.engine;
+    const listed: SessionSummary[] = [];
+    for (const summary of await store.listSessions(appName, user)) {
+      // The first words name a session; without a name it may have been a picture, or nothing.
+      const isNamed = summary.title !== null;
+      if (isNamed || (await store.loadMessages(this.keyOf(user, summary.id))).length > 0)
+        listed.push(summary);
+    }
+    return listed;
+  }
+
+  /** What is known of a session, said in or not. */
+  async summaryOf(user: string, id: string): Promise<SessionSummary | undefined> {
+    const summaries = await this.engine.store.listSessions(this.engine.appName, user);
+    return summaries.find((summary) => summary.id === id);
   }
 
   async rename(user: string, id: string, title: string | null): Promise<void> {

@@ -91,4 +91,29 @@ describe('a connection of its own', () => {
     expect(socket.chunks.map(({ type }) => type)).toContain('tool-output-error');
     expect(socket.chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' });
   });
+
+  it('[S2] a session is in the list once something was said in it: a connection to a deleted one leaves nothing there', async () => {
+    const server = await live([[text('Hello.')], [text('Hello again.')]]);
+    const listed = async () =>
+      ((await (await server.get('/sessions')).json()) as { sessions: { id: string }[] }).sessions.map(
+        ({ id }) => id,
+      );
+    const first = await server.connect('?session=gone');
+    expect(await listed()).toEqual([]);
+    first.say('hi');
+    await first.done();
+    expect(await listed()).toEqual(['gone']);
+    await server.duologue.fetch(new Request('http://localhost/sessions/gone', { method: 'DELETE' }));
+    const second = await server.connect('?session=gone');
+    await second.chunk('data-session');
+    expect(await listed()).toEqual([]);
+    const { messages, title } = (await (await server.get('/sessions/gone')).json()) as Record<
+      string,
+      unknown
+    >;
+    expect({ messages, title }).toEqual({ messages: [], title: null });
+    second.say('hi');
+    await second.done();
+    expect(await listed()).toEqual(['gone']);
+  });
 });
