@@ -102,6 +102,20 @@ describe('when something goes wrong the page', () => {
   });
 
   it.each(['sse', 'bidi'] as const)(
+    'says that a conversation does not exist, and offers a new one, over %s',
+    async (mode) => {
+      const person = new Person(await here.open({ mode, url: `${here.server.url}/?session=chat_unknown` }));
+      const { page } = person;
+      await page.getByText('This conversation does not exist any more').waitFor();
+      await page.getByRole('main').getByRole('button', { name: 'New conversation' }).click();
+      await page.getByText('What shall we do?').waitFor();
+      expect(new URL(page.url()).search).toBe('');
+      await person.say('What is the weather in Tokyo?');
+      await person.answers.getByText(/Tokyo/).last().waitFor();
+    },
+  );
+
+  it.each(['sse', 'bidi'] as const)(
     'says in plain words, and once, that a message is too long, over %s',
     async (mode) => {
       const person = new Person(await here.open({ mode }));

@@ -1,5 +1,5 @@
 import { type Mode, useDuologue } from 'duologue/react';
-import { lazy, type ReactNode, Suspense, useEffect, useMemo } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
 import { Header } from '../app/header.tsx';
 import { ReachProvider, reachOf } from '../approval/reach.tsx';
 import { useGoToCard } from '../approval/use-go-to-card.ts';
@@ -15,6 +15,7 @@ import { useMessages } from '../i18n/language.tsx';
 import { usePictures } from '../images/use-pictures.ts';
 import type { MusicPlayer } from '../music/player.ts';
 import type { CurrentSession } from '../sessions/current-session.ts';
+import { Missing } from '../sessions/missing.tsx';
 import type { Sessions } from '../sessions/use-sessions.ts';
 import { changeMusic } from '../tools/change-music.ts';
 import { getLocation } from '../tools/location.ts';
@@ -47,6 +48,8 @@ export function Chat({
   tools: ReactNode;
 }) {
   const words = useMessages();
+  // One that was begun here is empty until its first word; one that was opened is not.
+  const [wasOpened] = useState(!current.isNew);
   const executors = useMemo(() => ({ get_location: getLocation, change_bgm: changeMusic(player) }), [player]);
   const notices = useNotices();
   const { replay } = useWire();
@@ -85,6 +88,8 @@ export function Chat({
     add(draft);
   };
   const suggest = (text: string) => write({ id: crypto.randomUUID(), text, pictures: [] });
+  const isMissing = wasOpened && queue.length === 0 && !replay;
+  const empty = isMissing ? <Missing onNew={current.startNew} /> : <Empty onSuggest={suggest} />;
   return (
     <DropZone onFiles={pictures.add}>
       <Header
@@ -110,7 +115,7 @@ export function Chat({
           onRegenerate={actions.regenerate}
           onEdit={actions.edit}
           onRetry={actions.retry}
-          empty={session.status === 'ready' ? <Empty onSuggest={suggest} /> : null}
+          empty={session.status === 'ready' ? empty : null}
         >
           {session.status === 'loading' ? (
             <p role="status" className="animate-pulse text-sm text-soft">
