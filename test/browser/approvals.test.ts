@@ -65,6 +65,7 @@ describe('an approval card', () => {
     for (const name of ['amount', 'recipient', 'currency'])
       await card.getByText(name, { exact: true }).waitFor();
     await person.deny('Not hungry');
+    await expect.poll(() => person.box.evaluate((box) => box === document.activeElement)).toBe(true);
     await person.card('denied').getByText('Not hungry').waitFor();
     await person.answers.getByText(/was denied \(Not hungry\)/).waitFor();
   });
