@@ -17,6 +17,15 @@ describe('the conversation that the page shows', () => {
   });
 });
 
+test('a conversation that is deleted is none that the browser goes back to', async () => {
+  history.replaceState(null, '', '/?session=a');
+  const current = await mountHook(useCurrentSession);
+  await act(async () => current.result.open('b'));
+  const { length } = history;
+  await act(async () => current.result.leave());
+  expect([current.result.isNew, location.search, history.length]).toEqual([true, '', length]);
+});
+
 describe('the list of conversations', () => {
   afterEach(() => vi.unstubAllGlobals());
 

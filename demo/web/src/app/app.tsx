@@ -33,7 +33,7 @@ export function App() {
 
   const clear = () => {
     void sessions.remove(current.id);
-    current.startNew();
+    current.leave();
   };
   const list = <SessionList sessions={sessions} current={current} onLeave={() => setDrawerOpen(false)} />;
   const note = <FailureNote sessions={sessions} />;

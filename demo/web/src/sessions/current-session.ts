@@ -9,6 +9,8 @@ export interface CurrentSession {
   isNew: boolean;
   open: (id: string) => void;
   startNew: () => void;
+  /** It is being deleted: a new one takes its place, also where the browser would go back to it. */
+  leave: () => void;
   /** The first message was sent: from now on the address names the conversation. */
   keep: () => void;
 }
@@ -29,13 +31,17 @@ export function useCurrentSession(): CurrentSession {
     history.pushState(null, '', addressOf(null));
     setCurrent(newSession());
   }, []);
+  const leave = useCallback(() => {
+    history.replaceState(null, '', addressOf(null));
+    setCurrent(newSession());
+  }, []);
   const { id, isNew } = current;
   const keep = useCallback(() => {
     if (new URLSearchParams(location.search).get(PARAMETER) !== id)
       history.replaceState(null, '', addressOf(id));
     setCurrent((before) => (before.id === id && before.isNew ? { id, isNew: false } : before));
   }, [id]);
-  return { id, isNew, open, startNew, keep };
+  return { id, isNew, open, startNew, leave, keep };
 }
 
 function fromAddress(): { id: string; isNew: boolean } {

@@ -25,7 +25,7 @@ export function SessionList({
   const box = useRef<HTMLDivElement>(null);
   const remove = (id: string) => {
     void sessions.remove(id);
-    if (id === current.id) current.startNew();
+    if (id === current.id) current.leave();
     // Once the question is gone, which had the focus and would give it to an item that is gone too.
     setTimeout(() => box.current?.focus(), 0);
   };
