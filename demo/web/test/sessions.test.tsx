@@ -1,9 +1,10 @@
 // @vitest-environment jsdom
 import { act } from 'react';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { useCurrentSession } from '../src/sessions/current-session.ts';
+import { useTitle } from '../src/chat/use-title.ts';
+import { type CurrentSession, useCurrentSession } from '../src/sessions/current-session.ts';
 import { SessionList } from '../src/sessions/session-list.tsx';
-import { useSessions } from '../src/sessions/use-sessions.ts';
+import { type Sessions, useSessions } from '../src/sessions/use-sessions.ts';
 import { mount, mountHook } from './support/mount.tsx';
 
 describe('the conversation that the page shows', () => {
@@ -142,5 +143,41 @@ describe('the focus', () => {
       [...document.querySelectorAll<HTMLElement>('[role=alertdialog] button')].at(-1)?.click(),
     );
     await until(() => expect(document.activeElement?.textContent).toBe('No conversations yet.'));
+  });
+});
+
+describe('the name of a conversation', () => {
+  const message = (role: 'user' | 'assistant', text: string) => ({
+    id: text,
+    role,
+    parts: [{ type: 'text' as const, text }],
+  });
+  /** A page that shows a conversation with this name, or with one that the server does not tell yet. */
+  const named = (title: string | null | undefined, said: string, given: string[]) => () =>
+    useTitle(
+      { id: 'a' } as CurrentSession,
+      {
+        list: title === undefined ? [] : [{ id: 'a', title, createdAt: 0, updatedAt: 0 }],
+        name: async (_id: string, name: string) => void given.push(name),
+      } as unknown as Sessions,
+      [message('user', said), message('assistant', 'Yes.')],
+    );
+
+  test.each([
+    ['is taken from its first words, once', null, 'Tea?', ['Tea?']],
+    ['follows those words when they are edited', 'Tea?', 'Coffee?', ['Coffee?']],
+    ['stays as a person gave it', 'Breakfast', 'Coffee?', []],
+  ])('%s', async (_, title, edited, expected) => {
+    const given: string[] = [];
+    const page = await mountHook(named(title, 'Tea?', given));
+    await page.again(named(title ?? 'Tea?', edited, given));
+    expect(given).toEqual(expected);
+  });
+
+  test('is not overwritten while the list is still on its way', async () => {
+    const given: string[] = [];
+    const page = await mountHook(named(undefined, 'Tea?', given));
+    await page.again(named('Breakfast', 'Tea?', given));
+    expect([given, page.result]).toEqual([[], 'Breakfast']);
   });
 });

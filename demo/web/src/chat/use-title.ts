@@ -16,15 +16,19 @@ export function useTitle(current: CurrentSession, sessions: Sessions, messages: 
   const first = messages.find(({ role }) => role === 'user');
   const text = first ? textOf(first).replace(/\s+/g, ' ') : '';
   const short = text.length > LENGTH ? `${text.slice(0, LENGTH).trimEnd()}…` : text;
+  // The words that the name was taken from, or might have been.
   const named = useRef<string | null>(null);
   // Only what the server knows can be given a name: an answer shows that it does.
-  const isKnown = messages.some(({ role }) => role === 'assistant');
+  const isKnown = entry !== undefined && messages.some(({ role }) => role === 'assistant');
+  const given = entry?.title ?? null;
   useEffect(() => {
-    if (!isKnown || short === '' || named.current === id || entry?.title) return;
-    named.current = id;
-    void name(id, short);
-  }, [id, isKnown, short, entry?.title, name]);
-  const title = entry?.title ?? (short || words.untitled);
+    if (!isKnown || short === '' || named.current === short) return;
+    // A name that a person gave stays; one that was taken from words follows them when they are edited.
+    const isOurs = given === null || given === named.current;
+    named.current = short;
+    if (isOurs) void name(id, short);
+  }, [id, isKnown, short, given, name]);
+  const title = given ?? (short || words.untitled);
   useEffect(() => {
     document.title = first ? `${title} · Duologue` : 'Duologue';
   }, [first, title]);
