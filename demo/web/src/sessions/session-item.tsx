@@ -43,7 +43,7 @@ export function SessionItem({
   }
   return (
     <div
-      className={`group flex items-center rounded-lg pr-1 transition-colors ${isCurrent ? 'bg-sunken' : 'hover:bg-sunken/60'}`}
+      className={`group relative rounded-lg transition-colors ${isCurrent ? 'bg-sunken' : 'hover:bg-sunken/60'}`}
     >
       <button
         ref={opener}
@@ -51,14 +51,14 @@ export function SessionItem({
         dir="auto"
         aria-current={isCurrent ? 'page' : undefined}
         onClick={onOpen}
-        className="min-w-0 grow truncate rounded-lg px-3 py-2 text-start text-sm"
+        className="block w-full truncate rounded-lg px-3 py-2 text-start text-sm group-focus-within:pr-10 group-hover:pr-10 group-has-data-[state=open]:pr-10 pointer-coarse:pr-10"
       >
         {title}
       </button>
       <DropdownMenu.Root modal={false}>
         <DropdownMenu.Trigger
           aria-label={sessions.menu(title)}
-          className="flex size-8 shrink-0 items-center justify-center rounded-md text-soft opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 hover:text-ink data-[state=open]:opacity-100 pointer-coarse:opacity-100"
+          className="absolute inset-y-0 right-1 my-auto flex size-8 items-center justify-center rounded-md text-soft opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 hover:text-ink data-[state=open]:opacity-100 pointer-coarse:opacity-100"
         >
           <Ellipsis className="size-4" aria-hidden="true" />
         </DropdownMenu.Trigger>
