@@ -83,7 +83,7 @@ describe('the focus', () => {
     vi.waitFor(async () => {
       await act(async () => undefined);
       check();
-    });
+    }, 10_000);
   const key = (target: Element | null, name: string) =>
     act(async () => target?.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true })));
   const named = (role: string, name: string) =>
