@@ -31,7 +31,7 @@ export function Header({
       <IconButton label={sessions.open} onClick={onSessions} className="lg:hidden">
         <PanelLeft className="size-4.5" />
       </IconButton>
-      <h1 dir="auto" className="min-w-0 grow truncate text-sm font-semibold">
+      <h1 dir="auto" className="min-w-0 grow truncate text-left text-sm font-semibold">
         {title}
       </h1>
       <ConnectionBadge connection={connection} />
