@@ -1,7 +1,8 @@
 import type { Event } from '@google/adk';
 import type { Part } from '@google/genai';
-import { aiSdkFinishOf, finishOf } from '../parse/finish.ts';
+import { finishOf } from '../parse/finish.ts';
 import type { Chunk, Citation, MessageMetadata, TokenUsage } from '../protocol/index.ts';
+import { aiSdkFinishOf } from './ai-sdk-finish.ts';
 import { addUsage, citationsOf, sourcesOf, usageOf } from './metadata.ts';
 
 /** What comes out of a turn: chunks, and what the session must act on. */

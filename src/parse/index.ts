@@ -1,6 +1,6 @@
 export { type Accumulator, createAccumulator } from './accumulator.ts';
 export { type Detected, detect } from './detect.ts';
-export { type AiSdkFinish, aiSdkFinishOf, type FinishContext, finishOf } from './finish.ts';
+export { type FinishContext, finishOf } from './finish.ts';
 export { type FlatResponse, type FlatToolUse, parseProviderResponse, toFlat } from './flat.ts';
 export type { HeaderSource } from './headers.ts';
 export { parse } from './parse.ts';

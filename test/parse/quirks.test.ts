@@ -1,5 +1,6 @@
-import { aiSdkFinishOf, detect, finishOf, parse, usageOf } from 'duologue/parse';
+import { detect, finishOf, parse, usageOf } from 'duologue/parse';
 import { describe, expect, it } from 'vitest';
+import { aiSdkFinishOf } from '../../src/adk/ai-sdk-finish.ts';
 
 const codes = (raw: unknown, options = {}) => parse(raw, options).warnings.map((warning) => warning.code);
 const chat = (message: unknown, rest: object = {}) => ({
