@@ -18,6 +18,19 @@ async function flood({ page }: Person): Promise<void> {
   await page.waitForResponse((response) => response.status() === 429);
 }
 
+/** Says something that is refused. What slips through the flood is said again: the clock gives back two a second. */
+async function sayTooFast(person: Person, text: string): Promise<void> {
+  const card = person.page.getByTestId('error-card').getByText('Too fast');
+  for (let i = 0; i < 5; i++) {
+    const answer = person.answers.nth(await person.answers.count());
+    await person.say(text);
+    await card.or(answer).first().waitFor();
+    if (await card.isVisible()) return;
+    await expect.poll(() => person.isBusy(), { timeout: 10_000 }).toBe(false);
+  }
+  throw new Error('Everything slipped through.');
+}
+
 /** Tries again until this is seen: what the flood took last may be missing once more. */
 async function tryAgain({ page }: Person, seen: Locator): Promise<void> {
   const button = page.getByRole('button', { name: 'Try again', exact: true });
@@ -69,37 +82,34 @@ describe('when something goes wrong the page', () => {
       await person.answers.getByText(/Tokyo/).last().waitFor();
       await expect.poll(() => person.isBusy()).toBe(false);
       await flood(person);
-      await person.say('What is the weather in Berlin?');
+      await sayTooFast(person, 'What is the weather in Berlin?');
       await person.say('What is the weather in Madrid?');
-      const card = person.page.getByTestId('error-card');
-      await card.getByText('Too fast').waitFor();
       await person.page.getByText('Waits until you try again or dismiss the error').waitFor();
       await person.page.evaluate(() => Object.assign(window, { isOver: true }));
-      await tryAgain(
-        person,
-        person.answers
-          .nth(2)
-          .getByText(/Madrid/)
-          .last(),
-      );
-      expect(await person.answers.nth(1).innerText()).toContain('Berlin');
-      expect([await person.own.count(), await card.count()]).toEqual([3, 0]);
+      await tryAgain(person, person.answers.getByText(/Madrid/).last());
+      const texts = await person.answers.allInnerTexts();
+      expect(texts.map((text) => /Tokyo|Berlin|Madrid/.exec(text)?.[0]).slice(-2)).toEqual([
+        'Berlin',
+        'Madrid',
+      ]);
+      expect(await person.own.count()).toBe(texts.length);
+      expect(await person.page.getByTestId('error-card').count()).toBe(0);
     },
+    60_000,
   );
 
   it('says how long to wait when it went too fast', async () => {
     const person = new Person(await here.open({ mode: 'sse' }));
     await person.box.waitFor();
     await flood(person);
-    await person.say('What is the weather in Tokyo?');
+    await sayTooFast(person, 'What is the weather in Tokyo?');
     const card = person.page.getByTestId('error-card');
-    await card.getByText('Too fast').waitFor();
     await person.page.evaluate(() => Object.assign(window, { isOver: true }));
     await card.getByText('Details').click();
     await card.getByText(/Too many requests/).waitFor();
     // The button opens by itself when the time is over.
     await tryAgain(person, person.answers.getByText(/Tokyo/).last());
-  });
+  }, 60_000);
 
   it.each(['sse', 'bidi'] as const)(
     'says that a conversation does not exist, and offers a new one, over %s',
