@@ -71,6 +71,13 @@ export class Calls {
     return this.all.some((call) => call.messageId === messageId);
   }
 
+  /** Whether a message has calls that wait for the person or the browser. */
+  isWaitingIn(messageId: string): boolean {
+    return this.all.some(
+      (call) => call.messageId === messageId && !(call.status === 'running' && call.runsOn === 'server'),
+    );
+  }
+
   /** Whether a tool runs on the server. */
   get isRunning(): boolean {
     return this.all.some((call) => call.status === 'running' && call.runsOn === 'server');

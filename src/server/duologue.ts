@@ -137,9 +137,10 @@ export function createDuologue(options: DuologueOptions): Duologue {
         settlesWithin(Promise.allSettled((await sessions.all()).map(drain)), DRAIN_MS, clock);
       // Turns that run come to their end, if that is soon.
       await drained((session) => session.settled());
-      sockets.close();
-      // A tool, or a model, that listens to nobody is not waited for.
+      // Those that do not are interrupted, and whoever listens hears of it. A tool, or a model, that listens to nobody is not
+      // waited for.
       await drained((session) => session.close());
+      sockets.close();
       await engine.store.close();
     },
   };

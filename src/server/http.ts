@@ -157,8 +157,11 @@ async function listSessions({ context, user }: Call): Promise<Reply> {
 async function getSession({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
   const session = await context.sessions.get(user, id);
   const stored = await context.engine.store.loadMessages(session.key);
-  const messages = withAddresses(stored, new URL(request.url).origin + context.basePath);
-  const summary = (await context.sessions.list(user)).find((candidate) => candidate.id === id);
+  const messages = withAddresses(
+    session.output.withoutDrafts(stored),
+    new URL(request.url).origin + context.basePath,
+  );
+  const summary = await context.sessions.summaryOf(user, id);
   return json(200, { ...(summary ?? { id }), messages, isRunning: session.isRunning });
 }
 

@@ -1,9 +1,13 @@
 import { type Chunk, type Message, MessageFold, type ProtocolError } from '../protocol/index.ts';
+import type { Clock } from './clock.ts';
 import { ChunkLog } from './log.ts';
 import type { SessionKey, Store } from './store/store.ts';
 
 /** Chunks that a connected reader may lag behind before the agent is held back. */
 const MAX_LAG = 4096;
+
+/** How long what is said may be in memory only. */
+const DRAFT_MS = 1000;
 
 /** A reader of the log as the agent sees it: how far it is, and when it moves. */
 export interface Reader {
@@ -12,21 +16,27 @@ export interface Reader {
 
 /**
  * The session's side of what is said: every chunk goes into the log and into the message it belongs to, and messages are
- * saved whole. Chunks belong to the message of the last `start`.
+ * saved whole: at their ends and pauses and, while they are written, as a draft now and then, for a process that dies. Chunks
+ * belong to the message of the last `start`.
  */
 export class Output {
   readonly log: ChunkLog;
   private readonly store: Store;
   private readonly key: SessionKey;
+  private readonly clock: Clock;
   private readonly folds = new Map<string, MessageFold>();
   private readonly starts = new Map<string, number>();
   private readonly readers = new Set<Reader>();
+  /** How many parts a message had when it was saved last, drafts apart. */
+  private readonly saved = new Map<string, number>();
   private current: MessageFold | null = null;
+  private cancelDraft: (() => void) | null = null;
   private moved: (() => void) | null = null;
 
-  constructor(store: Store, key: SessionKey, epoch: string) {
+  constructor(store: Store, key: SessionKey, epoch: string, clock: Clock) {
     this.store = store;
     this.key = key;
+    this.clock = clock;
     this.log = new ChunkLog(epoch);
   }
 
@@ -38,6 +48,7 @@ export class Output {
   /** Begins a message, or goes on with one: says `start` unless it is the current one and `again` is not asked for. */
   begin(message: Message): void {
     const fold = this.folds.get(message.id) ?? new MessageFold(message);
+    if (!this.folds.has(message.id)) this.saved.set(message.id, message.parts.length);
     this.folds.set(message.id, fold);
     this.current = fold;
     // What is known of a message at its birth; on a continuation the client has it already.
@@ -58,6 +69,7 @@ export class Output {
   say(chunk: Chunk): void {
     this.current?.push(chunk);
     this.log.append(chunk);
+    this.cancelDraft ??= this.clock.after(DRAFT_MS, () => this.draft());
   }
 
   /** Says a chunk only when the message that shows it is stored: whoever hears of it finds it after a crash too. */
@@ -100,6 +112,7 @@ export class Output {
 
   /** Ends a response: whoever speaks next says `start`. */
   done(): void {
+    this.dropDraft();
     this.log.append(null);
     this.current = null;
   }
@@ -121,6 +134,7 @@ export class Output {
     const message = await this.load(messageId);
     if (!message) return null;
     const fold = this.folds.get(messageId) ?? new MessageFold(message);
+    if (!this.folds.has(messageId)) this.saved.set(messageId, message.parts.length);
     this.folds.set(messageId, fold);
     return fold;
   }
@@ -132,14 +146,33 @@ export class Output {
     return message && !stored.some(({ id }) => id === message.id) ? [...messages, message] : messages;
   }
 
+  /** Stored messages without what is only a draft: whoever reads the response in progress gets that from its chunks. */
+  withoutDrafts(stored: Message[]): Message[] {
+    return stored.flatMap((message) => {
+      const count = this.saved.get(message.id) ?? message.parts.length;
+      if (count === message.parts.length) return [message];
+      return count === 0 ? [] : [{ ...message, parts: message.parts.slice(0, count) }];
+    });
+  }
+
   async save(messageId = this.current?.message.id): Promise<void> {
     const fold = messageId === undefined ? undefined : this.folds.get(messageId);
-    if (fold) await this.store.putMessage(this.key, fold.message);
+    if (!fold) return;
+    if (fold === this.current) this.dropDraft();
+    this.saved.set(fold.message.id, fold.message.parts.length);
+    await this.store.putMessage(this.key, fold.message);
+  }
+
+  /** Forgets that something was said since the message was saved. */
+  dropDraft(): void {
+    this.cancelDraft?.();
+    this.cancelDraft = null;
   }
 
   /** A message that is over: it stays in the log for those who come back, but nothing more is written to it. */
   release(messageId: string): void {
     this.folds.delete(messageId);
+    this.saved.delete(messageId);
     if (this.current?.message.id === messageId) this.current = null;
     for (const [id, seq] of this.starts) if (seq < this.log.first) this.starts.delete(id);
   }
@@ -172,6 +205,14 @@ export class Output {
     return new Promise((resolve) => {
       this.moved = resolve;
     });
+  }
+
+  /** Keeps what was said so far of the message that is being written. */
+  private draft(): void {
+    this.cancelDraft = null;
+    const { message } = this;
+    // What cannot be kept now is tried again when the message ends.
+    if (message && message.parts.length > 0) this.store.putMessage(this.key, message).catch(() => undefined);
   }
 
   private isLagging(): boolean {

@@ -1,4 +1,4 @@
-import type { Session as AdkSession } from '@google/adk';
+import type { Session as AdkSession, Event } from '@google/adk';
 import { getFunctionResponses } from '@google/adk';
 import { type Chunk, isSettled, type Message, MessageFold, toolNameOf } from '../protocol/index.ts';
 import type { SessionKey, Store } from './store/store.ts';
@@ -27,21 +27,43 @@ export async function reconcile(store: Store, key: SessionKey, session: AdkSessi
  */
 function lastWords(messages: Message[], session: AdkSession): Message | null {
   const message = messages.at(-1);
+  if (message?.role !== 'assistant') return null;
+  const said = wordsSince(messages, session.events);
+  const shown = wordsIn(message);
+  if (said === null || said.length < shown.length || !said.startsWith(shown)) return null;
+  const rest = said.slice(shown.length);
+  const last = message.parts.findLast((part) => part.type === 'text');
+  if (last && last === message.parts.at(-1) && last.state === 'streaming') last.text += rest;
+  else if (rest) message.parts.push({ type: 'text', text: rest, state: 'done' });
+  else return null;
+  for (const part of message.parts) if (isStreaming(part)) part.state = 'done';
+  return message;
+}
+
+/** Whether a part is text or reasoning that was being written. */
+export function isStreaming(
+  part: Message['parts'][number],
+): part is Extract<Message['parts'][number], { type: 'text' | 'reasoning' }> {
+  return (part.type === 'text' || part.type === 'reasoning') && part.state === 'streaming';
+}
+
+/** The words of a message. */
+export function wordsIn(message: Message): string {
+  return message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** What the agent said since the person's last message, as the history has it; null when that message is not in it. */
+export function wordsSince(messages: readonly Message[], events: readonly Event[]): string | null {
   const asked = messages.findLast(({ role }) => role === 'user');
-  if (!asked || message?.role !== 'assistant') return null;
-  const from = session.events.findLastIndex(
-    (event) => event.customMetadata?.messageId === asked.id && event.author === 'user',
+  const from = events.findLastIndex(
+    (event) => event.author === 'user' && event.customMetadata?.messageId === asked?.id,
   );
-  if (from === -1) return null;
-  const said = session.events
+  if (!asked || from === -1) return null;
+  return events
     .slice(from + 1)
     .flatMap((event) => (event.content?.role === 'model' ? (event.content.parts ?? []) : []))
     .map((part) => (part.thought ? '' : (part.text ?? '')))
     .join('');
-  const shown = message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-  if (said.length <= shown.length || !said.startsWith(shown)) return null;
-  message.parts.push({ type: 'text', text: said.slice(shown.length), state: 'done' });
-  return message;
 }
 
 /** The outputs that a message does not show though the history has them; of calls that still wait there are none. */

@@ -3,6 +3,7 @@ import { type DeferredCall, type Outcome, type RunView, runDeferred, Turn } from
 import { type Chunk, type ErrorCode, type Message, ProtocolError, SUPERSEDED } from '../protocol/index.ts';
 import { Calls } from './calls.ts';
 import { Cards } from './cards.ts';
+import { endCutOff } from './cut-off.ts';
 import type { Engine } from './engine.ts';
 import { type AdmittedPart, externalise, storeMessage } from './files.ts';
 import { History } from './history.ts';
@@ -38,7 +39,7 @@ export class Session {
     this.engine = engine;
     const { store, clock, newId, options } = engine;
     this.touchedAt = clock.now();
-    const output = new Output(store, key, newId().slice(0, 8));
+    const output = new Output(store, key, newId().slice(0, 8), clock);
     const history = new History(engine.sessionService, key);
     this.output = output;
     this.history = history;
@@ -53,6 +54,7 @@ export class Session {
     const session = new Session(key, engine);
     await session.calls.recover();
     const messages = await reconcile(engine.store, key, await session.history.load());
+    await endCutOff(session, messages);
     session.isNew = messages.length === 0;
     for (const { id, role, parts } of messages) if (role === 'user') session.said.set(id, fingerprint(parts));
     await session.expireQuietly();
@@ -134,9 +136,14 @@ export class Session {
 
   /** Takes back everything from a message on, if it was said before: regenerate, edit, or the same message sent again. */
   async rewindTo(messageId: string, prepare?: () => Promise<void>): Promise<void> {
-    if (!(await this.engine.store.truncateMessages(this.key, messageId))) return;
-    await prepare?.();
-    await this.history.rewindTo(messageId);
+    const { store } = this.engine;
+    this.output.dropDraft();
+    if (prepare && this.said.has(messageId)) {
+      // First, while they are still there: whatever ends in messages that are taken back is written to them.
+      const messages = await store.loadMessages(this.key);
+      if (messages.some(({ id }) => id === messageId)) await prepare();
+    }
+    if (await store.truncateMessages(this.key, messageId)) await this.history.rewindTo(messageId);
   }
 
   /** A machine for the chunks of a message, new or continued. */

@@ -77,11 +77,15 @@ export class Sessions {
       await session.live.close();
       const { userId, sessionId } = session.history.key;
       const { sessionService, rootAgent } = this.engine;
-      await sessionService.deleteSession(session.history.key);
-      for (const name of agentToolNames(rootAgent)) {
-        await sessionService.deleteSession({ appName: name, userId, sessionId });
+      try {
+        await sessionService.deleteSession(session.history.key);
+        for (const name of agentToolNames(rootAgent)) {
+          await sessionService.deleteSession({ appName: name, userId, sessionId });
+        }
+      } finally {
+        // Closed for good, removed or not: whoever comes back gets it from the store.
+        this.open.delete(nameOf(session.key));
       }
-      this.open.delete(nameOf(session.key));
     });
   }
 

@@ -98,7 +98,8 @@ export class LiveCalls {
     if (!interrupted && !this.isAbandoned) messages.expect(owner, call);
     await output.save(owner.message.id);
     if (this.isAbandoned) {
-      if (!messages.hasOpenCalls(owner)) await messages.finish(owner);
+      // What the agent would have said to it, it does not say.
+      if (!messages.hasOpenCalls(owner)) await messages.finish(owner, true);
       return;
     }
     this.arm();

@@ -23,6 +23,8 @@ export class Live {
   private readonly run: LiveRun;
   private readonly calls: LiveCalls;
   private readonly resting = new Set<() => void>();
+  /** Nothing more is taken: whoever says something now says it again to the next process. */
+  private isClosed = false;
 
   constructor(session: Session) {
     this.session = session;
@@ -72,6 +74,7 @@ export class Live {
   ): Promise<void> {
     const { inbox } = this;
     const { store, options } = this.session.engine;
+    if (this.isClosed) return;
     inbox.checkRoom();
     if (inbox.hasHeard(requestId)) return;
     // A client that lost its connection cannot know whether its message arrived, and sends it again.
@@ -91,6 +94,7 @@ export class Live {
 
   /** Takes answers to open calls, while everything else goes on. */
   async answer(answers: Answer[]): Promise<void> {
+    if (this.isClosed) return;
     this.inbox.checkRoom();
     const { calls, output } = this.session;
     return this.inbox.inOrder(async () => {
@@ -108,7 +112,7 @@ export class Live {
 
   /** Sound or a picture from the person. What comes while the session is busy otherwise is too late to be heard. */
   async hear(blob: Blob): Promise<void> {
-    if (this.session.isBusy) return;
+    if (this.isClosed || this.session.isBusy) return;
     if (!this.run.isOpen) await this.inbox.inOrder(() => this.run.ready());
     this.run.sendMedia(blob);
   }
@@ -138,7 +142,7 @@ export class Live {
 
   /** Someone is there: takes up what another run, or another process, left open. */
   takeUp(): void {
-    this.calls.takeUp();
+    if (!this.isClosed) this.calls.takeUp();
   }
 
   /** Resolves when the agent is not at work. */
@@ -175,8 +179,9 @@ export class Live {
     await this.end();
   }
 
-  /** Ends everything, for good. */
+  /** Ends everything, for good: what the agent was saying is kept, as interrupted. */
   async close(): Promise<void> {
+    this.isClosed = true;
     this.inbox.clear();
     this.calls.close();
     this.calls.disarm();

@@ -30,6 +30,8 @@ interface Opening {
   queue: LiveRequestQueue;
   view: RunView;
   ended: Promise<void>;
+  /** We end it, in the middle of whatever it says: the agent did not fail. */
+  isLetGo: boolean;
 }
 
 type AdkEvent = Parameters<Turn['push']>[0];
@@ -112,6 +114,7 @@ export class LiveRun {
   async end(): Promise<void> {
     const { open } = this;
     if (!open) return;
+    open.isLetGo = true;
     open.queue.close();
     const { engine, key } = this.context.session;
     if (await settlesWithin(open.ended, END_MS, engine.clock)) return;
@@ -119,10 +122,14 @@ export class LiveRun {
     await this.over(open);
   }
 
-  /** Ends the run for good. */
-  close(): Promise<void> {
+  /** Ends the run for good. What it said is kept at once: there may be no time to wait for its end. */
+  async close(): Promise<void> {
     this.isClosed = true;
-    return this.end();
+    const { open } = this;
+    if (!open) return;
+    open.isLetGo = true;
+    await this.over(open);
+    await settlesWithin(open.ended, END_MS, this.context.session.engine.clock);
   }
 
   private async begin(): Promise<void> {
@@ -145,7 +152,7 @@ export class LiveRun {
       liveRequestQueue: queue,
       runConfig: options.live as RunConfig,
     });
-    const open: Opening = { queue, view, ended: Promise.resolve() };
+    const open: Opening = { queue, view, ended: Promise.resolve(), isLetGo: false };
     this.open = open;
     open.ended = this.read(open, events).then(() => this.over(open));
     // What is stored before ADK has read the session would reach the model twice.
@@ -186,11 +193,13 @@ export class LiveRun {
     this.called.clear();
     const { speaking } = messages;
     for (const live of messages.cutOff()) {
-      // The agent did not fail, it was cut off: a message without a word in it never was, and can be asked for again.
+      // A message without a word in it never was, and can be asked for again.
       if (this.isClosed && live.message.parts.length === 0) continue;
-      if (live === speaking) live.failure ??= modelErrorText('UNKNOWN_ERROR', '');
+      if (live === speaking && !open.isLetGo) live.failure ??= modelErrorText('UNKNOWN_ERROR', '');
+      // One that waits for an answer goes on when that comes.
+      const isCutOff = open.isLetGo && live === speaking && !session.calls.isWaitingIn(live.message.id);
       await messages
-        .finish(live)
+        .finish(live, isCutOff)
         .catch((error: unknown) =>
           logger.error('a message was not kept', { session: session.key.id, error: String(error) }),
         );

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { DuologueTransport, resumeWhen } from '../../src/client/index.ts';
+import type { Message } from '../../src/protocol/index.ts';
+import { createMemoryStore } from '../../src/server/index.ts';
+import { serve } from '../../src/server/use/node.ts';
+import { brief, chatOf, sdks, type TestChat } from '../client/support/chat.ts';
+import { ManualClock } from '../support/clock.ts';
+import { harness } from '../support/harness.ts';
+import { partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+import { closing, until } from './support/play.ts';
+import { failOnUnhandled } from './support/unhandled.ts';
+import { impatient } from './support/ways.ts';
+
+failOnUnhandled();
+
+/** A page whose server dies in the middle of an answer, so and so long after it began, and comes back. */
+async function killed(sdk: (typeof sdks)[number][1], afterMs: number): Promise<TestChat> {
+  const store = createMemoryStore();
+  const clock = new ManualClock();
+  let release: () => void = () => undefined;
+  const turn: ScriptedTurn = async function* () {
+    yield partial('One ');
+    yield partial('two ');
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+  };
+  const begin = async (...args: Parameters<typeof harness>) =>
+    closing(
+      await serve(harness(args[0], [], { newId: randomUUID, store, ...args[2] }).duologue, { port: 0 }),
+    );
+  const before = await begin([turn], [], { clock });
+  const after = await begin([[text('Three.')]]);
+  // The first process is dead when nothing reaches it any more.
+  let port = before.port;
+  const sockets: WebSocket[] = [];
+  class Routed extends WebSocket {
+    constructor(url: string, protocols: string[]) {
+      super(url.replace(String(before.port), String(port)), protocols);
+      sockets.push(this);
+    }
+  }
+  let resets = 0;
+  const transport = closing(
+    new DuologueTransport<Message>({
+      url: before.url,
+      WebSocket: Routed as never,
+      timers: impatient,
+      onReset: (messages) => {
+        resets++;
+        chat.messages = messages;
+      },
+    }),
+  );
+  const chat = chatOf(sdk, {
+    transport,
+    sendAutomaticallyWhen: resumeWhen(transport) as never,
+    onError: () => undefined,
+  });
+  void chat.sendMessage({ text: 'count' });
+  await until(
+    () => chat.messages.length > 1,
+    () => chat.messages,
+  );
+  for (let i = 0; i < 40; i++) await new Promise((resolve) => setImmediate(resolve));
+  clock.advance(afterMs);
+  await until(
+    () => brief(chat.messages.at(-1))[0] === 'One two ',
+    () => chat.messages,
+  );
+  port = after.port;
+  sockets[0]?.terminate();
+  await until(
+    () => resets > 0 && chat.status === 'ready',
+    () => [resets, chat.status],
+  );
+  for (let i = 0; i < 40; i++) await new Promise((resolve) => setImmediate(resolve));
+  closing({ close: () => release() });
+  return chat;
+}
+
+describe.each(sdks)(
+  'a page whose server dies in the middle of an answer, with the chat of ai %s',
+  (_version, sdk) => {
+    it('[R5] [R7] shows what was kept of it, marked as interrupted', async () => {
+      const { messages } = await killed(sdk, 1000);
+      expect(messages.map(brief)).toEqual([['count'], ['One two ']]);
+      expect(messages.at(-1)?.metadata?.interrupted).toBe(true);
+    });
+
+    it('[R5] shows the question alone when nothing was kept, and can ask it again', async () => {
+      const chat = await killed(sdk, 500);
+      expect(chat.messages.map(brief)).toEqual([['count']]);
+      void chat.regenerate();
+      await until(
+        () => chat.status === 'ready' && chat.messages.length > 1,
+        () => [chat.status, chat.messages],
+      );
+      expect(chat.messages.map(brief)).toEqual([['count'], ['Three.']]);
+    });
+  },
+);
