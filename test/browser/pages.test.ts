@@ -140,6 +140,31 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   });
 });
 
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  it('a conversation that is missing, and one that cannot be deleted, have none either', async () => {
+    const url = `${here.server.url}/?session=chat_missing`;
+    const person = new Person(await here.open({ colorScheme, mode: 'sse', url, locale: 'ja-JP' }));
+    const { page } = person;
+    await page.getByText('この会話はすでに存在しないか').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('main').getByRole('button', { name: '新しい会話' }).click();
+    await person.say(`こんにちは、${colorScheme}`);
+    const item = page
+      .getByRole('navigation')
+      .getByRole('button', { name: `こんにちは、${colorScheme}`, exact: true });
+    await item.waitFor();
+    await page.route('**/sessions/*', (route) =>
+      route.request().method() === 'DELETE' ? route.abort() : route.continue(),
+    );
+    await page.getByRole('button', { name: '設定' }).click();
+    await page.getByRole('menuitem', { name: 'この会話を削除' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: '削除' }).click();
+    await page.getByText('会話を削除できませんでした。').waitFor();
+    expect(await item.count()).toBe(1);
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
 describe('the conversation of the README, in Japanese', () => {
   it.each(['sse', 'bidi'] as const)(
     'is held on a phone, over %s',
