@@ -5,9 +5,9 @@ import type { Timers } from './timers.ts';
 /** A text takes the longer to draw the longer it is: with every so many characters the window grows by itself, up to a limit. */
 const STEP_LENGTH = 2_500;
 const MAX_STEPS = 4;
-/** Faster than anyone reads, in characters a millisecond: what follows may come in larger pieces. */
-const FLOOD = 8;
-const FLOOD_FACTOR = 4;
+/** Faster than any model writes, in characters a millisecond: what follows may come in larger pieces. */
+const FLOOD = 16;
+const FLOOD_FACTOR = 6;
 
 /**
  * One response as `useChat` reads it. The first delta leaves at once; those that follow within the window leave together,
