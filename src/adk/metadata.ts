@@ -4,7 +4,7 @@ import type { Citation, TokenUsage } from '../protocol/index.ts';
 
 /** ADK's token counts, whichever model they come from, in one meaning. */
 export function usageOf(raw: object): TokenUsage | null {
-  const usage = parseUsage('gemini', raw);
+  const usage = parseUsage(raw);
   if (!usage) return null;
   const { input, output, cacheRead, cacheWrite, reasoning, total } = usage;
   return { input, output, cacheRead, cacheWrite, reasoning, total };

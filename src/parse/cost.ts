@@ -63,7 +63,7 @@ function tokensOf(usage: Usage): Record<string, number> {
 function extraCalls(usage: Usage, model: string): { model: string; usage: Usage }[] {
   return objects(usage.iterations).flatMap((iteration: Obj) => {
     const counted = iteration.type === 'message' || iteration.type === 'fallback_message';
-    const extra = counted ? null : usageOf('anthropic', iteration);
+    const extra = counted ? null : usageOf(iteration);
     return extra === null
       ? []
       : [{ model: typeof iteration.model === 'string' ? iteration.model : model, usage: extra }];

@@ -165,6 +165,6 @@ export function readUsage(u: Obj, warnings: Warning[], source: Usage['source'] =
 }
 
 /** The usage behind a raw usage object of any provider. */
-export function usageOf(_provider: string, raw: unknown): Usage | null {
+export function usageOf(raw: unknown): Usage | null {
   return readUsage(obj(raw), []);
 }

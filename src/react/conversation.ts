@@ -265,10 +265,13 @@ export class Conversation {
   }
 
   private async reconnectToStream(request: ReconnectOptions): Promise<ReadableStream | null> {
+    const { loading } = this;
     const stream = await this.transport.reconnectToStream(request);
     this.hasResumed = stream !== null;
     // Once the chat knows that it is busy.
-    setTimeout(() => this.ready(), 0);
+    setTimeout(() => {
+      if (loading && loading === this.loading) this.ready();
+    }, 0);
     return stream;
   }
 
@@ -288,6 +291,7 @@ export class Conversation {
       if (isFollowed) return;
       this.hasResumed = false;
       await this.chat.resumeStream();
+      loading.signal.throwIfAborted();
       this.ready();
       // The answer ended between the two requests.
       if (isRunning && !this.hasResumed && mode === 'sse') await this.read(loading.signal);
@@ -295,6 +299,8 @@ export class Conversation {
       if (loading.signal.aborted) return;
       const failure = error instanceof Error ? error : new Error(String(error));
       this.become({ history: { status: 'failed', error: failure } });
+    } finally {
+      if (this.loading === loading) this.loading = null;
     }
   }
 

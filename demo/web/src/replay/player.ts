@@ -188,10 +188,9 @@ export class ReplayPlayer {
   private async do(action: Action): Promise<void> {
     if (action.type === 'interrupt') return this.chat?.interrupt();
     if (action.type === 'decide') {
-      const { toolCallId, approved, reason, isAtRest } = action;
+      const { toolCallId, approved, reason } = action;
       const find = () => this.chat?.approvals.find((approval) => approval.toolCallId === toolCallId);
       await this.until(() => find() !== undefined);
-      if (isAtRest && this.currentMode === 'sse') await this.rest();
       const approval = find();
       if (approval)
         void (approved ? this.chat?.approve(approval, reason) : this.chat?.deny(approval, reason));

@@ -5,14 +5,7 @@ import type { WireEvent } from '../wire/wire-event.ts';
 export type Action =
   | { type: 'say'; message: Message; messageId: string | undefined }
   | { type: 'regenerate'; messageId: string | undefined }
-  | {
-      type: 'decide';
-      toolCallId: string;
-      approved: boolean;
-      reason: string | undefined;
-      /** Whether it was sent in a message: then nothing was being read any more. */
-      isAtRest: boolean;
-    }
+  | { type: 'decide'; toolCallId: string; approved: boolean; reason: string | undefined }
   | { type: 'interrupt' };
 
 /** What a browser tool gave. */
@@ -52,12 +45,12 @@ export function actionsOf(event: WireEvent): Action[] {
       if (typeof toolCallId !== 'string') return [];
       if (status === 'approved' || status === 'rejected') {
         const approved = status === 'approved';
-        return [{ type: 'decide', toolCallId, approved, reason: textOf(reason), isAtRest: false }];
+        return [{ type: 'decide', toolCallId, approved, reason: textOf(reason) }];
       }
       const confirmed = confirmedIn(result);
       return confirmed === null
         ? []
-        : [{ type: 'decide', toolCallId, approved: confirmed, reason: undefined, isAtRest: false }];
+        : [{ type: 'decide', toolCallId, approved: confirmed, reason: undefined }];
     }
     default:
       return [];
@@ -109,12 +102,10 @@ function actionsIn(said: Said): Action[] {
       const confirmed = confirmedIn(part.output);
       return confirmed === null
         ? []
-        : [{ type: 'decide', toolCallId, approved: confirmed, reason: undefined, isAtRest: true }];
+        : [{ type: 'decide', toolCallId, approved: confirmed, reason: undefined }];
     }
     if (approval?.approved === undefined) return [];
-    return [
-      { type: 'decide', toolCallId, approved: approval.approved, reason: approval.reason, isAtRest: true },
-    ];
+    return [{ type: 'decide', toolCallId, approved: approval.approved, reason: approval.reason }];
   });
 }
 
