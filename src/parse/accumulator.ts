@@ -1,13 +1,13 @@
 import { awsFraming } from './aws-event-stream.ts';
-import { readBody } from './body.ts';
+import { noteBedrock, readBody } from './body.ts';
 import { inside, recognise } from './detect.ts';
 import { errorOf } from './errors.ts';
 import { excerpt, failureRecord } from './failure.ts';
 import { emptyFold, type Fold } from './fold.ts';
 import { type Framing, jsonFraming, sseFraming } from './frames.ts';
-import { bytesOf, type Draft, isObject, type Obj, obj, tryJson, utf8Of } from './json.ts';
+import { bytesOf, isObject, type Obj, obj, tryJson, utf8Of } from './json.ts';
 import { type Api, emptyRecord, nameApi, type ParsedResponse } from './record.ts';
-import { noteBedrock, type ParseOptions, settle } from './settle.ts';
+import { type ParseOptions, settle } from './settle.ts';
 import { streamingOf } from './streaming.ts';
 import { warn } from './warn.ts';
 
@@ -41,7 +41,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   const options = typeof given === 'string' ? { provider: given } : given;
   const record = emptyRecord();
   const { warnings } = record;
-  const extra: Draft = {};
+  let bedrock = false;
   let api: Api | null = null;
   let fold: Fold | null = null;
   let body: Obj | null = null;
@@ -73,7 +73,14 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     if (!api) return;
     if (body) {
       // Several responses in one stream: what is said adds up, all else is the last one's.
-      record.finish = null;
+      record.finish =
+        record.id =
+        record.model =
+        record.createdAt =
+        record.status =
+        record.usage =
+        record.serviceTier =
+          null;
       delete record.stopDetail;
       delete record.choices;
     }
@@ -87,6 +94,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     if (!fold) return;
     const whole = streamingOf(fold.api).close(fold, [...fold.items.values()]);
     read(whole, fold.done);
+    Object.assign(record, fold.facts);
     fold = null;
   }
 
@@ -105,7 +113,6 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     }
     if (match.as === 'body' || api !== match.api) close();
     api = match.api;
-    noteBedrock(event, extra);
     if (match.as === 'body') {
       read(event, true);
       return;
@@ -113,6 +120,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     record.streamed = true;
     fold ??= emptyFold(api, warnings);
     streamingOf(api).take(fold, event);
+    noteBedrock(event, fold.body);
   }
 
   function pushEvent(event: unknown): void {
@@ -120,16 +128,18 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       sink.broken(event == null ? '' : typeof event);
       return;
     }
-    noteBedrock(event, extra);
     const taken = fold && streamingOf(fold.api).take(fold, event);
-    if (taken === true) return;
+    if (fold && taken === true) {
+      noteBedrock(event, fold.body);
+      return;
+    }
     if (taken === 'restart') {
       warn(warnings, 'stream_duplicate_start');
       close();
     }
     const bytes = obj(event.chunk).bytes ?? event.bytes;
     if (bytes) {
-      extra.bedrock = true;
+      bedrock = true;
       pushEvent(chunkEvent(bytes));
     } else open(event);
   }
@@ -171,8 +181,8 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
         const code = !sample.trim() ? 'empty' : cut ? 'not_json' : 'unknown_shape';
         return failureRecord(record, code, sample, options);
       }
-      if (extra.bedrock) record.provider = 'bedrock';
-      return settle(record, extra, options, body);
+      if (bedrock) record.provider = 'bedrock';
+      return settle(record, options, body);
     },
   };
 }

@@ -1,88 +1,265 @@
 import { errorFrom } from './errors.ts';
-import { isObject, list, millis, type Obj, obj, objects, str, strOrNull } from './json.ts';
-import { addCitation, addReasoning, addRedacted, addRefusal, addStopDetail, addText } from './output.ts';
+import { type Draft, isObject, list, millis, type Obj, obj, objects, str, strOrNull } from './json.ts';
+import { addCitations, addReasoning, addRedacted, addRefusal, addStopDetail, addText } from './output.ts';
 import { readBuiltin, readCall, readPart } from './parts.ts';
 import { emptyOutput, type Output, type ParsedChoice, type ParsedResponse } from './record.ts';
-import { readUsage } from './usage.ts';
+import { readMetrics, readUsage } from './usage.ts';
 import { warn } from './warn.ts';
 
-function readError(error: unknown, record: ParsedResponse): void {
-  // Some servers send an empty error with a good response.
-  if (error && Object.keys(error).length > 0) record.error ??= errorFrom(error);
+const METRICS = 'amazon-bedrock-invocationMetrics';
+const GUARDRAIL = 'amazon-bedrock-guardrailAction';
+const TRACE = 'amazon-bedrock-trace';
+
+/** Takes what Bedrock adds to the events of every model family, and tells whether it added anything. */
+export function noteBedrock(event: Obj, body: Draft): boolean {
+  if (!(event[METRICS] ?? event[GUARDRAIL])) return false;
+  for (const name of [METRICS, GUARDRAIL, TRACE]) if (event[name]) body[name] = event[name];
+  return true;
 }
 
-function readContent(content: unknown, out: Output, record: ParsedResponse): void {
-  if (typeof content !== 'string') for (const part of objects(content)) readPart(part, out, record);
-  else if (content) addText(out, content);
+/** Reads a text, a list of parts, or Gemini's object round such a list. */
+function readContent(out: Output, content: unknown, record: ParsedResponse): void {
+  if (typeof content === 'string') {
+    if (content) addText(out, content);
+  } else
+    for (const part of list(isObject(content) ? content.parts : content))
+      if (isObject(part)) readPart(out, part, record);
 }
 
 /** Reads a message of OpenAI chat: reasoning, content, and what is beside the content. */
-function readMessage(message: Obj, content: unknown, out: Output, record: ParsedResponse): void {
-  const { reasoning_details, refusal, audio, function_call } = message;
-  const plain = str(message.reasoning_content) || str(message.reasoning);
-  if (plain) addReasoning(out, plain).raw = reasoning_details;
-  else {
-    for (const detail of objects(reasoning_details)) {
+function readMessage(out: Output, message: Obj, said: unknown, record: ParsedResponse): void {
+  let content = said;
+  let plain = '';
+  let details: unknown;
+  let sources: unknown;
+  let refusal: unknown;
+  let audio: unknown;
+  let images: unknown;
+  let calls: unknown;
+  let call: unknown;
+  let executed: unknown;
+  for (const name in message) {
+    const value = message[name];
+    if (value == null) continue;
+    switch (name) {
+      case 'content':
+        content = value;
+        break;
+      case 'tool_calls':
+        calls = value;
+        break;
+      case 'refusal':
+        refusal = value;
+        break;
+      case 'annotations':
+      case 'citations':
+        sources ??= value;
+        break;
+      case 'reasoning_content':
+      case 'reasoning':
+        plain ||= str(value);
+        break;
+      case 'reasoning_details':
+        details = value;
+        break;
+      case 'audio':
+        audio = value;
+        break;
+      case 'images':
+        images = value;
+        break;
+      case 'function_call':
+        call = value;
+        break;
+      case 'executed_tools':
+        executed = value;
+    }
+  }
+  if (plain) addReasoning(out, plain).raw = details;
+  else if (details) {
+    for (const detail of objects(details)) {
       const text = str(detail.text ?? detail.summary);
       if (text) addReasoning(out, text, detail.signature);
       else addRedacted(out, detail);
     }
   }
-  readContent(content, out, record);
-  const last = out.content.at(-1);
-  for (const source of objects(message.annotations ?? message.citations)) addCitation(out, last, source);
+  readContent(out, content, record);
+  if (sources) addCitations(out, sources, out.content.at(-1));
   if (refusal) addRefusal(out, str(refusal));
-  if (audio) readPart({ audio }, out, record);
-  for (const image of objects(message.images)) readPart(image, out, record);
-  for (const call of objects(message.tool_calls)) {
-    const { id, custom } = call;
-    // Command-R has no object round the name.
-    readCall(obj(custom ?? call.function ?? call), id, custom ? 'custom' : 'function', out);
+  if (audio) readPart(out, { audio }, record);
+  if (images) readContent(out, images, record);
+  if (calls) {
+    for (const tool of objects(calls)) {
+      const { id, custom } = tool;
+      // Command-R has no object round the name.
+      readCall(out, obj(custom ?? tool.function ?? tool), custom ? 'custom' : 'function', id);
+    }
   }
-  if (isObject(function_call)) readCall(function_call, null, 'function', out);
+  if (isObject(call)) readCall(out, call);
   // Groq's compound models report the tools they ran themselves.
-  for (const tool of objects(message.executed_tools)) readBuiltin(tool, null, '', tool.type, tool, out);
+  if (executed) for (const tool of objects(executed)) readBuiltin(out, tool, '', tool.type, tool);
 }
 
-/** Reads a choice, a candidate, an output of a model family; or a body that is its own only choice. */
-function readChoice(choice: Obj, out: Output, record: ParsedResponse): void {
-  const message = obj(choice.message ?? obj(choice.output).message ?? choice);
-  const content =
-    message.content ??
-    choice.output ??
-    choice.steps ??
-    choice.outputs ??
-    choice.text ??
-    choice.generation ??
-    choice.outputText ??
-    choice.completion ??
-    obj(choice.data).text;
-  const parts = isObject(content) ? content.parts : content;
-  const reason = choice.finish_reason ?? choice.stop_reason ?? choice.stopReason ?? choice.finishReason;
-  out.stopReason = strOrNull(
-    obj(reason).reason ??
-      reason ??
-      choice.completionReason ??
-      obj(choice.incomplete_details ?? choice.status_details).reason ??
-      choice.status,
-  );
-  if (message !== choice || typeof parts === 'string') readMessage(message, parts, out, record);
-  else readContent(parts, out, record);
-  const { category, explanation } = obj(choice.stop_details);
-  const { citations, citationSources } = obj(choice.citationMetadata);
-  const grounding = choice.groundingMetadata;
-  const safety = choice.content_filter_results ?? choice.safetyRatings;
-  if (safety) record.safety ??= safety;
-  if (grounding) record.grounding ??= grounding;
-  addStopDetail(
-    out,
-    choice.stop_sequence ?? choice.stop ?? obj(choice.additionalModelResponseFields).stop_sequence,
-    category,
-    explanation ?? choice.finishMessage,
-  );
-  for (const source of objects(citations ?? citationSources)) addCitation(out, undefined, source);
-  for (const source of objects(obj(grounding).groundingChunks)) addCitation(out, undefined, source);
-  readError(choice.error, record);
+/**
+ * Reads what a body says of itself, and what it says as a choice unless it has a list of them; or what a choice, a
+ * candidate, an output of a model family says. Providers have different names for the same thing, but none uses a name
+ * in a meaning of its own, so no API needs a reader of its own. Readers go through the names that an object has:
+ * asking objects of many shapes for names that they lack is slow.
+ */
+function readLevel(out: Output, level: Obj, record: ParsedResponse, isChoice: boolean): void {
+  let message = level;
+  let content: unknown;
+  let said: unknown;
+  let reason: unknown;
+  let because: unknown;
+  let failure: unknown;
+  let sequence: unknown;
+  let category: unknown;
+  let explanation: unknown;
+  let usage: unknown;
+  let served: unknown;
+  let metrics: unknown;
+  for (const name in level) {
+    const value = level[name];
+    if (value == null) continue;
+    switch (name) {
+      case 'id':
+      case 'responseId':
+      case 'generation_id':
+        record.id ??= strOrNull(value);
+        break;
+      case 'model':
+      case 'modelVersion':
+        record.model ??= strOrNull(value);
+        break;
+      case 'content':
+      case 'steps':
+        content = value;
+        break;
+      case 'usage':
+      case 'usageMetadata':
+        usage = value;
+        break;
+      case 'message':
+        message = obj(value);
+        break;
+      case 'finish_reason':
+        reason = value;
+        break;
+      case 'stop_reason':
+      case 'stopReason':
+      case 'finishReason':
+      case 'completionReason':
+        reason ??= obj(value).reason ?? value;
+        break;
+      case 'output':
+        content ??= obj(obj(value).message).content ?? value;
+        break;
+      case 'outputs':
+      case 'text':
+      case 'generation':
+      case 'outputText':
+      case 'completion':
+        said ??= value;
+        break;
+      case 'data':
+        said ??= obj(value).text;
+        break;
+      case 'created':
+      case 'created_at':
+      case 'createTime':
+        record.createdAt ??= millis(value);
+        break;
+      case 'service_tier':
+        record.serviceTier = strOrNull(value);
+        break;
+      case 'serviceTier':
+        record.serviceTier = strOrNull(obj(value).type);
+        break;
+      case 'status':
+        record.status = strOrNull(value);
+        if (value === 'queued' || value === 'in_progress') record.complete = false;
+        break;
+      case 'incomplete_details':
+      case 'status_details':
+        because = obj(value).reason;
+        failure = obj(value).error;
+        break;
+      case 'error':
+        // Some servers send an empty error with a good response.
+        if (Object.keys(value).length > 0) record.error ??= errorFrom(value);
+        break;
+      case 'stop_sequence':
+      case 'stop':
+        sequence ??= value;
+        break;
+      case 'additionalModelResponseFields':
+        sequence ??= obj(value).stop_sequence;
+        break;
+      case 'stop_details':
+        ({ category, explanation } = obj(value));
+        break;
+      case 'finishMessage':
+        explanation ??= value;
+        break;
+      case 'content_filter_results':
+      case 'safetyRatings':
+      case 'prompt_filter_results':
+      case 'moderation':
+      case TRACE:
+        record.safety ??= value;
+        break;
+      case 'citationMetadata':
+        addCitations(out, obj(value).citations ?? obj(value).citationSources);
+        break;
+      case 'groundingMetadata':
+        record.grounding ??= value;
+        addCitations(out, obj(value).groundingChunks);
+        break;
+      case '$metadata':
+      case 'ResponseMetadata':
+        record.id ??= strOrNull(obj(value).requestId ?? obj(value).RequestId);
+        break;
+      case 'trace': {
+        const { guardrail, promptRouter } = obj(value);
+        if (guardrail) record.safety ??= guardrail;
+        record.model ??= strOrNull(obj(promptRouter).invokedModelId);
+        break;
+      }
+      case 'promptFeedback': {
+        const { blockReason, blockReasonMessage } = obj(value);
+        if (blockReason) {
+          record.finish = 'content_filter';
+          record.safety = value;
+          category = blockReason;
+          explanation = blockReasonMessage;
+        }
+        break;
+      }
+      case 'meta':
+        usage = obj(value).billed_units;
+        break;
+      case 'tool_usage':
+        served = value;
+        break;
+      case GUARDRAIL:
+        if (value === 'INTERVENED') record.finish = 'content_filter';
+        break;
+      case 'metrics':
+      case METRICS:
+        metrics = value;
+    }
+  }
+  if (usage) record.usage ??= readUsage(obj(usage), record);
+  if (metrics) readMetrics(obj(metrics), record, 'invocation_metrics');
+  if (record.usage && served) record.usage.serverTools = served;
+  if (sequence ?? category ?? explanation) addStopDetail(out, sequence, category, explanation);
+  if (!isChoice) return;
+  content ??= said;
+  out.stopReason = strOrNull(reason ?? because ?? record.status);
+  if (failure) record.error ??= errorFrom(failure);
+  if (message === level && typeof content !== 'string') readContent(out, content, record);
+  else readMessage(out, message, content, record);
 }
 
 /** Every choice of a body or of an event; a body without a list is its own only choice. */
@@ -92,57 +269,20 @@ export function choicesOf(body: Obj): readonly unknown[] {
   return list(body.results ?? body.outputs ?? body.generations ?? body.completions ?? [body]);
 }
 
-/**
- * Reads a whole body of any API; the first choice is the record itself. Providers have different names for the same
- * thing, but none uses a name in a meaning of its own, so no API needs a reader of its own.
- */
+/** Reads a whole body of any API; the first choice is the record itself. */
 export function readBody(body: Obj, record: ParsedResponse): void {
-  const { status, error, tool_usage } = body;
-  const { warnings } = record;
-  const { guardrail, promptRouter } = obj(body.trace);
-  const { latencyMs } = obj(body.metrics);
-  const usage = obj(body.usage ?? body.usageMetadata ?? obj(body.meta).billed_units ?? body);
-  const safety = body.prompt_filter_results ?? body.moderation ?? guardrail;
   const choices = choicesOf(body);
-  record.id = strOrNull(
-    body.id ??
-      body.responseId ??
-      body.generation_id ??
-      obj(body.$metadata).requestId ??
-      obj(body.ResponseMetadata).RequestId,
-  );
-  record.model = strOrNull(body.model ?? body.modelVersion ?? obj(promptRouter).invokedModelId);
-  record.createdAt = millis(body.created ?? body.created_at ?? body.createTime);
-  record.serviceTier = strOrNull(
-    body.service_tier ??
-      usage.service_tier ??
-      obj(body.serviceTier).type ??
-      usage.serviceTier ??
-      usage.trafficType,
-  );
-  record.status = strOrNull(status);
-  record.usage = readUsage(usage, warnings);
-  if (record.usage && tool_usage) record.usage.serverTools = tool_usage;
-  if (status === 'queued' || status === 'in_progress') record.complete = false;
-  if (typeof latencyMs === 'number') record.latencyMs = latencyMs;
-  if (safety) record.safety = safety;
-  readError(error, record);
-  readChoice(obj(choices[0]), record, record);
+  const first = obj(choices[0]);
+  readLevel(record, body, record, first === body);
+  record.usage ??= readUsage(body, record);
+  if (first !== body) readLevel(record, first, record, true);
   if (choices.length > 1) {
-    warn(warnings, 'multiple_choices', choices.length);
+    warn(record.warnings, 'multiple_choices', choices.length);
     record.choices = choices.map((entry, position): ParsedChoice => {
       const choice = obj(entry);
       const out = emptyOutput();
-      readChoice(choice, out, record);
+      readLevel(out, choice, record, true);
       return { index: typeof choice.index === 'number' ? choice.index : position, ...out };
     });
   }
-  // Only a fold makes such a body.
-  if (record.api === 'gemini.live') Object.assign(record, body.facts);
-  if (status === 'failed') record.error ??= errorFrom(obj(body.status_details).error);
-  const { blockReason, blockReasonMessage } = obj(body.promptFeedback);
-  if (!blockReason) return;
-  record.finish = 'content_filter';
-  record.safety = body.promptFeedback;
-  addStopDetail(record, null, blockReason, blockReasonMessage);
 }

@@ -1,10 +1,9 @@
-import { choicesOf } from './body.ts';
+import { choicesOf, noteBedrock } from './body.ts';
 import { familyOf } from './families.ts';
 import { itemAt, restate, type Streaming } from './fold.ts';
 import { type Draft, isObject, type Obj, obj, objects } from './json.ts';
 import { addPart, merge, mergeParts } from './merge.ts';
 import { setPartialArg } from './partial-args.ts';
-import { noteBedrock } from './settle.ts';
 
 /** Keyed by index, else id, else the last one; some servers give every parallel call the index 0. */
 function mergeCalls(deltas: readonly Obj[]): Draft[] {
@@ -78,7 +77,7 @@ export const listStreaming: Streaming = {
       if (entry.finish_reason || entry.stop_reason || entry.finishReason || entry.completionReason)
         fold.done = true;
     }
-    if (obj(promptFeedback).blockReason || (!named && noteBedrock(event, {}))) fold.done = true;
+    if (obj(promptFeedback).blockReason || (!named && noteBedrock(event, body))) fold.done = true;
     return true;
   },
   close({ api, body }, items) {

@@ -17,10 +17,6 @@ function matched(api: Api, as: Match['as'] = 'body'): Match {
 /** Finds the API of a value by its shape alone; the order matters, the first that fits has it. */
 export function recognise(value: Obj): Match | null {
   const { object, choices, output, usage } = value;
-  if (object === 'interaction' || (Array.isArray(value.steps) && typeof value.status === 'string'))
-    return matched('gemini.interactions');
-  if (object === 'response' || object === 'realtime.response' || Array.isArray(output))
-    return matched('openai.responses');
   const chunk = object === 'chat.completion.chunk';
   if (Array.isArray(choices)) {
     const { text, message, delta } = obj(choices[0]);
@@ -28,7 +24,6 @@ export function recognise(value: Obj): Match | null {
       return matched('openai.completions', 'either');
     return matched('openai.chat', chunk || delta ? 'event' : message ? 'body' : 'either');
   }
-  if (chunk || value.x_groq) return matched('openai.chat', 'event');
   if (
     value.type === 'message' ||
     (Array.isArray(value.content) && (value.stop_reason || obj(usage).input_tokens !== undefined))
@@ -36,16 +31,21 @@ export function recognise(value: Obj): Match | null {
     return matched('anthropic.messages');
   if (isObject(obj(output).message) || (value.stopReason && isObject(usage)))
     return matched('bedrock.converse');
-  const live = value.serverContent ?? value.toolCall;
+  if (object === 'response' || object === 'realtime.response' || Array.isArray(output))
+    return matched('openai.responses');
+  if (object === 'interaction' || (Array.isArray(value.steps) && typeof value.status === 'string'))
+    return matched('gemini.interactions');
+  if (chunk || value.x_groq) return matched('openai.chat', 'event');
   if (
     Array.isArray(value.candidates) ||
     isObject(value.promptFeedback) ||
-    (isObject(value.usageMetadata) && live === undefined)
+    (isObject(value.usageMetadata) && (value.serverContent ?? value.toolCall) === undefined)
   )
     return matched('gemini.generateContent', 'either');
   const family = familyOf(value);
   if (family) return matched(`bedrock.invoke.${family}`, 'either');
-  const api = STREAMED.find((name) => streamingOf(name).take(emptyFold(name, []), value));
+  const scratch = emptyFold('gemini.live', []);
+  const api = STREAMED.find((name) => streamingOf(name).take(scratch, value));
   return api ? matched(api, 'event') : null;
 }
 

@@ -1,5 +1,4 @@
 import { errorFrom } from './errors.ts';
-import { NOTHING } from './json.ts';
 import type { ParsedResponse } from './record.ts';
 import { type ParseOptions, settle } from './settle.ts';
 
@@ -16,7 +15,7 @@ export function failureRecord(
   const message = `not a known provider's response: ${excerpt(seen)}`;
   record.error = errorFrom({ type: 'unrecognized_response', code, message });
   record.complete = false;
-  return settle(record, NOTHING, options, null);
+  return settle(record, options, null);
 }
 
 /** The start of a text, short enough for a message. */

@@ -1,3 +1,4 @@
+import { memo } from './memo.ts';
 import type { Finish } from './record.ts';
 
 /** Raw stop reasons of all providers, in lower case; the first that fits decides. */
@@ -25,11 +26,10 @@ export interface FinishContext {
 }
 
 /** The finish of a raw stop reason, or undefined when it is not a known one. */
-export function knownFinish(raw: string): Finish | undefined {
+export const knownFinish = /* @__PURE__ */ memo((raw): Finish | undefined => {
   const lower = raw.toLowerCase();
-  for (const [pattern, finish] of REASONS) if (pattern.test(lower)) return finish;
-  return undefined;
-}
+  return REASONS.find(([pattern]) => pattern.test(lower))?.[1];
+});
 
 /** What `stop` means when there is a tool to run or a refusal. */
 export function finishIn(

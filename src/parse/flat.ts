@@ -1,4 +1,4 @@
-import { isObject } from './json.ts';
+import { obj } from './json.ts';
 import { parse } from './parse.ts';
 import type { ParsedResponse } from './record.ts';
 
@@ -28,10 +28,7 @@ export interface FlatResponse {
 export function toFlat(record: ParsedResponse): FlatResponse {
   const { usage, text } = record;
   const uses = record.toolUses.filter((use) => use.executor === 'client');
-  const blocks =
-    record.api === 'anthropic.messages' && uses.length > 0 && isObject(record.raw)
-      ? record.raw.content
-      : null;
+  const blocks = record.api === 'anthropic.messages' && uses[0] && obj(record.raw).content;
   return {
     output: Array.isArray(blocks) ? blocks : text || null,
     tool_uses: uses.map(({ id, name, input }) => ({ id, name, input })),

@@ -1,6 +1,6 @@
 import { type Draft, isObject, type Obj, obj, tryJson } from './json.ts';
 import { merge } from './merge.ts';
-import type { Api, Warning } from './record.ts';
+import type { Api, ParsedResponse, Warning } from './record.ts';
 import { warn } from './warn.ts';
 
 /** What a fold did with an event: took it, saw the start of another response, or does not know it. */
@@ -17,6 +17,8 @@ export interface Fold {
   started: boolean;
   /** The terminal event has been seen. */
   done: boolean;
+  /** What the record says beside the body. */
+  facts?: Pick<ParsedResponse, 'live' | 'finish'>;
 }
 
 /** A fold that has seen nothing. */

@@ -1,4 +1,4 @@
-import { isObject, tryJson } from './json.ts';
+import { tryJson } from './json.ts';
 
 /** What a framing finds: a decoded event, the end marker, or a piece that cannot be read. */
 export interface FrameSink {
@@ -17,14 +17,11 @@ export interface Framing<In> {
 export function sseFraming(sink: FrameSink): Framing<string> {
   let rest = '';
   let data = '';
-  let name = '';
   /** Tells whether the data could be read. */
   const take = (text: string): boolean => {
     const value = tryJson(text);
     const plain = text.trim();
-    // Some servers name an error only in the event field.
-    const bare = name === 'error' && isObject(value) && !value.error && !value.type;
-    if (value) sink.event(bare ? { error: value } : value);
+    if (value) sink.event(value);
     else if (plain === '[DONE]') sink.done();
     else return value === null || !plain;
     return true;
@@ -32,11 +29,9 @@ export function sseFraming(sink: FrameSink): Framing<string> {
   const line = (text: string): void => {
     // One line is nearly always a whole event, and some logs leave out the blank lines between them.
     if (text.startsWith('data:')) data += data || !take(text.slice(5)) ? text.slice(5) : '';
-    else if (text.startsWith('event:')) name = text.slice(6).trim();
     else if (!text) {
       if (data && !take(data)) sink.broken(data);
       data = '';
-      name = '';
     }
   };
   return {
@@ -83,9 +78,11 @@ export function jsonFraming(sink: FrameSink): Framing<string> {
         const c = chunk[i];
         // A value that starts a line inside another one: the one before was broken off.
         if (before === '\n' && c === '{' && from >= 0) take(i);
-        const escaped = inString && before === '\\';
-        before = escaped ? '' : c;
-        if (escaped) continue;
+        if (inString && before === '\\') {
+          before = '';
+          continue;
+        }
+        before = c;
         if (c === '"') inString = !inString;
         else if (inString) continue;
         else if (c === '{' || c === '[') {

@@ -84,11 +84,7 @@ export const liveStreaming: Streaming = {
     const waiting = calls.length > 0;
     fold.done = waiting || (!open && live.turns > 0);
     endTurn();
-    return {
-      id,
-      usageMetadata,
-      candidates: [{ content: { parts }, finishReason, groundingMetadata }],
-      facts: { live, finish: waiting ? 'tool_calls' : finishReason || !fold.done ? null : finish },
-    };
+    fold.facts = { live, finish: waiting ? 'tool_calls' : finishReason || !fold.done ? null : finish };
+    return { id, usageMetadata, candidates: [{ content: { parts }, finishReason, groundingMetadata }] };
   },
 };

@@ -1,6 +1,4 @@
 export { type Accumulator, createAccumulator } from './accumulator.ts';
-export { type Detected, detect } from './detect.ts';
-export { type FinishContext, finishOf } from './finish.ts';
 export { type FlatResponse, type FlatToolUse, parseProviderResponse, toFlat } from './flat.ts';
 export type { HeaderSource } from './headers.ts';
 export { parse } from './parse.ts';
@@ -22,4 +20,3 @@ export type {
 } from './record.ts';
 export type { ParseOptions } from './settle.ts';
 export { parseStream, type StreamSource } from './stream.ts';
-export { usageOf } from './usage.ts';

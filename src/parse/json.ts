@@ -65,11 +65,9 @@ export function bytesOf(value: unknown): Uint8Array | null {
 
 /** The objects in a list, or none. */
 export function objects(value: unknown): readonly Obj[] {
-  return !Array.isArray(value)
-    ? (NONE as readonly Obj[])
-    : value.every(isObject)
-      ? value
-      : value.filter(isObject);
+  const all = list(value);
+  for (const entry of all) if (!isObject(entry)) return all.filter(isObject);
+  return all as readonly Obj[];
 }
 
 /** The value if it is a non-empty string, else null. */

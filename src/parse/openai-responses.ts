@@ -1,26 +1,11 @@
 import { type Fold, itemAt, restate, type Streaming, start } from './fold.ts';
 import { type Draft, isObject, list, type Obj, obj, objects, str, textOf } from './json.ts';
+import { memo } from './memo.ts';
 import { merge } from './merge.ts';
 import { warn } from './warn.ts';
 
-/** Where the text of a delta event goes; `#` is an index that the event states. */
-const PLACES: Readonly<Record<string, readonly string[]>> = /* @__PURE__ */ Object.fromEntries(
-  [
-    ['output_text', 'content.#.text'],
-    ['text', 'content.#.text'],
-    ['refusal', 'content.#.refusal'],
-    ['reasoning_text', 'content.#.text'],
-    ['reasoning_summary_text', 'summary.#.text'],
-    ['output_audio_transcript', 'content.#.transcript'],
-    ['audio_transcript', 'content.#.transcript'],
-    ['function_call_arguments', 'arguments'],
-    ['mcp_call_arguments', 'arguments'],
-    ['custom_tool_call_input', 'input'],
-    ['code_interpreter_call_code', 'code'],
-    ['apply_patch_call_operation_diff', 'operation.diff'],
-    ['shell_call_command', 'action.commands.#'],
-  ].map(([name, path = '']) => [`response.${name}.delta`, path.split('.')]),
-);
+/** The last word of the type of an event of text; audio is not kept. */
+const wordOf = /* @__PURE__ */ memo((type) => /[._](?!audio)([a-z]+)\.delta$/.exec(type)?.[1] ?? '');
 
 const LISTS = ['content', 'summary'] as const;
 
@@ -31,17 +16,26 @@ function byIndex(item: Obj): Obj {
   return open;
 }
 
-function grow(item: Draft, path: readonly string[], index: unknown, text: unknown): void {
+/** The object at a place, new if there is none. */
+function inner(node: Draft, place: unknown): Draft {
+  const key = String(place);
+  if (!isObject(node[key])) node[key] = {};
+  return node[key] as Draft;
+}
+
+/** Adds the text of a delta where the last word of its type and the index it states say. */
+function grow(item: Draft, word: string, event: Obj): void {
+  const { content_index, summary_index, command_index } = event;
   let node = item;
-  let key = '';
-  for (let i = 0; i < path.length; i++) {
-    if (i > 0) {
-      if (!isObject(node[key])) node[key] = {};
-      node = node[key] as Draft;
-    }
-    key = path[i] === '#' ? String(index) : (path[i] ?? '');
+  let key = word;
+  if (summary_index != null) node = inner(inner(item, 'summary'), summary_index);
+  else if (content_index != null || word === 'text') node = inner(inner(item, 'content'), content_index ?? 0);
+  else if (word === 'diff') node = inner(item, 'operation');
+  else if (word === 'command') {
+    node = inner(inner(item, 'action'), 'commands');
+    key = String(command_index);
   }
-  node[key] = str(node[key]) + str(text);
+  node[key] = str(node[key]) + str(event.delta);
 }
 
 function closeItem(item: Draft): Obj {
@@ -63,17 +57,18 @@ function visibleText(output: readonly unknown[]): string {
 export const responsesStreaming: Streaming = {
   take(fold, event) {
     const type = str(event.type);
-    const path = PLACES[type];
+    const word = wordOf(type);
     // Ids may rotate in mid-stream: only the position counts.
     const at = event.output_index ?? event.item_id;
-    const index = event.content_index ?? event.summary_index ?? event.command_index ?? 0;
     const { response } = event;
-    if (path) grow(itemAt(fold, at), path, index, event.delta);
-    else if (!type.startsWith('response.')) return false;
+    if (!type.startsWith('response.')) return false;
+    if (word) grow(itemAt(fold, at), word, event);
     else if (type === 'response.created') return start(fold, response);
     else if (event.item) itemAt(fold, at, byIndex(obj(event.item)));
     else if (event.annotation)
-      merge(itemAt(fold, at), { content: { [String(index)]: { annotations: [event.annotation] } } });
+      merge(itemAt(fold, at), {
+        content: { [String(event.content_index)]: { annotations: [event.annotation] } },
+      });
     else if (/^response\.(completed|failed|incomplete|done)$/.test(type)) {
       restate(restate(fold.body, { status: type.slice(9) }), response);
       fold.done = true;

@@ -1,4 +1,4 @@
-import { isObject, type Obj, obj, str, strOrNull, textOf, tryJson } from './json.ts';
+import { isObject, type Obj, objects, str, strOrNull, textOf, tryJson } from './json.ts';
 import type { Citation, Output, Part, ToolUse } from './record.ts';
 
 type TextPart = Extract<Part, { type: 'text' }>;
@@ -85,29 +85,53 @@ export function addToolResult(
   use.status = failed ? 'failed' : 'completed';
 }
 
-/**
- * Adds a source to the record and, where it belongs to one, to a text part. Its address may be one level down:
- * `url_citation`, `web`, `location.web`.
- */
-export function addCitation(out: Output, part: Part | undefined, raw: Obj): void {
-  const inner = Object.values(obj(raw.location ?? raw)).find(isObject);
-  const source: Obj = { ...inner, ...raw };
-  const citation: Citation = {
-    type: str(raw.type) || 'citation',
-    url: strOrNull(source.url ?? source.uri ?? source.sourceUri ?? source.source),
-    title: strOrNull(source.title ?? source.document_title ?? source.filename),
-    text: strOrNull(source.cited_text ?? source.text ?? textOf(source.sourceContent)),
-    raw,
-  };
-  out.citations.push(citation);
-  if (part?.type !== 'text') return;
-  part.citations ??= [];
-  part.citations.push(citation);
+/** Fills in what a source says of itself; its address may be further down: `url_citation`, `web`, `location.web`. */
+function describe(citation: Citation, source: Obj, depth: number): void {
+  let inner: Obj | undefined;
+  let origin: unknown;
+  for (const name in source) {
+    const value = source[name];
+    switch (name) {
+      case 'url':
+      case 'uri':
+      case 'sourceUri':
+        citation.url ??= strOrNull(value);
+        break;
+      case 'source':
+        origin = value;
+        break;
+      case 'title':
+      case 'document_title':
+      case 'filename':
+        citation.title ??= strOrNull(value);
+        break;
+      case 'cited_text':
+      case 'text':
+      case 'sourceContent':
+        citation.text ??= strOrNull(textOf(value));
+        break;
+      default:
+        if (isObject(value)) inner ??= value;
+    }
+  }
+  if (inner && depth < 2) describe(citation, inner, depth + 1);
+  citation.url ??= strOrNull(origin);
+}
+
+/** Adds sources to the record and, where they belong to one, to a text part. */
+export function addCitations(out: Output, sources: unknown, part?: Part): void {
+  for (const raw of objects(sources)) {
+    const citation: Citation = { type: str(raw.type) || 'citation', url: null, title: null, text: null, raw };
+    describe(citation, raw, 0);
+    out.citations.push(citation);
+    if (part?.type !== 'text') continue;
+    part.citations ??= [];
+    part.citations.push(citation);
+  }
 }
 
 /** States what the provider says about its stop reason. */
 export function addStopDetail(out: Output, sequence: unknown, category?: unknown, message?: unknown): void {
-  if (!sequence && !category && !message) return;
   const detail: NonNullable<Output['stopDetail']> = {};
   if (sequence) detail.sequence = str(sequence);
   if (category) detail.category = str(category);

@@ -1,7 +1,7 @@
 import { errorFrom } from './errors.ts';
 import { isObject, list, type Obj, obj, objects, str, strOrNull, textOf } from './json.ts';
 import {
-  addCitation,
+  addCitations,
   addReasoning,
   addRedacted,
   addRefusal,
@@ -17,16 +17,15 @@ const CALL = /^(.*?)(_call|_approval_request)$/;
 const RESULT = /(tool|function|Execution)(Result|Response)$|_(result|output)$/;
 const FAILED = /error|fail|deadline/i;
 
-function readText(item: Obj, out: Output, text: string, signature: unknown, phase: unknown): void {
-  const part = addText(out, text);
-  const sources = item.citations ?? item.annotations;
+function readText(out: Output, text: unknown, signature: unknown, phase: unknown, sources: unknown): void {
+  const part = addText(out, textOf(text));
   if (signature) part.signature = str(signature);
   if (phase) part.phase = str(phase);
-  for (const source of objects(sources)) addCitation(out, part, source);
+  if (sources) addCitations(out, sources, part);
 }
 
 /** OpenAI: a list of summaries and texts; Gemini: one summary in parts; Anthropic and Mistral: one thought. */
-function readReasoning(item: Obj, out: Output): void {
+function readReasoning(out: Output, item: Obj): void {
   const signature = item.signature ?? item.encrypted_content;
   const texts =
     item.type === 'reasoning'
@@ -39,41 +38,72 @@ function readReasoning(item: Obj, out: Output): void {
   });
 }
 
+/** Only a shell says where it is: with the client unless it says otherwise. */
 function executorOf(item: Obj, type: string): ToolUse['executor'] {
-  const local = type === 'shell_call' && (obj(item.environment).type ?? 'local') === 'local';
-  return local ||
-    item.execution === 'client' ||
-    /^(computer|local_shell|apply_patch)_call$|^mcp_approval/.test(type)
+  const local = (obj(item.environment).type ?? 'local') === 'local';
+  return (local && /^(computer|(local_)?shell|apply_patch)_call$|^mcp_approval/.test(type)) ||
+    item.execution === 'client'
     ? 'client'
     : 'server';
 }
 
-/** A call of a client's tool. */
-export function readCall(item: Obj, id: unknown, kind: 'function' | 'custom', out: Output): ToolUse {
-  const input = item.input ?? item.arguments ?? item.args ?? item.parameters;
-  return addTool(out, id, item.name, input, 'client', kind);
+/** A call of a tool, by default a client's; some have a name or an id only outside the item. */
+export function readCall(
+  out: Output,
+  item: Obj,
+  kind: ToolUse['kind'] = 'function',
+  outerId?: unknown,
+  outerName?: unknown,
+  executor: ToolUse['executor'] = 'client',
+): ToolUse {
+  let id = outerId;
+  let called = outerName;
+  let input: unknown;
+  let raw: unknown;
+  for (const name in item) {
+    const value = item[name];
+    if (value == null) continue;
+    switch (name) {
+      case 'id':
+      case 'toolUseId':
+        id ??= value;
+        break;
+      case 'call_id':
+        // An item has an id of its own beside the call's.
+        id = value;
+        break;
+      case 'name':
+        called = value;
+        break;
+      case 'input':
+      case 'arguments':
+      case 'args':
+      case 'parameters':
+      case 'action':
+      case 'operation':
+      case 'queries':
+        input ??= value;
+        break;
+      case 'code':
+        input = { code: value };
+        break;
+      case 'caller':
+      case 'namespace':
+      case 'toolset_name':
+        raw = item;
+    }
+  }
+  const use = addTool(out, id, called, input, executor, kind);
+  if (raw) use.raw = raw;
+  return use;
 }
 
 /** A call of a tool of the provider's own; `raw` is the whole part. */
-export function readBuiltin(
-  item: Obj,
-  id: unknown,
-  type: string,
-  name: unknown,
-  raw: Obj,
-  out: Output,
-): void {
-  const input = item.input ?? item.arguments ?? item.args ?? item.action ?? item.operation ?? item.queries;
-  const use = addTool(
-    out,
-    id,
-    item.name ?? name,
-    item.code ? { code: item.code } : input,
-    executorOf(item, type),
-    type.startsWith('mcp') ? 'mcp' : 'builtin',
-  );
-  use.raw = raw;
+export function readBuiltin(out: Output, item: Obj, type: string, name: unknown, raw: Obj): void {
+  const kind = type.startsWith('mcp') ? 'mcp' : 'builtin';
+  const use = readCall(out, item, kind, undefined, name, executorOf(item, type));
   const output = item.output ?? item.outputs ?? item.results ?? item.result;
+  use.raw = raw;
   if (output != null) use.output = output;
   if (item.status === 'failed' || item.error) use.status = 'failed';
 }
@@ -83,66 +113,86 @@ export function readBuiltin(
  * Interactions, Mistral), or the key of the object inside it does (Bedrock Converse, Gemini generateContent and Live);
  * the names do not collide.
  */
-export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?: unknown): void {
-  const { text } = part;
-  let type = str(part.type);
-  let item = part;
-  const signature = type ? part.signature : part.thoughtSignature;
-  if (!type) {
-    if (typeof text === 'string') type = part.thought ? 'reasoning_text' : 'text';
-    else {
-      for (const key in part) {
-        if (!isObject(part[key])) continue;
-        type = key;
-        item = part[key] as Obj;
+export function readPart(out: Output, part: Obj, record: ParsedResponse, phase?: unknown): void {
+  let type = '';
+  let key = '';
+  let text: unknown;
+  let thought: unknown;
+  let signature: unknown;
+  let sources: unknown;
+  for (const name in part) {
+    const value = part[name];
+    switch (name) {
+      case 'type':
+        type = str(value);
         break;
-      }
-      if (!type && signature) type = 'text';
+      case 'text':
+        text = value;
+        break;
+      case 'thought':
+        thought = value;
+        break;
+      case 'signature':
+      case 'thoughtSignature':
+        signature = value;
+        break;
+      case 'annotations':
+      case 'citations':
+        sources ??= value;
+        break;
+      default:
+        if (!key && isObject(value)) key = name;
     }
   }
   if (type === 'text' || type === 'output_text') {
-    if (text || signature || part.type) readText(part, out, str(text), signature, phase);
+    readText(out, str(text), signature, phase, sources);
     return;
   }
-  const id = item.call_id ?? item.id ?? item.toolUseId;
+  let item = part;
+  if (!type) {
+    if (typeof text === 'string' || (!key && signature)) {
+      if (thought) addReasoning(out, str(text), signature);
+      else if (text || signature) readText(out, text, signature, phase, sources);
+      return;
+    }
+    type = key;
+    item = obj(part[key]);
+  }
   switch (type) {
-    case 'citationsContent':
-      readText(item, out, textOf(item.content), signature, phase);
-      return;
-    case 'message':
-    case 'model_output':
-      if (typeof item.content === 'string') addText(out, item.content);
-      for (const inner of objects(item.content)) readPart(inner, out, record, item.phase);
-      if (item.error) record.error ??= errorFrom(item.error);
-      return;
     case 'tool_use':
     case 'toolUse':
     case 'function_call':
     case 'functionCall':
     case 'custom_tool_call': {
-      if (item.type === 'server_tool_use') {
-        readBuiltin(item, id, type, type, item, out);
+      if (item !== part && item.type === 'server_tool_use') {
+        readBuiltin(out, item, type, type, item);
         return;
       }
-      const use = readCall(item, id, type === 'custom_tool_call' ? 'custom' : 'function', out);
+      const use = readCall(out, item, type === 'custom_tool_call' ? 'custom' : 'function');
       if (signature) use.signature = str(signature);
-      if (item.caller || item.namespace || item.toolset_name) use.raw = item;
       return;
     }
+    case 'message':
+    case 'model_output':
+      if (typeof item.content === 'string') addText(out, item.content);
+      for (const inner of objects(item.content)) readPart(out, inner, record, item.phase);
+      if (item.error) record.error ??= errorFrom(item.error);
+      return;
+    case 'citationsContent':
+      readText(out, item.content, signature, phase, item.citations);
+      return;
     case 'reasoning':
     case 'thinking':
     case 'thought':
-      readReasoning(item, out);
+      readReasoning(out, item);
       return;
-    case 'reasoningContent': {
+    case 'reasoningContent':
+    case 'reasoning_text': {
       const said = isObject(item.reasoningText) ? item.reasoningText : item;
       if (item.redactedContent) addRedacted(out, item);
       else addReasoning(out, str(said.text), said.signature);
       return;
     }
-    case 'reasoning_text':
-      addReasoning(out, str(text), signature);
-      return;
     case 'redacted_thinking':
       addRedacted(out, item);
       return;
@@ -152,10 +202,10 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
     case 'server_tool_use':
     case 'mcp_tool_use':
     case 'toolCall':
-      readBuiltin(item, id, type, item.toolType ?? type, part, out);
+      readBuiltin(out, item, type, item.toolType ?? type, part);
       return;
     case 'executableCode':
-      readBuiltin(item, id, type, 'code_execution', part, out);
+      readBuiltin(out, item, type, 'code_execution', part);
       return;
     case 'compaction':
       out.content.push({ type, text: strOrNull(item.content), raw: item });
@@ -166,9 +216,9 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
     const output = item.content ?? item.output ?? item.result ?? item.tools ?? item.response;
     const state = str(item.status) + str(item.outcome) + str(obj(output).type);
     // An item has an id of its own beside the call's.
-    const callId = item === part ? (item.tool_use_id ?? item.call_id) : id;
+    const callId = item.tool_use_id ?? item.call_id ?? (item === part ? null : (item.id ?? item.toolUseId));
     addToolResult(out, callId, output, Boolean(item.is_error) || FAILED.test(state), part);
-  } else if (call) readBuiltin(item, id, type, call[1], part, out);
+  } else if (call) readBuiltin(out, item, type, call[1], part);
   else if (MEDIA.test(type)) {
     const { format, source, transcript } = item;
     out.content.push({
@@ -183,7 +233,7 @@ export function readPart(part: Obj, out: Output, record: ParsedResponse, phase?:
         obj(source).bytes ??
         source,
       raw: part,
-      ...(transcript ? { transcript: str(transcript) } : {}),
+      ...(transcript ? { transcript: str(transcript) } : null),
     });
   } else {
     const kind = type || Object.keys(part)[0];

@@ -1,3 +1,5 @@
+import { memo } from './memo.ts';
+
 /** The API shapes the parser reads. */
 export type Api =
   | 'openai.chat'
@@ -207,10 +209,12 @@ export function emptyOutput(): Output {
   };
 }
 
+const providerOf = /* @__PURE__ */ memo((api) => api.slice(0, api.indexOf('.')));
+
 /** Says which API a record is of; the part before the dot is the provider's. */
 export function nameApi(record: ParsedResponse, api: Api): void {
   record.api = api;
-  record.provider = api.slice(0, api.indexOf('.'));
+  record.provider = providerOf(api);
 }
 
 /** An empty record, to be filled by a reader; spelled out because this is the hot path. */

@@ -1,8 +1,8 @@
 import { finishIn, knownFinish } from './finish.ts';
 import { type HeaderSource, headerFields } from './headers.ts';
-import { type Draft, isObject, NOTHING, type Obj, str, strOrNull } from './json.ts';
-import type { Output, ParsedResponse, Usage } from './record.ts';
-import { readUsage } from './usage.ts';
+import { NOTHING, type Obj, str, strOrNull } from './json.ts';
+import type { Output, ParsedResponse } from './record.ts';
+import { readMetrics } from './usage.ts';
 import { warn } from './warn.ts';
 
 /** What the caller knows beside the response itself. */
@@ -17,17 +17,6 @@ export interface ParseOptions {
   raw?: boolean;
 }
 
-const METRICS = 'amazon-bedrock-invocationMetrics';
-const GUARDRAIL = 'amazon-bedrock-guardrailAction';
-const TRACE = 'amazon-bedrock-trace';
-
-/** Takes what Bedrock adds to the bodies and chunks of every model family, and tells whether it added anything. */
-export function noteBedrock(value: Obj, extra: Draft): boolean {
-  const added = value[METRICS] ?? value[GUARDRAIL];
-  if (added) Object.assign(extra, value);
-  return Boolean(added);
-}
-
 /** The shapes that a provider of that name may send. */
 const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
   [/bedrock|amazon|aws/i, /^[bao]/],
@@ -39,8 +28,7 @@ const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
 ];
 
 /** Gives the record the caller's name for the provider, and says so when the shape contradicts it. */
-function label(record: ParsedResponse, provider: string | undefined): void {
-  if (!provider) return;
+function label(record: ParsedResponse, provider: string): void {
   record.provider = provider;
   record.detected = false;
   const speaks = SPEAKS.find(([name]) => name.test(provider));
@@ -70,34 +58,16 @@ function settleOutput(out: Output, { warnings, complete }: ParsedResponse): bool
   return planning;
 }
 
-/** Takes counts and time from the metrics of a stream or from headers, which have all where a body has one. */
-function settleMetrics(record: ParsedResponse, metrics: Obj, source: Usage['source']): void {
-  const latency = Number(metrics.invocationLatency ?? Number.NaN);
-  if (record.usage?.output == null)
-    record.usage = readUsage(metrics, record.warnings, source) ?? record.usage;
-  if (latency >= 0) record.latencyMs ??= latency;
-}
-
-/** Draws the conclusions that are the same for every API; `extra` has what Bedrock adds. */
-export function settle(
-  record: ParsedResponse,
-  extra: Obj,
-  options: ParseOptions,
-  whole: Obj | null,
-): ParsedResponse {
+/** Draws the conclusions that are the same for every API. */
+export function settle(record: ParsedResponse, options: ParseOptions, whole: Obj | null): ParsedResponse {
   const { warnings, complete } = record;
   const header = options.headers ? headerFields(options.headers) : NOTHING;
-  label(record, options.provider);
-  if (isObject(extra[METRICS])) settleMetrics(record, extra[METRICS], 'invocation_metrics');
-  if (extra[GUARDRAIL] === 'INTERVENED') {
-    record.finish = 'content_filter';
-    record.safety = extra[TRACE];
-  }
-  if (whole) {
+  if (options.provider) label(record, options.provider);
+  if (whole && options.headers) {
     record.id ??= strOrNull(header.xAmznRequestid);
-    settleMetrics(record, header, 'headers');
+    readMetrics(header, record, 'headers');
   }
-  for (const choice of record.choices ?? []) settleOutput(choice, record);
+  if (record.choices) for (const choice of record.choices) settleOutput(choice, record);
   record.subtype = settleOutput(record, record) ? 'planning' : record.content.length > 0 ? 'response' : null;
   if (record.error) {
     const { error } = record;

@@ -5,8 +5,8 @@ import {
   parse,
   parseProviderResponse,
   parseStream,
-  usageOf,
 } from 'duologue/parse';
+import { usageOf } from 'duologue/parse/pieces';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

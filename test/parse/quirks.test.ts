@@ -1,4 +1,5 @@
-import { detect, finishOf, parse, usageOf } from 'duologue/parse';
+import { parse } from 'duologue/parse';
+import { detect, finishOf, usageOf } from 'duologue/parse/pieces';
 import { describe, expect, it } from 'vitest';
 import { aiSdkFinishOf } from '../../src/adk/ai-sdk-finish.ts';
 
@@ -1231,7 +1232,7 @@ describe('more of the wild', () => {
     ];
     const citations = [{ uri: 'https://c.example', license: 'MIT', publicationDate: { year: 2020 } }];
     const record = parse(
-      gemini([{ text: 'x' }], { groundingMetadata: { groundingChunks }, citationMetadata: { citations } }),
+      gemini([{ text: 'x' }], { citationMetadata: { citations }, groundingMetadata: { groundingChunks } }),
     );
     expect(record.citations.map(({ url, title, text }) => [url, title, text])).toEqual([
       ['https://c.example', null, null],

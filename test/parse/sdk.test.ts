@@ -6,7 +6,8 @@ import {
   type LiveServerMessage,
   TurnCompleteReason,
 } from '@google/genai';
-import { type Finish, finishOf, type ParsedResponse, parse } from 'duologue/parse';
+import { type Finish, type ParsedResponse, parse } from 'duologue/parse';
+import { finishOf } from 'duologue/parse/pieces';
 import { describe, expect, it } from 'vitest';
 
 /** A reason that the SDK gains is a type error here. */

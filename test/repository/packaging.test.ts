@@ -41,6 +41,7 @@ const needs: Record<string, Needs> = {
   'duologue/parse': nothing,
   'duologue/parse/cost': { always: [], onDemand: ['@pydantic/genai-prices'] },
   'duologue/parse/otel': nothing,
+  'duologue/parse/pieces': nothing,
 };
 
 const written = entries.filter((entry) => entry.exists).map((entry) => [entry.name, entry] as const);
