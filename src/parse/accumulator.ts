@@ -44,6 +44,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   let bedrock = false;
   let api: Api | null = null;
   let fold: Fold | null = null;
+  let streaming = streamingOf('openai.chat');
   let body: Obj | null = null;
   let text: Framing<string> | null = null;
   let binary: Framing<Uint8Array> | null = null;
@@ -92,7 +93,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
 
   function close(): void {
     if (!fold) return;
-    const whole = streamingOf(fold.api).close(fold, [...fold.items.values()]);
+    const whole = streaming.close(fold, [...fold.items.values()]);
     read(whole, fold.done);
     Object.assign(record, fold.facts);
     fold = null;
@@ -119,7 +120,8 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     }
     record.streamed = true;
     fold ??= emptyFold(api, warnings);
-    streamingOf(api).take(fold, event);
+    streaming = streamingOf(api);
+    streaming.take(fold, event);
     noteBedrock(event, fold.body);
   }
 
@@ -128,7 +130,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       sink.broken(event == null ? '' : typeof event);
       return;
     }
-    const taken = fold && streamingOf(fold.api).take(fold, event);
+    const taken = fold && streaming.take(fold, event);
     if (fold && taken === true) {
       noteBedrock(event, fold.body);
       return;

@@ -17,7 +17,7 @@ export function addReasoning(out: Output, text: string, signature?: unknown): Re
   const part: ReasoningPart = { type: 'reasoning', text };
   if (signature) part.signature = str(signature);
   out.content.push(part);
-  if (text) out.thinking = out.thinking ? `${out.thinking}\n\n${text}` : text;
+  if (text) out.thinking = (out.thinking ? `${out.thinking}\n\n` : '') + text;
   return part;
 }
 

@@ -12,12 +12,13 @@ import { type ParseOptions, settle } from './settle.ts';
  */
 export function parse(raw: unknown, options: ParseOptions = {}): ParsedResponse {
   try {
-    const bytes = bytesOf(raw);
-    // Bytes that start with a zero are an AWS event stream, all others are text.
-    const text = bytes?.[0] ? utf8Of(bytes) : raw;
-    const value = typeof text === 'string' ? (tryJson(text) ?? text) : raw;
+    const value = typeof raw === 'string' ? (tryJson(raw) ?? raw) : raw;
     const match = isObject(value) && recognise(value);
-    if (!match || match.as === 'event') return createAccumulator(options).push(value).end();
+    if (!match || match.as === 'event') {
+      const bytes = bytesOf(value);
+      // Bytes that start with a zero are an AWS event stream, all others are text.
+      return bytes?.[0] ? parse(utf8Of(bytes), options) : createAccumulator(options).push(value).end();
+    }
     const body = value as Obj;
     const record = emptyRecord();
     nameApi(record, match.api);

@@ -1,7 +1,10 @@
 import { type Draft, type Obj, str } from './json.ts';
+import { memo } from './memo.ts';
 
 /** The steps of a JSON path: a name, an index, or a name in quotes. */
-const STEP = /(?<=\[(['"])).*?(?=\1])|[^.[\]'"]+/g;
+const stepsOf = /* @__PURE__ */ memo(
+  (path): string[] => path.match(/(?<=\[(['"])).*?(?=\1])|[^.[\]'"]+/g) ?? [],
+);
 
 /**
  * Puts one piece of a function call's arguments where its JSON path says, and gives back the path if the next piece
@@ -10,7 +13,7 @@ const STEP = /(?<=\[(['"])).*?(?=\1])|[^.[\]'"]+/g;
 export function setPartialArg(args: Draft, piece: Obj, openPath: string): string {
   const path = str(piece.jsonPath);
   // The first step is the root, `$`.
-  const steps = path.match(STEP) ?? [];
+  const steps = stepsOf(path);
   let node = args;
   for (let i = 1; i < steps.length; i++) {
     const step = steps[i] ?? '';

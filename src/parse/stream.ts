@@ -25,7 +25,7 @@ export async function parseStream(
         accumulator.push(next.value);
     } else for await (const chunk of source) accumulator.push(chunk);
   } catch (cause) {
-    const message = (cause as Error | null)?.message ?? String(cause);
+    const message = String((cause as Error | null)?.message ?? cause);
     accumulator.push({ error: { type: 'stream_error', message } });
   }
   return accumulator.end();

@@ -5,7 +5,8 @@ import { warn } from './warn.ts';
 
 type Count = number | null;
 
-const lowerCase = /* @__PURE__ */ memo((text) => text.toLowerCase());
+/** `TEXT`, `text` and `text_tokens` are text. */
+const modalityOf = /* @__PURE__ */ memo((name) => name.replace('_tokens', '').toLowerCase());
 
 /** What a usage object says beside its counts. */
 type Counted = Pick<ParsedResponse, 'serviceTier' | 'warnings'>;
@@ -27,7 +28,9 @@ function minus(a: Count, b: Count): Count {
 }
 
 function addTokens(sums: Record<string, number>, name: string, tokens: Count): void {
-  if (tokens && name !== '__proto__') sums[name] = (sums[name] ?? 0) + tokens;
+  if (!tokens) return;
+  const key = modalityOf(name);
+  if (key !== '__proto__') sums[key] = (sums[key] ?? 0) + tokens;
 }
 
 /**
@@ -54,11 +57,11 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   let toolPrompt: Count = null;
   let serverTools: unknown;
   let iterations: unknown;
-  for (let i = 0; i < 3; i++) {
-    const level = levels[i];
-    const sums = i === 1 ? modality.input : modality.output;
+  for (const level of levels) {
+    if (!level) continue;
+    const sums = level === levels[1] ? modality.input : modality.output;
     for (const entry of objects(level))
-      addTokens(sums, lowerCase(str(entry.modality)), count(entry.tokenCount ?? entry.tokens));
+      addTokens(sums, str(entry.modality), count(entry.tokenCount ?? entry.tokens));
     const counts = obj(level);
     for (const name in counts) {
       const value = counts[name];
@@ -141,7 +144,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
         case 'text_tokens':
         case 'image_tokens':
         case 'audio_tokens':
-          addTokens(sums, name.slice(0, -7), tokens);
+          addTokens(sums, name, tokens);
           break;
         case 'toolUsePromptTokenCount':
         case 'total_tool_use_tokens':
