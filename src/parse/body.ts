@@ -6,15 +6,15 @@ import { emptyOutput, type Output, type ParsedChoice, type ParsedResponse } from
 import { readMetrics, readUsage } from './usage.ts';
 import { warn } from './warn.ts';
 
-const METRICS = 'amazon-bedrock-invocationMetrics';
-const GUARDRAIL = 'amazon-bedrock-guardrailAction';
-const TRACE = 'amazon-bedrock-trace';
-
 /** Takes what Bedrock adds to the events of every model family, and tells whether it added anything. */
 export function noteBedrock(event: Obj, body: Draft): boolean {
-  if (!(event[METRICS] ?? event[GUARDRAIL])) return false;
-  for (const name of [METRICS, GUARDRAIL, TRACE]) if (event[name]) body[name] = event[name];
-  return true;
+  let added = false;
+  for (const name in event) {
+    if (!name.startsWith('amazon-')) continue;
+    body[name] = event[name];
+    added = true;
+  }
+  return added;
 }
 
 /**
@@ -123,7 +123,7 @@ function readLevel(out: Output, level: Obj, record: ParsedResponse, isChoice: bo
       case 'safetyRatings':
       case 'prompt_filter_results':
       case 'moderation':
-      case TRACE:
+      case 'amazon-bedrock-trace':
         record.safety ??= value;
         break;
       case 'citationMetadata':
@@ -159,11 +159,11 @@ function readLevel(out: Output, level: Obj, record: ParsedResponse, isChoice: bo
       case 'tool_usage':
         served = value;
         break;
-      case GUARDRAIL:
+      case 'amazon-bedrock-guardrailAction':
         if (value === 'INTERVENED') record.finish = 'content_filter';
         break;
       case 'metrics':
-      case METRICS:
+      case 'amazon-bedrock-invocationMetrics':
         metrics = value;
     }
   }

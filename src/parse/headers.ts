@@ -7,7 +7,7 @@ export type HeaderSource = Iterable<readonly [string, string]> | Readonly<Record
  * Headers as fields: `retry-after` is `retryAfter`, and those of Bedrock InvokeModel have the names of its invocation
  * metrics: `x-amzn-bedrock-input-token-count` is `inputTokenCount`.
  */
-export function headerFields(headers: HeaderSource = {}): Obj {
+export function headerFields(headers: HeaderSource): Obj {
   const entries =
     Symbol.iterator in headers ? (headers as Iterable<readonly unknown[]>) : Object.entries(headers);
   return Object.fromEntries(

@@ -51,9 +51,9 @@ export function str(value: unknown): string {
 
 /** Milliseconds from OpenAI's seconds or an ISO date. */
 export function millis(value: unknown): number | null {
-  if (!value) return null;
   const ms = typeof value === 'number' ? value * 1000 : Date.parse(str(value));
-  return Number.isFinite(ms) ? ms : null;
+  // Some servers say 0.
+  return Number.isFinite(ms) ? ms || null : null;
 }
 
 /** The value as bytes, or null when it holds none. */
@@ -72,5 +72,5 @@ export function objects(value: unknown): readonly Obj[] {
 
 /** The value if it is a non-empty string, else null. */
 export function strOrNull(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
+  return str(value) || null;
 }

@@ -7,7 +7,7 @@ export function memo<T>(find: (text: string) => T): (text: string) => T {
       found = find(text);
       // What a stranger sends must not fill the memory.
       if (known.size > 99) known.clear();
-      known.set(text, found);
+      if (text.length < 99) known.set(text, found);
     }
     return found;
   };

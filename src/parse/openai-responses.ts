@@ -50,7 +50,7 @@ function closeItem(item: Draft): Obj {
 }
 
 function visibleText(output: readonly unknown[]): string {
-  return output.map((item) => textOf(obj(item).content)).join('');
+  return textOf(output.map((item) => obj(item).content));
 }
 
 /** OpenAI Responses; Realtime's `response.*` events have the same frame. */

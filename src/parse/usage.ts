@@ -28,9 +28,8 @@ function minus(a: Count, b: Count): Count {
 }
 
 function addTokens(sums: Record<string, number>, name: string, tokens: Count): void {
-  if (!tokens) return;
   const key = modalityOf(name);
-  if (key !== '__proto__') sums[key] = (sums[key] ?? 0) + tokens;
+  if (tokens && key !== '__proto__') sums[key] = (sums[key] ?? 0) + tokens;
 }
 
 /**
