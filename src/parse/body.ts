@@ -181,9 +181,14 @@ function readLevel(out: Output, level: Obj, record: ParsedResponse, isChoice: bo
 
 /** Every choice of a body or of an event; a body without a list is its own only choice. */
 export function choicesOf(body: Obj): readonly unknown[] {
-  const choices = body.choices ?? body.candidates;
-  if (choices || body.type || body.output || body.object) return list(choices ?? [body]);
-  return list(body.results ?? body.outputs ?? body.generations ?? body.completions ?? [body]);
+  return list(
+    body.choices ??
+      body.candidates ??
+      // A body of a model family has no name for what it is.
+      (body.type || body.output || body.object
+        ? [body]
+        : (body.results ?? body.outputs ?? body.generations ?? body.completions ?? [body])),
+  );
 }
 
 /** Reads a whole body of any API; the first choice is the record itself. */

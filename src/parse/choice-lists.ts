@@ -72,11 +72,11 @@ export const listStreaming: Streaming = {
       // Groq reports usage and errors beside the chunk.
       restate(body, x_groq);
     }
-    for (const entry of entries) {
-      merge(itemAt(fold, entry.index ?? 0), entry);
+    entries.forEach((entry, position) => {
+      merge(itemAt(fold, entry.index ?? position), entry);
       if (entry.finish_reason || entry.stop_reason || entry.finishReason || entry.completionReason)
         fold.done = true;
-    }
+    });
     if (obj(promptFeedback).blockReason || (!named && noteBedrock(event, body))) fold.done = true;
     return true;
   },

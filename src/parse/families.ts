@@ -4,7 +4,7 @@ import { list, type Obj, obj } from './json.ts';
 export function familyOf(v: Obj): string | null {
   const { text, is_finished } = v;
   if (typeof v.generation === 'string') return 'llama';
-  if (v.inputTextTokenCount !== undefined && !v.embedding) return 'titan';
+  if ((v.outputText ?? v.inputTextTokenCount) !== undefined && !v.embedding) return 'titan';
   if (obj(list(v.outputs)[0]).text !== undefined) return 'mistral';
   if (v.generations ?? (is_finished !== undefined && !v.event_type)) return 'cohere';
   if (is_finished !== undefined || (typeof text === 'string' && (v.finish_reason ?? v.generation_id)))

@@ -3,7 +3,7 @@ import type { Finish } from './record.ts';
 
 /** Raw stop reasons of all providers, in lower case; the first that fits decides. */
 const REASONS: readonly (readonly [RegExp, Finish])[] = [
-  [/^(stop|end_turn|complete|finish$|endoftext|eos|need_more)/, 'stop'],
+  [/^(stop|end_turn|complete|finish(ed)?$|endoftext|eos|need_more)/, 'stop'],
   [/^(tool|function)_|requires_action/, 'tool_calls'],
   [/length|^max_|_limit|window|continuation|budget/, 'length'],
   [
@@ -12,7 +12,7 @@ const REASONS: readonly (readonly [RegExp, Finish])[] = [
   ],
   [/refusal/, 'refusal'],
   [/^pause|compaction/, 'pause'],
-  [/error|fail|malformed|unexpected|too_many|insufficient/, 'error'],
+  [/error|fail|missing|malformed|unexpected|too_many|insufficient/, 'error'],
   [/incomplete|queued|progress|cancel|abort|steered|interrupted/, 'incomplete'],
   [/other|language|no_image|unknown|unspecified/, 'other'],
 ];

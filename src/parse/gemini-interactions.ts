@@ -4,8 +4,9 @@ import { merge, mergeParts } from './merge.ts';
 
 /** What a delta adds to its step. */
 function pieceOf(delta: Obj): Obj {
-  const { type, annotations } = delta;
-  if (type === 'thought_summary') return { summary: [delta.content] };
+  const { content, annotations, signature } = delta;
+  if (str(delta.type).startsWith('thought_'))
+    return { type: 'thought', summary: content && [content], signature };
   if (annotations) return { content: [{ type: 'text', text: '', annotations }] };
   return (delta.text ?? delta.data ?? delta.uri) === undefined ? delta : { content: [delta] };
 }
@@ -13,13 +14,15 @@ function pieceOf(delta: Obj): Obj {
 /** Gemini Interactions. */
 export const interactionsStreaming: Streaming = {
   take(fold, event) {
-    const { event_type: type, interaction, status, usage } = event;
+    const { interaction, status, usage } = event;
+    // Before there were steps, their pieces were called content.
+    const type = str(event.event_type).replace('content', 'step');
     if (type === 'interaction.created') return start(fold, interaction);
     if (type === 'step.delta') merge(itemAt(fold, event.index), pieceOf(obj(event.delta)));
     else if (type === 'step.start') itemAt(fold, event.index, event.step);
-    else if (/^(step|interaction)\./.test(str(type))) {
+    else if (/^(step|interaction)\./.test(type)) {
       restate(restate(fold.body, interaction), { status, usage });
-      if (type === 'interaction.completed') fold.done = true;
+      if (type.startsWith('interaction.complete')) fold.done = true;
     } else return false;
     return true;
   },
@@ -29,7 +32,7 @@ export const interactionsStreaming: Streaming = {
       if (step.content) step.content = mergeParts(list(step.content));
       if (step.arguments) step.arguments = closeArguments(step.arguments);
     }
-    body.steps ??= steps;
+    if (steps.length > 0) body.steps ??= steps;
     return body;
   },
 };

@@ -16,7 +16,8 @@ export function headerFields(headers: HeaderSource): Obj {
         .toLowerCase()
         .replace('x-amzn-bedrock-', '')
         .replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()),
-      value,
+      // Recordings have lists of one.
+      String(value),
     ]),
   );
 }

@@ -2,7 +2,7 @@ import { type Draft, isObject, type Obj, obj } from './json.ts';
 
 /** Fields that a later piece states again rather than continues. */
 const RESTATED = new Set(
-  'id role name index status format finish_reason stop_reason finishReason safetyRatings groundingMetadata citationMetadata usage usageMetadata content_filter_results'.split(
+  'id role name index status format finish_reason stop_reason finishReason safetyRatings usage usageMetadata content_filter_results'.split(
     ' ',
   ),
 );

@@ -150,9 +150,9 @@ export function readPart(out: Output, part: Obj, record: ParsedResponse, phase?:
   }
   let item = part;
   if (!type) {
-    if (typeof text === 'string' || (!key && signature)) {
+    if (typeof text === 'string' || (!key && (signature ?? sources))) {
       if (thought) addReasoning(out, str(text), signature);
-      else if (text || signature) readText(out, text, signature, phase, sources);
+      else if (text || signature || sources) readText(out, text, signature, phase, sources);
       return;
     }
     type = key;

@@ -225,7 +225,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
 export function readMetrics(metrics: Obj, record: ParsedResponse, source: Usage['source']): void {
   const latency = count(metrics.invocationLatency ?? metrics.latencyMs);
   if (record.usage?.output == null) record.usage = readUsage(metrics, record, source) ?? record.usage;
-  if (latency !== null) record.latencyMs ??= latency;
+  if (latency) record.latencyMs ??= latency;
 }
 
 /** The usage behind a raw usage object of any provider. */

@@ -1,4 +1,4 @@
-import { parse } from 'duologue/parse';
+import { createAccumulator, parse } from 'duologue/parse';
 import { detect, finishOf, usageOf } from 'duologue/parse/pieces';
 import { describe, expect, it } from 'vitest';
 import { aiSdkFinishOf } from '../../src/adk/ai-sdk-finish.ts';
@@ -1320,5 +1320,122 @@ describe('more of the wild', () => {
       { object: 'list', data: [{ id: 'gpt', object: 'model' }] },
     ])
       expect(parse(raw).error).toMatchObject({ code: 'unknown_shape' });
+  });
+
+  it('Titan leaves out what a chunk does not say', () => {
+    const action = { 'amazon-bedrock-guardrailAction': 'INTERVENED' };
+    const record = parse([
+      { outputText: 'A', index: 0, inputTextTokenCount: 28, ...action },
+      { outputText: 'B', index: 0, ...action },
+      { outputText: 'C', index: 0, totalOutputTextTokenCount: 188, completionReason: 'FINISH', ...action },
+    ]);
+    expect(record).toMatchObject({
+      text: 'ABC',
+      stopReason: 'FINISH',
+      finish: 'content_filter',
+      complete: true,
+    });
+    expect(record.usage).toMatchObject({ input: 28, output: 188 });
+  });
+
+  it('several outputs in one chunk that are not numbered are several choices', () => {
+    const generations = [
+      { finish_reason: 'MAX_TOKENS', text: ' A' },
+      { finish_reason: 'MAX_TOKENS', text: ' B' },
+    ];
+    const record = createAccumulator().push({ generations, id: 'g' }).end();
+    expect(record).toMatchObject({ text: ' A', choices: [{ text: ' A' }, { text: ' B' }] });
+    expect(record).toMatchObject({ api: 'bedrock.invoke.cohere', finish: 'length', complete: true });
+  });
+
+  it('Gemini Interactions streamed before there were steps', () => {
+    const events = [
+      {
+        event_type: 'interaction.start',
+        interaction: { id: 'v1', object: 'interaction', status: 'in_progress' },
+      },
+      { event_type: 'content.start', index: 0, content: { type: 'thought' } },
+      {
+        event_type: 'content.delta',
+        index: 0,
+        delta: { type: 'thought_summary', content: { type: 'text', text: 'Hm' } },
+      },
+      { event_type: 'content.delta', index: 0, delta: { type: 'thought_signature', signature: 's' } },
+      { event_type: 'content.start', index: 1, content: { type: 'text' } },
+      { event_type: 'content.delta', index: 1, delta: { type: 'text', text: 'Hel' } },
+      { event_type: 'content.delta', index: 1, delta: { type: 'text', text: 'lo' } },
+      { event_type: 'content.stop', index: 1 },
+      {
+        event_type: 'content.delta',
+        index: 2,
+        delta: { type: 'function_call', id: 'c', name: 'f', arguments: { a: 1 } },
+      },
+      {
+        event_type: 'interaction.complete',
+        interaction: {
+          id: 'v1',
+          status: 'requires_action',
+          usage: { total_input_tokens: 3, total_output_tokens: 4, total_tokens: 7 },
+        },
+      },
+    ];
+    const record = parse(events);
+    expect(record).toMatchObject({
+      api: 'gemini.interactions',
+      text: 'Hello',
+      thinking: 'Hm',
+      complete: true,
+      finish: 'tool_calls',
+    });
+    expect(record.toolUses).toMatchObject([{ id: 'c', name: 'f', input: { a: 1 }, executor: 'client' }]);
+    expect(record.content[0]).toEqual({ type: 'reasoning', text: 'Hm', signature: 's' });
+    expect(record.usage).toMatchObject({ input: 3, output: 4 });
+    const final = { id: 'v1', status: 'completed', outputs: [{ type: 'text', text: 'Hello' }] };
+    const bare = parse([events[0], { event_type: 'interaction.complete', interaction: final }]);
+    expect(bare).toMatchObject({ text: 'Hello', complete: true });
+  });
+
+  it('the sources of every chunk of a Gemini stream are kept', () => {
+    const chunk = (text: string, more: object) => ({
+      candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...more }],
+      usageMetadata: { promptTokenCount: 1, totalTokenCount: 2, candidatesTokenCount: 1 },
+    });
+    const grounding = (uri: string) => ({ groundingMetadata: { groundingChunks: [{ web: { uri } }] } });
+    const cited = (uri: string) => ({ citationMetadata: { citationSources: [{ uri }] } });
+    expect(
+      parse([
+        chunk('a', grounding('u:1')),
+        chunk('b', { groundingMetadata: {} }),
+        chunk('c', { ...grounding('u:2'), finishReason: 'STOP' }),
+      ]).citations.map(({ url }) => url),
+    ).toEqual(['u:1', 'u:2']);
+    expect(
+      parse([
+        chunk('a', cited('u:1')),
+        chunk('b', { ...cited('u:2'), finishReason: 'RECITATION' }),
+      ]).citations.map(({ url }) => url),
+    ).toEqual(['u:1', 'u:2']);
+  });
+
+  it('a citation of Bedrock may have a block of its own', () => {
+    const record = parse([
+      { messageStart: { role: 'assistant' } },
+      { contentBlockDelta: { contentBlockIndex: 0, delta: { text: 'Hi' } } },
+      {
+        contentBlockDelta: {
+          contentBlockIndex: 1,
+          delta: { citation: { location: { web: { url: 'u:1' } } } },
+        },
+      },
+      { messageStop: { stopReason: 'end_turn' } },
+      { metadata: { usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 }, metrics: { latencyMs: 1 } } },
+    ]);
+    expect(record).toMatchObject({ text: 'Hi', warnings: [], citations: [{ url: 'u:1' }] });
+  });
+
+  it('headers as recordings store them, each a list', () => {
+    const headers = { 'X-Amzn-Bedrock-Input-Token-Count': ['7'], 'X-Amzn-Bedrock-Output-Token-Count': ['9'] };
+    const record = parse({ completion: ' Hi', stop_reason: 'stop_sequence' }, { headers });
+    expect(record.usage).toMatchObject({ input: 7, output: 9, source: 'headers' });
   });
 });
