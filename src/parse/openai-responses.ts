@@ -69,10 +69,10 @@ export const responsesStreaming: Streaming = {
       merge(itemAt(fold, at), {
         content: { [String(event.content_index)]: { annotations: [event.annotation] } },
       });
-    else if (/^response\.(completed|failed|incomplete|done)$/.test(type)) {
-      restate(restate(fold.body, { status: type.slice(9) }), response);
-      fold.done = true;
-    } else restate(fold.body, response);
+    else {
+      restate(fold.body, response);
+      if (/^response\.(completed|failed|incomplete|done)$/.test(type)) fold.done = true;
+    }
     return true;
   },
   close({ body, done, warnings }: Fold, items) {
