@@ -74,14 +74,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     if (!api) return;
     if (body) {
       // Several responses in one stream: what is said adds up, all else is the last one's.
-      record.finish =
-        record.id =
-        record.model =
-        record.createdAt =
-        record.status =
-        record.usage =
-        record.serviceTier =
-          null;
+      record.finish = record.id = record.status = record.usage = null;
       delete record.stopDetail;
       delete record.choices;
     }

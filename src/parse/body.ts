@@ -47,7 +47,7 @@ function readLevel(out: Output, level: Obj, record: ParsedResponse, isChoice: bo
         break;
       case 'model':
       case 'modelVersion':
-        record.model ??= strOrNull(value);
+        record.model = strOrNull(value);
         break;
       case 'content':
       case 'steps':
@@ -85,7 +85,7 @@ function readLevel(out: Output, level: Obj, record: ParsedResponse, isChoice: bo
       case 'created':
       case 'created_at':
       case 'createTime':
-        record.createdAt ??= millis(value);
+        record.createdAt = millis(value);
         break;
       case 'service_tier':
         record.serviceTier = strOrNull(value);

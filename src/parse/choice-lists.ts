@@ -11,8 +11,9 @@ function mergeCalls(deltas: readonly Obj[]): Draft[] {
   for (const delta of deltas) {
     const { index, id } = delta;
     const known = calls.findLast((call) => (index != null ? call.index === index : !id || call.id === id));
-    const another = id && known?.id && known.id !== id && obj(delta.function).name;
-    if (known && !another) merge(known, delta);
+    // What has neither index nor id is told apart by its name.
+    const isOther = id ? known?.id && known.id !== id : index == null && obj(known?.function).name;
+    if (known && !(isOther && obj(delta.function).name)) merge(known, delta);
     else calls.push(merge({}, delta));
   }
   return calls;
@@ -82,7 +83,9 @@ export const listStreaming: Streaming = {
   },
   close({ api, body }, items) {
     for (const choice of items) {
-      const message = choice.delta ?? choice.message;
+      const { delta } = choice;
+      // Perplexity has an empty delta beside the message.
+      const message = obj(delta).content ? delta : (choice.message ?? delta);
       if (isObject(message)) choice.message = closeMessage(message);
       if (isObject(choice.content)) choice.content = { parts: closeParts(objects(choice.content.parts)) };
       // Moonshot puts it here.

@@ -22,7 +22,8 @@ export function recognise(value: Obj): Match | null {
     const { text, message, delta } = obj(choices[0]);
     if (object === 'text_completion' || (text !== undefined && !message && !delta))
       return matched('openai.completions', 'either');
-    return matched('openai.chat', chunk || delta ? 'event' : message ? 'body' : 'either');
+    const isPiece = chunk || (delta && !message);
+    return matched('openai.chat', isPiece ? 'event' : delta || !message ? 'either' : 'body');
   }
   if (
     value.type === 'message' ||

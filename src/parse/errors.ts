@@ -11,7 +11,7 @@ export interface ErrorBody {
 export function errorFrom(raw: unknown, named?: string): ParsedError {
   const e = obj(raw);
   const { code } = e;
-  const type = named ?? e.type ?? e.status ?? e.__type;
+  const type = named || (e.type ?? e.status ?? e.__type);
   const status = typeof code === 'number' ? code : e.status;
   const error: ParsedError = {
     type: type === 'error' ? null : strOrNull(type),

@@ -22,7 +22,6 @@ export const liveStreaming: Streaming = {
       event.goAway ??
       event.sessionResumptionUpdate ??
       event.toolCallCancellation ??
-      event.voiceActivity ??
       event.usageMetadata;
     if (!known) return false;
     // The position is the key.
@@ -36,7 +35,6 @@ export const liveStreaming: Streaming = {
     let turn: Obj[] = [];
     let calls: Obj[] = [];
     let spoken = '';
-    let open = false;
     let finish: Finish = 'stop';
     let id: unknown;
     let groundingMetadata: Draft | undefined;
@@ -55,7 +53,6 @@ export const liveStreaming: Streaming = {
     for (const message of messages) {
       const content = obj(message.serverContent);
       const { modelTurn } = content;
-      const { toolCall } = message;
       const said = str(obj(content.outputTranscription).text);
       // Each message counts one generation of the model.
       addUsage(usageMetadata, obj(message.usageMetadata));
@@ -67,22 +64,20 @@ export const liveStreaming: Streaming = {
       live.outputTranscription += said;
       live.inputTranscription += str(obj(content.inputTranscription).text);
       for (const part of objects(obj(modelTurn).parts)) turn.push(part);
-      for (const functionCall of objects(obj(toolCall).functionCalls)) calls.push({ functionCall });
+      for (const functionCall of objects(obj(message.toolCall).functionCalls)) calls.push({ functionCall });
       for (const cancelled of list(obj(message.toolCallCancellation).ids))
         calls.push({ toolResponse: { id: cancelled, status: 'failed' } });
-      if (toolCall || modelTurn || said) open = true;
       if (content.interrupted) {
         live.interrupted++;
         finish = 'incomplete';
       } else if (modelTurn) finish = 'stop';
       if (content.turnComplete) {
         live.turns++;
-        open = false;
         endTurn();
       }
     }
     const waiting = calls.length > 0;
-    fold.done = waiting || (!open && live.turns > 0);
+    fold.done = waiting || (turn.length === 0 && !spoken && live.turns > 0);
     endTurn();
     fold.facts = { live, finish: waiting ? 'tool_calls' : finishReason || !fold.done ? null : finish };
     return { id, usageMetadata, candidates: [{ content: { parts }, finishReason, groundingMetadata }] };

@@ -42,6 +42,7 @@ export function readMessage(out: Output, message: Obj, said: unknown, record: Pa
         sources ??= value;
         break;
       case 'reasoning_content':
+      case 'reasoning_text':
       case 'reasoning':
         plain ||= str(value);
         break;

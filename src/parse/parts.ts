@@ -70,7 +70,7 @@ export function readCall(
         break;
       case 'call_id':
         // An item has an id of its own beside the call's.
-        id = value;
+        id = value || id;
         break;
       case 'name':
         called = value;
@@ -164,7 +164,8 @@ export function readPart(out: Output, part: Obj, record: ParsedResponse, phase?:
     case 'function_call':
     case 'functionCall':
     case 'custom_tool_call': {
-      if (item !== part && item.type === 'server_tool_use') {
+      // xAI shows its own search as a custom tool.
+      if ((item !== part && item.type === 'server_tool_use') || str(item.call_id).startsWith('xs_')) {
         readBuiltin(out, item, type, type, item);
         return;
       }

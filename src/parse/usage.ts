@@ -179,9 +179,9 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   const reported = { input: prompt ?? given, output: completion ?? made, total };
   const cacheRead = cached ?? read;
   const cacheWrite = written ?? write;
-  // Tool-use prompts are beside the input; so is the cache by these names, unless the input is called a prompt.
+  // Tool-use prompts are beside the input; so is the cache by these names, unless another name says that it is inside.
   let input = plus(reported.input, toolPrompt);
-  if (input !== null && prompt === null) input = plus(plus(input, read), write);
+  if (input !== null && (prompt ?? cached) === null) input = plus(plus(input, read), write);
   let output = plus(reported.output, thoughts);
   reasoning = thoughts ?? reasoning;
   if ((input ?? output ?? total) === null) return null;

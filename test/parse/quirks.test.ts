@@ -1438,4 +1438,73 @@ describe('more of the wild', () => {
     const record = parse({ completion: ' Hi', stop_reason: 'stop_sequence' }, { headers });
     expect(record.usage).toMatchObject({ input: 7, output: 9, source: 'headers' });
   });
+
+  it('Perplexity has a delta beside the message, also in a whole response', () => {
+    const choice = (content: string, delta: string, finish_reason: string | null) => ({
+      index: 0,
+      finish_reason,
+      message: { role: 'assistant', content },
+      delta: { role: 'assistant', content: delta },
+    });
+    const body = (entry: object) => ({
+      id: 'p',
+      object: 'chat.completion',
+      model: 'sonar',
+      choices: [entry],
+    });
+    const whole = body(choice('Hi there', '', 'stop'));
+    for (const raw of [whole, JSON.stringify(whole), [whole]]) expect(parse(raw).text).toBe('Hi there');
+    const streamed = [body(choice('Hi', 'Hi', null)), body(choice('Hi there', ' there', 'stop'))];
+    expect(parse(streamed)).toMatchObject({ text: 'Hi there', complete: true });
+  });
+
+  it('a cache that is told among the details is inside the input', () => {
+    const input_tokens_details = {
+      cache_creation_input_tokens: 1224,
+      cache_read_input_tokens: 1780,
+      cached_tokens: 1780,
+    };
+    const usage = { input_tokens: 3007, input_tokens_details, output_tokens: 36, total_tokens: 3043 };
+    const record = parse({ object: 'response', status: 'completed', output: [], usage });
+    expect(record.warnings).toEqual([]);
+    expect(record.usage).toMatchObject({ input: 3007, inputUncached: 3, cacheRead: 1780, cacheWrite: 1224 });
+  });
+
+  it('xAI runs its searches itself, and an empty call id is none', () => {
+    const search = {
+      type: 'custom_tool_call',
+      call_id: 'xs_call_1',
+      name: 'x_keyword_search',
+      input: '{"query":"x"}',
+    };
+    const web = { type: 'web_search_call', call_id: '', id: 'fc_1', name: 'web_search', arguments: '{}' };
+    const record = parse({ object: 'response', status: 'completed', output: [search, web] });
+    expect(record.toolUses).toMatchObject([
+      { id: 'xs_call_1', name: 'x_keyword_search', executor: 'server', status: 'completed' },
+      { id: 'fc_1', name: 'web_search', executor: 'server', idSynthesized: false },
+    ]);
+    expect(record).toMatchObject({ finish: 'stop', subtype: 'response' });
+  });
+
+  it('streamed calls without index and id are told apart by their names', () => {
+    const chunk = (tool_calls: object[]) => ({
+      object: 'chat.completion.chunk',
+      choices: [{ index: 0, delta: { tool_calls } }],
+    });
+    const call = (name: string, args: string) => ({ id: '', function: { name, arguments: args } });
+    const more = { function: { arguments: ':2}' } };
+    for (const events of [
+      [chunk([call('f', '{"x":1}'), call('g', '{"y"'), more])],
+      [chunk([call('f', '{"x":1}')]), chunk([call('g', '{"y"')]), chunk([more])],
+    ])
+      expect(parse(events).toolUses).toMatchObject([
+        { name: 'f', input: { x: 1 } },
+        { name: 'g', input: { y: 2 } },
+      ]);
+  });
+
+  it('a bare error object keeps its type', () => {
+    const error = { message: 'bad', type: 'invalid_request_error', param: null, code: 'c' };
+    expect(parse(error).error).toMatchObject({ type: 'invalid_request_error', code: 'c', message: 'bad' });
+  });
 });
