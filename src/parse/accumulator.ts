@@ -115,7 +115,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     fold ??= emptyFold(api, warnings);
     streaming = streamingOf(api);
     streaming.take(fold, event);
-    noteBedrock(event, fold.body);
+    if (fold.done) noteBedrock(event, fold.body);
   }
 
   function pushEvent(event: unknown): void {
@@ -125,7 +125,8 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     }
     const taken = fold && streaming.take(fold, event);
     if (fold && taken === true) {
-      noteBedrock(event, fold.body);
+      // Bedrock adds its facts to the last events.
+      if (fold.done) noteBedrock(event, fold.body);
       return;
     }
     if (taken === 'restart') {
