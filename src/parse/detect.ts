@@ -16,7 +16,7 @@ function matched(api: Api, as: Match['as'] = 'body'): Match {
 
 /** Finds the API of a value by its shape alone; the order matters, the first that fits has it. */
 export function recognise(value: Obj): Match | null {
-  const { object, choices, output, usage } = value;
+  const { object, choices } = value;
   const chunk = object === 'chat.completion.chunk';
   if (Array.isArray(choices)) {
     const { text, message, delta } = obj(choices[0]);
@@ -27,10 +27,11 @@ export function recognise(value: Obj): Match | null {
   }
   if (
     value.type === 'message' ||
-    (Array.isArray(value.content) && (value.stop_reason || obj(usage).input_tokens !== undefined))
+    (Array.isArray(value.content) && (value.stop_reason || obj(value.usage).input_tokens !== undefined))
   )
     return matched('anthropic.messages');
-  if (isObject(obj(output).message) || (value.stopReason && isObject(usage)))
+  const { output } = value;
+  if (isObject(obj(output).message) || (value.stopReason && isObject(value.usage)))
     return matched('bedrock.converse');
   if (object === 'response' || object === 'realtime.response' || Array.isArray(output))
     return matched('openai.responses');

@@ -59,8 +59,9 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   for (const level of levels) {
     if (!level) continue;
     const sums = level === levels[1] ? modality.input : modality.output;
-    for (const entry of objects(level))
-      addTokens(sums, str(entry.modality), count(entry.tokenCount ?? entry.tokens));
+    if (Array.isArray(level))
+      for (const entry of objects(level))
+        addTokens(sums, str(entry.modality), count(entry.tokenCount ?? entry.tokens));
     const counts = obj(level);
     for (const name in counts) {
       const value = counts[name];
