@@ -11,11 +11,10 @@ function cpu(): number {
   return user + system;
 }
 
-/** Best µs per item over several rounds; every round does each work, so that a slow moment of the machine hits all. */
-function best(items: number, ...works: (() => void)[]): number[] {
-  const fastest = works.map(() => Number.POSITIVE_INFINITY);
-  for (let round = 0; round < ROUNDS; round++) {
-    works.forEach((work, i) => {
+/** µs per item of each work, in rounds; every round does each work, so that a slow moment of the machine hits all. */
+function inRounds(items: number, ...works: (() => void)[]): number[][] {
+  return Array.from({ length: ROUNDS }, () =>
+    works.map((work) => {
       const until = performance.now() + ROUND_MS;
       const start = cpu();
       let runs = 0;
@@ -23,10 +22,18 @@ function best(items: number, ...works: (() => void)[]): number[] {
         for (let k = 0; k < 50; k++) work();
         runs += 50;
       }
-      fastest[i] = Math.min(fastest[i] ?? 0, (cpu() - start) / (runs * items));
-    });
-  }
-  return fastest;
+      return (cpu() - start) / (runs * items);
+    }),
+  );
+}
+
+/** The best round of one work. */
+function best(rounds: number[][], work: number): number {
+  return Math.min(...rounds.map((round) => round[work] ?? 0));
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
 }
 
 function measureParse(bodies: readonly string[]) {
@@ -34,7 +41,7 @@ function measureParse(bodies: readonly string[]) {
   const args = objects.flatMap((object) =>
     parse(object).toolUses.flatMap((use) => (use.inputRaw === undefined ? [] : [use.inputRaw])),
   );
-  const [json = 0, whole = 0, strings = 0, text = 0] = best(
+  const rounds = inRounds(
     bodies.length,
     () => {
       for (const body of bodies) JSON.parse(body);
@@ -49,13 +56,12 @@ function measureParse(bodies: readonly string[]) {
       for (const body of bodies) parse(body);
     },
   );
-  const own = whole - strings;
   return {
-    bytes: bodies.map((body) => body.length).sort((a, b) => a - b)[bodies.length >> 1],
-    json,
-    parse: own,
-    ratio: own / json,
-    text,
+    bytes: median(bodies.map((body) => body.length)),
+    json: best(rounds, 0),
+    parse: best(rounds, 1) - best(rounds, 2),
+    ratio: median(rounds.map(([json = 0, whole = 0, strings = 0]) => (whole - strings) / json)),
+    text: best(rounds, 3),
   };
 }
 
@@ -84,7 +90,7 @@ function foldOnce(events: readonly unknown[]): void {
 function measureStream(subject: Subject) {
   const events = longStream(subject, 60);
   const lines = events.map((event) => JSON.stringify(event));
-  const [json = 0, fold = 0] = best(
+  const rounds = inRounds(
     events.length,
     () => {
       for (const line of lines) JSON.parse(line);
@@ -102,7 +108,8 @@ function measureStream(subject: Subject) {
     }
     return fastest;
   });
-  return { json, fold, ratio: fold / json, flat };
+  const ratio = median(rounds.map(([json = 0, fold = 0]) => fold / json));
+  return { json: best(rounds, 0), fold: best(rounds, 1), ratio, flat };
 }
 
 const [what = '', name = ''] = process.argv.slice(2);

@@ -19,8 +19,9 @@ export function recognise(value: Obj): Match | null {
   const { object, choices } = value;
   const chunk = object === 'chat.completion.chunk';
   if (Array.isArray(choices)) {
-    const { text, message, delta } = obj(choices[0]);
-    if (object === 'text_completion' || (text !== undefined && !message && !delta))
+    const first = obj(choices[0]);
+    const { message, delta } = first;
+    if (object === 'text_completion' || (!message && !delta && first.text !== undefined))
       return matched('openai.completions', 'either');
     const isPiece = chunk || (delta && !message);
     return matched('openai.chat', isPiece ? 'event' : delta || !message ? 'either' : 'body');
