@@ -30,9 +30,6 @@ function readLevel(out: Output, level: Obj, record: ParsedResponse, isChoice: bo
   let reason: unknown;
   let because: unknown;
   let failure: unknown;
-  let sequence: unknown;
-  let category: unknown;
-  let explanation: unknown;
   let usage: unknown;
   let served: unknown;
   let metrics: unknown;
@@ -108,16 +105,17 @@ function readLevel(out: Output, level: Obj, record: ParsedResponse, isChoice: bo
         break;
       case 'stop_sequence':
       case 'stop':
-        sequence ??= value;
+        addStopDetail(out, 'sequence', value);
         break;
       case 'additionalModelResponseFields':
-        sequence ??= obj(value).stop_sequence;
+        addStopDetail(out, 'sequence', obj(value).stop_sequence);
         break;
       case 'stop_details':
-        ({ category, explanation } = obj(value));
+        addStopDetail(out, 'category', obj(value).category);
+        addStopDetail(out, 'message', obj(value).explanation);
         break;
       case 'finishMessage':
-        explanation ??= value;
+        addStopDetail(out, 'message', value);
         break;
       case 'content_filter_results':
       case 'safetyRatings':
@@ -148,8 +146,8 @@ function readLevel(out: Output, level: Obj, record: ParsedResponse, isChoice: bo
         if (blockReason) {
           record.finish = 'content_filter';
           record.safety = value;
-          category = blockReason;
-          explanation = blockReasonMessage;
+          addStopDetail(out, 'category', blockReason);
+          addStopDetail(out, 'message', blockReasonMessage);
         }
         break;
       }
@@ -170,11 +168,10 @@ function readLevel(out: Output, level: Obj, record: ParsedResponse, isChoice: bo
   if (usage) record.usage ??= readUsage(obj(usage), record);
   if (metrics) readMetrics(obj(metrics), record, 'invocation_metrics');
   if (record.usage && served) record.usage.serverTools = served;
-  if (sequence ?? category ?? explanation) addStopDetail(out, sequence, category, explanation);
   if (!isChoice) return;
   content ??= said;
   out.stopReason = strOrNull(reason ?? because ?? record.status);
-  if (failure) record.error ??= errorFrom(failure);
+  if (record.status === 'failed') record.error ??= errorFrom(failure);
   if (message === level && typeof content !== 'string') readContent(out, content, record);
   else readMessage(out, message, content, record);
 }

@@ -131,10 +131,12 @@ export function addCitations(out: Output, sources: unknown, part?: Part): void {
 }
 
 /** States what the provider says about its stop reason. */
-export function addStopDetail(out: Output, sequence: unknown, category?: unknown, message?: unknown): void {
-  const detail: NonNullable<Output['stopDetail']> = {};
-  if (sequence) detail.sequence = str(sequence);
-  if (category) detail.category = str(category);
-  if (message) detail.message = str(message);
-  out.stopDetail = detail;
+export function addStopDetail(
+  out: Output,
+  name: keyof NonNullable<Output['stopDetail']>,
+  value: unknown,
+): void {
+  if (!value) return;
+  out.stopDetail ??= {};
+  out.stopDetail[name] = str(value);
 }

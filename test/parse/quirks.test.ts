@@ -1507,4 +1507,9 @@ describe('more of the wild', () => {
     const error = { message: 'bad', type: 'invalid_request_error', param: null, code: 'c' };
     expect(parse(error).error).toMatchObject({ type: 'invalid_request_error', code: 'c', message: 'bad' });
   });
+
+  it('a failed response that does not say why is an error all the same', () => {
+    const record = parse({ object: 'response', id: 'r', status: 'failed', error: null, output: [] });
+    expect(record).toMatchObject({ finish: 'error', error: { message: 'no message' } });
+  });
 });
