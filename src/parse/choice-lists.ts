@@ -8,13 +8,18 @@ import { setPartialArg } from './partial-args.ts';
 /** Keyed by index, else id, else the last one; some servers give every parallel call the index 0. */
 function mergeCalls(deltas: readonly Obj[]): Draft[] {
   const calls: Draft[] = [];
+  const known = new Map<unknown, Draft>();
   for (const delta of deltas) {
     const { index, id } = delta;
-    const known = calls.findLast((call) => (index != null ? call.index === index : !id || call.id === id));
+    let call = known.get(index ?? id ?? '');
     // What has neither index nor id is told apart by its name.
-    const isOther = id ? known?.id && known.id !== id : index == null && obj(known?.function).name;
-    if (known && !(isOther && obj(delta.function).name)) merge(known, delta);
-    else calls.push(merge({}, delta));
+    const isOther = id ? call?.id && call.id !== id : index == null && obj(call?.function).name;
+    if (!call || (isOther && obj(delta.function).name)) {
+      call = {};
+      calls.push(call);
+    }
+    merge(call, delta);
+    known.set(index, call).set(id, call).set('', call);
   }
   return calls;
 }

@@ -33,6 +33,30 @@ function check(record: ParsedResponse): void {
   if (!sound) expect(record).toBe('a sound record');
 }
 
+/** How often the `index` or `id` of an object that the parser made is read: finding a call takes one of them. */
+function readsWhile(work: () => void): number {
+  let reads = 0;
+  for (const name of ['index', 'id']) {
+    const values = new WeakMap<object, unknown>();
+    Object.defineProperty(Object.prototype, name, {
+      configurable: true,
+      get(this: object) {
+        reads += 1;
+        return values.get(this);
+      },
+      set(this: object, value: unknown) {
+        values.set(this, value);
+      },
+    });
+  }
+  try {
+    work();
+  } finally {
+    for (const name of ['index', 'id']) Reflect.deleteProperty(Object.prototype, name);
+  }
+  return reads;
+}
+
 const bad = [
   null,
   undefined,
@@ -226,6 +250,22 @@ describe('hostile input', () => {
         },
       ]),
     );
+  });
+
+  it.each([
+    ['an index', (i: number) => ({ index: i, id: `call_${i}` })],
+    ['an id', (i: number) => ({ id: `call_${i}` })],
+    ['the same index', (i: number) => ({ index: 0, id: `call_${i}` })],
+    ['neither', () => ({})],
+  ])('parallel calls with %s are put together with work that grows as their number does', (_, keys) => {
+    const stream = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({
+        object: 'chat.completion.chunk',
+        choices: [{ delta: { tool_calls: [{ ...keys(i), function: { name: 'f', arguments: '{}' } }] } }],
+      }));
+    const few = readsWhile(() => expect(parse(stream(500)).toolUses).toHaveLength(500));
+    const many = readsWhile(() => expect(parse(stream(2000)).toolUses).toHaveLength(2000));
+    expect(many / few).toBeLessThan(5);
   });
 
   it('objects that throw when they are read give an error', () => {
