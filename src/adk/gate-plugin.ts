@@ -7,9 +7,10 @@ import {
   type InvocationContext,
   type PluginManager,
 } from '@google/adk';
-import type { Chunk, ToolFacts } from '../protocol/index.ts';
-import { type ApprovalOverride, type Decision, decide, type OpenCall, type Run } from './run.ts';
+import { ARGUMENTS_UNREADABLE, type Chunk, type ToolFacts } from '../protocol/index.ts';
+import { type ApprovalOverride, type Decision, decide, type OpenCall, type Run, refuse } from './run.ts';
 import { DuologueTool } from './tools.ts';
+import { isUnreadable } from './unreadable.ts';
 
 /** Identifies the session a run belongs to. */
 export interface RunKey {
@@ -125,16 +126,18 @@ export class GatePlugin extends BasePlugin {
     const spoken = spokenContent(event);
     if (spoken) return { ...event, content: spoken };
     if (!event.content) return undefined;
-    const calls = getFunctionCalls(event);
-    if (calls.length === 0) return undefined;
+    if (getFunctionCalls(event).length === 0) return undefined;
     const active = this.activeIn(invocationContext);
     const tools = active?.tools.get(event.author ?? '');
     if (!active || !tools) return undefined;
-    for (const call of calls) {
-      const tool = tools.get(call.name ?? '');
-      if (!call.id || !tool) continue;
+    for (const part of event.content.parts ?? []) {
+      const call = part.functionCall;
+      const tool = tools.get(call?.name ?? '');
+      if (!call?.id || !tool) continue;
       const context = new Context({ invocationContext, functionCallId: call.id });
-      const decision = await this.decide(tool, call.args ?? {}, context);
+      const decision = isUnreadable(part)
+        ? refuse(tool, ARGUMENTS_UNREADABLE)
+        : await this.decide(tool, call.args ?? {}, context);
       const isOptimistic =
         !active.run.live && !decision.asks && decision.tool instanceof DuologueTool && !decision.refusal
           ? decision.tool.isOptimistic

@@ -43,6 +43,12 @@ export interface Run {
 /** Which tools ask by name, whatever their definitions say. */
 export type ApprovalOverride = readonly string[] | undefined;
 
+/** The decision that a call fails, without anyone being asked and without its tool. */
+export function refuse(tool: BaseTool, refusal: string): Decision {
+  const runsOn = tool instanceof DuologueTool ? tool.runsOn : 'server';
+  return { tool, args: {}, runsOn, asks: false, refusal };
+}
+
 /** Where the call runs, whether it asks, and whether its arguments can work at all. */
 export async function decide(
   tool: BaseTool,

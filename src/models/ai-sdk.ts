@@ -1,5 +1,6 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason, type GenerateContentResponseUsageMetadata, type Part } from '@google/genai';
+import { markUnreadable } from '../adk/unreadable.ts';
 import { keepMetadata, toCallOptions } from './ai-sdk-prompt.ts';
 import type { AiSdkModel, CallOptions, StreamPart, Usage } from './ai-sdk-types.ts';
 import { TurnBasedLiveConnection } from './turn-based-live.ts';
@@ -100,10 +101,7 @@ class Answer {
       case 'tool-call':
         // The provider's own tools have run already.
         if (part.providerExecuted) return undefined;
-        this.parts.push({
-          functionCall: { id: part.toolCallId, name: part.toolName, args: readArguments(part.input) },
-          ...keepMetadata(part.providerMetadata),
-        });
+        this.parts.push(toCall(part));
         return undefined;
       case 'file': {
         const data = toBase64(part.data);
@@ -156,15 +154,25 @@ class Answer {
   }
 }
 
-/** Arguments that are no JSON object are none: the tool then says what it misses. */
-function readArguments(input: string): Record<string, unknown> {
+function toCall(call: Extract<StreamPart, { type: 'tool-call' }>): Part {
+  const args = readArguments(call.input);
+  const part: Part = {
+    functionCall: { id: call.toolCallId, name: call.toolName, args: args ?? {} },
+    ...keepMetadata(call.providerMetadata),
+  };
+  if (!args) markUnreadable(part);
+  return part;
+}
+
+/** The arguments of a call. Providers send no text, or `null`, for none; anything else but an object cannot be read. */
+function readArguments(input: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(input || '{}');
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
+    const value: unknown = JSON.parse(input.trim() || '{}') ?? {};
+    return typeof value === 'object' && !Array.isArray(value)
       ? (value as Record<string, unknown>)
-      : {};
+      : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 

@@ -1,4 +1,6 @@
 import type { BaseLlm, LlmRequest, LlmResponse } from '@google/adk';
+import { FinishReason } from '@google/genai';
+import { markUnreadable } from '../adk/unreadable.ts';
 import { FinalResponse } from './final-response.ts';
 import { callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';
 import { httpStatusOf, messageOf } from './provider-error.ts';
@@ -106,6 +108,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
 
   private complete(): LlmResponse {
     const response = this.final.response();
+    markCutOff(response);
     const calls = callsIn(response.content);
     if (calls.length > 0) {
       releaseUsedIds(calls, this.usedIds);
@@ -119,4 +122,11 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     this.signal?.removeEventListener('abort', this.abort);
     this.settle?.(step);
   }
+}
+
+/** A model that ran out of tokens right after the name of a tool gave no arguments, and meant some. */
+function markCutOff({ content, finishReason }: LlmResponse): void {
+  if (finishReason !== FinishReason.MAX_TOKENS) return;
+  const last = content?.parts?.at(-1);
+  if (last?.functionCall && Object.keys(last.functionCall.args ?? {}).length === 0) markUnreadable(last);
 }

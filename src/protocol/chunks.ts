@@ -121,5 +121,8 @@ export const SUPERSEDED = 'Superseded by a newer message';
 /** The text of a call that the person interrupted. */
 export const INTERRUPTED = 'Interrupted by the user';
 
+/** The text of a call whose arguments are broken or cut off. */
+export const ARGUMENTS_UNREADABLE = 'The arguments of the call could not be read';
+
 /** Name of the confirmation tool in the confirmation-as-a-tool dialect. */
 export const CONFIRMATION_TOOL = 'adk_request_confirmation';
