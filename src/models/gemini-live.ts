@@ -55,7 +55,6 @@ export async function connectGemini(
   });
   const config = liveConfigOf(request, { vertexai: client.vertexai, nonBlocking });
   const incoming = new AsyncQueue<LiveServerMessage>();
-  const socket = watchSocket(client);
   let isClosing = false;
   let failure = '';
 
@@ -64,6 +63,12 @@ export async function connectGemini(
     refuse = reject;
   });
   refused.catch(() => {});
+  const socket = watchSocket(client, () => {
+    const error = new Error('The live model sent a frame that is not JSON. The connection was closed.');
+    refuse(error);
+    incoming.fail(error);
+    socket.close();
+  });
   const timeoutMs = options.setupTimeoutMs ?? 10_000;
   const timer = setTimeout(
     () => refuse(new Error(`The live model did not answer the setup within ${timeoutMs} ms.`)),
@@ -238,22 +243,49 @@ function closeError(code: number, reason: string): Error {
   return Object.assign(new Error(`${what} (${code})${reason ? `: ${reason}` : ''}`), { code });
 }
 
-/** The client's live door, and a way to close a socket whose session never came to be: the client itself keeps it out of reach. */
-function watchSocket(client: GoogleGenAI): { live: GoogleGenAI['live']; close: () => void } {
+interface Watched {
+  live: GoogleGenAI['live'];
+  close: () => void;
+}
+
+interface SocketCallbacks {
+  onmessage: (event: { data: unknown }) => void;
+}
+
+/**
+ * The client's live door, with two repairs: a socket whose session never came to be can be closed, which the client itself keeps
+ * out of reach; and a frame that is not JSON is told to `onUnreadable`, while the client would reject a promise that nobody
+ * hears, which ends the process.
+ */
+function watchSocket(client: GoogleGenAI, onUnreadable: () => void): Watched {
   const { live } = client;
-  type Factory = { create: (...args: unknown[]) => { close: () => void } };
+  type Factory = {
+    create: (url: unknown, headers: unknown, callbacks: SocketCallbacks) => { close: () => void };
+  };
   const { webSocketFactory: factory } = live as unknown as { webSocketFactory?: Factory };
   if (typeof factory?.create !== 'function') return { live, close: () => {} };
   let socket: { close: () => void } | undefined;
-  const watched = Object.create(live, {
-    webSocketFactory: {
-      value: {
-        create: (...args: unknown[]) => {
-          socket = factory.create(...args);
-          return socket;
-        },
-      },
-    },
-  }) as GoogleGenAI['live'];
+  const create: Factory['create'] = (url, headers, callbacks) => {
+    let isReadable = true;
+    const onmessage: SocketCallbacks['onmessage'] = ({ data }) => {
+      // Node's socket gives a text or its bytes.
+      const text = String(data);
+      isReadable &&= isJson(text);
+      if (isReadable) callbacks.onmessage({ data: text });
+      else onUnreadable();
+    };
+    socket = factory.create(url, headers, { ...callbacks, onmessage });
+    return socket;
+  };
+  const watched = Object.create(live, { webSocketFactory: { value: { create } } }) as GoogleGenAI['live'];
   return { live: watched, close: () => socket?.close() };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

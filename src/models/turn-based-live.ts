@@ -133,10 +133,10 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     }
     const generation: Generation = { controller: new AbortController(), said: [] };
     this.generation = generation;
-    void this.play(generation);
+    this.play(generation).catch((error: unknown) => this.out.fail(error));
   }
 
-  /** Never rejects: whatever goes wrong is told as a response. */
+  /** What goes wrong with the model is told as a response. */
   private async play(generation: Generation): Promise<void> {
     const request = {
       ...this.request,

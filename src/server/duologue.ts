@@ -116,7 +116,9 @@ export function createDuologue(options: DuologueOptions): Duologue {
   let cancelSweep = clock.after(SWEEP_MS, sweep);
   function sweep(): void {
     cancelSweep = clock.after(SWEEP_MS, sweep);
-    void sessions.sweep();
+    sessions.sweep().catch((error: unknown) => {
+      engine.logger.error('sessions could not be let go', { error: String(error) });
+    });
   }
   async function respond(request: Request): Promise<Response | null> {
     const reply = await handle(request, context);

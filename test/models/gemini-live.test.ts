@@ -5,6 +5,7 @@ import { DuologueGemini } from '../../src/models/gemini.ts';
 import type { GeminiLiveOptions } from '../../src/models/gemini-live.ts';
 import { noticeOf } from '../../src/models/notice.ts';
 import { singleFinal } from '../../src/models/single-final.ts';
+import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { FakeGemini, type OnLive } from '../support/fake-gemini.ts';
 import { partial, text } from '../support/scripted-model.ts';
 import { DeferredTool } from './support/deferred-tool.ts';
@@ -29,6 +30,8 @@ function script(onMessage: OnLive): void {
     onMessage(message, connection);
   };
 }
+
+const NOT_JSON = 'The live model sent a frame that is not JSON. The connection was closed.';
 
 const setup = (number = 1) => fake.connections[number - 1]?.received[0]?.setup as Record<string, unknown>;
 const sent = (number = 1) => fake.connections[number - 1]?.received.slice(1);
@@ -111,6 +114,76 @@ describe('opening a live connection', () => {
     const live = await new TestRun(singleFinal(new Local({ model: MODEL, apiKey: 'k' }))).live();
     await live.end();
     expect(String(live.error)).toBe('Error: The live model refused the connection (1008): no');
+  });
+});
+
+describe('a live model that sends what it should not', () => {
+  failOnUnhandled();
+
+  const unreadable: [string, string | Uint8Array][] = [
+    ['no JSON', 'not json'],
+    ['half a JSON value', '{"serverContent":'],
+    ['an empty text', ''],
+    ['bytes that are no text', new Uint8Array([0xff, 0xfe, 0x00])],
+  ];
+
+  test.each(unreadable)(
+    '%s instead of the answer to the setup fails the connection in words',
+    async (_, frame) => {
+      fake.onLive = (_message, connection) => connection.sendRaw(frame);
+      const live = await new TestRun(gemini()).live();
+      await live.end();
+      expect(live.error).toMatchObject({ message: NOT_JSON });
+      await fake.until(() => fake.open === 0);
+    },
+  );
+
+  test.each(unreadable)(
+    '%s in a turn fails the connection in words, and what was said is kept',
+    async (_, frame) => {
+      script((message, connection) => {
+        if (!('clientContent' in message)) return;
+        connection.send({ serverContent: { modelTurn: { parts: [{ text: 'Hel' }] } } });
+        connection.sendRaw(frame);
+        connection.sendRaw(frame);
+        connection.send({ serverContent: { modelTurn: { parts: [{ text: 'lo' }] } } });
+      });
+      const live = await new TestRun(gemini()).live();
+      live.say('hi');
+      await live.end();
+      expect(live.seen).toEqual([partial('Hel'), text('Hel')]);
+      expect(live.error).toMatchObject({ message: NOT_JSON });
+      await fake.until(() => fake.open === 0);
+    },
+  );
+
+  test.each([
+    'null',
+    '7',
+    '"text"',
+    '[]',
+    '{"setupComplete":null}',
+    '{"serverContent":7}',
+    '{"serverContent":{"modelTurn":7}}',
+    '{"serverContent":{"modelTurn":{"parts":7}}}',
+    '{"serverContent":{"modelTurn":{"parts":[null,7]}}}',
+    '{"serverContent":{"inputTranscription":7,"outputTranscription":[]}}',
+    '{"toolCall":{"functionCalls":7}}',
+    '{"toolCall":{"functionCalls":[null]}}',
+    '{"toolCallCancellation":{"ids":7}}',
+    '{"usageMetadata":7}',
+    '{"sessionResumptionUpdate":7,"goAway":7}',
+  ])('%s is passed over or fails the connection, and nothing is unheard', async (frame) => {
+    script((message, connection) => {
+      if (!('clientContent' in message)) return;
+      connection.sendRaw(frame);
+      connection.send({ serverContent: { modelTurn: { parts: [{ text: 'Hi.' }] }, turnComplete: true } });
+    });
+    const live = await new TestRun(gemini()).live();
+    live.say('hi');
+    await live.until((run) => run.turns === 1 || run.error !== undefined);
+    await live.close();
+    if (live.error === undefined) expect(live.seen).toContainEqual(text('Hi.'));
   });
 });
 

@@ -22,6 +22,8 @@ export interface FakeLive {
   /** What the client sent, the setup first. */
   received: Record<string, unknown>[];
   send(...messages: Record<string, unknown>[]): void;
+  /** Sends a frame as it is. */
+  sendRaw(frame: string | Uint8Array): void;
   close(code?: number, reason?: string): void;
   /** Cuts the line. */
   terminate(): void;
@@ -97,6 +99,7 @@ export class FakeGemini {
       send: (...messages) => {
         for (const message of messages) socket.send(JSON.stringify(message));
       },
+      sendRaw: (frame) => socket.send(frame),
       close: (code, reason) => socket.close(code, reason),
       terminate: () => socket.terminate(),
     };
