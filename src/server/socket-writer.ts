@@ -82,11 +82,17 @@ export class SocketWriter {
     this.flush();
   }
 
-  /** Sends everything there is, unless too much of it waits for the network; with `force`, nevertheless. */
-  flush(force = false): void {
+  /** Whether so much waits for the network that nothing more is given to it. */
+  get isBehind(): boolean {
+    const { socket, limits } = this.context;
+    return socket.bufferedAmount > limits.maxBufferedBytes;
+  }
+
+  /** Sends everything there is, unless too much of it waits for the network. */
+  flush(): void {
     if (!this.isOpen) return;
     const { socket, log, limits, clock, onTooSlow } = this.context;
-    if (!force && socket.bufferedAmount > limits.maxBufferedBytes) {
+    if (this.isBehind) {
       const isLost = log.last - this.seq > limits.maxLag || this.seq < log.first - 1;
       return isLost ? onTooSlow() : this.flushSoon();
     }

@@ -6,6 +6,7 @@ export interface Socket {
   readonly bufferedAmount: number;
   send(data: string | Uint8Array): void;
   ping(): void;
+  pong(data: Uint8Array): void;
   close(code: number, reason: string): void;
 }
 
@@ -21,8 +22,10 @@ export interface SocketLimits {
   maxSoundBytes: number;
   /** Chunks a reader may be behind before it is closed; it can come back and resume. */
   maxLag: number;
-  /** Frames per second, apart from sound and pictures in binary. */
+  /** Frames per second, pings and refused ones included, apart from sound and pictures in binary. */
   framesPerSecond: number;
+  /** Frames of sound and pictures in binary per second. */
+  mediaFramesPerSecond: number;
   /** Bytes of sound and pictures per second; several times as much as a microphone and a camera give. */
   mediaBytesPerSecond: number;
   heartbeatMs: number;
@@ -39,6 +42,7 @@ export const DEFAULT_SOCKET_LIMITS: SocketLimits = {
   maxSoundBytes: 512 * 1024,
   maxLag: 30_000,
   framesPerSecond: 100,
+  mediaFramesPerSecond: 500,
   mediaBytesPerSecond: 2 * 1024 * 1024,
   heartbeatMs: 20_000,
   silenceMs: 60_000,

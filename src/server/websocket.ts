@@ -46,7 +46,8 @@ export class Connection {
   private readonly session: Session;
   private readonly writer: SocketWriter;
   private readonly frames: RateLimiter;
-  private readonly media: RateLimiter;
+  private readonly mediaFrames: RateLimiter;
+  private readonly mediaBytes: RateLimiter;
   private listens = false;
   private aliveAt: number;
   private lastInput: number;
@@ -61,14 +62,11 @@ export class Connection {
     this.session = session;
     this.lastInput = clock.now();
     this.aliveAt = this.lastInput;
-    this.frames = new RateLimiter(
-      { burst: limits.framesPerSecond * 2, perMinute: limits.framesPerSecond * 60 },
-      clock,
-    );
-    this.media = new RateLimiter(
-      { burst: limits.mediaBytesPerSecond * MEDIA_BURST, perMinute: limits.mediaBytesPerSecond * 60 },
-      clock,
-    );
+    const limiter = (perSecond: number, burst: number) =>
+      new RateLimiter({ burst: perSecond * burst, perMinute: perSecond * 60 }, clock);
+    this.frames = limiter(limits.framesPerSecond, 2);
+    this.mediaFrames = limiter(limits.mediaFramesPerSecond, MEDIA_BURST);
+    this.mediaBytes = limiter(limits.mediaBytesPerSecond, MEDIA_BURST);
     this.writer = new SocketWriter({
       socket,
       log: session.output.log,
@@ -130,15 +128,23 @@ export class Connection {
     this.lastInput = this.aliveAt;
     try {
       if (typeof data !== 'string') return this.receiveBinary(data);
-      if (this.frames.take('') > 0) return this.drop();
+      if (this.isTooMany()) return;
       this.act(readFrame(data, this.session.engine.options.limits));
     } catch (thrown) {
       this.complain(thrown);
     }
   }
 
+  /** The other side asks whether this one is still there. */
+  ping(data: Uint8Array): void {
+    if (!this.isOpen || this.isTooMany()) return;
+    this.aliveAt = this.context.clock.now();
+    if (!this.writer.isBehind) this.context.socket.pong(data);
+  }
+
   /** The other side is still there. */
   pong(): void {
+    if (!this.isOpen || this.isTooMany()) return;
     this.aliveAt = this.context.clock.now();
   }
 
@@ -155,7 +161,8 @@ export class Connection {
   /** Tells the client why, and closes. */
   end(code: ErrorCode, message: string): void {
     if (!this.isOpen) return;
-    this.writer.flush(true);
+    // A client that is behind gets the rest when it resumes.
+    if (!this.writer.isBehind) this.writer.flush();
     this.tell(new ProtocolError(code, message));
     const meaning = ERRORS[code];
     this.context.socket.close('close' in meaning ? meaning.close : 1000, message.slice(0, 120));
@@ -167,6 +174,7 @@ export class Connection {
     if (frame.type !== 'ping') this.session.touchedAt = this.aliveAt;
     switch (frame.type) {
       case 'ping':
+        if (this.writer.isBehind) return;
         this.context.socket.send(JSON.stringify({ type: 'pong', timestamp: frame.timestamp ?? null }));
         return;
       case 'interrupt':
@@ -196,11 +204,24 @@ export class Connection {
   }
 
   private receiveBinary(bytes: Uint8Array): void {
-    if (!this.writer.isRich)
-      throw new ProtocolError('unknown_frame', 'Binary frames need the duologue.v1 protocol.');
-    const frame = readBinaryFrame(bytes, this.session.engine.options.limits);
-    if (frame.type === 'audio') this.hear(Buffer.from(frame.pcm).toString('base64'));
-    else this.see(Buffer.from(frame.jpeg).toString('base64'));
+    if (this.mediaFrames.take('') > 0) return this.drop();
+    try {
+      if (!this.writer.isRich)
+        throw new ProtocolError('unknown_frame', 'Binary frames need the duologue.v1 protocol.');
+      const frame = readBinaryFrame(bytes, this.session.engine.options.limits);
+      if (frame.type === 'audio') this.hear(Buffer.from(frame.pcm).toString('base64'));
+      else this.see(Buffer.from(frame.jpeg).toString('base64'));
+    } catch (thrown) {
+      // Each refusal is answered: it counts as what asks for an answer does.
+      if (!this.isTooMany()) throw thrown;
+    }
+  }
+
+  /** Counts a frame. One too many is dropped, and says nothing. */
+  private isTooMany(): boolean {
+    if (this.frames.take('') === 0) return false;
+    this.drop();
+    return true;
   }
 
   private hear(pcm: string): void {
@@ -214,7 +235,7 @@ export class Connection {
 
   /** Sound and pictures beyond what a person can give are dropped before they gather anywhere. */
   private take(blob: { mimeType: string; data: string }): void {
-    if (this.media.take('', blob.data.length) > 0) return this.drop();
+    if (this.mediaBytes.take('', blob.data.length) > 0) return this.drop();
     this.follow(this.session.live.hear(blob));
   }
 
@@ -232,7 +253,8 @@ export class Connection {
       });
     }
     if (error.code === 'invalid_frame') return this.end(error.code, error.message);
-    if (this.isOpen) this.tell(error);
+    // What waits for a client that does not read must not grow by what it does wrong.
+    if (this.isOpen && !this.writer.isBehind) this.tell(error);
   }
 
   private drop(): void {

@@ -10,6 +10,9 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
 /** Handles Node's requests; what is not the server's goes to `fallback`, or gets 404. */
 export function nodeListener(duologue: Duologue, fallback?: NodeListener): NodeListener {
   return (request, response) => {
+    // A connection that breaks is no fault of anyone here; whoever waits for it hears of its close.
+    request.on('error', () => undefined);
+    response.on('error', () => response.destroy());
     const web = toRequest(request);
     if (!web) {
       response.writeHead(400).end();

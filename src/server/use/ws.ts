@@ -7,15 +7,22 @@ import { errorReply } from '../reply.ts';
 import type { Admission } from '../sockets.ts';
 import { toRequest } from './request.ts';
 
+/** How long a peer may take to close, once it was told to. */
+const CLOSE_MS = 2000;
+
 /** Opens `…/live` on a Node server. What is not the server's is left to other listeners, or refused when there are none. */
 export function attachWebSocket(server: Server, duologue: Duologue): void {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: duologue.sockets.maxFrameBytes,
     perMessageDeflate: false,
+    // A pong is one more thing to send: the connection decides whether there is room for it.
+    autoPong: false,
     handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
   });
   server.on('upgrade', (request, stream, head) => {
+    // Before anything else: a peer may reset the connection at any moment.
+    stream.on('error', () => stream.destroy());
     const web = toRequest(request);
     if (!web || !duologue.sockets.matches(web)) {
       if (server.listenerCount('upgrade') === 1) refuse(stream, 404, 'Not Found', {}, '');
@@ -33,7 +40,6 @@ async function open(
   stream: Duplex,
   head: Buffer,
 ): Promise<void> {
-  stream.on('error', () => stream.destroy());
   let admission: Admission;
   try {
     admission = await duologue.sockets.admit(web);
@@ -55,10 +61,11 @@ function connect(socket: WebSocket, admission: Admission): void {
     },
     send: (data) => socket.send(data),
     ping: () => socket.ping(),
+    pong: (data) => socket.pong(data),
     close(code, reason) {
       socket.close(code, reason);
       // A peer that does not answer the close is not waited for.
-      const timer = setTimeout(() => socket.terminate(), 2000);
+      const timer = setTimeout(() => socket.terminate(), CLOSE_MS);
       timer.unref();
       socket.once('close', () => clearTimeout(timer));
     },
@@ -66,6 +73,7 @@ function connect(socket: WebSocket, admission: Admission): void {
   socket.on('message', (data: Buffer, isBinary: boolean) =>
     connection.receive(isBinary ? data : data.toString('utf8')),
   );
+  socket.on('ping', (data) => connection.ping(data));
   socket.on('pong', () => connection.pong());
   socket.on('close', () => connection.closed());
 }
@@ -84,5 +92,7 @@ function refuse(
   });
   stream.end(
     `HTTP/1.1 ${status} ${reason}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
+    // A peer that keeps its side open would keep the stream for ever.
+    () => stream.destroy(),
   );
 }
