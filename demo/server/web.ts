@@ -17,9 +17,37 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
+/**
+ * What the page may load, and who may show it. A page that shows it in a frame could have a card approved by a click that was
+ * meant for something else: nobody may. Styles may stand in the page, because components put them there; WebAssembly, workers
+ * and worklets must be our own.
+ */
+const PAGE: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'self'",
+    "script-src 'self' 'wasm-unsafe-eval'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "media-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "worker-src 'self'",
+    "frame-src 'none'",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  // For browsers that do not know `frame-ancestors`.
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'permissions-policy': 'microphone=(self), camera=(self), geolocation=(self), display-capture=(self)',
+  'x-content-type-options': 'nosniff',
+};
+
 /** Serves the files of the built web app; every path without a file is the app itself. */
 export function webApp(folder: string): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
+    for (const [name, value] of Object.entries(PAGE)) response.setHeader(name, value);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(404).end();
       return;
@@ -41,7 +69,6 @@ export function webApp(folder: string): (request: IncomingMessage, response: Ser
       'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
       'content-length': statSync(file).size,
       'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
-      'x-content-type-options': 'nosniff',
     });
     if (request.method === 'HEAD') response.end();
     else

@@ -10,7 +10,7 @@ import { type HttpContext, handle } from './http.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import { Pulse, Window } from './pace.ts';
 import { DEFAULT_NEW_SESSIONS, DEFAULT_RATE_LIMIT, type RateLimit, RateLimiter } from './rate-limit.ts';
-import type { Reply } from './reply.ts';
+import { NO_SNIFFING, type Reply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
 import type { Session } from './session.ts';
 import { Sessions } from './sessions.ts';
@@ -130,7 +130,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     handle: (request) => handle(request, context),
     respond,
     async fetch(request) {
-      return (await respond(request)) ?? new Response('Not found', { status: 404 });
+      return (await respond(request)) ?? new Response('Not found', { status: 404, headers: NO_SNIFFING });
     },
     async close() {
       closing = true;

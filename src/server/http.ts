@@ -5,7 +5,7 @@ import { admit, withAddresses } from './files.ts';
 import { inspectEvents } from './inspect.ts';
 import { decidedIn } from './output.ts';
 import { type RateLimiter, rateLimited } from './rate-limit.ts';
-import { errorReply, json, type Reply, readJson, streamReply } from './reply.ts';
+import { errorReply, json, NO_SNIFFING, type Reply, readJson, streamReply } from './reply.ts';
 import { type Pacing, type Reading, ResponseReader } from './response-reader.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -81,7 +81,7 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
     }
     reply = errorReply(error);
   }
-  if (cors) Object.assign(reply.headers, corsHeaders(cors));
+  Object.assign(reply.headers, NO_SNIFFING, cors && corsHeaders(cors));
   return reply;
 }
 
@@ -193,7 +193,6 @@ async function getFile({ context, user, params: [id = '', fileId = ''] }: Call):
     headers: {
       'content-type': file.mediaType,
       'cache-control': 'private, max-age=31536000, immutable',
-      'x-content-type-options': 'nosniff',
       'content-security-policy': "default-src 'none'; sandbox",
     },
     body: file.bytes,

@@ -8,6 +8,9 @@ export interface Reply {
   body: string | Uint8Array | ResponseReader | null;
 }
 
+/** Stands on every answer: what it is, is what `content-type` says, and nothing that a browser finds out by itself. */
+export const NO_SNIFFING = { 'x-content-type-options': 'nosniff' } as const;
+
 /** A JSON answer. */
 export function json(status: number, value: unknown): Reply {
   return {

@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, request, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,6 +72,32 @@ it.each([
   '//example.com/secret.txt',
 ])('nothing outside its folder is: %s', async (path) => {
   expect((await get(path))[0]).toBe(404);
+});
+
+it.each([
+  ['GET', '/'],
+  ['GET', '/assets/main-1a2b.js'],
+  ['GET', '/assets/gone.js'],
+  ['GET', '/%'],
+  ['POST', '/'],
+])('[A10] %s %s says what the page may load, and that nobody may frame it', async (method, path) => {
+  const { port } = server.address() as AddressInfo;
+  const headers = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
+    const asked = request({ host: 'localhost', port, path, method }, (response) => {
+      response.resume();
+      resolve(response.headers);
+    });
+    asked.on('error', reject).end();
+  });
+  expect(headers).toMatchObject({
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'permissions-policy': 'microphone=(self), camera=(self), geolocation=(self), display-capture=(self)',
+  });
+  const policy = headers['content-security-policy']?.toString().split('; ');
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).toContain("script-src 'self' 'wasm-unsafe-eval'");
 });
 
 it('HEAD gets no body, and other methods get nothing', async () => {

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { get, type IncomingMessage } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DuologueOptions } from '../../src/server/index.ts';
 import { serve } from '../../src/server/use/node.ts';
 import { harness, say } from '../support/harness.ts';
@@ -240,5 +241,55 @@ describe('who makes a request', () => {
     }
     const keyed = await serve(server({ apiKey }).duologue, { host: '0.0.0.0', port: 0 });
     await keyed.close();
+  });
+});
+
+describe('[A10] nothing that the server sends is taken for something else', () => {
+  const json = { 'content-type': 'application/json' };
+  const message = JSON.stringify(say('hello'));
+
+  it.each<[string, string, RequestInit | undefined, number]>([
+    ['a list', '/sessions', undefined, 200],
+    ['a response', '/stream', { method: 'POST', headers: json, body: message }, 200],
+    ['no content', '/stream/none/stream', undefined, 204],
+    ['what is not JSON', '/stream', { method: 'POST', headers: json, body: '{' }, 400],
+    ['a foreign origin', '/sessions', { headers: { origin: 'https://evil.example' } }, 403],
+    ['what is not there', '/sessions/none', undefined, 404],
+    ['another path', '/nowhere', undefined, 404],
+    ['another method', '/stream', { method: 'PUT' }, 405],
+    ['another type', '/stream', { method: 'POST', body: message }, 415],
+    ['an audit log', '/approvals/none', undefined, 200],
+    ['the health', '/health', undefined, 200],
+  ])('%s', async (_, path, init, status) => {
+    const { duologue } = server();
+    const served = await serve(duologue, { port: 0, host: '127.0.0.1' });
+    onTestFinished(() => served.close());
+    const answers = [
+      await fetch(served.url + path, init),
+      await duologue.fetch(new Request(`http://localhost${path}`, init)),
+    ];
+    for (const answer of answers) {
+      await answer.text();
+      expect([answer.status, answer.headers.get('x-content-type-options')]).toEqual([status, 'nosniff']);
+    }
+  });
+
+  it.each([
+    ['a refused handshake', '/live', 403],
+    ['a handshake elsewhere', '/nowhere', 404],
+  ])('%s', async (_, path, status) => {
+    const served = await serve(server().duologue, { port: 0, host: '127.0.0.1' });
+    onTestFinished(() => served.close());
+    const headers = {
+      origin: 'https://evil.example',
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+    };
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      get(served.url + path, { headers }, (response) => resolve(response.resume())).on('error', reject);
+    });
+    expect([answer.statusCode, answer.headers['x-content-type-options']]).toEqual([status, 'nosniff']);
   });
 });

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duologue } from '../duologue.ts';
-import type { Reply } from '../reply.ts';
+import { NO_SNIFFING, type Reply } from '../reply.ts';
 import { ResponseReader } from '../response-reader.ts';
 import { toRequest } from './request.ts';
 
@@ -15,7 +15,7 @@ export function nodeListener(duologue: Duologue, fallback?: NodeListener): NodeL
     response.on('error', () => response.destroy());
     const web = toRequest(request);
     if (!web) {
-      response.writeHead(400).end();
+      response.writeHead(400, NO_SNIFFING).end();
       return;
     }
     duologue
@@ -23,7 +23,7 @@ export function nodeListener(duologue: Duologue, fallback?: NodeListener): NodeL
       .then((reply) => {
         if (reply) return write(reply, request, response);
         if (fallback) return fallback(request, response);
-        response.writeHead(404, { 'content-type': 'application/json' });
+        response.writeHead(404, { 'content-type': 'application/json', ...NO_SNIFFING });
         response.end('{"error":{"code":"not_found","message":"There is nothing here.","retryable":false}}');
       })
       .catch(() => response.destroy());

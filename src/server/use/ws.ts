@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { SUBPROTOCOL, toProtocolError } from '../../protocol/index.ts';
 import type { Duologue } from '../duologue.ts';
-import { errorReply } from '../reply.ts';
+import { errorReply, NO_SNIFFING } from '../reply.ts';
 import type { Admission } from '../sockets.ts';
 import { toRequest } from './request.ts';
 
@@ -87,6 +87,7 @@ function refuse(
 ): void {
   const lines = Object.entries({
     ...headers,
+    ...NO_SNIFFING,
     connection: 'close',
     'content-length': String(Buffer.byteLength(body)),
   });

@@ -60,6 +60,8 @@ export function stage(env: Record<string, string> = {}): Stage {
       takeDowns.push(() => context.close());
       context.setDefaultTimeout(15_000);
       await context.addInitScript((wanted) => {
+        // The page that stands for one that was not shown has no storage.
+        if (self.origin === 'null') return;
         if (localStorage.getItem('duologue.mode') === null) localStorage.setItem('duologue.mode', wanted);
       }, mode);
       await prepare?.(context);

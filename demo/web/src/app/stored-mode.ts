@@ -1,15 +1,16 @@
 import type { Mode } from 'duologue/react';
 import { useState } from 'react';
+import { keep, kept } from '../storage/storage.ts';
 
 const STORED = 'duologue.mode';
 
 /** The way messages travel that the person wants; it is remembered. */
 export function useStoredMode(): [Mode, (mode: Mode) => void] {
-  const [mode, setMode] = useState<Mode>(() => (localStorage.getItem(STORED) === 'sse' ? 'sse' : 'bidi'));
+  const [mode, setMode] = useState<Mode>(() => (kept('localStorage', STORED) === 'sse' ? 'sse' : 'bidi'));
   return [
     mode,
     (wanted) => {
-      localStorage.setItem(STORED, wanted);
+      keep('localStorage', STORED, wanted);
       setMode(wanted);
     },
   ];

@@ -1,3 +1,4 @@
+import { forget, keep, kept } from '../storage/storage.ts';
 import type { Draft } from './send-queue.ts';
 
 const keyOf = (sessionId: string) => `duologue.drafts.${sessionId}`;
@@ -6,8 +7,8 @@ const keyOf = (sessionId: string) => `duologue.drafts.${sessionId}`;
 export function keptDrafts(sessionId: string | null): readonly Draft[] {
   if (sessionId === null) return [];
   try {
-    const kept: unknown = JSON.parse(sessionStorage.getItem(keyOf(sessionId)) ?? '[]');
-    return Array.isArray(kept) ? (kept as Draft[]) : [];
+    const drafts: unknown = JSON.parse(kept('sessionStorage', keyOf(sessionId)) ?? '[]');
+    return Array.isArray(drafts) ? (drafts as Draft[]) : [];
   } catch {
     return [];
   }
@@ -16,16 +17,11 @@ export function keptDrafts(sessionId: string | null): readonly Draft[] {
 /** Keeps the messages that wait for as long as the tab lives; without their pictures when those are too large for it. */
 export function keepDrafts(sessionId: string | null, drafts: readonly Draft[]): void {
   if (sessionId === null) return;
-  if (drafts.length === 0) return sessionStorage.removeItem(keyOf(sessionId));
+  if (drafts.length === 0) return forget('sessionStorage', keyOf(sessionId));
   const bare = drafts.filter(({ text }) => text !== '').map((draft) => ({ ...draft, pictures: [] }));
   if (!write(keyOf(sessionId), drafts)) write(keyOf(sessionId), bare);
 }
 
 function write(key: string, drafts: readonly Draft[]): boolean {
-  try {
-    sessionStorage.setItem(key, JSON.stringify(drafts));
-    return true;
-  } catch {
-    return false;
-  }
+  return keep('sessionStorage', key, JSON.stringify(drafts));
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
+import { forget, keep, kept } from '../storage/storage.ts';
 
 const keyOf = (sessionId: string | null) => `duologue.text.${sessionId ?? 'new'}`;
 
@@ -8,22 +9,17 @@ const keyOf = (sessionId: string | null) => `duologue.text.${sessionId ?? 'new'}
  */
 export function useKeptText(sessionId: string | null): [string, (text: string) => void] {
   const key = keyOf(sessionId);
-  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '');
+  const [text, setText] = useState(() => kept('sessionStorage', key) ?? '');
   const last = useRef(key);
   useEffect(() => {
-    if (last.current !== key) sessionStorage.removeItem(last.current);
+    if (last.current !== key) forget('sessionStorage', last.current);
     last.current = key;
-    keep(key, text);
+    keepText(key, text);
   }, [key, text]);
   return [text, setText];
 }
 
-function keep(key: string, text: string): void {
-  if (text === '') return sessionStorage.removeItem(key);
-  try {
-    sessionStorage.setItem(key, text);
-  } catch {
-    // There is no room: an old text must not come back in place of this one.
-    sessionStorage.removeItem(key);
-  }
+function keepText(key: string, text: string): void {
+  // When there is no room, an old text must not come back in place of this one.
+  if (text === '' || !keep('sessionStorage', key, text)) forget('sessionStorage', key);
 }

@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
+import { keep, kept } from '../storage/storage.ts';
 import { en, type Messages } from './en.ts';
 import { ja } from './ja.ts';
 
@@ -27,7 +28,7 @@ export function LanguageProvider({ children }: { children: ReactNode }) {
       language,
       messages: TABLES[language],
       setLanguage: (chosen: Language) => {
-        localStorage.setItem(STORED, chosen);
+        keep('localStorage', STORED, chosen);
         setLanguage(chosen);
       },
     }),
@@ -55,7 +56,7 @@ export const languages: readonly { id: Language; name: string }[] = [
 ];
 
 function firstLanguage(): Language {
-  const stored = localStorage.getItem(STORED);
+  const stored = kept('localStorage', STORED);
   if (stored === 'en' || stored === 'ja') return stored;
   const wanted = navigator.languages.find((tag) => /^(en|ja)\b/.test(tag));
   return wanted?.startsWith('ja') ? 'ja' : 'en';

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { keep, kept } from '../storage/storage.ts';
 
 const STORED = 'duologue.theme';
 
@@ -18,7 +19,7 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
   return [
     theme,
     (chosen) => {
-      localStorage.setItem(STORED, chosen);
+      keep('localStorage', STORED, chosen);
       setTheme(chosen);
     },
   ];
@@ -35,6 +36,6 @@ function showTheme(theme: Theme, isSystemDark: boolean): void {
 }
 
 function storedTheme(): Theme {
-  const stored = localStorage.getItem(STORED);
+  const stored = kept('localStorage', STORED);
   return stored === 'light' || stored === 'dark' ? stored : 'system';
 }
