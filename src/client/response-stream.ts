@@ -21,21 +21,32 @@ export class ResponseStream {
   private readonly windowMs: number;
   private controller: ReadableStreamDefaultController<Chunk> | null = null;
   private closeWindow: (() => void) | null = null;
+  /** Whether the reader has worked on all that came, and asks for more. */
+  private isRead = false;
+  private onRead: (() => void) | undefined;
+  private ending: ReadableStreamDefaultController<Chunk> | null = null;
   /** How many characters have come in deltas. */
   private length = 0;
 
   constructor(timers: Timers, windowMs: number, onCancel: () => void) {
     this.timers = timers;
     this.windowMs = windowMs;
-    this.readable = new ReadableStream<Chunk>({
-      start: (controller) => {
-        this.controller = controller;
+    this.readable = new ReadableStream<Chunk>(
+      {
+        start: (controller) => {
+          this.controller = controller;
+        },
+        pull: () => this.wasRead(),
+        cancel: () => {
+          this.drop();
+          this.ending = null;
+          onCancel();
+          this.wasRead();
+        },
       },
-      cancel: () => {
-        this.drop();
-        onCancel();
-      },
-    });
+      // Nothing is asked for ahead: a reader that wants more has worked on all that it had.
+      { highWaterMark: 0 },
+    );
   }
 
   get isOpen(): boolean {
@@ -51,11 +62,13 @@ export class ResponseStream {
     this.openWindow();
   }
 
-  end(): void {
+  /** Ends. Says when the reader has worked on all that came, or has left: a chat then writes no more of this response. */
+  end(onRead?: () => void): void {
     this.enqueue(this.merger.end());
-    const { controller } = this;
+    this.ending = this.controller;
+    this.onRead = onRead;
     this.drop();
-    controller?.close();
+    if (this.isRead) this.wasRead();
   }
 
   fail(error: Error): void {
@@ -80,7 +93,18 @@ export class ResponseStream {
   }
 
   private enqueue(chunks: Chunk[]): void {
-    for (const chunk of chunks) this.controller?.enqueue(chunk);
+    for (const chunk of chunks) {
+      this.isRead = false;
+      this.controller?.enqueue(chunk);
+    }
+  }
+
+  private wasRead(): void {
+    this.isRead = true;
+    this.ending?.close();
+    this.ending = null;
+    this.onRead?.();
+    this.onRead = undefined;
   }
 
   private drop(): void {

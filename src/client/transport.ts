@@ -9,6 +9,7 @@ import { endingOf, toError } from './failure.ts';
 import { DEFAULTS, type TransportOptions } from './options.ts';
 import type { ToolPart } from './parts.ts';
 import { type Opened, type Reading, Readings } from './readings.ts';
+import type { ResponseStream } from './response-stream.ts';
 import { Responses, type ResponsesOutput } from './responses.ts';
 import { type AnswerMemory, unsentAnswers } from './resume.ts';
 import { systemTimers, type Timers } from './timers.ts';
@@ -287,7 +288,16 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   private reset(messages: Message[]): void {
-    this.apply(this.responses.push({ type: 'reset' }));
+    // What a chat still reads of a response, it would write over the messages: it hears of them when it has read all.
+    let unread = 1;
+    const wasRead = () => {
+      if (--unread === 0) this.options.onReset?.(messages);
+    };
+    const end = (stream: ResponseStream) => {
+      unread++;
+      stream.end(wasRead);
+    };
+    this.apply(this.responses.push({ type: 'reset' }), end);
     for (const message of messages) {
       this.responses.know(message.id);
       this.calls.adopt(message, 'server');
@@ -298,13 +308,14 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     };
     for (const number of this.readings.numbers(isAnswered)) {
       const reading = this.leave(number);
-      if (reading) this.settleRequest(reading);
-      reading?.stream.end();
+      if (!reading) continue;
+      this.settleRequest(reading);
+      end(reading.stream);
     }
-    this.options.onReset?.(messages);
+    wasRead();
   }
 
-  private apply(outputs: ResponsesOutput[]): void {
+  private apply(outputs: ResponsesOutput[], end = (stream: ResponseStream) => stream.end()): void {
     for (const output of outputs) {
       if (output.type === 'pending') {
         const { messageId, isNew } = output;
@@ -318,7 +329,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       if (!reading) continue;
       if (output.type === 'end') {
         this.readings.take(output.response);
-        reading.stream.end();
+        end(reading.stream);
         continue;
       }
       reading.stream.write(output.chunk);

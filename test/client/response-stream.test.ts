@@ -52,6 +52,21 @@ describe('a response stream', () => {
     return read;
   }
 
+  test('ends once it was read: when its reader asks for more, or leaves', async () => {
+    const stream = new ResponseStream(new FakeTimers(), 16, () => undefined);
+    const left = new ResponseStream(new FakeTimers(), 16, () => undefined);
+    const said: string[] = [];
+    const slow = stream.readable.getReader();
+    stream.write(delta('One '));
+    left.write(delta('One '));
+    stream.end(() => said.push('read'));
+    left.end(() => said.push('left'));
+    expect([await slow.read(), said]).toEqual([{ value: delta('One '), done: false }, []]);
+    expect([await slow.read(), said]).toEqual([{ value: undefined, done: true }, ['read']]);
+    await left.readable.cancel();
+    expect(said).toEqual(['read', 'left']);
+  });
+
   test('gives a long text less often, and never loses a word of it', async () => {
     const timers = new FakeTimers();
     const stream = new ResponseStream(timers, 16, () => undefined);
