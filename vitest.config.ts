@@ -23,7 +23,5 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism()),
     testTimeout: 20_000,
     hookTimeout: 60_000,
-    // Browsers and servers share a busy machine there: what fails once is tried again, what fails twice has failed.
-    retry: process.env.CI ? 1 : 0,
   },
 });

@@ -1,17 +1,21 @@
 #!/usr/bin/env node
 // `npm test`: installs what is missing, then runs every check. `npm test -- <arguments>` runs vitest alone with them.
+// `npm run test:long`: what takes long by its nature, and the other versions of Node.
 import './lib/node-version.mjs';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ensureBrowser, hasBrowserTests } from './lib/browser.mjs';
 import { build } from './lib/build.mjs';
 import { install } from './lib/install.mjs';
 import { alone } from './lib/lock.mjs';
-import { announced, endWithNpm, tool } from './lib/run.mjs';
+import { otherNode, otherNodes } from './lib/other-node.mjs';
+import { countOf, slowestOf } from './lib/report.mjs';
+import { announced, endWithNpm, root, run, tool } from './lib/run.mjs';
 
 const minutes = 60_000;
-const chosen = process.argv.slice(2);
+const isLong = process.argv[2] === '--long';
+const chosen = process.argv.slice(isLong ? 3 : 2);
 const count = { passed: 0, failed: 0, skipped: 0 };
 
 const print = (name, verdict, note) => console.log(`${name.padEnd(9)} ${verdict.padEnd(6)} ${note}`);
@@ -33,37 +37,47 @@ function finish() {
   process.exit(count.failed === 0 ? 0 : 1);
 }
 
-/** Adds up vitest's own report; a file that could not be loaded, or a crash outside any test, is one failure. */
-function addReport(path, code) {
-  let report;
-  try {
-    report = JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    count.failed += 1;
-    return;
-  }
-  const unloaded = report.testResults.filter(
-    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
-  ).length;
-  const failed = report.numFailedTests + unloaded;
-  count.passed += report.numPassedTests;
-  count.failed += failed === 0 && code !== 0 ? 1 : failed;
-  count.skipped += report.numPendingTests + report.numTodoTests;
-}
-
-async function tests(env) {
+/** Runs vitest, on this Node or another one, counts its tests and names the slowest. */
+async function tests(args, { env, node = process.execPath }) {
   const folder = mkdtempSync(join(tmpdir(), 'duologue-test-'));
   const report = join(folder, 'report.json');
   try {
-    const { code, timedOut } = await tool(
-      'vitest/vitest.mjs',
-      ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...chosen],
+    const { code, timedOut } = await run(
+      node,
+      [
+        resolve(root, 'node_modules/vitest/vitest.mjs'),
+        'run',
+        '--reporter=default',
+        '--reporter=json',
+        `--outputFile.json=${report}`,
+        ...args,
+      ],
       { env, timeoutMs: 30 * minutes, show: true },
     );
     if (timedOut) console.log('tests: stopped, still running after 30 minutes');
-    addReport(report, code);
+    for (const [name, number] of Object.entries(countOf(report, code))) count[name] += number;
+    console.log(['\nThe slowest tests:', ...slowestOf(report, 10)].join('\n'));
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What needs neither a browser nor the repository's tools is the same on every Node. */
+const onEveryNode = ['test/browser/**', 'test/repository/**', 'demo/**'].map((path) => `--exclude=${path}`);
+
+/** Runs what takes long by its nature, and the tests of our own code on the other versions of Node. */
+async function longTests(options) {
+  await tests(['--config=vitest.long.config.ts', ...chosen], options);
+  if (chosen.length > 0) return;
+  for (const version of otherNodes) {
+    const other = await otherNode(version);
+    print(`Node ${version.split('.')[0]}`, other.ok ? 'ok' : 'FAILED', version);
+    if (other.ok) {
+      await tests(onEveryNode, { ...options, node: other.path });
+      continue;
+    }
+    console.log(other.output);
+    count.failed += 1;
   }
 }
 
@@ -87,11 +101,19 @@ if (browser.path === undefined) {
   print('browser', 'ok', browser.note);
 }
 
-if (chosen.length === 0) {
-  await check('types', () => tool('typescript/bin/tsc', ['-p', 'tsconfig.json'], { timeoutMs: 5 * minutes }));
-  await check('lint', () => tool('@biomejs/biome/bin/biome', ['check', '.'], { timeoutMs: 5 * minutes }));
-  await check('unused', () => tool('knip/bin/knip.js', ['--no-progress'], { timeoutMs: 5 * minutes }));
+const options = { env: browser.path === undefined ? {} : { CHROME_PATH: browser.path } };
+if (isLong) {
   await check('build', () => alone(() => build()));
+  await longTests(options);
+} else {
+  if (chosen.length === 0) {
+    await check('types', () =>
+      tool('typescript/bin/tsc', ['-p', 'tsconfig.json'], { timeoutMs: 5 * minutes }),
+    );
+    await check('lint', () => tool('@biomejs/biome/bin/biome', ['check', '.'], { timeoutMs: 5 * minutes }));
+    await check('unused', () => tool('knip/bin/knip.js', ['--no-progress'], { timeoutMs: 5 * minutes }));
+    await check('build', () => alone(() => build()));
+  }
+  await tests(chosen, options);
 }
-await tests(browser.path === undefined ? {} : { CHROME_PATH: browser.path });
 finish();

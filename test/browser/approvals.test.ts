@@ -16,9 +16,10 @@ describe('an approval card', () => {
     const held = relay.hold('"tool-approval-request"');
     await person.say('Send $50 to Alice');
     await held;
-    // What came before is on the page, and nothing asks yet.
-    await person.answers.waitFor();
-    await person.page.waitForTimeout(300);
+    // What came before is on the page, the call with its arguments too, and nothing asks yet.
+    await person.page
+      .locator('[data-tool="process_payment"][data-state-of-call="input-available"]')
+      .waitFor();
     expect(await person.cards.count()).toBe(0);
     relay.release();
     await person.card('requested').waitFor();
@@ -44,7 +45,8 @@ describe('an approval card', () => {
   it('is not approved by an Enter in the message box, nor by words, nor by keys without Alt', async () => {
     const person = new Person(await here.open());
     await person.say('Send $50 to Alice');
-    await person.card('requested').waitFor();
+    // From now on the card takes an answer.
+    await person.card('requested').getByRole('button', { name: 'Approve' }).click({ trial: true });
     await person.page.keyboard.press('Enter');
     await person.page.keyboard.press('y');
     await person.box.focus();
@@ -52,8 +54,9 @@ describe('an approval card', () => {
     await person.page.keyboard.type('yes');
     await person.page.keyboard.press('Alt+y');
     expect(await person.box.inputValue()).toBe('yes');
-    await person.page.waitForTimeout(300);
-    expect(await person.statesOfCards()).toEqual(['requested']);
+    // The first answer counts: this one would come too late.
+    await person.deny();
+    await person.card('denied').waitFor();
   });
 
   it('shows every argument, and carries the reason', async () => {

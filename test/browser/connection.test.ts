@@ -175,13 +175,19 @@ describe('a conversation', () => {
     await freeze(person.page, true);
     // What minutes do: the server gives the silent connection up, and the answer goes on without it.
     relay.cut();
-    await person.page.waitForTimeout(1_500);
+    await expect.poll(() => storedOf(person), { timeout: 20_000 }).toContain('60');
     relay.restore();
     await freeze(person.page, false);
     await sawAll(person);
     await person.connection('live').waitFor();
   });
 });
+
+/** The conversation as the server has it. */
+async function storedOf(person: Person): Promise<string> {
+  const session = new URL(person.page.url()).searchParams.get('session');
+  return (await fetch(`${here.server.url}/sessions/${session}`)).text();
+}
 
 async function freeze(page: Page, isFrozen: boolean): Promise<void> {
   const session = await page.context().newCDPSession(page);

@@ -1,79 +1,8 @@
-import { describe, expect, it } from 'vitest';
-import { sdks } from '../client/support/chat.ts';
-import { type Cut, cutting, cuttingFetch } from './support/cuts.ts';
-import { type Played, play } from './support/play.ts';
-import { type Scenario, scenarios } from './support/scenarios.ts';
+import { describe } from 'vitest';
+import { breakTheLine, type Choice } from './support/drops.ts';
 
-const NOWHERE = Number.POSITIVE_INFINITY;
-const [, [, sdk] = sdks[0] as (typeof sdks)[number]] = sdks;
+/** The first, one in the middle and the last: the long tests try them all. */
+const some: Choice = (places) =>
+  places.filter((_, index) => [0, Math.floor(places.length / 2), places.length - 1].includes(index));
 
-/** The same conversation with a model that takes its time, so that the line is back before the turn is over. */
-function slowly(scenario: Scenario): Scenario {
-  return {
-    ...scenario,
-    turns: () =>
-      scenario.turns().map((turn) =>
-        typeof turn === 'function'
-          ? turn
-          : async function* () {
-              for (const response of turn) {
-                for (let i = 0; i < 12; i++) await new Promise((resolve) => setImmediate(resolve));
-                if (response instanceof Error) throw response;
-                yield structuredClone(response);
-              }
-            },
-      ),
-  };
-}
-
-/** What must not differ, however often the line broke. */
-const essence = ({ messages, stored, ran, ranInBrowser, error, left }: Played) => ({
-  messages,
-  stored,
-  ran,
-  ranInBrowser,
-  error,
-  left,
-});
-
-// A long answer is the same block again and again; two thousand cuts of it would show nothing new.
-const short = scenarios
-  .filter(({ name }) => name !== 'a long answer')
-  .flatMap((scenario) => [
-    [scenario.name, scenario] as const,
-    [`${scenario.name}, slowly`, slowly(scenario)] as const,
-  ]);
-
-describe('a line that breaks once, anywhere', () => {
-  it.each(short)(
-    '[R6] [R2] [T12] over the socket leaves no trace: %s',
-    { timeout: 120_000 },
-    async (_name, scenario) => {
-      const whole = cutting({ after: 'block', number: NOWHERE });
-      const expected = essence(await play(scenario, 'WebSocket', sdk, whole));
-      const { block, frame } = whole.counts;
-      const cuts: Cut[] = [
-        ...Array.from({ length: block }, (_, index): Cut => ({ after: 'block', number: index + 1 })),
-        ...Array.from({ length: frame }, (_, index): Cut => ({ after: 'unsent', number: index + 1 })),
-        ...Array.from({ length: frame }, (_, index): Cut => ({ after: 'sent', number: index + 1 })),
-      ];
-      for (const cut of cuts) {
-        const broken = cutting(cut);
-        const played = await play(scenario, 'WebSocket', sdk, broken);
-        expect(essence(played), `cut ${cut.after} ${cut.number} of ${block} and ${frame}`).toEqual(expected);
-        expect(broken.hasCut()).toBe(true);
-      }
-    },
-  );
-
-  it.each(short)('[R2] over SSE leaves no trace: %s', { timeout: 120_000 }, async (_name, scenario) => {
-    const whole = cuttingFetch(NOWHERE);
-    const expected = essence(await play(scenario, 'SSE', sdk, whole));
-    for (let number = 0; number < whole.counts.block; number++) {
-      const broken = cuttingFetch(number);
-      const played = await play(scenario, 'SSE', sdk, broken);
-      expect(essence(played), `cut after ${number} of ${whole.counts.block}`).toEqual(expected);
-      expect(broken.hasCut()).toBe(true);
-    }
-  });
-});
+describe('a line that breaks once, early, in the middle or late', () => breakTheLine(some));

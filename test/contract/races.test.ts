@@ -350,8 +350,10 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
         override send(data: string, ...rest: never[]): void {
           super.send(data, ...rest);
           if (!data.includes('regenerate-message') || drops++ > 0) return;
-          // It arrived; nobody knows.
-          setTimeout(() => this.terminate(), 5);
+          // It arrives, and the page does not hear of it.
+          this.onmessage = null;
+          const hasArrived = () => w.model.requests.length === 2;
+          void until(hasArrived, () => w.model.requests).then(() => this.terminate());
         }
       }
       const { chat, rests } = w.page({ WebSocket: Dropping as never });

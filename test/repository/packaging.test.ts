@@ -52,15 +52,23 @@ const folder = mkdtempSync(join(tmpdir(), 'duologue-pack-'));
 const alone = join(folder, 'alone');
 const installed = join(alone, 'node_modules', manifest.name);
 
+/**
+ * Nothing of the surrounding npm run may steer this one. The cache is empty: from one that knows some of the peers and
+ * not others, npm takes a tree that it then cannot resolve.
+ */
+const surroundings = {
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS|VITEST)/i.test(name)),
+  ),
+  NPM_CONFIG_CACHE: join(folder, 'cache'),
+};
+
 function run(command: string, args: string[], cwd: string): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd,
     encoding: 'utf8',
     timeout: 120_000,
-    // Nothing of the surrounding npm run may steer this one.
-    env: Object.fromEntries(
-      Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS|VITEST)/.test(name)),
-    ),
+    env: surroundings,
   });
   if (status !== 0)
     throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? ''}\n${stdout}${stderr}`);

@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest';
+import { sdks } from '../../client/support/chat.ts';
+import { type Cut, cutting, cuttingFetch } from './cuts.ts';
+import { type Played, play } from './play.ts';
+import { type Scenario, scenarios } from './scenarios.ts';
+
+const NOWHERE = Number.POSITIVE_INFINITY;
+const [, [, sdk] = sdks[0] as (typeof sdks)[number]] = sdks;
+
+/** The same conversation with a model that takes its time, so that the line is back before the turn is over. */
+function slowly(scenario: Scenario): Scenario {
+  return {
+    ...scenario,
+    turns: () =>
+      scenario.turns().map((turn) =>
+        typeof turn === 'function'
+          ? turn
+          : async function* () {
+              for (const response of turn) {
+                for (let i = 0; i < 12; i++) await new Promise((resolve) => setImmediate(resolve));
+                if (response instanceof Error) throw response;
+                yield structuredClone(response);
+              }
+            },
+      ),
+  };
+}
+
+/** What must not differ, however often the line broke. */
+const essence = ({ messages, stored, ran, ranInBrowser, error, left }: Played) => ({
+  messages,
+  stored,
+  ran,
+  ranInBrowser,
+  error,
+  left,
+});
+
+/** Which of the places where a line can break are tried. */
+export type Choice = <T>(places: T[]) => T[];
+
+// A long answer is the same block again and again; two thousand cuts of it would show nothing new.
+const short = scenarios
+  .filter(({ name }) => name !== 'a long answer')
+  .flatMap((scenario) => [
+    [scenario.name, scenario] as const,
+    [`${scenario.name}, slowly`, slowly(scenario)] as const,
+  ]);
+
+/** Breaks the line once at every place chosen, in every conversation, and compares with the line that held. */
+export function breakTheLine(choose: Choice): void {
+  it.each(short)(
+    '[R6] [R2] [T12] over the socket leaves no trace: %s',
+    { timeout: 120_000 },
+    async (_name, scenario) => {
+      const whole = cutting({ after: 'block', number: NOWHERE });
+      const expected = essence(await play(scenario, 'WebSocket', sdk, whole));
+      const { block, frame } = whole.counts;
+      const cuts = [
+        ...choose(places('block', block)),
+        ...choose(places('unsent', frame)),
+        ...choose(places('sent', frame)),
+      ];
+      for (const cut of cuts) {
+        const broken = cutting(cut);
+        const played = await play(scenario, 'WebSocket', sdk, broken);
+        expect(essence(played), `cut ${cut.after} ${cut.number} of ${block} and ${frame}`).toEqual(expected);
+        expect(broken.hasCut()).toBe(true);
+      }
+    },
+  );
+
+  it.each(short)('[R2] over SSE leaves no trace: %s', { timeout: 120_000 }, async (_name, scenario) => {
+    const whole = cuttingFetch(NOWHERE);
+    const expected = essence(await play(scenario, 'SSE', sdk, whole));
+    const { block } = whole.counts;
+    for (const number of choose(Array.from({ length: block }, (_, index) => index))) {
+      const broken = cuttingFetch(number);
+      const played = await play(scenario, 'SSE', sdk, broken);
+      expect(essence(played), `cut after ${number} of ${block}`).toEqual(expected);
+      expect(broken.hasCut()).toBe(true);
+    }
+  });
+}
+
+function places(after: Cut['after'], count: number): Cut[] {
+  return Array.from({ length: count }, (_, index) => ({ after, number: index + 1 }));
+}
