@@ -17,17 +17,24 @@ import {
 import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
 import { runDecided } from './run.ts';
+import type { ServerTools } from './server-tools.ts';
 import { DuologueTool } from './tools.ts';
 
-/** What is needed to run a recorded call: any time later, in any process. */
-export interface DeferredExecution {
+/** What is needed to find the tool of a recorded call. */
+export interface DeferredPlace {
   rootAgent: BaseAgent;
   sessionService: BaseSessionService;
   pluginManager: PluginManager;
   session: Session;
   agent: string;
   invocationId: string;
-  toolName: string;
+}
+
+/** What is needed to run a recorded call: any time later, in any process. */
+export interface DeferredExecution extends DeferredPlace {
+  tool: BaseTool;
+  /** Runs the tool in its time. */
+  tools: ServerTools;
   callId: string;
   args: Record<string, unknown>;
   /** Whether a person approved the call. */
@@ -37,43 +44,36 @@ export interface DeferredExecution {
 
 /**
  * How a deferred call ended. `asks`: the tool itself wants a person to confirm first; `waits`: it was started, and its
- * output comes from the client.
+ * output comes from the client. With `actions` goes the session that the tool saw: what others changed since shows when
+ * they are written.
  */
 export type Outcome =
-  | { kind: 'output'; output: unknown; actions: EventActions }
+  | { kind: 'output'; output: unknown; actions: EventActions; session: Session }
   | { kind: 'error'; errorText: string }
   | { kind: 'asks' }
   | { kind: 'waits' };
 
 /** Runs a recorded call on the server. State that the tool writes is kept apart until its response is stored. */
 export async function runDeferred(execution: DeferredExecution): Promise<Outcome> {
-  const { callId, args } = execution;
-  const agent = execution.rootAgent.findAgent(execution.agent) ?? execution.rootAgent;
-  const invocationContext = new InvocationContext({
-    invocationId: execution.invocationId,
-    agent,
-    session: { ...execution.session, state: { ...execution.session.state } },
-    sessionService: execution.sessionService,
-    pluginManager: execution.pluginManager,
-    abortSignal: execution.signal,
-  });
-  const tool = await findTool(agent, execution.toolName, invocationContext);
-  if (!tool) return { kind: 'error', errorText: `There is no tool named "${execution.toolName}" any more.` };
+  const { tool, tools, callId, args, session, signal } = execution;
+  const agent = agentOf(execution);
   if (tool instanceof DuologueTool && tool.runsOn === 'client') return { kind: 'waits' };
-  const override = pluginIn(invocationContext)?.override;
+  const override = pluginIn(execution)?.override;
   const isWaived = override !== undefined && !override.includes(tool.name);
-  const context = new Context({
-    invocationContext,
-    functionCallId: callId,
-    ...(execution.approved || isWaived
-      ? { toolConfirmation: new ToolConfirmation({ confirmed: true }) }
-      : {}),
-  });
   try {
-    const output = await callTool(tool, agent, args, context);
-    if (takeConfirmationRequest(context, callId)) return { kind: 'asks' };
-    if (tool.isLongRunning && output == null) return { kind: 'waits' };
-    return { kind: 'output', output: output ?? null, actions: context.actions };
+    return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
+      const context = new Context({
+        invocationContext: contextOf(execution, abortSignal),
+        functionCallId: callId,
+        ...(execution.approved || isWaived
+          ? { toolConfirmation: new ToolConfirmation({ confirmed: true }) }
+          : {}),
+      });
+      const output = await callTool(tool, agent, args, context);
+      if (takeConfirmationRequest(context, callId)) return { kind: 'asks' };
+      if (tool.isLongRunning && output == null) return { kind: 'waits' };
+      return { kind: 'output', output: output ?? null, actions: context.actions, session };
+    });
   } catch (error) {
     return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
   }
@@ -114,14 +114,28 @@ function execution(tool: BaseTool, context: Context): BaseTool {
   return Object.create(tool, { requireConfirmation: { value: true } }) as BaseTool;
 }
 
-async function findTool(
-  agent: BaseAgent,
-  name: string,
-  context: InvocationContext,
-): Promise<BaseTool | undefined> {
+/** The tool of a recorded call; undefined when the agent has none of that name any more. */
+export async function findTool(place: DeferredPlace, name: string): Promise<BaseTool | undefined> {
+  const agent = agentOf(place);
   if (!isLlmAgent(agent)) return undefined;
-  const tools = await agent.canonicalTools(new ReadonlyContext(context));
+  const tools = await agent.canonicalTools(new ReadonlyContext(contextOf(place)));
   return tools.find((tool) => tool.name === name);
+}
+
+function agentOf({ rootAgent, agent }: DeferredPlace): BaseAgent {
+  return rootAgent.findAgent(agent) ?? rootAgent;
+}
+
+function contextOf(place: DeferredPlace, abortSignal?: AbortSignal): InvocationContext {
+  const { invocationId, session, sessionService, pluginManager } = place;
+  return new InvocationContext({
+    invocationId,
+    agent: agentOf(place),
+    session: { ...session, state: { ...session.state } },
+    sessionService,
+    pluginManager,
+    ...(abortSignal ? { abortSignal } : {}),
+  });
 }
 
 /** The function response of a call as ADK keeps it: objects as they are, everything else wrapped as ADK wraps it. */

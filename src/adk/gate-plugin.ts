@@ -4,10 +4,11 @@ import {
   Context,
   type Event,
   getFunctionCalls,
+  getFunctionResponses,
   type InvocationContext,
   type PluginManager,
 } from '@google/adk';
-import { ARGUMENTS_UNREADABLE, type Chunk, type ToolFacts } from '../protocol/index.ts';
+import { ARGUMENTS_UNREADABLE, type Chunk, stateConflict, type ToolFacts } from '../protocol/index.ts';
 import { type ApprovalOverride, type Decision, decide, type OpenCall, type Run, refuse } from './run.ts';
 import { DuologueTool } from './tools.ts';
 import { isUnreadable } from './unreadable.ts';
@@ -29,7 +30,7 @@ export interface RunView {
 }
 
 /** A run with the tools its agents have in this step and what was decided about each call. */
-class ActiveRun implements RunView {
+export class ActiveRun implements RunView {
   readonly run: Run;
   /** By agent and name: the tools as they are behind their gates. */
   readonly tools = new Map<string, ReadonlyMap<string, BaseTool>>();
@@ -38,6 +39,7 @@ class ActiveRun implements RunView {
   readonly failures = new Set<string>();
   readonly begun: Promise<void>;
   private readonly outputs = new Map<string, unknown>();
+  private readonly writers = new Set<string>();
   markBegun: () => void = () => undefined;
 
   constructor(run: Run) {
@@ -51,6 +53,17 @@ class ActiveRun implements RunView {
   keep(callId: string, output: unknown): unknown {
     this.outputs.set(callId, output);
     return output;
+  }
+
+  /** Remembers that a call changed state. */
+  wrote(callId: string | undefined): void {
+    if (callId !== undefined) this.writers.add(callId);
+  }
+
+  /** Of these calls those that changed state: all, when none is known to have. */
+  writersOf(callIds: readonly string[]): readonly string[] {
+    const known = callIds.filter((id) => this.writers.has(id));
+    return known.length > 0 ? known : callIds;
   }
 
   factsOf(callId: string): ToolFacts {
@@ -160,6 +173,19 @@ export class GatePlugin extends BasePlugin {
       ...(functionCallId === undefined ? {} : { functionCallId }),
     });
     return decide(tool, args, now, this.override);
+  }
+
+  /** What the calls of an event changed was not kept, since others had changed it too: their responses say so. */
+  withdraw(key: RunKey, event: Event): void {
+    const active = this.active.get(keyOf(key));
+    const responses = getFunctionResponses(event);
+    const ids = responses.flatMap(({ id }) => (id === undefined ? [] : [id]));
+    const withdrawn = active?.writersOf(ids) ?? ids;
+    for (const response of responses) {
+      if (response.id === undefined || !withdrawn.includes(response.id)) continue;
+      response.response = { error: stateConflict(response.name ?? 'The tool') };
+      active?.failures.add(response.id);
+    }
   }
 
   /** Remembers that a tool failed: its response alone does not tell. */

@@ -9,7 +9,7 @@ import {
   ToolConfirmation,
 } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
-import { pluginIn } from './gate-plugin.ts';
+import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { History } from './history.ts';
 import { mayWait, runDecided } from './run.ts';
 import { DuologueTool } from './tools.ts';
@@ -72,6 +72,11 @@ const FRAMEWORK = new Set([
   'exit_loop',
 ]);
 
+interface ToolRequest {
+  args: Record<string, unknown>;
+  toolContext: Context;
+}
+
 /** A tool behind a gate: it runs, or its call is deferred and nothing waits for it. */
 class Gated extends BaseTool {
   readonly inner: BaseTool;
@@ -88,10 +93,7 @@ class Gated extends BaseTool {
     return this.inner._getDeclaration();
   }
 
-  override async runAsync(request: {
-    args: Record<string, unknown>;
-    toolContext: Context;
-  }): Promise<unknown> {
+  override async runAsync(request: ToolRequest): Promise<unknown> {
     const { args, toolContext } = request;
     const { invocationContext, functionCallId: id } = toolContext;
     const plugin = pluginIn(invocationContext);
@@ -125,10 +127,25 @@ class Gated extends BaseTool {
       return decision.optimistic ? active.keep(id, inner.optimistic(decision.args)) : later(decision);
     }
     if (decision.waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
-    const output = await unlessAborted(runDecided(inner, request), toolContext.abortSignal);
+    const output = await this.runHere(active, request);
     if (takeConfirmationRequest(toolContext, id)) return later({ runsOn: decision.runsOn, asks: true });
     if (decision.runsOn === 'client' && output == null) return later({ runsOn: 'client', asks: false });
     return active.keep(id, output);
+  }
+
+  /** Runs the tool inside ADK's loop. What ADK's own tools do is to steer the loop: they wait for nobody. */
+  private async runHere(active: ActiveRun, request: ToolRequest): Promise<unknown> {
+    const { inner } = this;
+    const { args, toolContext } = request;
+    if (FRAMEWORK.has(this.name)) return runDecided(inner, request);
+    const output = await unlessAborted(
+      active.run.tools.runInLoop(inner, toolContext, (context) =>
+        runDecided(inner, { args, toolContext: context }),
+      ),
+      toolContext.abortSignal,
+    );
+    if (Object.keys(toolContext.actions.stateDelta).length > 0) active.wrote(toolContext.functionCallId);
+    return output;
   }
 
   /** ADK leaves a call open when a long-running tool returns nothing; read right after the tool, one call at a time. */

@@ -19,6 +19,8 @@ interface Definition<P extends Parameters> {
 /** A tool that runs on the server. */
 export interface ServerTool<P extends Parameters> extends Definition<P> {
   runsOn?: 'server';
+  /** The tool changes nothing, so that its calls run beside others. Otherwise the calls of a session run one after the other. */
+  concurrent?: boolean;
   /** Does the work. What it returns is the output; what it throws is the error that person and model see. */
   execute: (args: Args<P>, context: Context) => unknown;
 }
@@ -55,6 +57,11 @@ export class DuologueTool extends FunctionTool<Parameters> {
     if (!parsed.success) throw new Error(describeIssues(parsed.error));
     await this.definition.check?.(parsed.data, context);
     return parsed.data;
+  }
+
+  /** Whether calls of the tool run beside others. */
+  get isConcurrent(): boolean {
+    return this.definition.runsOn !== 'client' && this.definition.concurrent === true;
   }
 
   /** Whether some call of the tool may ask. */

@@ -115,6 +115,16 @@ export function outputTimedOut(toolName: string): string {
 export const OUTCOME_UNKNOWN =
   'The outcome is unknown: the server stopped while the tool was running. It was not run again.';
 
+/** The text of a server tool that took too long. */
+export function toolTimedOut(toolName: string): string {
+  return `${toolName} did not finish in time. The outcome is unknown.`;
+}
+
+/** The text of a call whose changes were not kept, because another call had changed the same data meanwhile. */
+export function stateConflict(toolName: string): string {
+  return `${toolName} ran, but another call had changed the same data: nothing of it was kept`;
+}
+
 /** The text of a call that a newer message of the person replaced. */
 export const SUPERSEDED = 'Superseded by a newer message';
 

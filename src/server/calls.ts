@@ -1,5 +1,5 @@
 import { type DeferredCall, responseEvent } from '../adk/engine.ts';
-import { type Answer, type Chunk, MessageFold } from '../protocol/index.ts';
+import { type Answer, type Chunk, MessageFold, stateConflict } from '../protocol/index.ts';
 import { Approvals, hashArgs } from './approvals.ts';
 import type { Clock } from './clock.ts';
 import type { SessionOptions } from './engine.ts';
@@ -13,7 +13,7 @@ import {
   responseOf,
   type Settlement,
 } from './settlement.ts';
-import type { CallRecord, SessionKey, Store } from './store/store.ts';
+import { type CallRecord, type SessionKey, StateConflict, type Store } from './store/store.ts';
 
 /** What an answer lets happen next. */
 export type Step =
@@ -26,6 +26,12 @@ export interface Answered {
   steps: Step[];
   /** Why answers were refused, in words for the client. */
   refused: string[];
+}
+
+/** How a call has ended, and what the model gets for it. */
+export interface Settled {
+  settlement: Settlement;
+  response: Record<string, unknown>;
 }
 
 /** What the calls of a session need from around them. */
@@ -78,11 +84,6 @@ export class Calls {
     );
   }
 
-  /** Whether a tool runs on the server. */
-  get isRunning(): boolean {
-    return this.all.some((call) => call.status === 'running' && call.runsOn === 'server');
-  }
-
   /** Writes a call down; only then may anyone hear of it. */
   async issue(call: DeferredCall, messageId: string): Promise<CallRecord> {
     const { key, store, clock, newId } = this.context;
@@ -94,7 +95,7 @@ export class Calls {
       args: call.args,
       argsHash: hashArgs(call.args),
       runsOn: call.runsOn,
-      status: call.asks ? 'requested' : 'running',
+      status: call.asks ? 'requested' : call.runsOn === 'server' ? 'ready' : 'running',
       reason: null,
       messageId,
       agent: call.agent,
@@ -181,8 +182,30 @@ export class Calls {
     return moved ? this.keep(moved) : null;
   }
 
-  /** Ends a call: its response enters the history, with what the tool changed, in one transaction; then it is told. */
-  async settle(call: CallRecord, settlement: Settlement): Promise<Record<string, unknown> | null> {
+  /** The turn of a call on the server has come: from now on it runs. Null when it runs already, or has ended. */
+  async begin(call: CallRecord): Promise<CallRecord | null> {
+    const now = this.open.get(call.id);
+    if (now?.status === 'approved') return this.consume(now);
+    if (now?.status !== 'ready') return null;
+    const { key, store } = this.context;
+    const moved = await store.moveCall(key, { id: call.id, from: 'ready', to: 'running' }, null);
+    return moved ? this.keep(moved) : null;
+  }
+
+  /**
+   * Ends a call: its response enters the history, with what the tool changed, in one transaction; then it is told. When
+   * someone else has changed the same data meanwhile, nothing of it is kept, and the call ends so. Null when it has ended.
+   */
+  async settle(call: CallRecord, settlement: Settlement): Promise<Settled | null> {
+    try {
+      return await this.write(call, settlement);
+    } catch (error) {
+      if (!(error instanceof StateConflict)) throw error;
+      return this.write(call, { kind: 'error', errorText: stateConflict(call.toolName) });
+    }
+  }
+
+  private async write(call: CallRecord, settlement: Settlement): Promise<Settled | null> {
     if (!this.open.has(call.id)) return null;
     if (call.status === 'requested' && settlement.kind === 'error') {
       await this.approvals.expire(call, settlement.errorText);
@@ -193,10 +216,12 @@ export class Calls {
       settled: settlement.kind,
       ...(settlement.kind === 'output' && response !== settlement.output ? { wrapped: true } : {}),
     });
-    await this.context.history.append(event);
+    const session = settlement.kind === 'output' ? settlement.session : undefined;
+    const { history } = this.context;
+    await (session ? history.appendChange(event, session) : history.append(event));
     this.open.delete(call.id);
     this.shown.delete(call.id);
-    return response;
+    return { response, settlement };
   }
 
   /** The chunks that tell how a call ended to a message: in the confirmation dialect the confirmation is what it shows. */
@@ -248,8 +273,8 @@ export class Calls {
   }
 
   /** Settles a call while nobody listens: the history and the stored message say so. Gives the chunks that would tell. */
-  async settleQuietly(call: CallRecord, settlement: Settlement): Promise<Chunk[]> {
-    await this.settle(call, settlement);
+  async settleQuietly(call: CallRecord, ending: Settlement): Promise<Chunk[]> {
+    const { settlement } = (await this.settle(call, ending)) ?? { settlement: ending };
     const { output, store, key } = this.context;
     const message = await output.load(call.messageId);
     if (!message) return [];

@@ -53,6 +53,10 @@ export interface DuologueOptions {
   /** How long a card waits: for both modes, or for each; null is for ever. */
   approvalTimeoutMs?: number | null | Partial<SessionOptions['approvalTimeoutMs']>;
   clientTimeoutMs?: number | null;
+  /** How long a tool on the server may run, 60 seconds unless given; null is for ever. */
+  toolTimeoutMs?: number | null;
+  /** Native tools that change nothing, by name: they run beside others. Own tools say so in their definition. */
+  concurrentTools?: readonly string[];
   whenBusy?: SessionOptions['whenBusy'];
   /** ADK's configuration of live runs: voice, modalities, activity detection. */
   live?: Partial<RunConfig>;
@@ -153,8 +157,10 @@ function createEngine(options: DuologueOptions): Engine {
   instrument(agent);
   instrumentModels(agent);
   const store = options.store ?? createMemoryStore({ now: () => clock.now() });
-  const sessionService = new StoreSessionService(store);
   const plugin = new GatePlugin(options.toolsRequiringApproval);
+  const sessionService = new StoreSessionService(store, undefined, undefined, (session, event) =>
+    plugin.withdraw(session, event),
+  );
   const runner = new Runner({
     appName,
     agent,
@@ -181,6 +187,8 @@ function createEngine(options: DuologueOptions): Engine {
       approvals: options.approvals ?? 'sequential',
       approvalTimeoutMs: timeouts(options.approvalTimeoutMs),
       clientTimeoutMs: options.clientTimeoutMs === undefined ? 60_000 : options.clientTimeoutMs,
+      toolTimeoutMs: options.toolTimeoutMs === undefined ? 60_000 : options.toolTimeoutMs,
+      concurrentTools: options.concurrentTools ?? [],
       whenBusy: options.whenBusy ?? 'queue',
       maxQueued: 16,
       limits: { ...LIMITS, ...options.limits },

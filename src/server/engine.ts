@@ -1,8 +1,9 @@
-import type { BaseAgent, BaseSessionService, RunConfig, Runner } from '@google/adk';
+import type { BaseAgent, RunConfig, Runner } from '@google/adk';
 import type { GatePlugin } from '../adk/engine.ts';
 import type { Limits } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
+import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { Store } from './store/store.ts';
 
 /** How sessions behave; every field is an option of the server. */
@@ -19,6 +20,10 @@ export interface SessionOptions {
   approvalTimeoutMs: { sse: number | null; bidi: number | null };
   /** How long a tool in the browser may take. */
   clientTimeoutMs: number | null;
+  /** How long a tool on the server may run; null is for ever. Agents used as tools take their time. */
+  toolTimeoutMs: number | null;
+  /** Native tools that change nothing, by name: they run beside others. */
+  concurrentTools: readonly string[];
   /** Over BIDI: what a typed message does while the agent speaks. */
   whenBusy: 'queue' | 'interrupt';
   /** How many turns of one session may wait for their turn. */
@@ -36,7 +41,7 @@ export interface Engine {
   runner: Runner;
   plugin: GatePlugin;
   store: Store;
-  sessionService: BaseSessionService;
+  sessionService: StoreSessionService;
   clock: Clock;
   newId: () => string;
   logger: Logger;

@@ -1,15 +1,16 @@
-import { type Session as AdkSession, type BaseSessionService, createEvent, type Event } from '@google/adk';
+import { type Session as AdkSession, createEvent, type Event } from '@google/adk';
 import { danglingCalls, responseEvent, rewindEvent } from '../adk/engine.ts';
 import { ProtocolError } from '../protocol/index.ts';
+import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { SessionKey } from './store/store.ts';
 
 /** The history of a session as the agent has it: ADK's events. What ADK does not write into it by itself, this does. */
 export class History {
   /** The session's name as ADK wants it. */
   readonly key: { appName: string; userId: string; sessionId: string };
-  private readonly service: BaseSessionService;
+  private readonly service: StoreSessionService;
 
-  constructor(service: BaseSessionService, { app, user, id }: SessionKey) {
+  constructor(service: StoreSessionService, { app, user, id }: SessionKey) {
     this.service = service;
     this.key = { appName: app, userId: user, sessionId: id };
   }
@@ -23,6 +24,11 @@ export class History {
 
   async append(event: Event): Promise<void> {
     await this.service.appendEvent({ session: await this.load(), event });
+  }
+
+  /** Writes down what a tool changed in a session as it saw it; throws a `StateConflict` when that has changed since. */
+  appendChange(event: Event, session: AdkSession): Promise<void> {
+    return this.service.appendChange({ session, event });
   }
 
   /** Writes down which connection speaks, so that tools can tell. */

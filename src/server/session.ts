@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type DeferredCall, type Outcome, type RunView, runDeferred, Turn } from '../adk/engine.ts';
+import { type DeferredCall, type RunView, Turn } from '../adk/engine.ts';
 import { type Chunk, type ErrorCode, type Message, ProtocolError, SUPERSEDED } from '../protocol/index.ts';
 import { Calls } from './calls.ts';
 import { Cards } from './cards.ts';
@@ -11,7 +11,8 @@ import { Live } from './live/live.ts';
 import { modelErrorText } from './model-error.ts';
 import { Output } from './output.ts';
 import { reconcile } from './reconcile.ts';
-import type { CallRecord, SessionKey } from './store/store.ts';
+import type { SessionKey } from './store/store.ts';
+import { ToolRuns } from './tool-runs.ts';
 import { Turns } from './turns/turns.ts';
 
 /** One conversation: what is said, which calls wait, one turn at a time. It knows no socket and no request. */
@@ -21,6 +22,7 @@ export class Session {
   readonly output: Output;
   readonly calls: Calls;
   readonly cards: Cards;
+  readonly runs: ToolRuns;
   readonly history: History;
   readonly turns: Turns;
   readonly live: Live;
@@ -45,6 +47,7 @@ export class Session {
     this.history = history;
     this.calls = new Calls({ key, store, clock, newId, output, history, options });
     this.cards = new Cards(output, options.confirmations);
+    this.runs = new ToolRuns({ engine, history, calls: this.calls });
     this.turns = new Turns(this);
     this.live = new Live(this);
   }
@@ -163,33 +166,17 @@ export class Session {
   /** Lets calls that a run of the agent makes reach the session, until `engine.plugin.end`. */
   beginRun(run: { live: boolean; defer: (call: DeferredCall) => Promise<void> }): RunView {
     const { appName, userId, sessionId: id } = this.history.key;
-    return this.engine.plugin.begin({ appName, userId, id }, { ...run, openCalls: () => this.calls.all });
+    const { tools } = this.runs;
+    return this.engine.plugin.begin(
+      { appName, userId, id },
+      { ...run, tools, openCalls: () => this.calls.all },
+    );
   }
 
   /** Writes down that the agent failed; gives what the person is told. */
   agentFailed(code: string, message: string): string {
     this.engine.logger.error('the agent failed', { session: this.key.id, code, message });
     return modelErrorText(code, message);
-  }
-
-  /** Runs the tool of a call on the server. */
-  async run(call: CallRecord, signal: AbortSignal): Promise<Outcome> {
-    const { rootAgent, sessionService, runner } = this.engine;
-    const outcome = await runDeferred({
-      rootAgent,
-      sessionService,
-      pluginManager: runner.pluginManager,
-      session: await this.history.load(),
-      agent: call.agent,
-      invocationId: call.invocationId,
-      toolName: call.toolName,
-      callId: call.id,
-      args: call.args,
-      approved: call.approvalId !== null,
-      signal,
-    });
-    if (outcome.kind === 'error') return { kind: 'error', errorText: String(outcome.errorText) };
-    return outcome.kind === 'output' ? inJson(outcome, call.toolName) : outcome;
   }
 
   /** Ends every call whose time is up while nobody listens; gives the chunks that would tell, by message. */
@@ -244,15 +231,4 @@ export class Session {
 function fingerprint(parts: readonly { type: string; text?: string }[]): string {
   const text = parts.map((part) => (part.type === 'text' ? part.text : '[file]')).join('\n');
   return createHash('sha256').update(text).digest('base64');
-}
-
-/** An output as it will be read again; one that has no JSON is a failure of the tool. */
-function inJson(outcome: Extract<Outcome, { kind: 'output' }>, toolName: string): Outcome {
-  try {
-    const text = JSON.stringify(outcome.output) ?? 'null';
-    JSON.stringify(outcome.actions);
-    return { ...outcome, output: JSON.parse(text) as unknown };
-  } catch {
-    return { kind: 'error', errorText: `${toolName} ran, but what it gave cannot be written as JSON.` };
-  }
 }

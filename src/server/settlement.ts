@@ -1,4 +1,4 @@
-import type { EventActions } from '@google/adk';
+import type { Session as AdkSession, EventActions } from '@google/adk';
 import { type Outcome, toResponse } from '../adk/engine.ts';
 import {
   APPROVAL_TIMED_OUT,
@@ -11,9 +11,12 @@ import {
 import type { SessionOptions } from './engine.ts';
 import type { CallRecord } from './store/store.ts';
 
-/** How a call ends: the tool's outcome, a denial, or a text that says why there is none. */
+/**
+ * How a call ends: the tool's outcome, a denial, or a text that says why there is none. An outcome may have changes, and
+ * with them the session that they were made from.
+ */
 export type Settlement =
-  | { kind: 'output'; output: unknown; actions?: EventActions }
+  | { kind: 'output'; output: unknown; actions?: EventActions; session?: AdkSession }
   | Failure
   | { kind: 'denied'; reason: string | null };
 

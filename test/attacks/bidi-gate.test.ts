@@ -1,9 +1,10 @@
 import { InMemorySessionService, LlmAgent, Runner } from '@google/adk';
 import { describe, expect, it } from 'vitest';
-import { GatePlugin, instrument } from '../../src/adk/engine.ts';
+import { GatePlugin, instrument, ServerTools } from '../../src/adk/engine.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { calls, ScriptedModel, type ScriptedTurn, text } from '../support/scripted-model.ts';
 
+const tools = new ServerTools({ timeoutMs: null, concurrent: [], after: () => () => undefined });
 const KEY = { appName: 'app', userId: 'ann', id: 's' };
 
 /** Runs an agent that uses a tool, of which only the server says that it asks; `meanwhile` happens before it does. */
@@ -13,6 +14,7 @@ async function use(meanwhile: (plugin: GatePlugin, run: Parameters<GatePlugin['b
   const plugin = new GatePlugin(['get_weather']);
   const run = {
     live: false,
+    tools,
     defer: async (call: { id: string }) => {
       deferred.push(call.id);
     },
@@ -44,7 +46,12 @@ async function use(meanwhile: (plugin: GatePlugin, run: Parameters<GatePlugin['b
 describe('a gate', () => {
   it('[T12] asks while its run lasts, whatever ended before', async () => {
     const earlier = new GatePlugin();
-    const other = earlier.begin(KEY, { live: true, defer: async () => undefined, openCalls: () => [] });
+    const other = earlier.begin(KEY, {
+      live: true,
+      tools,
+      defer: async () => undefined,
+      openCalls: () => [],
+    });
     expect(await use((plugin) => plugin.end(other))).toEqual({ log: [], deferred: ['call-w'] });
   });
 

@@ -212,6 +212,7 @@ describe('a tool that never returns', () => {
     );
     const server = await live([[call('odd')], [text('There it is.')]], [late], {
       clock,
+      toolTimeoutMs: null,
       socketLimits: { silenceMs: Number.POSITIVE_INFINITY },
     });
     const socket = await server.connect('?session=late');

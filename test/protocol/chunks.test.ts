@@ -12,7 +12,9 @@ import {
   OUTCOME_UNKNOWN,
   outputTimedOut,
   SUPERSEDED,
+  stateConflict,
   TRANSIENT_DATA,
+  toolTimedOut,
 } from '../../src/protocol/index.ts';
 import { buildWith, sdks } from './support/sdk.ts';
 
@@ -157,12 +159,16 @@ describe('texts that programs may compare', () => {
       APPROVAL_TIMED_OUT,
       outputTimedOut('get_location'),
       OUTCOME_UNKNOWN,
+      toolTimedOut('process_payment'),
+      stateConflict('process_payment'),
       SUPERSEDED,
       INTERRUPTED,
     ]).toEqual([
       'Approval request timed out',
       'Timeout waiting for get_location result',
       'The outcome is unknown: the server stopped while the tool was running. It was not run again.',
+      'process_payment did not finish in time. The outcome is unknown.',
+      'process_payment ran, but another call had changed the same data: nothing of it was kept',
       'Superseded by a newer message',
       'Interrupted by the user',
     ]);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type CallStatus, type Store, StoreError } from '../../src/server/store/store.ts';
+import { type CallStatus, StateConflict, type Store, StoreError } from '../../src/server/store/store.ts';
 import { answerEvent, callOf, keyOf, lineOf, messageOf, stored, textEvent } from './support/records.ts';
 import { type Clock, createClock, kinds } from './support/stores.ts';
 
@@ -243,6 +243,55 @@ describe.each(kinds)('the %s store', (_name, open) => {
       await store.appendEvent(key, textEvent('e1', 'hi', { mood: 'glad', extra: [1, { a: null }] }));
       await store.appendEvent(key, textEvent('e2', 'hi', { mood: null, count: undefined }));
       expect((await store.loadSession(key))?.state).toEqual({ mood: null, extra: [1, { a: null }] });
+    });
+
+    test.each([
+      ['a key of the session', 'mood', 'glad'],
+      ['a key of the user', 'user:wallet', 400],
+      ['a key of the app', 'app:open', { at: [9] }],
+      ['a key named like a property of objects', '__proto__', 1],
+    ])(
+      '[T23] a change of %s that was made from another value is not written, nor is anything with it',
+      async (_, name, value) => {
+        const delta = (own: unknown) => Object.fromEntries([[name, own]]);
+        const sibling = keyOf('s2');
+        await store.createSession(sibling, {});
+        await store.issueCalls(key, [callOf('c1', { status: 'running' })]);
+        const seen = (await store.loadSession(key))?.state ?? {};
+        const other = name.includes(':') ? sibling : key;
+        await store.appendEvent(other, textEvent('e1', 'first', delta(value)));
+        const before = await everything(store);
+        await expect(
+          store.appendEvent(key, answerEvent('e2', ['c1'], { ...delta('mine'), also: 1 }), seen),
+        ).rejects.toThrow(StateConflict);
+        expect(await everything(store)).toEqual(before);
+        expect(await store.openCalls(key)).toHaveLength(1);
+        const now = (await store.loadSession(key))?.state ?? {};
+        await store.appendEvent(key, answerEvent('e2', ['c1'], delta('mine')), now);
+        expect((await store.loadSession(key))?.state).toEqual({ ...now, ...delta('mine') });
+        expect(await store.openCalls(key)).toEqual([]);
+      },
+    );
+
+    test('[T23] what others changed does not matter to a change of other keys, nor to one that names no state', async () => {
+      const seen = (await store.loadSession(key))?.state ?? {};
+      await store.appendEvent(key, textEvent('e1', 'first', { mood: 'glad', nothing: undefined }));
+      await store.appendEvent(key, textEvent('e2', 'second', { count: 2, 'temp:x': 1, fresh: [] }), seen);
+      await store.appendEvent(key, textEvent('e3', 'third', { mood: 'calm' }));
+      expect((await store.loadSession(key))?.state).toEqual({ mood: 'calm', count: 2, fresh: [] });
+    });
+
+    test('[T23] a key that was removed, added or set to the same value again is compared by its value', async () => {
+      const seen = (await store.loadSession(key))?.state ?? {};
+      await store.appendEvent(key, textEvent('e1', 'same', { mood: 'calm' }));
+      await store.appendEvent(key, textEvent('e2', 'mine', { mood: 'glad' }), seen);
+      await store.appendEvent(key, textEvent('e3', 'gone', { count: undefined, added: 1 }));
+      for (const name of ['count', 'added']) {
+        await expect(store.appendEvent(key, textEvent('e4', 'no', { [name]: 5 }), seen)).rejects.toThrow(
+          StateConflict,
+        );
+      }
+      expect((await store.loadSession(key))?.events.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3']);
     });
 
     test('an event without actions is kept', async () => {

@@ -55,6 +55,7 @@ export function weatherTool(options: WeatherOptions) {
     name: 'get_weather',
     description: 'The current weather of a city. Give the city in English.',
     parameters: z.object({ location: z.string().describe('The city, in English') }),
+    concurrent: true,
     check: ({ location }) => {
       if (location.trim() === '') throw new Error('The location is missing.');
     },

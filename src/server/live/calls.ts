@@ -1,4 +1,5 @@
-import { type DeferredCall, responseEvent } from '../../adk/engine.ts';
+import { type DeferredCall, type Outcome, responseEvent } from '../../adk/engine.ts';
+import { toProtocolError } from '../../protocol/index.ts';
 import type { Step } from '../calls.ts';
 import { approvalRequest } from '../cards.ts';
 import type { Session } from '../session.ts';
@@ -48,8 +49,8 @@ export class LiveCalls {
     const record = await session.calls.issue(call, speaking.message.id);
     if (this.stops !== stops) {
       // Interrupted while it was written down: nobody has heard of it.
-      const response = await session.calls.settle(record, INTERRUPTION);
-      if (response) run.sendResponse(record, response);
+      const settled = await session.calls.settle(record, INTERRUPTION);
+      if (settled) run.sendResponse(record, settled.response);
       return;
     }
     messages.interject(speaking);
@@ -69,7 +70,8 @@ export class LiveCalls {
   /** Does what an answer allows. */
   async take(step: Step): Promise<void> {
     const { session, messages, detach } = this.context;
-    const call = await session.calls.consume(step.call);
+    // What runs on the server takes its approval when its turn comes.
+    const call = step.next === 'run' ? step.call : await session.calls.consume(step.call);
     if (!call) return;
     if (session.cards.areCalls && call.approvalId !== null) {
       messages.turnTo(await messages.load(call.messageId));
@@ -84,14 +86,15 @@ export class LiveCalls {
   }
 
   /** Ends a call: the history first, then the person, then the model. */
-  async finish(call: CallRecord, settlement: Settlement): Promise<void> {
+  async finish(call: CallRecord, ending: Settlement): Promise<void> {
     const { session, messages, run } = this.context;
     const { calls, output } = session;
-    const interrupted = settlement.kind === 'error' && settlement.interrupted === true;
+    const interrupted = ending.kind === 'error' && ending.interrupted === true;
     if (!calls.get(call.id)) return;
     if (!interrupted && !this.isAbandoned) await run.ready();
-    const response = await calls.settle(call, settlement);
-    if (!response) return;
+    const settled = await calls.settle(call, ending);
+    if (!settled) return;
+    const { settlement, response } = settled;
     const owner = await messages.load(call.messageId);
     messages.turnTo(owner);
     for (const chunk of calls.chunksFor(call, settlement, output.fold(owner.message.id))) output.say(chunk);
@@ -137,8 +140,8 @@ export class LiveCalls {
     this.arm();
     detach(
       inOrder(async () => {
-        // Decided, and then its process died before anything came of it.
-        for (const call of calls.all.filter(({ status }) => status === 'approved')) {
+        // Decided, or ready to run, and then its process died before anything came of it.
+        for (const call of calls.all.filter(({ status }) => status === 'approved' || status === 'ready')) {
           await this.take({ call, next: call.runsOn === 'server' ? 'run' : 'await-client' });
         }
         await this.showNext();
@@ -212,15 +215,30 @@ export class LiveCalls {
     onFree();
   }
 
-  /** Runs a tool beside the agent. */
+  /** Runs a tool beside the agent, when its turn comes. */
   private async run(call: CallRecord): Promise<void> {
+    const { session } = this.context;
+    const { signal } = this.stopping;
+    try {
+      await session.runs.run(call, { signal, settle: (running, outcome) => this.settle(running, outcome) });
+    } catch (error) {
+      // It may be as it was before, and is taken up when someone comes back.
+      session.output.tell(toProtocolError(error));
+      throw error;
+    } finally {
+      this.context.onFree();
+    }
+  }
+
+  private async settle(call: CallRecord, outcome: Outcome): Promise<void> {
     const { session, inOrder } = this.context;
-    const settlement = await this.outcomeOf(call);
+    const { engine, key, calls } = session;
+    // Ended meanwhile: nobody waits for it, and what is in order before might wait for the slot.
+    if (!calls.get(call.id)) return;
     await inOrder(async () => {
       try {
-        await this.finish(call, settlement);
+        await this.finish(call, endOf(call, outcome));
       } catch (error) {
-        const { engine, key, calls } = session;
         if (!calls.get(call.id)) throw error;
         engine.logger.error('a result was not kept', {
           session: key.id,
@@ -231,11 +249,10 @@ export class LiveCalls {
       }
     });
   }
+}
 
-  private async outcomeOf(call: CallRecord): Promise<Settlement> {
-    const outcome = await this.context.session.run(call, this.stopping.signal);
-    if (outcome.kind !== 'asks') return settlementOf(outcome);
-    const errorText = `${call.toolName} asks for a confirmation while it runs, which it can only do over SSE.`;
-    return { kind: 'error', errorText };
-  }
+function endOf(call: CallRecord, outcome: Outcome): Settlement {
+  if (outcome.kind !== 'asks') return settlementOf(outcome);
+  const errorText = `${call.toolName} asks for a confirmation while it runs, which it can only do over SSE.`;
+  return { kind: 'error', errorText };
 }

@@ -59,7 +59,7 @@ export class Live {
 
   /** Whether the agent is at work, as opposed to waiting for the person or the browser. */
   get isBusy(): boolean {
-    return this.messages.generating || this.session.calls.isRunning;
+    return this.messages.generating || this.session.runs.isBusy;
   }
 
   /** The message that is being written or that waits for an answer. */

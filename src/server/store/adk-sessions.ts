@@ -13,10 +13,10 @@ import {
   trimTempDeltaState,
 } from '@google/adk';
 import { EventList } from './event-list.ts';
-import { fromJson, toJson } from './json.ts';
+import { answeredCalls, fromJson, toJson } from './json.ts';
 import { type LiveLimits, type LiveSession, LiveSessions } from './live-sessions.ts';
-import { emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
-import { type SessionKey, type Store, type StoredSession, StoreError } from './store.ts';
+import { applyDelta, emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
+import { type SessionKey, StateConflict, type Store, type StoredSession, StoreError } from './store.ts';
 
 /**
  * ADK's sessions in a store of ours. The sessions used last are kept ready, so that a turn starts without reading or
@@ -32,19 +32,27 @@ export class StoreSessionService extends BaseSessionService {
   readonly #app: string | undefined;
   readonly #live: LiveSessions;
   readonly #lists = new WeakMap<Event[], EventList>();
+  /** The state that was given out with a list of events, as the store had it: what its changes are made from. */
+  readonly #seen = new WeakMap<Event[], StateRecord>();
+  readonly #withdraw: (session: Session, event: Event) => void;
   /** Reads on their way; one that a write overtakes is not kept ready. */
   readonly #reads = new Set<{ key: SessionKey; overtaken: boolean }>();
 
-  /** With `app`, sessions are kept under that name whatever the runner's app is called. */
+  /**
+   * With `app`, sessions are kept under that name whatever the runner's app is called. `withdraw` is given the events of
+   * ADK's own loop whose changes are not kept, because someone else had changed the same: it makes them say so.
+   */
   constructor(
     store: Store,
     app?: string,
     limits: LiveLimits = { sessions: 500, characters: 256 * 1024 * 1024 },
+    withdraw: (session: Session, event: Event) => void = () => undefined,
   ) {
     super();
     this.#store = store;
     this.#app = app;
     this.#live = new LiveSessions(limits);
+    this.#withdraw = withdraw;
   }
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
@@ -109,10 +117,27 @@ export class StoreSessionService extends BaseSessionService {
 
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
     if (event.partial || event.customMetadata?.duologue === 'resume') return event;
+    try {
+      await this.appendChange({ session, event });
+    } catch (error) {
+      if (!(error instanceof StateConflict)) throw error;
+      await this.#restore(session, event);
+      this.#withdraw(session, event);
+      await this.appendChange({ session, event });
+    }
+    return event;
+  }
+
+  /**
+   * Appends an event. When it answers calls and someone else has changed, since this session was read, what they change,
+   * it throws a `StateConflict` and writes nothing: the caller says what becomes of the calls.
+   */
+  async appendChange({ session, event }: AppendEventRequest): Promise<void> {
     const key = this.#keyOf(session.appName, session.userId, session.id);
     trimTempDeltaState(event);
+    const seen = this.#seen.get(session.events);
     try {
-      await this.#store.appendEvent(key, event);
+      await this.#store.appendEvent(key, event, answeredCalls(event).length > 0 ? seen : undefined);
     } catch (error) {
       this.forget(key);
       throw error;
@@ -120,12 +145,12 @@ export class StoreSessionService extends BaseSessionService {
     this.#overtakeReads((other) => isSame(other, key));
     this.#live.append(key, event);
     this.#spread(key, event.actions?.stateDelta ?? {});
+    if (seen) applyDelta(seen, asStored(event.actions?.stateDelta ?? {}));
     this.#listOf(session.events).put(event);
     session.lastUpdateTime = event.timestamp;
     // ADK knows which of two writes to a key is the later one; of the session only its state is given, since ADK would
     // search all events for the id.
     await super.appendEvent({ session: { ...session, events: [] }, event });
-    return event;
   }
 
   /** Lets go of what is kept ready of a session, which is then read from the store again. */
@@ -152,12 +177,25 @@ export class StoreSessionService extends BaseSessionService {
     }
   }
 
+  /** Takes a change back that could not be written: the run goes on with what is stored now. */
+  async #restore(session: Session, event: Event): Promise<void> {
+    const stored = (await this.#read(this.#keyOf(session.appName, session.userId, session.id)))?.state ?? {};
+    const seen = this.#seen.get(session.events) ?? emptyState();
+    const current = copyOf(stored);
+    for (const name of Object.keys(event.actions.stateDelta)) {
+      applyDelta(session.state, { [name]: current[name] });
+      applyDelta(seen, { [name]: stored[name] });
+    }
+    event.actions = { ...event.actions, stateDelta: {} };
+  }
+
   #overtakeReads(reaches: (key: SessionKey) => boolean): void {
     for (const reading of this.#reads) if (reaches(reading.key)) reading.overtaken = true;
   }
 
   #open(live: LiveSession, appName: string, config?: GetSessionConfig): Session {
     const events = eventsIn(live.list.events, config);
+    this.#seen.set(events, applyDelta(emptyState(), live.state));
     if (events.length === live.list.events.length) this.#lists.set(events, new EventList(events, live.list));
     return {
       id: live.key.id,
@@ -181,11 +219,7 @@ export class StoreSessionService extends BaseSessionService {
   #spread(key: SessionKey, delta: Record<string, unknown>): void {
     if (!hasKeys(delta)) return;
     const parts = { app: emptyState(), user: emptyState(), session: emptyState() };
-    // As the store will give it back, and shared with no tool.
-    const written = fromJson<Record<string, unknown>>(toJson(delta, 'The state delta'));
-    for (const name of Object.keys(delta)) {
-      if (name.startsWith(prefixes.temp)) continue;
-      const value = Object.hasOwn(written, name) ? written[name] : undefined;
+    for (const [name, value] of Object.entries(asStored(delta))) {
       if (name.startsWith(prefixes.app)) parts.app[name] = value;
       else if (name.startsWith(prefixes.user)) parts.user[name] = value;
       else parts.session[name] = value;
@@ -200,6 +234,18 @@ export class StoreSessionService extends BaseSessionService {
     this.#live.change(delta, reaches);
     this.#overtakeReads(reaches);
   }
+}
+
+/** A delta as the store will give it back, and shared with no tool. */
+function asStored(delta: Record<string, unknown>): StateRecord {
+  const stored = emptyState();
+  if (!hasKeys(delta)) return stored;
+  const written = fromJson<Record<string, unknown>>(toJson(delta, 'The state delta'));
+  for (const name of Object.keys(delta)) {
+    if (!name.startsWith(prefixes.temp))
+      stored[name] = Object.hasOwn(written, name) ? written[name] : undefined;
+  }
+  return stored;
 }
 
 function liveOf(key: SessionKey, stored: StoredSession): LiveSession {

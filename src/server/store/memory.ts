@@ -2,7 +2,15 @@ import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
 import { answeredCalls, eventToJson, fromJson, stateFromJson, toJson } from './json.ts';
 import { issuedLine, lastUsedFirst, noSuchSession, recordedAlready } from './rules.ts';
-import { applyDelta, emptyState, hasKeys, joinState, type ScopedState, splitState } from './state.ts';
+import {
+  applyDelta,
+  checkUnchanged,
+  emptyState,
+  hasKeys,
+  joinState,
+  type ScopedState,
+  splitState,
+} from './state.ts';
 import {
   type AuditEntry,
   type AuditLine,
@@ -153,10 +161,11 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       return true;
     },
 
-    async appendEvent(key, event): Promise<void> {
+    async appendEvent(key, event, seen): Promise<void> {
       const session = need(key);
       const text = eventToJson(event);
       const delta = event.actions?.stateDelta ?? emptyState();
+      if (seen && hasKeys(delta)) checkUnchanged(delta, seen, joinState(stateOf(key, session.state)));
       const writeState = hasKeys(delta) ? prepareState(key, session.state, splitState(delta)) : null;
       session.events.set(event.id, text);
       if (writeState !== null) session.state = writeState();

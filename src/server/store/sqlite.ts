@@ -10,7 +10,15 @@ import { auditLineOf, callOf, orNull, type SessionRow, summaryOf } from './sqlit
 import { migrate } from './sqlite-schema.ts';
 import { prepareStatements, type Statements } from './sqlite-statements.ts';
 import { toText } from './sqlite-text.ts';
-import { applyDelta, emptyState, hasKeys, joinState, type StateRecord, splitState } from './state.ts';
+import {
+  applyDelta,
+  checkUnchanged,
+  emptyState,
+  hasKeys,
+  joinState,
+  type StateRecord,
+  splitState,
+} from './state.ts';
 import {
   type AuditEntry,
   type AuditLine,
@@ -120,11 +128,12 @@ class SqliteStore implements Store {
     });
   }
 
-  async appendEvent(key: SessionKey, event: Event): Promise<void> {
+  async appendEvent(key: SessionKey, event: Event, seen?: StateRecord): Promise<void> {
     this.#write(() => {
       const session = this.#need(key);
-      this.#sql.putEvent.run(session.n, session.n, toText(event.id), eventToJson(event));
       const delta = event.actions?.stateDelta ?? emptyState();
+      if (seen && hasKeys(delta)) checkUnchanged(delta, seen, this.#stateOf(key, session.state));
+      this.#sql.putEvent.run(session.n, session.n, toText(event.id), eventToJson(event));
       if (hasKeys(delta)) this.#changeState(key, session, delta);
       for (const id of answeredCalls(event)) this.#sql.settleCall.run(session.n, toText(id));
       this.#sql.touchSession.run(this.#now(), session.n);

@@ -1,3 +1,5 @@
+import { StateConflict } from './store.ts';
+
 /** ADK's prefixes of state keys; written out, since loading ADK for three words takes most of a second. */
 export const prefixes = { app: 'app:', user: 'user:', temp: 'temp:' } as const;
 
@@ -43,6 +45,23 @@ export function applyDelta(state: StateRecord, delta: Record<string, unknown>): 
     else state[key] = value;
   }
   return state;
+}
+
+/** Throws when a key that the delta changes had another value when the change was made, and names those keys. */
+export function checkUnchanged(
+  delta: Record<string, unknown>,
+  seen: Record<string, unknown>,
+  current: Record<string, unknown>,
+): void {
+  const changed = Object.keys(delta).filter(
+    (key) => !key.startsWith(prefixes.temp) && valueIn(seen, key) !== valueIn(current, key),
+  );
+  if (changed.length > 0) throw new StateConflict(`Changed meanwhile: ${changed.join(', ')}`);
+}
+
+/** A value as it is stored; undefined when there is none. */
+function valueIn(state: Record<string, unknown>, key: string): string | undefined {
+  return Object.hasOwn(state, key) ? JSON.stringify(state[key]) : undefined;
 }
 
 /** Whether there is anything in the record. */

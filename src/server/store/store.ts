@@ -23,11 +23,12 @@ export interface StoredSession extends SessionSummary {
 }
 
 /**
- * Where a recorded call stands. `requested` waits for the person; `approved` may be consumed once; `running` was
- * consumed (or needed no approval) and its tool runs, on the server or in the browser; `settled` has its answer in
- * the history. `denied` and `expired` are decided but not yet written to the history.
+ * Where a recorded call stands. `requested` waits for the person; `approved` may be consumed once; `ready` needs no
+ * approval and waits for its turn on the server; `running` was consumed (or was ready) and its tool runs, on the server or
+ * in the browser; `settled` has its answer in the history. `denied` and `expired` are decided but not yet written to the
+ * history.
  */
-export type CallStatus = 'requested' | 'approved' | 'denied' | 'expired' | 'running' | 'settled';
+export type CallStatus = 'requested' | 'approved' | 'denied' | 'expired' | 'ready' | 'running' | 'settled';
 
 /** A tool call that waits, or waited, for the person or the browser: written before anyone hears of it. */
 export interface CallRecord {
@@ -101,9 +102,10 @@ export interface Store {
   /**
    * Adds an event (or replaces the one with its id), applies its state delta, and settles the calls it answers: every
    * recorded call whose id stands in a function response of the event becomes `settled` in the same transaction.
-   * Throws when the session does not exist.
+   * `seen` is the state that the changes were made from: when a key of the delta, whatever its scope, has another value
+   * by now, nothing at all is written and a `StateConflict` is thrown. Throws when the session does not exist.
    */
-  appendEvent(key: SessionKey, event: Event): Promise<void>;
+  appendEvent(key: SessionKey, event: Event, seen?: Record<string, unknown>): Promise<void>;
 
   /** Adds a message at the end, or replaces the one with its id where it stands. */
   putMessage(key: SessionKey, message: Message): Promise<void>;
@@ -129,6 +131,11 @@ export interface Store {
   loadFile(key: SessionKey, id: string): Promise<{ mediaType: string; bytes: Uint8Array } | null>;
 
   close(): Promise<void>;
+}
+
+/** Thrown when state to be changed is no longer what the change was made from. */
+export class StateConflict extends Error {
+  override readonly name = 'StateConflict';
 }
 
 /** Thrown when a session to be created exists, or one to be written to does not. */

@@ -1,6 +1,13 @@
 import { createEvent, StreamingMode } from '@google/adk';
 import type { Content } from '@google/genai';
-import { type DeferredCall, RESUME, type RunView, type Turn, type TurnOutput } from '../../adk/engine.ts';
+import {
+  type DeferredCall,
+  type Outcome,
+  RESUME,
+  type RunView,
+  type Turn,
+  type TurnOutput,
+} from '../../adk/engine.ts';
 import { INTERRUPTED, type Message } from '../../protocol/index.ts';
 import type { Step } from '../calls.ts';
 import { approvalRequest } from '../cards.ts';
@@ -69,19 +76,30 @@ export class AgentResponse {
     const { session, signal } = this;
     for (const step of steps) {
       if (signal.aborted) return;
-      const call = await session.calls.consume(step.call);
+      // A tool takes its approval when its turn on the server comes.
+      const call = step.next === 'settle' ? await session.calls.consume(step.call) : step.call;
       if (!call) continue;
       session.cards.confirm(call);
       if (step.next === 'settle') await this.settle(call, step.settlement);
       else await this.execute(call);
+    }
+    // Those that a live run left before their turn came.
+    for (const call of session.calls.all) {
+      if (call.status === 'ready' && !signal.aborted) await this.execute(call);
     }
   }
 
   /** Runs the tool of an approved call, or lets the browser do it. */
   private async execute(call: CallRecord): Promise<void> {
     const { session, signal } = this;
-    const outcome = await Promise.race([session.run(call, signal), aborted(signal)]);
-    if (!outcome) return;
+    const settle = (running: CallRecord, outcome: Outcome) => this.conclude(running, outcome);
+    await Promise.race([session.runs.run(call, { signal, settle }), aborted(signal)]);
+  }
+
+  private async conclude(call: CallRecord, outcome: Outcome): Promise<void> {
+    const { session, signal } = this;
+    // Stopped meanwhile: its calls end as interrupted.
+    if (signal.aborted) return;
     if (outcome.kind === 'asks') {
       const errorText = `${call.toolName} asked again for a confirmation it already had.`;
       await this.settle(call, { kind: 'error', errorText });
@@ -97,14 +115,16 @@ export class AgentResponse {
     }
   }
 
-  private async settle(call: CallRecord, settlement: Settlement): Promise<void> {
+  private async settle(call: CallRecord, ending: Settlement): Promise<void> {
     const { calls, output } = this.session;
     if (call.messageId !== this.message.id) {
-      await calls.settleQuietly(call, settlement);
+      await calls.settleQuietly(call, ending);
       return;
     }
-    if (!(await calls.settle(call, settlement))) return;
-    for (const chunk of calls.chunksFor(call, settlement, output.fold(call.messageId))) output.say(chunk);
+    const settled = await calls.settle(call, ending);
+    if (!settled) return;
+    for (const chunk of calls.chunksFor(call, settled.settlement, output.fold(call.messageId)))
+      output.say(chunk);
     await output.save(call.messageId);
   }
 

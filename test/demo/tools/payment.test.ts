@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { decision } from '../../support/live.ts';
 import { call, calls, ScriptedModel, text } from '../../support/scripted-model.ts';
 import { cardsIn, chunksOf, demo, outcomesIn, sqliteIn, temporaryFolder, wordsIn } from '../support/demo.ts';
 
@@ -223,5 +224,40 @@ describe('the wallet', () => {
     await decide(cardsIn(await say('Send $50 to Hanako')), [false]);
     const { chunks } = await decide(cardsIn(await say('Send $30 to Hanako')), [true]);
     expect(outcomesIn(chunks)).toEqual([receipt('Hanako', 30, 970)]);
+  });
+});
+
+describe('two payments of $600 out of $1,000, approved together', () => {
+  const balanceOf = (outcomes: unknown[]) => [
+    outcomes.filter((one) => typeof one === 'object'),
+    outcomes.filter((one) => typeof one === 'string'),
+  ];
+  const once = (recipient: string) => [
+    [receipt(recipient, 600, 400)],
+    ['Insufficient funds. Balance: 400.00 USD, requested: 600.00 USD.'],
+  ];
+
+  it.each([
+    ['the first card first', 0, 'Alice'],
+    ['the second card first', 1, 'Bob'],
+  ])('[T22] pay once over BIDI, %s', async (_, first, paid) => {
+    const { connect, say: ask } = demo({ approvals: 'parallel' });
+    const socket = await connect('wallet');
+    socket.say('Send $600 to Alice and $600 to Bob');
+    const cards = [
+      await socket.chunk('tool-approval-request', 1),
+      await socket.chunk('tool-approval-request', 2),
+    ];
+    for (const card of first === 0 ? cards : cards.reverse()) socket.send('message', decision(card));
+    await socket.done();
+    expect(balanceOf(outcomesIn(socket.chunks))).toEqual(once(paid));
+    expect(wordsIn((await ask('What is my balance?', 'wallet')).chunks)).toContain('400');
+  });
+
+  it('[T22] pay once over SSE', async () => {
+    const { say: ask, decide } = demo({ approvals: 'parallel' });
+    const asked = await ask('Send $600 to Alice and $600 to Bob');
+    const { chunks } = await decide(cardsIn(asked), [true, true]);
+    expect(balanceOf(outcomesIn(chunks))).toEqual(once('Alice'));
   });
 });
