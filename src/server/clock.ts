@@ -1,6 +1,9 @@
 /** Time as the server sees it; tests pass their own. */
 export interface Clock {
+  /** Milliseconds since 1970, for what is stored or told. May be set back. */
   now(): number;
+  /** Milliseconds since some moment, for what the process measures by itself: limits, silence. Never set back. */
+  elapsed(): number;
   /** Calls back after that many milliseconds; the returned function cancels. */
   after(ms: number, callback: () => void): () => void;
 }
@@ -21,6 +24,7 @@ export async function settlesWithin(work: Promise<unknown>, ms: number, clock: C
 /** The real time. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   after(ms, callback) {
     const timer = setTimeout(callback, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
     timer.unref?.();

@@ -7,6 +7,7 @@ import { decidedIn } from './output.ts';
 import { type RateLimiter, rateLimited } from './rate-limit.ts';
 import { errorReply, json, NO_SNIFFING, type Reply, readJson, streamReply } from './reply.ts';
 import { type Pacing, type Reading, ResponseReader } from './response-reader.ts';
+import { checkSessionId, newSessionId } from './session-id.ts';
 import type { Sessions } from './sessions.ts';
 
 /** What the routes need. */
@@ -227,13 +228,9 @@ async function login({ context, request }: Call): Promise<Reply> {
 
 function sessionIdIn(body: Record<string, unknown>, user: string, context: HttpContext): string {
   const id = body.id ?? body.chatId;
-  if (id === undefined) return `session_${user}_${context.engine.newId()}`;
-  const { idLength } = context.engine.options.limits;
-  // Half a character cannot stand in an address.
-  if (typeof id !== 'string' || id === '' || id.length > idLength || /\p{Surrogate}/u.test(id)) {
-    throw new ProtocolError('bad_request', `"id" must be a text of 1 to ${idLength} whole characters.`);
-  }
-  return id;
+  const { newId, options } = context.engine;
+  const { idLength } = options.limits;
+  return id === undefined ? newSessionId(user, newId(), idLength) : checkSessionId(id, 'id', idLength);
 }
 
 function decode(text: string): string {

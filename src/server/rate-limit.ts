@@ -32,7 +32,7 @@ export class RateLimiter {
 
   /** Takes a token, or several: 0 when they were there, else the milliseconds until they are. */
   take(user: string, count = 1): number {
-    const now = this.clock.now();
+    const now = this.clock.elapsed();
     const perMs = this.limit.perMinute / 60_000;
     const { tokens = this.limit.burst, at = now } = this.buckets.get(user) ?? {};
     const filled = Math.min(this.limit.burst, tokens + (now - at) * perMs);

@@ -40,7 +40,7 @@ export class Session {
     this.key = key;
     this.engine = engine;
     const { store, clock, newId, options } = engine;
-    this.touchedAt = clock.now();
+    this.touchedAt = clock.elapsed();
     const output = new Output(store, key, newId().slice(0, 8), clock);
     const history = new History(engine.sessionService, key);
     this.output = output;
@@ -108,7 +108,7 @@ export class Session {
     this.queued++;
     const run = this.tail.then(work).finally(() => {
       this.queued--;
-      this.touchedAt = this.engine.clock.now();
+      this.touchedAt = this.engine.clock.elapsed();
     });
     this.tail = run.catch(() => undefined);
     return run;

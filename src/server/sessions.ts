@@ -91,7 +91,7 @@ export class Sessions {
 
   /** Lets go of sessions that nobody uses. */
   async sweep(): Promise<void> {
-    const now = this.engine.clock.now();
+    const now = this.engine.clock.elapsed();
     for (const [name, loading] of this.open) {
       const session = await loading.catch(() => null);
       if (!session || (session.isIdle && now - session.touchedAt > KEEP_MS)) this.open.delete(name);
@@ -115,7 +115,7 @@ export class Sessions {
       this.open.get(nameOf(key)) ?? ((await this.engine.store.loadSession(key)) ? this.load(key) : null);
     const session = await loading;
     // Not to be let go between being found and being used.
-    if (session) session.touchedAt = this.engine.clock.now();
+    if (session) session.touchedAt = this.engine.clock.elapsed();
     return session;
   }
 

@@ -96,7 +96,7 @@ export class SocketWriter {
       const isLost = log.last - this.seq > limits.maxLag || this.seq < log.first - 1;
       return isLost ? onTooSlow() : this.flushSoon();
     }
-    this.flushedAt = clock.now();
+    this.flushedAt = clock.elapsed();
     let text = '';
     for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
       this.seq = entry.seq;
@@ -123,7 +123,7 @@ export class SocketWriter {
     const { log, clock } = this.context;
     const type = log.at(log.last)?.chunk?.type;
     const isWord = type === 'text-delta' || type === 'reasoning-delta';
-    if (!isWord || clock.now() - this.flushedAt > GATHER_MS) this.flush();
+    if (!isWord || clock.elapsed() - this.flushedAt > GATHER_MS) this.flush();
     else this.flushSoon();
   }
 

@@ -3,6 +3,7 @@ import { withAddresses } from './files.ts';
 import type { HttpContext } from './http.ts';
 import { RateLimiter } from './rate-limit.ts';
 import type { Session } from './session.ts';
+import { checkSessionId, newSessionId } from './session-id.ts';
 import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
 import { Connection } from './websocket.ts';
 
@@ -58,12 +59,13 @@ export class Sockets {
     const connectionId = engine.newId();
     const asked = url.searchParams.get('session');
     const { idLength } = engine.options.limits;
-    if (asked !== null && (asked === '' || asked.length > idLength)) {
-      throw new ProtocolError('bad_request', `"session" must have 1 to ${idLength} characters.`);
-    }
+    const sessionId =
+      asked === null
+        ? newSessionId(user, connectionId, idLength)
+        : checkSessionId(asked, 'session', idLength);
     const countOut = this.countIn(user);
     try {
-      const session = await sessions.getOrCreate(user, asked ?? `session_${user}_${connectionId}`);
+      const session = await sessions.getOrCreate(user, sessionId);
       await session.history.identify(connectionId);
       return {
         accept: (socket) => this.accept(socket, { id: connectionId, user, session, url, countOut }),

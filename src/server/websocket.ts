@@ -60,7 +60,7 @@ export class Connection {
     this.id = context.id;
     this.context = context;
     this.session = session;
-    this.lastInput = clock.now();
+    this.lastInput = clock.elapsed();
     this.aliveAt = this.lastInput;
     const limiter = (perSecond: number, burst: number) =>
       new RateLimiter({ burst: perSecond * burst, perMinute: perSecond * 60 }, clock);
@@ -124,7 +124,7 @@ export class Connection {
   /** A frame from the client. Never throws. */
   receive(data: string | Uint8Array): void {
     if (!this.isOpen) return;
-    this.aliveAt = this.context.clock.now();
+    this.aliveAt = this.context.clock.elapsed();
     this.lastInput = this.aliveAt;
     try {
       if (typeof data !== 'string') return this.receiveBinary(data);
@@ -138,14 +138,14 @@ export class Connection {
   /** The other side asks whether this one is still there. */
   ping(data: Uint8Array): void {
     if (!this.isOpen || this.isTooMany()) return;
-    this.aliveAt = this.context.clock.now();
+    this.aliveAt = this.context.clock.elapsed();
     if (!this.writer.isBehind) this.context.socket.pong(data);
   }
 
   /** The other side is still there. */
   pong(): void {
     if (!this.isOpen || this.isTooMany()) return;
-    this.aliveAt = this.context.clock.now();
+    this.aliveAt = this.context.clock.elapsed();
   }
 
   /** The socket is gone. */
@@ -276,8 +276,8 @@ export class Connection {
     const { clock, limits, socket } = this.context;
     this.cancelBeat = clock.after(limits.heartbeatMs, () => {
       if (!this.isOpen) return;
-      if (clock.now() - this.aliveAt >= limits.silenceMs) return this.end('idle', 'No sign of life.');
-      const quiet = clock.now() - Math.max(this.lastInput, this.session.touchedAt);
+      if (clock.elapsed() - this.aliveAt >= limits.silenceMs) return this.end('idle', 'No sign of life.');
+      const quiet = clock.elapsed() - Math.max(this.lastInput, this.session.touchedAt);
       if (quiet > limits.idleMs) return this.end('idle', 'Nothing happened for a long time.');
       socket.ping();
       this.beat();

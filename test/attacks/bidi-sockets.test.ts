@@ -72,6 +72,25 @@ describe('someone else’s session', () => {
   });
 });
 
+describe('ids', () => {
+  it.each(['.', '..', '%2e%2e', '', 'x'.repeat(257)])('[A1] %j is no session', async (id) => {
+    const server = await live([], []);
+    const socket = new TestSocket(`${server.url}?session=${id}`);
+    await expect(socket.opened()).rejects.toThrow('400');
+  });
+
+  it.each([
+    ['300 characters', 'u'.repeat(300)],
+    ['half a character', 'u\ud83d'],
+  ])('[B11] a user whose name has %s comes back to a session of their own', async (_, name) => {
+    const server = await live([], [], { authenticate: () => name });
+    const first = await server.connect();
+    const { sessionId } = (await first.chunk('data-session')).data;
+    const second = await server.connect(`?session=${encodeURIComponent(sessionId)}`);
+    expect((await second.chunk('data-session')).data.sessionId).toBe(sessionId);
+  });
+});
+
 describe('storms', () => {
   it('[B17] [B11] four hundred takeovers of one session leave one connection, one run and one line of history', async () => {
     const store = createMemoryStore();

@@ -238,6 +238,19 @@ describe('many at once', () => {
     expect(await socket.closed()).toBe(4002);
   });
 
+  it('[B19] a clock that is set back an hour keeps no dead connection open', async () => {
+    const clock = new ManualClock();
+    const { connect } = await live([], [], { clock });
+    const socket = await connect();
+    socket.socket.pong = () => undefined;
+    (
+      socket.socket as unknown as { _receiver: { removeAllListeners(name: string): void } }
+    )._receiver.removeAllListeners('ping');
+    clock.setBack(60 * 60_000);
+    clock.advance(80_000);
+    expect(await socket.closed()).toBe(4002);
+  });
+
   it('[B23] a session nobody came back to lets go of its run; what is stored stays', async () => {
     const clock = new ManualClock();
     const { connect, get, duologue } = await live([[text('Hi.')], [text('Back.')]], [], { clock });

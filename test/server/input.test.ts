@@ -1,8 +1,12 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Message, ProtocolError } from '../../src/protocol/index.ts';
 import { createMemoryStore, type DuologueOptions } from '../../src/server/index.ts';
+import { openSqliteStore } from '../../src/server/store/sqlite.ts';
 import { serve } from '../../src/server/use/node.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness, read, say } from '../support/harness.ts';
@@ -99,6 +103,8 @@ describe('bad input', () => {
       'bad_request',
     ],
     ['[A1] half a character', { ...user({ type: 'text', text: 'hi' }), id: 'x\ud83d' }, 400, 'bad_request'],
+    ['[A1] the folder itself', { ...user({ type: 'text', text: 'hi' }), id: '.' }, 400, 'bad_request'],
+    ['[A1] the folder above', { ...user({ type: 'text', text: 'hi' }), id: '..' }, 400, 'bad_request'],
     ['[A1] an empty session id', { ...user({ type: 'text', text: 'hi' }), id: '' }, 400, 'bad_request'],
     [
       '[A1] a session id that is too long',
@@ -356,6 +362,38 @@ describe('sessions', () => {
     expect((await made.get(`/sessions/${id}`)).status).toBe(200);
   });
 
+  it.each([
+    ['300 characters', 'u'.repeat(300)],
+    ['half a character', 'u\ud83d'],
+    ['the other half', '\ude00'],
+    ['a slash and a blank', 'a/b c'],
+  ])('[S2] a user whose name has %s goes on in a session of their own, and deletes it', async (_, name) => {
+    const folder = mkdtempSync(join(tmpdir(), 'duologue-ids-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const store = await openSqliteStore(folder);
+    for (const made of [server({ authenticate: () => name }), server({ authenticate: () => name, store })]) {
+      const { messages } = user({ type: 'text', text: 'hi' });
+      const first = await made.post({ messages });
+      const id = decodeURIComponent(first.headers.get('x-duologue-session') ?? '');
+      expect([first.status, id.startsWith('session_'), id.length <= 256]).toEqual([200, true, true]);
+      expect((await made.post({ ...say('more'), id })).status).toBe(200);
+      const path = `/sessions/${encodeURIComponent(id)}`;
+      expect((await (await made.get(path)).json()).messages).toHaveLength(4);
+      expect((await send(made, path, { method: 'DELETE' }))[0]).toBe(204);
+      await made.duologue.close();
+    }
+  });
+
+  it('[S2] users whose names do not fit into an id have different ids', async () => {
+    const ids = new Set<string>();
+    for (const name of ['u\ud83d', 'u\ud83e', 'u'.repeat(300), 'u'.repeat(301)]) {
+      const made = server({ authenticate: () => name, newId: () => 'same' });
+      const { headers } = await made.post({ messages: user({ type: 'text', text: 'hi' }).messages });
+      ids.add(headers.get('x-duologue-session') ?? '');
+    }
+    expect([ids.size, [...ids].every((id) => /^session_[\w-]{43}_same$/.test(id))]).toEqual([4, true]);
+  });
+
   it('[S2] chatId names the session as well', async () => {
     const made = server();
     await made.post({ chatId: 'mine', messages: user({ type: 'text', text: 'hi' }).messages });
@@ -453,6 +491,17 @@ describe('limits', () => {
     expect((await ask('alice', 5)).status).toBe(429);
     // Reading is not limited.
     expect((await made.get('/sessions', { 'x-user': 'alice' })).status).toBe(200);
+  });
+
+  it('[A7] a clock that is set back an hour lets nobody wait longer', async () => {
+    const clock = fakeClock();
+    const made = server({ clock, rateLimit: { burst: 1, perMinute: 60 } });
+    expect((await made.post(say('q1'))).status).toBe(200);
+    clock.setBack(60 * 60_000);
+    const refused = await made.post(say('q2'));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    clock.pass(1000);
+    expect((await made.post(say('q3'))).status).toBe(200);
   });
 
   it('[A7] 60 at once by default', async () => {

@@ -3,6 +3,7 @@ import type { Clock } from '../../src/server/index.ts';
 /** Time that passes only when a test says so. */
 export class ManualClock implements Clock {
   private time: number;
+  private back = 0;
   private timers: { at: number; callback: () => void }[] = [];
 
   constructor(start = 1_700_000_000_000) {
@@ -10,7 +11,16 @@ export class ManualClock implements Clock {
   }
 
   now(): number {
+    return this.time - this.back;
+  }
+
+  elapsed(): number {
     return this.time;
+  }
+
+  /** Someone sets the time of the machine back. */
+  setBack(ms: number): void {
+    this.back += ms;
   }
 
   after(ms: number, callback: () => void): () => void {

@@ -4,14 +4,21 @@ import type { Clock } from '../../../src/server/index.ts';
 export interface FakeClock extends Clock {
   /** Lets time pass, timers included. */
   pass(ms: number): void;
+  /** Someone sets the time of the machine back. */
+  setBack(ms: number): void;
 }
 
 /** A clock for tests. */
 export function fakeClock(start = 1_000_000): FakeClock {
   let now = start;
+  let back = 0;
   let timers: { at: number; call: () => void }[] = [];
   return {
-    now: () => now,
+    now: () => now - back,
+    elapsed: () => now,
+    setBack(ms) {
+      back += ms;
+    },
     after(ms, call) {
       const timer = { at: now + ms, call };
       timers.push(timer);
