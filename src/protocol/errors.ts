@@ -31,6 +31,7 @@ export const ERRORS = {
   flooded: { status: 429, close: 1008, retryable: true },
   internal: { status: 500, close: 1011, retryable: true },
   model_error: { status: 502, retryable: true },
+  overloaded: { status: 503, close: 1013, retryable: true },
   shutting_down: { status: 503, close: 1012, retryable: true },
 } as const satisfies Record<string, ErrorMeaning>;
 

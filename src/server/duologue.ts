@@ -4,6 +4,7 @@ import { type ApprovalOverride, GatePlugin, instrument, isAllLlm } from '../adk/
 import { instrumentModels } from '../models/engine.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { Access, type AccessOptions } from './access.ts';
+import { type BudgetLimits, ByteBudget, defaultBudget, shareOfHeap } from './byte-budget.ts';
 import { type Clock, settlesWithin, systemClock } from './clock.ts';
 import type { Engine, SessionOptions } from './engine.ts';
 import { type HttpContext, handle } from './http.ts';
@@ -62,6 +63,8 @@ export interface DuologueOptions {
   live?: Partial<RunConfig>;
   /** How much is taken in one message, body or frame. */
   limits?: Partial<Limits>;
+  /** How much of what clients send may be in memory before it is read. */
+  budget?: Partial<BudgetLimits>;
   socketLimits?: Partial<SocketLimits>;
   /** Tells the ADK events of a session to its user, for development. */
   inspect?: boolean;
@@ -92,7 +95,8 @@ const DRAIN_MS = 2000;
 /** Makes a server around an agent. */
 export function createDuologue(options: DuologueOptions): Duologue {
   setLogLevel(LogLevel.ERROR);
-  const engine = createEngine(options);
+  const budget = new ByteBudget({ ...defaultBudget(), ...options.budget });
+  const engine = createEngine(options, budget.limits);
   const { clock } = engine;
   const { rateLimit = DEFAULT_RATE_LIMIT } = options;
   const { newSessions = rateLimit && DEFAULT_NEW_SESSIONS } = options;
@@ -111,6 +115,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     sessions,
     access,
     limiter: limiterOf(rateLimit),
+    budget,
     pacing: { window: new Window(clock, 12), keepAlive: new Pulse(clock, 15_000) },
     basePath: (options.basePath ?? '').replace(/\/$/, ''),
     isClosing: () => closing,
@@ -152,14 +157,17 @@ export function createDuologue(options: DuologueOptions): Duologue {
   };
 }
 
-function createEngine(options: DuologueOptions): Engine {
+function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
   const { agent, appName = 'duologue', clock = systemClock } = options;
   instrument(agent);
   instrumentModels(agent);
   const store = options.store ?? createMemoryStore({ now: () => clock.now() });
   const plugin = new GatePlugin(options.toolsRequiringApproval);
-  const sessionService = new StoreSessionService(store, undefined, undefined, (session, event) =>
-    plugin.withdraw(session, event),
+  const sessionService = new StoreSessionService(
+    store,
+    undefined,
+    { sessions: 500, characters: shareOfHeap(256 * 1024 * 1024) },
+    (session, event) => plugin.withdraw(session, event),
   );
   const runner = new Runner({
     appName,
@@ -191,10 +199,16 @@ function createEngine(options: DuologueOptions): Engine {
       concurrentTools: options.concurrentTools ?? [],
       whenBusy: options.whenBusy ?? 'queue',
       maxQueued: 16,
-      limits: { ...LIMITS, ...options.limits },
+      limits: limitsWithin(budget, options.limits),
       live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },
     },
   };
+}
+
+/** What alone would not find room is too large, rather than to be sent again later. */
+function limitsWithin({ userBytes, serverBytes }: BudgetLimits, given: Partial<Limits> = {}): Limits {
+  const limits = { ...LIMITS, ...given };
+  return { ...limits, bodyBytes: Math.min(limits.bodyBytes, userBytes, serverBytes) };
 }
 
 function timeouts(given: DuologueOptions['approvalTimeoutMs']): SessionOptions['approvalTimeoutMs'] {

@@ -1,11 +1,13 @@
 import { ProtocolError, readInput, toProtocolError } from '../protocol/index.ts';
 import type { Access } from './access.ts';
+import { readJson } from './body.ts';
+import type { ByteBudget } from './byte-budget.ts';
 import type { Engine } from './engine.ts';
 import { admit, withAddresses } from './files.ts';
 import { inspectEvents } from './inspect.ts';
 import { decidedIn } from './output.ts';
 import { type RateLimiter, rateLimited } from './rate-limit.ts';
-import { errorReply, json, NO_SNIFFING, type Reply, readJson, streamReply } from './reply.ts';
+import { errorReply, json, NO_SNIFFING, type Reply, streamReply } from './reply.ts';
 import { type Pacing, type Reading, ResponseReader } from './response-reader.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
 import type { Sessions } from './sessions.ts';
@@ -16,6 +18,7 @@ export interface HttpContext {
   sessions: Sessions;
   access: Access;
   limiter: RateLimiter | null;
+  budget: ByteBudget;
   pacing: Pacing;
   /** Where the server is mounted, without a trailing slash. */
   basePath: string;
@@ -29,6 +32,8 @@ interface Call {
   request: Request;
   user: string;
   params: string[];
+  /** Reads the body, of at most so many bytes. */
+  body: (maxBytes: number) => Promise<Record<string, unknown>>;
 }
 
 type Route = {
@@ -96,12 +101,21 @@ async function run(route: Route, path: string, request: Request, context: HttpCo
   const user = route.open ? '' : await context.access.identify(request);
   const wait = route.limited ? (context.limiter?.take(user) ?? 0) : 0;
   if (wait > 0) throw rateLimited('Too many requests', wait);
-  return route.run({ context, request, user, params });
+  const { budget, engine } = context;
+  const held = budget.open(user);
+  const body = (maxBytes: number) =>
+    readJson(request, { maxBytes, arrivalMs: budget.limits.arrivalMs, held, clock: engine.clock });
+  try {
+    return await route.run({ context, request, user, params, body });
+  } finally {
+    // What was said has begun its turn by now, or was refused.
+    held.set(0);
+  }
 }
 
-async function postStream({ context, request, user }: Call): Promise<Reply> {
+async function postStream({ context, user, body: read }: Call): Promise<Reply> {
   const { limits } = context.engine.options;
-  const body = await readJson(request, limits.bodyBytes);
+  const body = await read(limits.bodyBytes);
   const { trigger = 'submit-message' } = body;
   if (trigger !== 'submit-message' && trigger !== 'regenerate-message') {
     throw new ProtocolError('bad_request', '"trigger" must be "submit-message" or "regenerate-message".');
@@ -166,8 +180,8 @@ async function getSession({ context, request, user, params: [id = ''] }: Call): 
   return json(200, { ...(summary ?? { id }), messages, isRunning: session.isRunning });
 }
 
-async function renameSession({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
-  const { title } = await readJson(request, 64 * 1024);
+async function renameSession({ context, user, params: [id = ''], body }: Call): Promise<Reply> {
+  const { title } = await body(64 * 1024);
   if (title !== null && (typeof title !== 'string' || title.trim() === '' || title.length > 200)) {
     throw new ProtocolError('bad_request', '"title" must be a text of at most 200 characters, or null.');
   }
@@ -219,8 +233,8 @@ function health({ context }: Call): Reply {
   return context.isClosing() ? json(503, { status: 'closing' }) : json(200, { status: 'ok' });
 }
 
-async function login({ context, request }: Call): Promise<Reply> {
-  const { key } = await readJson(request, 64 * 1024);
+async function login({ context, request, body }: Call): Promise<Reply> {
+  const { key } = await body(64 * 1024);
   const secure = new URL(request.url).protocol === 'https:';
   const cookie = context.access.login(key, secure);
   return { status: 204, headers: { 'set-cookie': cookie }, body: null };

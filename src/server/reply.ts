@@ -1,4 +1,4 @@
-import { ProtocolError } from '../protocol/index.ts';
+import type { ProtocolError } from '../protocol/index.ts';
 import type { ResponseReader } from './response-reader.ts';
 
 /** What is answered to a request; a reader is written as it gives. */
@@ -44,44 +44,4 @@ export function streamReply(reader: ResponseReader, sessionId: string): Reply {
     },
     body: reader,
   };
-}
-
-/** Reads a JSON body within a limit. */
-export async function readJson(request: Request, maxBytes: number): Promise<Record<string, unknown>> {
-  const type = request.headers.get('content-type') ?? '';
-  if (!/^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
-    throw new ProtocolError('unsupported_media', 'Send the body as application/json.');
-  }
-  const text = await readText(request, maxBytes);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new ProtocolError('bad_json', 'The body is not valid JSON.');
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ProtocolError('bad_request', 'The body must be a JSON object.');
-  }
-  return value as Record<string, unknown>;
-}
-
-async function readText(request: Request, maxBytes: number): Promise<string> {
-  const tooLarge = () =>
-    new ProtocolError('too_large', `The body is larger than ${Math.floor(maxBytes / 1024 / 1024)} MB.`);
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
-  if (!request.body) return '';
-  const decoder = new TextDecoder();
-  let size = 0;
-  let text = '';
-  try {
-    for await (const piece of request.body as unknown as AsyncIterable<Uint8Array>) {
-      size += piece.byteLength;
-      if (size > maxBytes) throw tooLarge();
-      text += decoder.decode(piece, { stream: true });
-    }
-  } catch (error) {
-    if (error instanceof ProtocolError) throw error;
-    throw new ProtocolError('bad_request', 'The body did not arrive whole.');
-  }
-  return text + decoder.decode();
 }

@@ -105,6 +105,8 @@ export class Sockets {
       pacing,
       logger: engine.logger,
       limits: this.limits,
+      held: this.context.budget.open(user),
+      arrivalMs: this.context.budget.limits.arrivalMs,
       allow: {
         message: () => limiter?.take(user) ?? 0,
         answer: () => this.answers.take(user),

@@ -8,6 +8,7 @@ import {
   readFrame,
   toProtocolError,
 } from '../protocol/index.ts';
+import type { HeldBytes } from './byte-budget.ts';
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { decidedIn } from './output.ts';
@@ -16,6 +17,7 @@ import type { Pacing } from './response-reader.ts';
 import type { Session } from './session.ts';
 import type { Socket, SocketLimits } from './socket.ts';
 import { SocketWriter } from './socket-writer.ts';
+import { UnfinishedFrame } from './unfinished-frame.ts';
 
 /** What a connection is made of. */
 export interface ConnectionContext {
@@ -28,6 +30,10 @@ export interface ConnectionContext {
   pacing: Pacing;
   logger: Logger;
   limits: SocketLimits;
+  /** Counts the bytes of frames, until they are taken. */
+  held: HeldBytes;
+  /** How long a frame may take to arrive. */
+  arrivalMs: number;
   /** Takes one from what is allowed to the user: milliseconds to wait, 0 for none. */
   allow: { message: () => number; answer: () => number };
   /** Files of messages by their whole address. */
@@ -35,6 +41,7 @@ export interface ConnectionContext {
   onEnd: (connection: Connection) => void;
 }
 
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 const MAX_DROPPED = 2000;
 /** Seconds of sound and pictures that may come at once. */
 const MEDIA_BURST = 8;
@@ -54,6 +61,11 @@ export class Connection {
   private dropped = 0;
   private isOpen = true;
   private cancelBeat: (() => void) | null = null;
+  private readonly unfinished = new UnfinishedFrame();
+  private unfinishedBytes = 0;
+  /** Bytes of frames that are being taken. */
+  private taken = 0;
+  private cancelArrival: (() => void) | null = null;
 
   constructor(context: ConnectionContext) {
     const { socket, session, clock, limits, pacing } = context;
@@ -121,18 +133,38 @@ export class Connection {
     writer.flush();
   }
 
+  /** A piece of that many bytes came off the socket; the frames that ended in it were received. */
+  arrived(piece: number): void {
+    if (!this.isOpen) return;
+    const { bytes, isNew } = this.unfinished.push(piece);
+    if (isNew && this.cancelArrival) {
+      this.cancelArrival();
+      this.cancelArrival = null;
+    }
+    if (bytes === this.unfinishedBytes) return;
+    this.unfinishedBytes = bytes;
+    if (!this.hold() || bytes === 0) return;
+    const { clock, arrivalMs } = this.context;
+    this.cancelArrival ??= clock.after(arrivalMs, () => this.end('idle', 'A frame took too long to arrive.'));
+  }
+
   /** A frame from the client. Never throws. */
-  receive(data: string | Uint8Array): void {
+  receive(data: Uint8Array, isBinary: boolean): void {
+    this.unfinished.end(data.byteLength);
     if (!this.isOpen) return;
     this.aliveAt = this.context.clock.elapsed();
     this.lastInput = this.aliveAt;
-    try {
-      if (typeof data !== 'string') return this.receiveBinary(data);
-      if (this.isTooMany()) return;
-      this.act(readFrame(data, this.session.engine.options.limits));
-    } catch (thrown) {
-      this.complain(thrown);
-    }
+    // It is whole now; `arrived` tells what came behind it.
+    this.unfinishedBytes = 0;
+    const { byteLength } = data;
+    this.taken += byteLength;
+    const work = this.hold() ? this.take(data, isBinary) : undefined;
+    const release = () => {
+      this.taken -= byteLength;
+      this.hold();
+    };
+    if (work) work.finally(release);
+    else release();
   }
 
   /** The other side asks whether this one is still there. */
@@ -148,12 +180,20 @@ export class Connection {
     this.aliveAt = this.context.clock.elapsed();
   }
 
-  /** The socket is gone. */
+  /** The socket is gone, and all that it held. */
   closed(): void {
+    this.unfinishedBytes = 0;
+    this.hold();
+    this.leave();
+  }
+
+  /** Takes no further part in the session. */
+  private leave(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
     this.writer.close();
     this.cancelBeat?.();
+    this.cancelArrival?.();
     if (this.session.live.onSound !== null && this.session.holder === this) this.session.live.onSound = null;
     this.context.onEnd(this);
   }
@@ -166,10 +206,39 @@ export class Connection {
     this.tell(new ProtocolError(code, message));
     const meaning = ERRORS[code];
     this.context.socket.close('close' in meaning ? meaning.close : 1000, message.slice(0, 120));
-    this.closed();
+    this.leave();
   }
 
-  private act(frame: ClientFrame): void {
+  /** Counts what is held; false when there is no room for it, and the connection ends. */
+  private hold(): boolean {
+    try {
+      this.context.held.set(this.unfinishedBytes + this.taken);
+      return true;
+    } catch (thrown) {
+      const { code, message } = toProtocolError(thrown);
+      this.end(code, message);
+      return false;
+    }
+  }
+
+  /** Acts on a frame; what takes its time is given back, and does not fail. */
+  private take(data: Uint8Array, isBinary: boolean): Promise<unknown> | undefined {
+    try {
+      const work = isBinary ? this.receiveBinary(data) : this.receiveText(data);
+      return work?.catch((thrown) => this.complain(thrown));
+    } catch (thrown) {
+      this.complain(thrown);
+      return;
+    }
+  }
+
+  private receiveText(data: Uint8Array): Promise<unknown> | undefined {
+    if (this.isTooMany()) return;
+    return this.act(readFrame(UTF8.decode(data), this.session.engine.options.limits));
+  }
+
+  /** Does what a frame says; what takes its time is given back. */
+  private act(frame: ClientFrame): Promise<unknown> | undefined {
     const { live } = this.session;
     if (frame.type !== 'ping') this.session.touchedAt = this.aliveAt;
     switch (frame.type) {
@@ -178,20 +247,18 @@ export class Connection {
         this.context.socket.send(JSON.stringify({ type: 'pong', timestamp: frame.timestamp ?? null }));
         return;
       case 'interrupt':
-        return this.follow(this.session.stop());
+        return this.session.stop();
       case 'answers': {
         const wait = this.context.allow.answer();
         if (wait > 0) throw rateLimited('Too many answers', wait);
-        return this.follow(live.answer(frame.answers));
+        return live.answer(frame.answers);
       }
       case 'message': {
         const wait = this.context.allow.message();
         if (wait > 0) throw rateLimited('Too many messages', wait);
         const { input, trigger, messageId, requestId } = frame;
         const again = trigger === 'regenerate-message' || messageId !== undefined;
-        return this.follow(
-          input.kind === 'answers' ? live.answer(input.answers) : live.say(input, { again, requestId }),
-        );
+        return input.kind === 'answers' ? live.answer(input.answers) : live.say(input, { again, requestId });
       }
       case 'audio_control':
         this.listens = frame.action === 'start';
@@ -203,17 +270,22 @@ export class Connection {
     }
   }
 
-  private receiveBinary(bytes: Uint8Array): void {
-    if (this.mediaFrames.take('') > 0) return this.drop();
+  private receiveBinary(bytes: Uint8Array): Promise<unknown> | undefined {
+    if (this.mediaFrames.take('') > 0) {
+      this.drop();
+      return;
+    }
     try {
       if (!this.writer.isRich)
         throw new ProtocolError('unknown_frame', 'Binary frames need the duologue.v1 protocol.');
       const frame = readBinaryFrame(bytes, this.session.engine.options.limits);
-      if (frame.type === 'audio') this.hear(Buffer.from(frame.pcm).toString('base64'));
-      else this.see(Buffer.from(frame.jpeg).toString('base64'));
+      return frame.type === 'audio'
+        ? this.hear(Buffer.from(frame.pcm).toString('base64'))
+        : this.see(Buffer.from(frame.jpeg).toString('base64'));
     } catch (thrown) {
       // Each refusal is answered: it counts as what asks for an answer does.
       if (!this.isTooMany()) throw thrown;
+      return;
     }
   }
 
@@ -224,23 +296,20 @@ export class Connection {
     return true;
   }
 
-  private hear(pcm: string): void {
+  private hear(pcm: string): Promise<unknown> | undefined {
     if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
-    this.take({ mimeType: 'audio/pcm;rate=16000', data: pcm });
+    return this.give({ mimeType: 'audio/pcm;rate=16000', data: pcm });
   }
 
-  private see(jpeg: string): void {
-    this.take({ mimeType: 'image/jpeg', data: jpeg });
+  private see(jpeg: string): Promise<unknown> | undefined {
+    return this.give({ mimeType: 'image/jpeg', data: jpeg });
   }
 
   /** Sound and pictures beyond what a person can give are dropped before they gather anywhere. */
-  private take(blob: { mimeType: string; data: string }): void {
-    if (this.mediaBytes.take('', blob.data.length) > 0) return this.drop();
-    this.follow(this.session.live.hear(blob));
-  }
-
-  private follow(work: Promise<unknown>): void {
-    work.catch((thrown) => this.complain(thrown));
+  private give(blob: { mimeType: string; data: string }): Promise<unknown> | undefined {
+    if (this.mediaBytes.take('', blob.data.length) === 0) return this.session.live.hear(blob);
+    this.drop();
+    return;
   }
 
   private complain(thrown: unknown): void {

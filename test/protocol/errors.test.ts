@@ -27,6 +27,7 @@ const table: [ErrorCode, number, boolean, number | undefined][] = [
   ['flooded', 429, true, 1008],
   ['internal', 500, true, 1011],
   ['model_error', 502, true, undefined],
+  ['overloaded', 503, true, 1013],
   ['shutting_down', 503, true, 1012],
 ];
 
@@ -50,7 +51,9 @@ describe('errors', () => {
     const codes = table.flatMap(([, , , close]) => close ?? []);
     expect(new Set(codes).size).toBe(codes.length);
     expect(
-      codes.filter((code) => ![1002, 1008, 1009, 1011, 1012].includes(code) && (code < 4000 || code > 4999)),
+      codes.filter(
+        (code) => ![1002, 1008, 1009, 1011, 1012, 1013].includes(code) && (code < 4000 || code > 4999),
+      ),
     ).toEqual([]);
   });
 

@@ -12,7 +12,7 @@ const MAX_PENDING = 64;
 
 /** What comes into a live session: taken one after the other, in the order it came, and only so much of it. */
 export class Inbox {
-  private readonly waiting: TypedMessage[] = [];
+  private readonly waiting: { message: TypedMessage; onTaken: () => void }[] = [];
   private readonly requests = new Set<string>();
   private tail: Promise<unknown> = Promise.resolve();
   private pending = 0;
@@ -42,30 +42,38 @@ export class Inbox {
     });
   }
 
-  /** Lets a message wait until the agent is free; the request that brought it is known from now on. */
-  put(message: TypedMessage, requestId: string | undefined): void {
-    this.waiting.push(message);
-    if (requestId === undefined) return;
+  /**
+   * Lets a message wait until the agent is free; the request that brought it is known from now on. Resolves when it waits no
+   * more.
+   */
+  put(message: TypedMessage, requestId: string | undefined): Promise<void> {
+    const taken = new Promise<void>((resolve) => {
+      this.waiting.push({ message, onTaken: resolve });
+    });
+    if (requestId === undefined) return taken;
     this.requests.add(requestId);
     const [oldest] = this.requests;
     if (this.requests.size > MAX_REQUESTS && oldest !== undefined) this.requests.delete(oldest);
+    return taken;
   }
 
   /** Takes a message back, as if it had never come. */
   takeBack(message: TypedMessage, requestId: string | undefined): void {
-    const index = this.waiting.indexOf(message);
-    if (index !== -1) this.waiting.splice(index, 1);
+    const index = this.waiting.findIndex((entry) => entry.message === message);
+    if (index !== -1) for (const { onTaken } of this.waiting.splice(index, 1)) onTaken();
     if (requestId !== undefined) this.requests.delete(requestId);
   }
 
   /** The message that waits longest, which then waits no more. */
   next(): TypedMessage | undefined {
-    return this.waiting.shift();
+    const entry = this.waiting.shift();
+    entry?.onTaken();
+    return entry?.message;
   }
 
   /** Whether a message with that id waits. */
   has(messageId: string): boolean {
-    return this.waiting.some(({ id }) => id === messageId);
+    return this.waiting.some(({ message }) => message.id === messageId);
   }
 
   /** Whether a request was heard before. */
@@ -74,6 +82,6 @@ export class Inbox {
   }
 
   clear(): void {
-    this.waiting.length = 0;
+    for (const { onTaken } of this.waiting.splice(0)) onTaken();
   }
 }

@@ -67,7 +67,7 @@ export class Live {
     return this.messages.speaking?.message.id ?? this.session.calls.all[0]?.messageId ?? null;
   }
 
-  /** Takes a typed message: at once, or when the agent is done. */
+  /** Takes a typed message: at once, or when the agent is done. Resolves when it was taken. */
   async say(
     message: TypedMessage,
     { again, requestId }: { again: boolean; requestId?: string | undefined },
@@ -81,7 +81,7 @@ export class Live {
     if (!again && message.id !== undefined && (await this.isRepeated(message.id, message))) return;
     if (this.isBusy && options.whenBusy === 'interrupt') await this.interrupt();
     inbox.checkRoom();
-    inbox.put(message, requestId);
+    const taken = inbox.put(message, requestId);
     try {
       // Bad files are refused now, not when their turn comes.
       await admit(message.parts, store, this.session.key);
@@ -90,6 +90,7 @@ export class Live {
       throw error;
     }
     await inbox.inOrder(() => this.drain());
+    await taken;
   }
 
   /** Takes answers to open calls, while everything else goes on. */

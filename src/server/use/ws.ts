@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { SUBPROTOCOL, toProtocolError } from '../../protocol/index.ts';
+import { ERRORS, SUBPROTOCOL, toProtocolError } from '../../protocol/index.ts';
 import type { Duologue } from '../duologue.ts';
 import { errorReply, NO_SNIFFING } from '../reply.ts';
 import type { Admission } from '../sockets.ts';
@@ -9,6 +9,8 @@ import { toRequest } from './request.ts';
 
 /** How long a peer may take to close, once it was told to. */
 const CLOSE_MS = 2000;
+/** Close codes for those who send too much. */
+const TOO_MUCH: ReadonlySet<number> = new Set([ERRORS.flooded.close, ERRORS.overloaded.close]);
 
 /** Opens `…/live` on a Node server. What is not the server's is left to other listeners, or refused when there are none. */
 export function attachWebSocket(server: Server, duologue: Duologue): void {
@@ -49,10 +51,10 @@ async function open(
   }
   if (stream.destroyed) return admission.drop();
   stream.once('close', () => admission.drop());
-  sockets.handleUpgrade(request, stream, head, (socket) => connect(socket, admission));
+  sockets.handleUpgrade(request, stream, head, (socket) => connect(socket, stream, admission));
 }
 
-function connect(socket: WebSocket, admission: Admission): void {
+function connect(socket: WebSocket, stream: Duplex, admission: Admission): void {
   socket.on('error', () => socket.terminate());
   const connection = admission.accept({
     protocol: socket.protocol,
@@ -64,15 +66,17 @@ function connect(socket: WebSocket, admission: Admission): void {
     pong: (data) => socket.pong(data),
     close(code, reason) {
       socket.close(code, reason);
+      // Whoever sends too much is not read any further, not even for its answer to the close.
+      if (TOO_MUCH.has(code)) socket.pause();
       // A peer that does not answer the close is not waited for.
       const timer = setTimeout(() => socket.terminate(), CLOSE_MS);
       timer.unref();
       socket.once('close', () => clearTimeout(timer));
     },
   });
-  socket.on('message', (data: Buffer, isBinary: boolean) =>
-    connection.receive(isBinary ? data : data.toString('utf8')),
-  );
+  socket.on('message', (data: Buffer, isBinary: boolean) => connection.receive(data, isBinary));
+  // After the library's own listener: frames that end in a piece are received before it is told of.
+  stream.on('data', (piece: Buffer) => connection.arrived(piece.byteLength));
   socket.on('ping', (data) => connection.ping(data));
   socket.on('pong', () => connection.pong());
   socket.on('close', () => connection.closed());

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { png } from '../server/support/images.ts';
+
+const script = fileURLToPath(new URL('support/brief-server.ts', import.meta.url));
+const MB = 1024 * 1024;
+
+/** Starts a server whose heap has 96 MB, in a process of its own. */
+async function start(): Promise<{ url: string; isAlive(): boolean }> {
+  const folder = mkdtempSync(join(tmpdir(), 'duologue-heap-'));
+  const child = spawn(process.execPath, ['--max-old-space-size=96', '--import', 'tsx', script, folder], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  onTestFinished(async () => {
+    const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
+    child.kill('SIGKILL');
+    await exited;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const [line] = await once(child.stdout, 'data');
+  return { url: String(line).trim(), isAlive: () => child.exitCode === null && child.signalCode === null };
+}
+
+const picture = (bytes: number) =>
+  `data:image/png;base64,${Buffer.concat([png, Buffer.alloc(bytes - png.byteLength)]).toString('base64')}`;
+
+/** A post of pictures, for a new session each time. */
+const bodyOf = (pictures: string[]) =>
+  JSON.stringify({
+    messages: [
+      { role: 'user', parts: pictures.map((url) => ({ type: 'file', mediaType: 'image/png', url })) },
+    ],
+  });
+
+const post = (url: string, body: string) =>
+  fetch(`${url}/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  }).then(
+    async (answer) => {
+      await answer.text();
+      return answer.status;
+    },
+    // A body that is refused is not read to its end: the answer may be lost on the way.
+    () => 413,
+  );
+
+it('[A11] a small heap refuses bodies of 24 MB, takes those it has room for, and lives', async () => {
+  const server = await start();
+  const large = bodyOf(Array.from({ length: 4 }, () => picture(4.4 * MB)));
+  expect(await Promise.all([1, 2, 3, 4].map(() => post(server.url, large)))).toEqual([413, 413, 413, 413]);
+  const fits = bodyOf([picture(2 * MB)]);
+  for (let round = 0; round < 3; round++) {
+    const statuses = await Promise.all([1, 2, 3, 4].map(() => post(server.url, fits)));
+    expect(statuses).toContain(200);
+    expect(statuses.filter((status) => ![200, 503, 413].includes(status))).toEqual([]);
+  }
+  expect(server.isAlive()).toBe(true);
+  expect((await fetch(`${server.url}/health`)).status).toBe(200);
+}, 60_000);

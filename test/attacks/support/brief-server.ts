@@ -1,0 +1,31 @@
+import { writeSync } from 'node:fs';
+import { BaseLlm, LlmAgent } from '@google/adk';
+import { createDuologue } from '../../../src/server/index.ts';
+import { openSqliteStore } from '../../../src/server/store/sqlite.ts';
+import { serve } from '../../../src/server/use/node.ts';
+import { text } from '../../support/scripted-model.ts';
+
+/** A server that says one word to whatever it is sent, and keeps everything on the disk. */
+const [folder = ''] = process.argv.slice(2);
+
+class BriefModel extends BaseLlm {
+  constructor() {
+    super({ model: 'brief' });
+  }
+
+  async *generateContentAsync() {
+    yield text('Seen.');
+  }
+
+  connect(): never {
+    throw new Error('Not live.');
+  }
+}
+
+const agent = new LlmAgent({ name: 'assistant', model: new BriefModel() });
+const store = await openSqliteStore(folder);
+const { url } = await serve(createDuologue({ agent, store, rateLimit: false }), {
+  port: 0,
+  host: '127.0.0.1',
+});
+writeSync(1, `${url}\n`);
