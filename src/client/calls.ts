@@ -87,11 +87,34 @@ export class Calls implements AnswerMemory {
     );
   }
 
+  /** Whether the message has calls, and all of them are settled. */
+  areSettled(messageId: string): boolean {
+    const own = [...this.calls.values()].filter((call) => call.messageId === messageId);
+    return own.length > 0 && own.every((call) => isSettled(call.state));
+  }
+
   /** Whether the call waits for a person, or for a browser that has no executor for it. */
   isPaused(call: TrackedCall): boolean {
     if (this.wasSent(call.id, 'output') || call.optimistic) return false;
     const who = waitingFor(call);
     return who === 'person' || (who === 'client' && !this.runnable(call.toolName));
+  }
+
+  /** The approved calls of a message whose output only the page can bring, as far as it still shows the approval alone. */
+  approvedAlone(message: UIMessage): string[] {
+    return toolPartsOf(message.parts).flatMap(({ toolCallId: id, state }) => {
+      const call = this.calls.get(id);
+      const isAlone = state === 'approval-responded' && this.wasSent(id, 'decision');
+      return isAlone && call && !isSettled(call.state) && this.isPaused(call) ? [id] : [];
+    });
+  }
+
+  /** The chunk that shows the call as one that the page is to run; it no longer looks like an approval that was not sent. */
+  announcementOf(id: string): Chunk | null {
+    const call = this.calls.get(id);
+    if (!call) return null;
+    const { toolName, input, runsOn, asks } = call;
+    return { type: 'tool-input-available', toolCallId: id, toolName, input, toolMetadata: { runsOn, asks } };
   }
 
   /** Whether an executor should run for the call now. */

@@ -1,11 +1,15 @@
 import type { Chunk } from '../protocol/chunks.ts';
 import { type Calls, endedCall } from './calls.ts';
 import { DeltaMerger } from './merge.ts';
+import { Steps } from './steps.ts';
 
 /** What happens to the responses of a connection. */
 export type ResponsesInput =
-  /** Someone reads: a message that is to come (null), or one that goes on. `expects`: an answer is on its way for it. */
-  | { type: 'open'; response: number; messageId: string | null; expects?: boolean }
+  /**
+   * Someone reads: a message that is to come (null), or one that goes on. `expects`: an answer is on its way for it.
+   * `repeats`: approved browser calls that the page is asked to run.
+   */
+  | { type: 'open'; response: number; messageId: string | null; expects?: boolean; repeats?: string[] }
   /** `isReplay`: said before the connection began, and repeated for pages that have not seen it. */
   | { type: 'chunk'; chunk: Chunk; isReplay?: boolean }
   /** A turn is over. */
@@ -56,20 +60,22 @@ export class Responses {
   private readonly shown = new Set<string>();
   private readonly running = new Set<string>();
   private readonly failed = new Set<string>();
-  private readonly steps = new Set<string>();
+  private readonly held = new Set<string>();
+  private readonly steps: Steps;
   private asking: string | null = null;
   private waiting: number[] = [];
   private current: string | null = null;
 
   constructor(calls: Calls) {
     this.calls = calls;
+    this.steps = new Steps(calls);
   }
 
   push(input: ResponsesInput): ResponsesOutput[] {
     const out: Out = [];
     switch (input.type) {
       case 'open':
-        this.open(input.response, input.messageId, input.expects === true, out);
+        this.open(input, out);
         break;
       case 'chunk':
         this.take(input.chunk, input.isReplay === true, out);
@@ -138,7 +144,13 @@ export class Responses {
     return out.flatMap((output) => (output.type === 'chunk' ? [output.chunk] : []));
   }
 
-  private open(response: number, messageId: string | null, expects: boolean, out: Out): void {
+  /** Whether nothing of the message is to come, and nothing waits for a reader. */
+  isIdle(messageId: string): boolean {
+    return !this.running.has(messageId) && !this.kept.has(messageId);
+  }
+
+  private open(input: Extract<ResponsesInput, { type: 'open' }>, out: Out): void {
+    const { response, messageId, expects = false, repeats = [] } = input;
     if (messageId === null) {
       this.waiting.push(response);
       return;
@@ -151,6 +163,10 @@ export class Responses {
     }
     const reader = this.attach(response, messageId);
     out.push({ type: 'chunk', response, chunk: { type: 'start', messageId } });
+    for (const id of repeats) {
+      const chunk = this.calls.announcementOf(id);
+      if (chunk) out.push({ type: 'chunk', response, chunk });
+    }
     this.drain(reader, out);
     if (this.readers.get(messageId) === reader && this.isOver(reader)) this.close(reader, out);
   }
@@ -282,7 +298,7 @@ export class Responses {
     this.kept.clear();
     this.shown.clear();
     this.running.clear();
-    this.steps.clear();
+    this.held.clear();
     this.asking = null;
     this.current = null;
   }
@@ -297,20 +313,6 @@ export class Responses {
 
   private close(reader: Open, out: Out): void {
     this.endBlocks(reader, out);
-    for (const call of this.calls.open(reader.messageId)) {
-      if (call.state !== 'approval-responded' || !this.calls.isPaused(call)) continue;
-      // Approved, and the page must bring the output: shown again, the call no longer looks like an unsent approval.
-      call.state = 'input-available';
-      const { id: toolCallId, toolName, input, runsOn, asks } = call;
-      const chunk: Chunk = {
-        type: 'tool-input-available',
-        toolCallId,
-        toolName,
-        input,
-        toolMetadata: { runsOn, asks },
-      };
-      out.push({ type: 'chunk', response: reader.id, chunk });
-    }
     this.readers.delete(reader.messageId);
     out.push({ type: 'end', response: reader.id });
   }
@@ -325,15 +327,16 @@ export class Responses {
   /** Gives a chunk to a reader, in a form that the SDK takes from a stream that may begin anywhere. */
   private deliver(reader: Open, chunk: Chunk, out: Out): void {
     const { id: response, messageId, blocks } = reader;
-    const emit = (...chunks: Chunk[]) => {
-      for (const one of chunks) out.push({ type: 'chunk', response, chunk: one });
+    const emit = (chunk: Chunk) => {
+      if (this.steps.beginsBefore(chunk, messageId)) emit({ type: 'start-step' });
+      out.push({ type: 'chunk', response, chunk });
     };
-    const isHeld = this.steps.delete(messageId);
+    const isHeld = this.held.delete(messageId);
     switch (chunk.type) {
       case 'start-step':
         // A step around an approval request is not shown: the SDK's helper looks for the call in the last step.
         if (isHeld) emit(chunk);
-        this.steps.add(messageId);
+        this.held.add(messageId);
         return;
       case 'finish-step':
         return;

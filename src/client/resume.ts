@@ -48,6 +48,17 @@ export function unsentAnswers(message: UIMessage, memory: AnswerMemory, isLast: 
   );
 }
 
+/** The outputs in these messages that were not sent and that the server waits for: nothing said later may overtake them. */
+export function unsentOutputs<M extends UIMessage>(
+  messages: readonly M[],
+  memory: AnswerMemory,
+): { message: M; answers: ToolPart[] }[] {
+  return messages.flatMap((message) => {
+    const answers = unsentAnswers(message, memory, false).filter(({ state }) => isSettled(state));
+    return answers.length === 0 ? [] : [{ message, answers }];
+  });
+}
+
 /** The calls after the last step boundary that are not the provider's own. */
 export function callsOfLastStep(message: UIMessage): ToolPart[] {
   if (message.role !== 'assistant') return [];

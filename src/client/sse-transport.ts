@@ -2,13 +2,15 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Chunk } from '../protocol/chunks.ts';
 import { BlockDecoder, parseChunkId } from '../protocol/codec.ts';
 import { ProtocolError, type WireError } from '../protocol/errors.ts';
+import { Advice } from './advice.ts';
 import { Calls, endedCall, type TrackedCall } from './calls.ts';
 import { ExecutorRuns } from './executors.ts';
 import { networkError, toError } from './failure.ts';
 import { DEFAULTS, type TransportOptions } from './options.ts';
 import { factsOf, type ToolPart } from './parts.ts';
 import { ResponseStream } from './response-stream.ts';
-import { type AnswerMemory, callsOfLastStep, unsentAnswers } from './resume.ts';
+import { type AnswerMemory, callsOfLastStep, unsentAnswers, unsentOutputs } from './resume.ts';
+import { Steps } from './steps.ts';
 import { systemTimers, type Timers } from './timers.ts';
 
 /** Options of the transport over HTTP. */
@@ -49,6 +51,8 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
   private readonly timers: Timers;
   private readonly runs: ExecutorRuns;
   private readonly calls: Calls;
+  private readonly steps: Steps;
+  private readonly advice: Advice;
   /** A response that broke off for good: the chat may ask for its rest. */
   private broken: Pick<Reading, 'chatId' | 'last' | 'messageId'> | null = null;
   private newest: Reading | null = null;
@@ -62,6 +66,8 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
       options.executorTimeoutMs ?? DEFAULTS.executorTimeoutMs,
     );
     this.calls = new Calls((toolName) => this.runs.has(toolName));
+    this.steps = new Steps(this.calls);
+    this.advice = new Advice((toolName) => this.runs.has(toolName));
   }
 
   /** Which answers left and which calls are settled; the resume rule asks. */
@@ -74,12 +80,16 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
     const target = messages.find((message) => message.id === messageId) ?? messages.at(-1);
     const reading = this.read(chatId, abortSignal);
     const isAnswer = trigger === 'submit-message' && target?.role === 'assistant';
+    if (isAnswer && this.repeats(reading, target))
+      return reading.stream.readable as ReadableStream<UIMessageChunk>;
+    if (!isAnswer) await this.deliver(chatId, messages, abortSignal);
     const answers = isAnswer ? await this.answersOf(target, reading.controller.signal) : [];
     const message = isAnswer
       ? { id: target.id, role: 'assistant', parts: answers }
       : messages.findLast(({ role }) => role === 'user');
     if (!message) throw new ProtocolError('empty_message', 'There is no message of the person to send.');
     this.calls.mark(answers);
+    this.advice.hear(answers);
     const response = await this.post(reading, options, message).catch((error: unknown) => {
       if (!(error instanceof ProtocolError) || error.toWire().retryable) this.calls.unmark(answers);
       throw error;
@@ -139,6 +149,35 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
     this.timers.after(0, () => {
       if (this.newest === reading) stop();
     });
+  }
+
+  /** Shows approved browser calls again whose approval was sent alone, when there is nothing else to send. */
+  private repeats({ stream }: Reading, message: M): boolean {
+    const alone =
+      unsentAnswers(message, this.calls, true).length === 0 ? this.calls.approvedAlone(message) : [];
+    if (alone.length === 0) return false;
+    stream.write({ type: 'start', messageId: message.id });
+    for (const id of alone) {
+      const chunk = this.calls.announcementOf(id);
+      if (chunk) stream.write(chunk);
+    }
+    stream.end();
+    return true;
+  }
+
+  /** Outputs that nothing sent go before what the person says next, which would end their calls. */
+  private async deliver(chatId: string, messages: M[], signal: AbortSignal | undefined): Promise<void> {
+    for (const { message, answers } of unsentOutputs(messages, this.calls)) {
+      const reading = this.read(chatId, signal);
+      this.calls.mark(answers);
+      const answer = { id: message.id, role: 'assistant', parts: answers };
+      try {
+        await this.pipe(reading, await this.post(reading, { messageId: message.id }, answer));
+      } catch (error) {
+        // The call may have ended meanwhile; that is no reason not to send the message.
+        if (!(error instanceof ProtocolError) || error.toWire().retryable) throw error;
+      }
+    }
   }
 
   /** What to post for a message that was answered: the answers that were not sent, with outputs of approved browser tools. */
@@ -274,14 +313,26 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
     if (chunk.type === 'start' && chunk.messageId !== undefined) reading.messageId = chunk.messageId;
     if (chunk.type === 'finish') reading.hasFinished = true;
     if (chunk.type === 'error') reading.hasFailed = true;
+    const isRepeated = chunk.type === 'tool-input-available' && this.isDecided(chunk.toolCallId);
     this.calls.push(chunk, reading.messageId ?? '');
     if ('transient' in chunk && chunk.transient) this.options.onData?.(chunk);
-    reading.stream.write(chunk);
+    // The page may have given the output meanwhile, and this would take it off the screen.
+    if (!isRepeated) this.write(reading, chunk);
     const ended = endedCall(chunk);
     const call = ended === null ? undefined : this.calls.get(ended);
     // The server has gone on with an output of its own; the browser only acts.
     if (call?.optimistic && !reading.isReplay) void this.runs.run(call);
     else if (ended !== null) this.runs.cancel(ended);
+  }
+
+  private isDecided(toolCallId: string): boolean {
+    const call = this.calls.get(toolCallId);
+    return call?.state === 'approval-responded' && this.calls.isPaused(call);
+  }
+
+  private write(reading: Reading, chunk: Chunk): void {
+    if (this.steps.beginsBefore(chunk, reading.messageId ?? '')) reading.stream.write({ type: 'start-step' });
+    reading.stream.write(chunk);
   }
 
   /** Runs the browser tools that the response ended for, and posts what they gave; null when there are none. */

@@ -2,6 +2,8 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Chunk, DataParts, Message } from '../protocol/chunks.ts';
 import { encodeFrame } from '../protocol/codec.ts';
 import { ERRORS, ProtocolError } from '../protocol/errors.ts';
+import { isSettled } from '../protocol/tool-call.ts';
+import { Advice } from './advice.ts';
 import { Calls, endedCall } from './calls.ts';
 import { Connection, type ConnectionEvent, type ConnectionOptions } from './connection.ts';
 import { ExecutorRuns } from './executors.ts';
@@ -11,7 +13,7 @@ import type { ToolPart } from './parts.ts';
 import { type Opened, type Reading, Readings } from './readings.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { Responses, type ResponsesOutput } from './responses.ts';
-import { type AnswerMemory, unsentAnswers } from './resume.ts';
+import { type AnswerMemory, callsOfLastStep, unsentAnswers, unsentOutputs } from './resume.ts';
 import { systemTimers, type Timers } from './timers.ts';
 import { until } from './until.ts';
 
@@ -41,6 +43,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   private readonly newId: () => string;
   private readonly runs: ExecutorRuns;
   private readonly calls: Calls;
+  private readonly advice: Advice;
   private readonly responses: Responses;
   private readonly readings: Readings;
   private resumes = 0;
@@ -57,6 +60,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       options.executorTimeoutMs ?? DEFAULTS.executorTimeoutMs,
     );
     this.calls = new Calls((toolName) => this.runs.has(toolName));
+    this.advice = new Advice((toolName) => this.runs.has(toolName));
     this.responses = new Responses(this.calls);
     this.readings = new Readings(this.timers, options.mergeMs ?? DEFAULTS.mergeMs, (number) =>
       this.leave(number),
@@ -173,6 +177,10 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   private ask({ chatId, messages, trigger, messageId }: SendOptions<M>): Opened {
     const user = messages.findLast((message) => message.role === 'user');
     if (!user) throw new ProtocolError('empty_message', 'There is no message of the person to send.');
+    for (const { message, answers } of unsentOutputs(messages, this.calls)) {
+      this.calls.mark(answers);
+      this.sendAnswers(message, answers);
+    }
     const requestId = this.newId();
     const text = encodeFrame('message', {
       id: chatId,
@@ -201,18 +209,32 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       return answers.length === 0 ? [] : [{ message, answers }];
     });
     const mine = answered.find(({ message }) => message === target)?.answers ?? [];
+    const repeats = mine.length === 0 ? this.calls.approvedAlone(target) : [];
+    if (answered.length === 0 && repeats.length === 0) this.checkGoesOn(target);
     this.responses.show(target.id);
     this.calls.adopt(target, 'page');
     for (const { message, answers } of answered) {
       this.calls.adopt(message, 'page');
       this.calls.mark(answers);
+      this.advice.hear(answers);
     }
     const opened = this.readings.open({ messageId: target.id, answers: mine });
     const expects = mine.length > 0;
-    this.apply(this.responses.push({ type: 'open', response: opened.number, messageId: target.id, expects }));
+    this.apply(
+      this.responses.push({ type: 'open', response: opened.number, messageId: target.id, expects, repeats }),
+    );
     for (const { message, answers } of answered) this.sendAnswers(message, answers);
     this.execute();
     return opened;
+  }
+
+  /** A helper that asks again and again about calls that are settled gets one refusal instead of empty responses without end. */
+  private checkGoesOn(target: M): void {
+    const calls = callsOfLastStep(target);
+    const isSettledForGood = calls.length > 0 && calls.every(({ state }) => isSettled(state));
+    if (isSettledForGood && this.responses.isIdle(target.id)) {
+      throw new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
+    }
   }
 
   private sendAnswers(message: M, answers: ToolPart[]): void {

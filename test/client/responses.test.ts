@@ -179,21 +179,49 @@ describe('responses', () => {
     expect(say(responses, FINISH, null)).toEqual(given(2, FINISH));
     const output: Chunk = { type: 'tool-output-available', toolCallId: 'c1', output: 1 };
     expect(say(responses, START, output, FINISH, null)).toEqual([
-      ...given(2, START, output, FINISH),
+      ...given(2, START, output, { type: 'start-step' }, FINISH),
       { type: 'end', response: 2 },
     ]);
   });
 
-  test('an approved call that the page must run is shown again once, when the response ends', () => {
+  test('an approved call that the page must run is shown again only when the page asks', () => {
     const { responses, calls } = machine();
     responses.push({ type: 'open', response: 1, messageId: null });
     const [, input] = announce('c1', 'locate', { exact: true }, LOCATE);
     say(responses, START, ...announce('c1', 'locate', { exact: true }, LOCATE), ...ask('c1'));
     calls.decide('c1', true);
-    const open = (response: number) =>
-      responses.push({ type: 'open', response, messageId: 'm1', expects: true });
-    expect(open(2)).toEqual([...given(2, START, input as Chunk), { type: 'end', response: 2 }]);
-    expect(open(3)).toEqual([...given(3, START), { type: 'end', response: 3 }]);
+    const open = (response: number, more: { expects?: boolean; repeats?: string[] }) =>
+      responses.push({ type: 'open', response, messageId: 'm1', ...more });
+    expect(open(2, { expects: true })).toEqual([...given(2, START), { type: 'end', response: 2 }]);
+    expect(open(3, { repeats: ['c1'] })).toEqual([
+      ...given(3, START, input as Chunk),
+      { type: 'end', response: 3 },
+    ]);
+  });
+
+  test('a step ends for the page when its calls are settled and something follows, and not before', () => {
+    const { responses, calls } = machine();
+    const step: Chunk = { type: 'start-step' };
+    const output = (toolCallId: string): Chunk => ({ type: 'tool-output-available', toolCallId, output: 1 });
+    responses.push({ type: 'open', response: 1, messageId: null });
+    const weather = [...announce('c1', 'weather', {}, WEATHER), output('c1')];
+    expect(
+      say(responses, START, ...text('t1', 'x'), ...weather, ...text('t2', 'y'), ...text('t3', 'z')),
+    ).toEqual(given(1, START, ...text('t1', 'x'), ...weather, step, ...text('t2', 'y'), ...text('t3', 'z')));
+    const card = announce('c2', 'pay', {}, PAY);
+    const [, request] = ask('c2');
+    // The card stays in the last step, whatever is said beside it.
+    expect(say(responses, ...card, ...ask('c2'))).toEqual([
+      ...given(1, ...card, request as Chunk),
+      { type: 'end', response: 1 },
+    ]);
+    responses.push({ type: 'open', response: 2, messageId: 'm1' });
+    calls.decide('c2', true);
+    responses.push({ type: 'open', response: 3, messageId: 'm1', expects: true });
+    expect(say(responses, ...text('t4', 'a'), output('c2'), FINISH, null)).toEqual([
+      ...given(3, ...text('t4', 'a'), output('c2'), step, FINISH),
+      { type: 'end', response: 3 },
+    ]);
   });
 
   test('an error ends the response, and what the server still says of it has no reader', () => {
@@ -339,6 +367,8 @@ describe('any conversation', () => {
           }
           take(responses.push({ type: 'rest' }));
           if (reader === 0) open('m1');
+          // Steps of the page's own stand between settled calls and what follows.
+          built.parts = built.parts.filter(({ type }) => type !== 'step-start');
           expect(built).toEqual(wanted);
           expect(calls.open()).toEqual([]);
           expect(reader).toBe(0);

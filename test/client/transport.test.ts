@@ -1,5 +1,8 @@
 import type { ChatInit } from 'ai';
-import { lastAssistantMessageIsCompleteWithApprovalResponses as approvalsComplete } from 'ai';
+import {
+  lastAssistantMessageIsCompleteWithApprovalResponses as approvalsComplete,
+  lastAssistantMessageIsCompleteWithToolCalls as toolCallsComplete,
+} from 'ai';
 import { describe, expect, test } from 'vitest';
 import { DuologueTransport, type DuologueTransportOptions, resumeWhen } from '../../src/client/index.ts';
 import type { Chunk, Message } from '../../src/protocol/index.ts';
@@ -62,6 +65,16 @@ function world(
 }
 
 describe.each(sdks)('with ai %s', (_version, sdk) => {
+  test('a helper that asks to send what was answered long ago is refused once', async () => {
+    const done = part('w-1', 'weather', WEATHER, { state: 'output-available', input: {}, output: 20 });
+    const messages: Message[] = [{ id: 'a1', role: 'assistant', parts: [done] }];
+    const w = world(sdk, {}, { messages, sendAutomaticallyWhen: toolCallsComplete });
+    void w.chat.sendMessage();
+    await w.settle();
+    expect(w.chat.error).toMatchObject({ code: 'nothing_to_answer' });
+    expect(w.server.frames).toEqual([]);
+  });
+
   test('a message goes out in its envelope, and the answer is shown to its end', async () => {
     const { server, chat, settle, last } = world(sdk);
     void chat.sendMessage({ text: 'hi' });

@@ -38,9 +38,10 @@ export function chatOf(sdk: Sdk, init: ai.ChatInit<Message>): TestChat {
   return new Chat({ id: 'chat-1', generateId: () => `id-${++count}`, ...rest, state });
 }
 
-/** A message in short: text by its words, calls by name, state and what they carry. */
+/** A message in short: text by its words, calls by name, state and what they carry. Where its steps begin is left out. */
 export function brief(message: Message | undefined): unknown[] {
-  return (message?.parts ?? []).map((part) => {
+  const parts = (message?.parts ?? []).filter(({ type }) => type !== 'step-start');
+  return parts.map((part) => {
     if (part.type === 'text' || part.type === 'reasoning') return part.text;
     if (!('toolCallId' in part)) return part.type;
     const { toolCallId, state, output, errorText, approval } = part as Record<string, unknown>;

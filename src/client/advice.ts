@@ -1,0 +1,32 @@
+import { toolNameOf } from '../protocol/tool-call.ts';
+import { factsOf, type ToolPart } from './parts.ts';
+
+/** Tells whoever writes the page, once, of a set-up in which an answer may never be sent. */
+export class Advice {
+  private readonly runs: (toolName: string) => boolean;
+  private isGiven = false;
+
+  constructor(runs: (toolName: string) => boolean) {
+    this.runs = runs;
+  }
+
+  /** Answers leave. The approval of a browser tool that leaves alone has an output that someone must send. */
+  hear(answers: readonly ToolPart[]): void {
+    const alone = answers.find((part) => this.isAlone(part));
+    if (!alone || this.isGiven) return;
+    this.isGiven = true;
+    const name = toolNameOf(alone);
+    console.warn(
+      `duologue: the approval of "${name}" was sent without its output, since no executor runs it here. ` +
+        'With lastAssistantMessageIsCompleteWithApprovalResponses alone the output is never sent. Give the transport an ' +
+        `executor for "${name}", or set sendAutomaticallyWhen to resumeWhen(transport), or to both helpers of the SDK joined with ||.`,
+    );
+  }
+
+  private isAlone(part: ToolPart): boolean {
+    const isApproved = part.state === 'approval-responded' && part.approval?.approved === true;
+    return (
+      isApproved && factsOf(part.toolMetadata).runsOn === 'client' && !this.runs(String(toolNameOf(part)))
+    );
+  }
+}
