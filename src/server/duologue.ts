@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type BaseAgent, type BasePlugin, LogLevel, type RunConfig, Runner, setLogLevel } from '@google/adk';
-import { type ApprovalOverride, GatePlugin, instrument, isAllLlm } from '../adk/engine.ts';
+import { type ApprovalOverride, checkCopy, GatePlugin, instrument, isAllLlm } from '../adk/engine.ts';
 import { instrumentModels } from '../models/engine.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { Access, type AccessOptions } from './access.ts';
@@ -159,6 +159,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
 
 function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
   const { agent, appName = 'duologue', clock = systemClock } = options;
+  checkCopy(agent);
   instrument(agent);
   instrumentModels(agent);
   const store = options.store ?? createMemoryStore({ now: () => clock.now() });
