@@ -1,7 +1,7 @@
 import type { Event } from '@google/adk';
 import type { Part } from '@google/genai';
 import { finishOf } from '../parse/finish.ts';
-import type { Chunk, Citation, MessageMetadata, TokenUsage } from '../protocol/index.ts';
+import type { Chunk, Citation, DataParts, MessageMetadata, TokenUsage } from '../protocol/index.ts';
 import { aiSdkFinishOf } from './ai-sdk-finish.ts';
 import { addUsage, citationsOf, sourcesOf, usageOf } from './metadata.ts';
 
@@ -61,6 +61,8 @@ export class Turn {
       return out;
     }
     this.remember(event);
+    const waiting = event.customMetadata?.waiting as DataParts['waiting'] | undefined;
+    if (waiting) out.push({ type: 'data-waiting', data: waiting, transient: true });
     // What the person said stands in the history as content too; here it is only heard.
     if (parts && !event.inputTranscription) this.final(parts, event, out);
     if (event.inputTranscription?.text) {

@@ -75,6 +75,7 @@ export type StreamPart =
       providerMetadata?: ProviderMetadata;
     }
   | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string; providerMetadata?: ProviderMetadata }
+  | { type: 'tool-input-delta'; id: string; delta: string }
   | {
       type: 'tool-call';
       toolCallId: string;
@@ -90,11 +91,15 @@ export type StreamPart =
     }
   | { type: 'source'; sourceType: string; url?: string; title?: string }
   | { type: 'response-metadata'; modelId?: string }
-  | { type: 'finish'; finishReason: { unified: string }; usage: Usage }
+  | { type: 'finish'; finishReason: { unified: string; raw?: string | undefined }; usage: Usage }
   | { type: 'error'; error: unknown };
 
 /** Tokens as a provider counts them. */
 export interface Usage {
-  inputTokens: { total: number | undefined; cacheRead: number | undefined };
+  inputTokens: {
+    total: number | undefined;
+    cacheRead: number | undefined;
+    cacheWrite?: number | undefined;
+  };
   outputTokens: { total: number | undefined; reasoning: number | undefined };
 }

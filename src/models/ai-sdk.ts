@@ -3,6 +3,7 @@ import { FinishReason, type GenerateContentResponseUsageMetadata, type Part } fr
 import { markUnreadable } from '../adk/unreadable.ts';
 import { keepMetadata, toCallOptions } from './ai-sdk-prompt.ts';
 import type { AiSdkModel, CallOptions, StreamPart, Usage } from './ai-sdk-types.ts';
+import { failureOf, ModelFailure } from './provider-error.ts';
 import { TurnBasedLiveConnection } from './turn-based-live.ts';
 
 export type { AiSdkModel } from './ai-sdk-types.ts';
@@ -11,6 +12,8 @@ export type { AiSdkModel } from './ai-sdk-types.ts';
 export interface FromAiSdkOptions {
   /** Settings that only this provider knows, as the AI SDK takes them. */
   providerOptions?: Record<string, Record<string, unknown>>;
+  /** Keys that must appear in no error, whatever the provider says. */
+  secrets?: readonly string[];
 }
 
 /** Makes any language model of an AI SDK provider (`ai` 6 or 7) one that ADK agents can use, live too. */
@@ -38,9 +41,10 @@ class AiSdkLlm extends BaseLlm {
     stream = false,
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
+    const { providerOptions, secrets } = this.options;
     const options: CallOptions = {
       ...toCallOptions(request, this.inner.specificationVersion),
-      ...this.options,
+      ...(providerOptions ? { providerOptions } : {}),
       ...(signal ? { abortSignal: signal } : {}),
     };
     const answer = new Answer();
@@ -50,11 +54,10 @@ class AiSdkLlm extends BaseLlm {
         const partial = answer.push(part);
         if (partial && stream) yield partial;
       }
+      if (!signal?.aborted) yield answer.end();
     } catch (error) {
-      if (signal?.aborted) return;
-      throw error;
+      if (!signal?.aborted) throw failureOf(error, secrets);
     }
-    if (!signal?.aborted) yield answer.end();
   }
 
   override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
@@ -69,12 +72,16 @@ const FINISH: Record<string, FinishReason> = {
   'content-filter': FinishReason.SAFETY,
 };
 
+/** Says nothing, but shows that the model is still writing. */
+const ALIVE: LlmResponse = { partial: true };
+
 /** Gathers what a provider streams: each delta is a partial response, the end is the whole answer. */
 class Answer {
   private readonly parts: Part[] = [];
   private readonly texts = new Map<string, Part>();
   private readonly sources: { web: { uri: string; title?: string } }[] = [];
   private finishReason: FinishReason = FinishReason.OTHER;
+  private isWhole = false;
   private usage: GenerateContentResponseUsageMetadata | undefined;
   private modelVersion: string | undefined;
 
@@ -98,6 +105,8 @@ class Answer {
           partial: true,
         };
       }
+      case 'tool-input-delta':
+        return ALIVE;
       case 'tool-call':
         // The provider's own tools have run already.
         if (part.providerExecuted) return undefined;
@@ -118,16 +127,19 @@ class Answer {
         return undefined;
       case 'finish':
         this.finishReason = FINISH[part.finishReason.unified] ?? FinishReason.OTHER;
+        // Where a stream breaks off the SDK says `other`, and no word of the provider's.
+        this.isWhole = part.finishReason.unified !== 'other' || part.finishReason.raw !== undefined;
         this.usage = toUsage(part.usage);
         return undefined;
       case 'error':
-        throw part.error instanceof Error ? part.error : new Error(String(part.error));
+        throw part.error;
       default:
         return undefined;
     }
   }
 
   end(): LlmResponse {
+    if (!this.isWhole) throw new ModelFailure('INCOMPLETE', 'The answer ended before its end.');
     const parts = this.parts.filter((part) => part.text !== '' || part.partMetadata);
     const { finishReason, usage, modelVersion } = this;
     const common: LlmResponse = {
@@ -184,11 +196,13 @@ function toBase64(data: Extract<StreamPart, { type: 'file' }>['data']): string |
 
 /** ADK counts thoughts apart from what the model wrote; providers count them together. */
 function toUsage({ inputTokens, outputTokens }: Usage): GenerateContentResponseUsageMetadata {
-  const { total: input, cacheRead } = inputTokens;
+  const { total: input, cacheRead, cacheWrite } = inputTokens;
   const { total: output, reasoning } = outputTokens;
   return {
     ...(input === undefined ? {} : { promptTokenCount: input }),
     ...(cacheRead ? { cachedContentTokenCount: cacheRead } : {}),
+    // Google has no name for it; this is OpenAI's, and like Google's others it is part of the prompt.
+    ...(cacheWrite ? { cache_write_tokens: cacheWrite } : {}),
     ...(output === undefined ? {} : { candidatesTokenCount: output - (reasoning ?? 0) }),
     ...(reasoning ? { thoughtsTokenCount: reasoning } : {}),
     ...(input === undefined || output === undefined ? {} : { totalTokenCount: input + output }),

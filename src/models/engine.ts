@@ -1,1 +1,4 @@
 export { instrumentModels } from './instrument-models.ts';
+export type { Patience } from './patience.ts';
+export { failedWith } from './provider-error.ts';
+export { inWords, withoutKeys } from './words.ts';

@@ -1,5 +1,12 @@
-import { type BaseLlmConnection, Gemini, type GeminiParams, type LlmRequest } from '@google/adk';
+import {
+  type BaseLlmConnection,
+  Gemini,
+  type GeminiParams,
+  type LlmRequest,
+  type LlmResponse,
+} from '@google/adk';
 import type { HttpOptions } from '@google/genai';
+import { callGemini } from './gemini-call.ts';
 import { connectGemini, type GeminiLiveOptions } from './gemini-live.ts';
 
 /** Options of a Gemini model: ADK's own, where the service is, and how it is used live. */
@@ -9,7 +16,7 @@ export interface DuologueGeminiParams extends GeminiParams {
   live?: GeminiLiveOptions;
 }
 
-/** ADK's Gemini with a live connection that fails in words, resumes, and delivers interruptions and tool calls at once. */
+/** ADK's Gemini that keeps signatures and notices a stream that breaks off; its live connection fails in words, resumes, and delivers interruptions and tool calls at once. */
 export class DuologueGemini extends Gemini {
   private readonly baseUrl: string | undefined;
   private readonly live: GeminiLiveOptions | undefined;
@@ -18,6 +25,14 @@ export class DuologueGemini extends Gemini {
     super(params);
     this.baseUrl = baseUrl;
     this.live = live;
+  }
+
+  override generateContentAsync(
+    request: LlmRequest,
+    stream = false,
+    signal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void> {
+    return callGemini(this, request, stream, signal);
   }
 
   override connect(request: LlmRequest): Promise<BaseLlmConnection> {

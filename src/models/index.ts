@@ -6,5 +6,6 @@ export type { GeminiLiveOptions } from './gemini-live.ts';
 export { instrumentModels } from './instrument-models.ts';
 export { type Notice, noticeOf, readNotice } from './notice.ts';
 export { pairOf } from './pair.ts';
+export type { Patience } from './patience.ts';
 export { type SingleFinalOptions, singleFinal } from './single-final.ts';
 export { TurnBasedLiveConnection } from './turn-based-live.ts';

@@ -1,46 +1,72 @@
-import type { BaseLlm, LlmRequest, LlmResponse } from '@google/adk';
+import { type BaseLlm, Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
 import { markUnreadable } from '../adk/unreadable.ts';
 import { FinalResponse } from './final-response.ts';
 import { callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';
-import { httpStatusOf, messageOf } from './provider-error.ts';
+import { callGemini, keepsStockCalls } from './gemini-call.ts';
+import { type Patience, patienceOf, waitBefore } from './patience.ts';
+import { failureOf, ModelFailure } from './provider-error.ts';
 import { admitUnknownTools } from './unknown-tool.ts';
+import { waitingResponse } from './waiting.ts';
+
+/** How a model is called. */
+export interface CallModelOptions {
+  stream?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+  patience?: Partial<Patience> | undefined;
+}
 
 /**
  * One model call as ADK can take it: partial texts and thoughts, then exactly one final response with every part, the usage
- * and the finish reason. Aborted, it ends at once and without one, even when the model does not listen.
+ * and the finish reason. A provider that fails before it has said anything is asked again. Aborted, the call ends at once and
+ * without a final response, even when the model does not listen.
  */
 export function callModel(
   model: BaseLlm,
   request: LlmRequest,
-  stream = false,
-  signal?: AbortSignal,
+  options: CallModelOptions = {},
 ): AsyncGenerator<LlmResponse, void> {
-  return new ModelCall(model, request, stream, signal);
+  return new ModelCall(model, request, options);
 }
 
 type Step = IteratorResult<LlmResponse, void>;
+type Source = AsyncGenerator<LlmResponse, void>;
 const DONE: Step = { done: true, value: undefined };
 
 /** Written as an iterator, not as a generator: it stands in the way of every token, and a generator costs several times as much. */
 class ModelCall implements AsyncGenerator<LlmResponse, void> {
-  private readonly source: AsyncGenerator<LlmResponse, void>;
+  private readonly model: BaseLlm;
   private readonly request: LlmRequest;
   private readonly stream: boolean;
   private readonly signal: AbortSignal | undefined;
+  private readonly patience: Patience;
   private readonly final = new FinalResponse();
   private readonly usedIds: Set<string>;
   private isOver = false;
   /** The step that the caller waits for. */
   private settle: ((step: Step | Promise<Step>) => void) | undefined;
 
-  constructor(model: BaseLlm, request: LlmRequest, stream: boolean, signal: AbortSignal | undefined) {
+  private tries = 0;
+  private source: Source | undefined;
+  private onStep: (step: Step) => void = () => undefined;
+  private onError: (error: unknown) => void = () => undefined;
+  private controller = new AbortController();
+  /** Whether the provider has said anything: from then on nothing is asked again. */
+  private hasBegun = false;
+  /** When the provider is asked again. */
+  private retryAt: number | undefined;
+  /** Since when the provider is waited for; null while the caller is busy with what it said. */
+  private silentSince: number | null = null;
+  private cancelTimer: () => void = () => undefined;
+
+  constructor(model: BaseLlm, request: LlmRequest, { stream, signal, patience }: CallModelOptions) {
+    this.model = model;
     this.request = request;
-    this.stream = stream;
+    this.stream = stream ?? false;
     this.signal = signal;
+    this.patience = patienceOf(patience);
     // Read before the call: models may change the request.
     this.usedIds = callIdsIn(request.contents);
-    this.source = model.generateContentAsync(request, stream, signal);
     signal?.addEventListener('abort', this.abort, { once: true });
   }
 
@@ -49,14 +75,16 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     if (this.isOver) return Promise.resolve(DONE);
     return new Promise<Step>((resolve) => {
       this.settle = resolve;
-      this.pull();
+      if (this.source) this.pull();
+      else this.begin();
     });
   }
 
   async return(): Promise<Step> {
     if (!this.isOver) {
+      const { source } = this;
       this.end(DONE);
-      await this.source.return();
+      await source?.return();
     }
     return DONE;
   }
@@ -70,16 +98,47 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     return this;
   }
 
-  private pull(): void {
-    this.source.next().then(this.take, this.fail);
+  /** Asks the provider, at once or when it is time to ask again. */
+  private begin(): void {
+    const { timer } = this.patience;
+    const { retryAt } = this;
+    if (retryAt !== undefined) {
+      this.retryAt = undefined;
+      this.cancelTimer = timer.after(retryAt - timer.now(), () => this.begin());
+      return;
+    }
+    this.tries += 1;
+    this.controller = new AbortController();
+    const { model, request, stream, controller } = this;
+    const source =
+      model instanceof Gemini && keepsStockCalls(model)
+        ? callGemini(model, request, stream, controller.signal)
+        : model.generateContentAsync(request, stream, controller.signal);
+    this.source = source;
+    // What an abandoned try still says is not heard.
+    this.onStep = (step) => {
+      if (this.source === source) this.take(step);
+    };
+    this.onError = (error) => {
+      if (this.source === source) this.fail(error);
+    };
+    this.pull();
+    this.watch();
   }
 
-  private readonly take = (step: Step): void => {
+  private pull(): void {
+    this.silentSince = this.patience.timer.now();
+    this.source?.next().then(this.onStep, this.onError);
+  }
+
+  private take(step: Step): void {
     if (this.isOver) return;
+    this.silentSince = null;
     if (step.done) {
       this.end({ done: false, value: this.complete() });
       return;
     }
+    this.hasBegun = true;
     const response = step.value;
     if (!response.partial) {
       this.final.add(response);
@@ -90,20 +149,54 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     if (partial) this.final.addPartial(partial);
     if (partial && this.stream) this.settle?.(partial === response ? step : { done: false, value: partial });
     else this.pull();
-  };
+  }
 
-  private readonly fail = (error: unknown): void => {
+  private fail(error: unknown): void {
     if (this.isOver) return;
-    const status = httpStatusOf(error);
-    if (status === undefined) this.end(Promise.reject(error));
-    else this.end({ done: false, value: this.final.failed(String(status), messageOf(error)) });
-  };
+    const failure = failureOf(error);
+    if (!(failure instanceof ModelFailure)) {
+      this.end(Promise.reject(error));
+      return;
+    }
+    const { reason } = failure;
+    const wait = this.hasBegun ? undefined : waitBefore(this.tries, failure, this.patience);
+    if (wait === undefined || reason === undefined) {
+      this.end({ done: false, value: this.final.failed(failure.code, failure.message) });
+      return;
+    }
+    this.leave();
+    this.retryAt = this.patience.timer.now() + wait;
+    if (this.stream) this.settle?.({ done: false, value: waitingResponse(reason, this.retryAt) });
+    else this.begin();
+  }
+
+  /** One timer for the whole call, set again only when it rings: setting one for every token would cost more than the token. */
+  private watch(): void {
+    const { timer, firstTokenMs, nextTokenMs } = this.patience;
+    const limit = (this.hasBegun ? nextTokenMs : firstTokenMs) ?? Number.POSITIVE_INFINITY;
+    const silence = this.silentSince === null ? 0 : timer.now() - this.silentSince;
+    if (silence >= limit) {
+      this.leave();
+      this.fail(new ModelFailure('SILENT', `The model said nothing for ${limit} ms.`));
+      return;
+    }
+    const ring = Math.min(limit - silence, nextTokenMs ?? Number.POSITIVE_INFINITY);
+    if (ring < Number.POSITIVE_INFINITY) this.cancelTimer = timer.after(ring, () => this.watch());
+  }
+
+  /** Leaves the try in progress. Not awaited: a generator returns only after what it is waiting for. */
+  private leave(): void {
+    const { source } = this;
+    this.source = undefined;
+    this.cancelTimer();
+    this.controller.abort();
+    source?.return().catch(() => {});
+  }
 
   private readonly abort = (): void => {
     if (this.isOver) return;
+    this.leave();
     this.end(DONE);
-    // Not awaited: a generator returns only after what it is waiting for.
-    this.source.return().catch(() => {});
   };
 
   private complete(): LlmResponse {
@@ -119,6 +212,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
 
   private end(step: Step | Promise<Step>): void {
     this.isOver = true;
+    this.cancelTimer();
     this.signal?.removeEventListener('abort', this.abort);
     this.settle?.(step);
   }

@@ -1,15 +1,18 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
-import { singleFinal } from './single-final.ts';
 
 /** One model out of two: one is called turn by turn, the other is spoken with live. */
 export function pairOf(turn: BaseLlm, live: BaseLlm): BaseLlm {
   return turn === live ? turn : new PairModel(turn, live);
 }
 
+/** The model that is spoken with live: of a pair its second, else the model itself. */
+export function liveOf(model: BaseLlm): BaseLlm {
+  return model instanceof PairModel ? model.live : model;
+}
+
 class PairModel extends BaseLlm {
-  readonly nativeLive = true;
+  readonly live: BaseLlm;
   private readonly turn: BaseLlm;
-  private readonly live: BaseLlm;
 
   constructor(turn: BaseLlm, live: BaseLlm) {
     super({ model: turn.model });
@@ -26,7 +29,6 @@ class PairModel extends BaseLlm {
   }
 
   override connect(request: LlmRequest): Promise<BaseLlmConnection> {
-    // ADK names the agent's one model in the request, and Gemini believes the request.
-    return singleFinal(this.live).connect({ ...request, model: this.live.model });
+    return this.live.connect({ ...request, model: this.live.model });
   }
 }

@@ -14,6 +14,8 @@ import {
 } from './gemini-live.ts';
 import { guardConnection } from './guard-connection.ts';
 import { callModel } from './model-call.ts';
+import { liveOf } from './pair.ts';
+import type { Patience } from './patience.ts';
 import { TurnBasedLiveConnection } from './turn-based-live.ts';
 
 /** ADK tells a Gemini model by this key. */
@@ -23,6 +25,8 @@ const GEMINI = Symbol.for('google.adk.geminiModel');
 export interface SingleFinalOptions {
   /** For Gemini's live models. */
   live?: GeminiLiveOptions;
+  /** How long the provider is waited for, and how often it is asked again. */
+  patience?: Partial<Patience>;
 }
 
 /**
@@ -52,7 +56,7 @@ export class SingleFinalModel extends BaseLlm {
 
   /** Whether a live run speaks to the model's own live connection. */
   get nativeLive(): boolean {
-    return isNativeLive(this.inner);
+    return isNativeLive(liveOf(this.inner));
   }
 
   override generateContentAsync(
@@ -60,17 +64,21 @@ export class SingleFinalModel extends BaseLlm {
     stream?: boolean,
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
-    return callModel(this.inner, request, stream, signal);
+    const { patience } = this.options;
+    return callModel(this.inner, request, { stream, signal, patience });
   }
 
   override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
-    const { inner } = this;
-    if (!isNativeLive(inner)) return new TurnBasedLiveConnection(inner, request);
+    const { patience, live } = this.options;
+    const model = liveOf(this.inner);
+    // ADK names the agent's one model in the request, and Gemini believes the request.
+    const own = model === this.inner ? request : { ...request, model: model.model };
+    if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { patience });
     const connection =
-      inner instanceof Gemini && keepsStockConnection(inner)
-        ? await connectGemini(inner, request, this.options.live)
-        : await inner.connect(request);
-    return guardConnection(connection, request);
+      model instanceof Gemini && keepsStockConnection(model)
+        ? await connectGemini(model, own, live)
+        : await model.connect(own);
+    return guardConnection(connection, own);
   }
 }
 

@@ -10,6 +10,7 @@ import { callsIn } from './function-calls.ts';
 import { LiveConversation } from './live-conversation.ts';
 import { callModel } from './model-call.ts';
 import { noticeOf } from './notice.ts';
+import type { Patience } from './patience.ts';
 import { messageOf } from './provider-error.ts';
 
 /** One model call in progress and what it has said so far. */
@@ -18,8 +19,15 @@ interface Generation {
   said: Part[];
 }
 
-/** How many times in a row a model may be called without the person saying anything: ADK's own limit. */
+/** ADK's own limit. */
 const MAX_CALLS = 500;
+
+/** How a model that is called turn by turn is used live. */
+export interface TurnBasedLiveOptions {
+  /** How many times in a row the model may be called without the person saying anything. */
+  maxCalls?: number;
+  patience?: Partial<Patience> | undefined;
+}
 
 /**
  * A live connection to a model that has none: it is called again whenever something is said or a call is answered. It hears no
@@ -28,6 +36,7 @@ const MAX_CALLS = 500;
 export class TurnBasedLiveConnection implements BaseLlmConnection {
   private readonly model: BaseLlm;
   private readonly request: LlmRequest;
+  private readonly patience: Partial<Patience> | undefined;
   private readonly maxCalls: number;
   private readonly conversation = new LiveConversation();
   private readonly out = new AsyncQueue<LlmResponse>();
@@ -37,9 +46,10 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
   private callsInARow = 0;
   private isClosed = false;
 
-  constructor(model: BaseLlm, request: LlmRequest, options: { maxCalls?: number } = {}) {
+  constructor(model: BaseLlm, request: LlmRequest, options: TurnBasedLiveOptions = {}) {
     this.model = model;
     this.request = request;
+    this.patience = options.patience;
     this.maxCalls = options.maxCalls ?? MAX_CALLS;
     // Given something to resume from, ADK trusts the far side to know the history; here is no far side.
     if (request.liveConnectConfig.sessionResumption?.handle) this.conversation.addHistory(request.contents);
@@ -143,8 +153,10 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
       contents: this.conversation.contents(),
       config: { ...this.request.config },
     };
+    const { patience } = this;
+    const { signal } = generation.controller;
     try {
-      for await (const response of callModel(this.model, request, true, generation.controller.signal)) {
+      for await (const response of callModel(this.model, request, { stream: true, signal, patience })) {
         if (this.generation !== generation) return;
         if (response.partial) {
           remember(generation.said, response.content?.parts ?? []);

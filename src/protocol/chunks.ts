@@ -40,6 +40,9 @@ export interface MessageMetadata {
   createdAt?: number;
 }
 
+/** Why the model is asked again: too many requests, a fault of the provider, no way to it, or no word from it. */
+export type WaitingReason = 'rate_limited' | 'overloaded' | 'unreachable' | 'silent';
+
 /** The data of each `data-*` chunk of ours. */
 export type DataParts = {
   pcm: { chunk: string; sampleRate: number; channels: 1; bitDepth: 16 };
@@ -51,6 +54,7 @@ export type DataParts = {
   error: { code: string; message: string; retryable: boolean; retryAfterMs?: number };
   session: { sessionId: string; connectionId: string; epoch: string; resumed: boolean; newest?: string };
   settled: { toolCallId: string; messageId: string; errorText: string };
+  waiting: { reason: WaitingReason; retryAt: number };
   reset: { messages: Message[] };
 };
 
@@ -62,6 +66,7 @@ export const TRANSIENT_DATA = [
   'error',
   'session',
   'settled',
+  'waiting',
   'reset',
 ] as const satisfies (keyof DataParts)[];
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type BaseAgent, type BasePlugin, LogLevel, type RunConfig, Runner, setLogLevel } from '@google/adk';
 import { type ApprovalOverride, checkCopy, GatePlugin, instrument, isAllLlm } from '../adk/engine.ts';
-import { instrumentModels } from '../models/engine.ts';
+import { instrumentModels, type Patience } from '../models/engine.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { Access, type AccessOptions } from './access.ts';
 import { type BudgetLimits, ByteBudget, defaultBudget, shareOfHeap } from './byte-budget.ts';
@@ -61,6 +61,8 @@ export interface DuologueOptions {
   whenBusy?: SessionOptions['whenBusy'];
   /** ADK's configuration of live runs: voice, modalities, activity detection. */
   live?: Partial<RunConfig>;
+  /** How long the model is waited for, and how often it is asked again when it fails before it said anything. */
+  patience?: Partial<Omit<Patience, 'timer'>>;
   /** How much is taken in one message, body or frame. */
   limits?: Partial<Limits>;
   /** How much of what clients send may be in memory before it is read. */
@@ -161,7 +163,7 @@ function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
   const { agent, appName = 'duologue', clock = systemClock } = options;
   checkCopy(agent);
   instrument(agent);
-  instrumentModels(agent);
+  instrumentModels(agent, { patience: { ...options.patience, timer: clock } });
   const store = options.store ?? createMemoryStore({ now: () => clock.now() });
   const plugin = new GatePlugin(options.toolsRequiringApproval);
   const sessionService = new StoreSessionService(

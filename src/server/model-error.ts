@@ -1,17 +1,32 @@
 /** What a person is told when the model failed: what happened and what to do, nothing internal, no keys. */
 export function modelErrorText(code: string, message: string): string {
-  if (code === 'EMPTY_RESPONSE')
-    return 'The model gave no answer. The request may have been blocked; try other words.';
-  if (code === '429') return `The model is rate limited (429). ${publicPart(message)}`.trim();
-  if (/^[45]\d\d$/.test(code)) return `The model answered with error ${code}. ${publicPart(message)}`.trim();
+  const known = WORDS[code];
+  if (known) return known;
+  if (/^5\d\d$/.test(code))
+    return `The model provider has a fault or too much to do (${code}): try again in a moment.`;
+  if (/^4\d\d$/.test(code)) return `The model answered with error ${code}. ${message}`.trim();
+  if (/^(SAFETY|BLOCKLIST|PROHIBITED_CONTENT|SPII|RECITATION|MODEL_ARMOR|IMAGE_\w+)$/.test(code)) {
+    return `The model refused to answer (${spoken(code)}): try other words.`;
+  }
   if (/^[A-Z][A-Z_]+$/.test(code) && code !== 'UNKNOWN_ERROR' && code !== 'MODEL_ERROR') {
-    return `The model stopped: ${code.toLowerCase().replaceAll('_', ' ')}.`;
+    return `The model stopped: ${spoken(code)}.`;
   }
   return 'The agent failed to answer. Please try again.';
 }
 
-const SECRET = /\b(sk-|AIza|key=|bearer\s+)[\w\-.~+/]{6,}/gi;
-
-function publicPart(message: string): string {
-  return message.replace(SECRET, '$1…').slice(0, 500);
+function spoken(code: string): string {
+  return code.toLowerCase().replaceAll('_', ' ');
 }
+
+const WORDS: Readonly<Record<string, string>> = {
+  '401': 'The model provider does not accept the key of this server (401).',
+  '403': 'The model provider does not let the key of this server use this model (403).',
+  '404': 'The model provider does not know the model that this server asks for (404).',
+  '429': 'The model is rate limited (429): try again in a moment.',
+  QUOTA: 'The quota of this server at the model provider is used up.',
+  UNREACHABLE: 'The model provider cannot be reached: try again in a moment.',
+  SILENT: 'The model did not answer in time: try again.',
+  INCOMPLETE: 'The answer of the model broke off: try again.',
+  NO_CREDENTIALS: 'This server has no credentials for the model provider.',
+  EMPTY_RESPONSE: 'The model gave no answer. The request may have been blocked; try other words.',
+};

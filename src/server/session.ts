@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type DeferredCall, type RunView, Turn } from '../adk/engine.ts';
+import { failedWith, inWords, withoutKeys } from '../models/engine.ts';
 import { type Chunk, type ErrorCode, type Message, ProtocolError, SUPERSEDED } from '../protocol/index.ts';
 import { Calls } from './calls.ts';
 import { Cards } from './cards.ts';
@@ -175,8 +176,15 @@ export class Session {
 
   /** Writes down that the agent failed; gives what the person is told. */
   agentFailed(code: string, message: string): string {
-    this.engine.logger.error('the agent failed', { session: this.key.id, code, message });
-    return modelErrorText(code, message);
+    const words = withoutKeys(inWords(message));
+    this.engine.logger.error('the agent failed', { session: this.key.id, code, message: words });
+    return modelErrorText(code, words);
+  }
+
+  /** The same for what the agent, or a model on the way to it, threw. */
+  agentThrew(error: unknown): string {
+    const { code, message } = failedWith(error);
+    return this.agentFailed(code, message);
   }
 
   /** Ends every call whose time is up while nobody listens; gives the chunks that would tell, by message. */

@@ -608,7 +608,7 @@ describe('models that misbehave', () => {
     const posted = await made.post(say('hi'));
     expect(posted.chunks[1]).toEqual({
       type: 'error',
-      errorText: 'The model is rate limited (429). Quota of key=… used',
+      errorText: 'The model is rate limited (429): try again in a moment.',
     });
   });
 

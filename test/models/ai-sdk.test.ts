@@ -18,7 +18,7 @@ type V4Part =
   Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never;
 
 const usage = {
-  inputTokens: { total: 10, noCache: 6, cacheRead: 4, cacheWrite: undefined },
+  inputTokens: { total: 10, noCache: 4, cacheRead: 4, cacheWrite: 2 },
   outputTokens: { total: 9, text: 6, reasoning: 3 },
 };
 const finish = (unified: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other' = 'stop') =>
@@ -79,6 +79,7 @@ describe.each(['v3', 'v4'] as const)('an AI SDK model of contract %s', (version)
         usageMetadata: {
           promptTokenCount: 10,
           cachedContentTokenCount: 4,
+          cache_write_tokens: 2,
           candidatesTokenCount: 6,
           thoughtsTokenCount: 3,
           totalTokenCount: 19,
@@ -167,6 +168,27 @@ describe.each(['v3', 'v4'] as const)('an AI SDK model of contract %s', (version)
     expect((await new TestRun(model).say('hi')).map(plain)).toEqual([
       partial('Hel'),
       { ...text('Hel'), errorCode: '529', errorMessage: 'Overloaded' },
+    ]);
+  });
+
+  test('whose stream breaks off is an error, keeps what was read and makes no call', async () => {
+    const { model } = scripted(version, [
+      { type: 'text-delta', id: '1', delta: 'Hel' },
+      { type: 'tool-call', toolCallId: 'c', toolName: 'weather', input: '{"city":"Rome"}' },
+      finish('other'),
+    ]);
+    expect((await new TestRun(model, { tools: [weather] }).say('hi')).map(plain)).toEqual([
+      partial('Hel'),
+      { ...text('Hel'), errorCode: 'INCOMPLETE', errorMessage: 'The answer ended before its end.' },
+    ]);
+  });
+
+  test('that fails with an object instead of an error is told in its words', async () => {
+    const { model } = scripted(version, [
+      { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+    ]);
+    expect((await new TestRun(model).say('hi')).map(plain)).toEqual([
+      { errorCode: '529', errorMessage: 'Overloaded', partial: false },
     ]);
   });
 

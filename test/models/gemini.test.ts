@@ -1,4 +1,5 @@
 import { FunctionTool, Gemini } from '@google/adk';
+import type { Content } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { DuologueGemini } from '../../src/models/gemini.ts';
@@ -61,12 +62,72 @@ describe('Gemini turn by turn, over its wire', () => {
     const events = await new TestRun(gemini()).say('hm');
     expect(events.map(plain)).toEqual([
       {
-        errorCode: 'EMPTY_RESPONSE',
-        errorMessage: 'The model returned no content. It may have blocked the prompt.',
+        errorCode: 'SAFETY',
         usageMetadata: { promptTokenCount: 4, totalTokenCount: 4 },
         partial: false,
       },
     ]);
+  });
+
+  test('signatures of texts and of calls are kept where the model put them', async () => {
+    fake.reply = () => [
+      chunk([{ text: 'Hm', thought: true }]),
+      chunk([{ text: '.', thought: true, thoughtSignature: 'one' }]),
+      chunk([{ text: 'Hel' }]),
+      chunk([{ text: 'lo' }]),
+      chunk([{ text: '', thoughtSignature: 'two' }]),
+      chunk([{ text: 'Bye' }], { finishReason: 'STOP' }),
+    ];
+    const run = new TestRun(gemini());
+    const events = await run.say('hm');
+    expect(events.at(-1)?.content?.parts).toEqual([
+      { text: 'Hm.', thought: true, thoughtSignature: 'one' },
+      { text: 'Hello', thoughtSignature: 'two' },
+      { text: 'Bye' },
+    ]);
+    fake.reply = () => [chunk([{ text: 'Yes.' }], { finishReason: 'STOP' })];
+    await run.say('and?');
+    const sent = fake.calls.at(-1)?.body.contents as Content[] | undefined;
+    expect(sent?.[1]?.parts).toContainEqual({
+      text: 'Hello',
+      thoughtSignature: 'two',
+    });
+  });
+
+  test('a stream that breaks off is no answer, keeps what was read and makes no call', async () => {
+    fake.reply = () => [chunk([{ text: 'Hel' }]), chunk([{ functionCall: { name: 'nope', args: {} } }])];
+    const events = await new TestRun(gemini()).say('hm');
+    expect(events.map(plain).at(-1)).toEqual({
+      content: { role: 'model', parts: [{ text: 'Hel' }] },
+      errorCode: 'INCOMPLETE',
+      errorMessage: 'The answer ended before its end.',
+      partial: false,
+    });
+  });
+
+  test('arguments that come in pieces are put together', async () => {
+    const piece = (functionCall: object) => chunk([{ functionCall }]);
+    const a = { jsonPath: '$.a', numberValue: 1 };
+    const b = { jsonPath: '$.b', numberValue: 2 };
+    fake.reply = ({ body }) =>
+      (body.contents as unknown[]).length === 1
+        ? [
+            piece({ name: 'add', willContinue: true }),
+            piece({ partialArgs: [a], willContinue: true }),
+            piece({ partialArgs: [b], willContinue: true }),
+            piece({}),
+            chunk([], { finishReason: 'STOP' }),
+          ]
+        : [chunk([{ text: 'Three.' }], { finishReason: 'STOP' })];
+    const events = await new TestRun(gemini(), { tools: [add] }).say('hm');
+    expect(events[0]?.content?.parts?.[0]?.functionCall).toMatchObject({ name: 'add', args: { a: 1, b: 2 } });
+    expect(events[1]?.content?.parts?.[0]?.functionResponse?.response).toEqual({ sum: 3 });
+  });
+
+  test('what other providers keep with a part is not sent to Gemini', async () => {
+    fake.reply = () => [chunk([{ text: 'Yes.' }], { finishReason: 'STOP' })];
+    await new TestRun(gemini()).say([{ text: 'hm', partMetadata: { aiSdk: { openai: { itemId: 'x' } } } }]);
+    expect(fake.calls.at(-1)?.body.contents).toEqual([{ role: 'user', parts: [{ text: 'hm' }] }]);
   });
 
   test('an error of the service is told by its status and its words', async () => {

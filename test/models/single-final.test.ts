@@ -124,11 +124,13 @@ describe('one model call', () => {
     const refusal = Object.assign(new Error('{"error":{"code":429,"message":"Slow down."}}'), {
       status: 429,
     });
-    const model = new ScriptedModel([[refusal], [partial('Hel'), call('pay'), refusal]]);
-    expect(await collect(singleFinal(model).generateContentAsync(request(), true))).toEqual([
+    const model = singleFinal(new ScriptedModel([[refusal], [partial('Hel'), call('pay'), refusal]]), {
+      patience: { retries: 0 },
+    });
+    expect(await collect(model.generateContentAsync(request(), true))).toEqual([
       { errorCode: '429', errorMessage: 'Slow down.', partial: false },
     ]);
-    expect(await collect(singleFinal(model).generateContentAsync(request(), true))).toEqual([
+    expect(await collect(model.generateContentAsync(request(), true))).toEqual([
       partial('Hel'),
       { ...text('Hel'), errorCode: '429', errorMessage: 'Slow down.' },
     ]);

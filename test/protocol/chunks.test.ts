@@ -39,6 +39,7 @@ const data: { [Name in keyof DataParts]: DataParts[Name] } = {
   transcript: { role: 'user', text: 'hello', finished: false },
   error: { code: 'busy', message: 'Try later.', retryable: true, retryAfterMs: 500 },
   session: { sessionId: 'session_live_user_1', connectionId: 'u', epoch: 'e', resumed: false },
+  waiting: { reason: 'rate_limited', retryAt: 1_763_000_000_000 },
   settled: { toolCallId: 'c', messageId: 'm', errorText: SUPERSEDED },
   reset: { messages: [{ id: 'm', role: 'assistant', parts: [{ type: 'text', text: 'hi', state: 'done' }] }] },
 };

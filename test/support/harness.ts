@@ -31,7 +31,13 @@ export function harness(
   const model = new ScriptedModel(turns);
   const agent = new LlmAgent({ name: 'assistant', model, instruction: 'Test.', tools });
   let id = 0;
-  const duologue = createDuologue({ agent, newId: () => `id-${String(++id).padStart(4, '0')}`, ...options });
+  const duologue = createDuologue({
+    agent,
+    newId: () => `id-${String(++id).padStart(4, '0')}`,
+    // A script has one turn for each call.
+    patience: { retries: 0 },
+    ...options,
+  });
   return {
     duologue,
     model,

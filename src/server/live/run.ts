@@ -175,10 +175,8 @@ export class LiveRun {
         if (++count % EVENTS_IN_A_ROW === 0) await new Promise((resolve) => setImmediate(resolve));
       }
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      session.engine.logger.error('the live run failed', { session: session.key.id, error: message });
-      if (this.open === open && messages.speaking)
-        messages.speaking.failure = modelErrorText('UNKNOWN_ERROR', message);
+      const failure = session.agentThrew(error);
+      if (this.open === open && messages.speaking) messages.speaking.failure = failure;
     }
   }
 

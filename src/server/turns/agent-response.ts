@@ -158,7 +158,7 @@ export class AgentResponse {
       }
       said = turn.hasSpoken || session.calls.size > 0 || signal.aborted;
     } catch (error) {
-      failure = session.agentFailed('UNKNOWN_ERROR', error instanceof Error ? error.message : String(error));
+      failure = session.agentThrew(error);
     } finally {
       plugin.end(view);
     }

@@ -14,6 +14,7 @@ import {
 } from '@google/adk';
 import type { Content, GenerateContentConfig, Part } from '@google/genai';
 import { instrumentModels } from '../../../src/models/instrument-models.ts';
+import type { Patience } from '../../../src/models/patience.ts';
 
 setLogLevel(LogLevel.ERROR);
 
@@ -34,11 +35,13 @@ export class TestRun {
       instruction?: string;
       generateContentConfig?: GenerateContentConfig;
       stock?: boolean;
+      patience?: Partial<Patience>;
     } = {},
   ) {
-    const { stock, ...rest } = options;
+    // A script has one turn for each call: without a word about it, none is tried again.
+    const { stock, patience = { retries: 0 }, ...rest } = options;
     this.agent = new LlmAgent({ name: 'assistant', model, ...rest });
-    if (!stock) instrumentModels(this.agent);
+    if (!stock) instrumentModels(this.agent, { patience });
     this.runner = new Runner({ appName: APP, agent: this.agent, sessionService: this.sessionService });
   }
 

@@ -1,0 +1,12 @@
+import type { LlmResponse } from '@google/adk';
+import type { DataParts, WaitingReason } from '../protocol/index.ts';
+
+/** The response that tells that the model is asked again later. ADK passes it on as an event that it does not keep. */
+export function waitingResponse(reason: WaitingReason, retryAt: number): LlmResponse {
+  return {
+    partial: true,
+    // ADK drops what has neither content nor counts.
+    usageMetadata: {},
+    customMetadata: { waiting: { reason, retryAt } satisfies DataParts['waiting'] },
+  };
+}
