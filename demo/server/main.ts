@@ -6,12 +6,13 @@ import { createDuologue } from 'duologue/server';
 import { serve } from 'duologue/server/node';
 import { openSqliteStore } from 'duologue/server/sqlite';
 import { createAgent } from './agent/agent.ts';
+import { loadProvider } from './providers.ts';
 import { readSettings } from './settings.ts';
 import { webApp } from './web.ts';
 
 async function main(): Promise<void> {
   const settings = readSettings(process.env);
-  const chosen = await chooseModel(process.env);
+  const chosen = await chooseModel(process.env, { load: loadProvider });
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const store = await openSqliteStore(settings.dataDir);
   const duologue = createDuologue({

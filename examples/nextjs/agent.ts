@@ -25,7 +25,7 @@ const bookTrain = new FunctionTool({
 /** A clerk at a station: an ADK agent like any other. */
 export const agent = new LlmAgent({
   name: 'station_clerk',
-  model: process.env.MODEL ?? 'gemini-flash-latest',
+  model: process.env.MODEL ?? 'gemini-3.8-flash',
   instruction: 'You sell train tickets. Look the trains up, then book the one that the traveller wants.',
   tools: [departures, bookTrain],
 });

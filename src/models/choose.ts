@@ -1,10 +1,10 @@
 import { type BaseLlm, LLMRegistry } from '@google/adk';
 import { fromAiSdk } from './ai-sdk.ts';
-import type { AiSdkModel } from './ai-sdk-types.ts';
 import { EMBEDDED_MODEL, EmbeddedModel } from './embedded/index.ts';
 import { DuologueGemini } from './gemini.ts';
 import { isLiveModelName } from './gemini-live.ts';
 import { pairOf } from './pair.ts';
+import { type Environment, PROVIDERS, type Provider } from './providers.ts';
 
 /** The model that was chosen, and how to tell a person about it. */
 export interface ChosenModel {
@@ -25,25 +25,17 @@ export interface ChooseOptions {
   load?: (name: string) => Promise<unknown>;
 }
 
-type Environment = Record<string, string | undefined>;
-
-/** An AI SDK provider: its package, the version that goes with `ai` 6, its key, and a model to begin with. */
-const PROVIDERS = {
-  openai: { package: '@ai-sdk/openai', version: '3.0.139', key: 'OPENAI_API_KEY', model: 'gpt-5.4-mini' },
-  anthropic: {
-    package: '@ai-sdk/anthropic',
-    version: '3.0.137',
-    key: 'ANTHROPIC_API_KEY',
-    model: 'claude-haiku-5-5',
-  },
-} as const;
-
-const GEMINI_TURN = 'gemini-flash-latest';
-const GEMINI_LIVE = 'gemini-2.5-flash-native-audio-latest';
+const GEMINI_TURN = 'gemini-3.8-flash';
+const GEMINI_LIVE = 'gemini-3.8-live';
 const GEMINI_KEYS = ['GOOGLE_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_GENAI_API_KEY'];
+/** The providers whose key alone selects them. AWS credentials are often there for other reasons. */
+const BY_KEY = [
+  ['OPENAI_API_KEY', 'openai'],
+  ['ANTHROPIC_API_KEY', 'anthropic'],
+] as const;
 
 const HOW_TO_CHANGE =
-  'Set DUOLOGUE_MODEL to embedded, gemini-…, openai/… or anthropic/…; a live model of its own may follow a comma. Or set one of GOOGLE_API_KEY, OPENAI_API_KEY, ANTHROPIC_API_KEY.';
+  'Set DUOLOGUE_MODEL to embedded, gemini-…, openai/…, anthropic/…, bedrock/…, vertex/… or compatible/…; a live model of its own may follow a comma. Or set one of GOOGLE_API_KEY, OPENAI_API_KEY, ANTHROPIC_API_KEY.';
 
 /** Chooses a model from the environment: the one named in `DUOLOGUE_MODEL`, one there is a key for, or the embedded one. */
 export async function chooseModel(env: Environment, options: ChooseOptions = {}): Promise<ChosenModel> {
@@ -65,22 +57,27 @@ function namesFrom(env: Environment): { names: [turn: string, live?: string]; wh
     const [first = '', second] = named.split(',').map((name) => name.trim());
     if (second) return { names: [first, second], why };
     // A model that is only live cannot be called turn by turn.
-    return { names: isLiveModelName(first) ? [GEMINI_TURN, first] : [first], why };
+    const turn = first.startsWith('vertex/') ? `vertex/${GEMINI_TURN}` : GEMINI_TURN;
+    const isLive = /^((google|vertex)\/)?gemini-/.test(first) && isLiveModelName(first);
+    return { names: isLive ? [turn, first] : [first], why };
   }
+  if (usesVertex(env)) return { names: [`vertex/${GEMINI_TURN}`], why: 'GOOGLE_GENAI_USE_VERTEXAI is set.' };
   const key = GEMINI_KEYS.find((name) => env[name]);
   if (key) return { names: [GEMINI_TURN, GEMINI_LIVE], why: `${key} is set.` };
-  for (const [provider, { key, model }] of Object.entries(PROVIDERS)) {
-    if (env[key]) return { names: [`${provider}/${model}`], why: `${key} is set.` };
+  for (const [key, provider] of BY_KEY) {
+    if (env[key]) return { names: [`${provider}/${PROVIDERS[provider]?.model}`], why: `${key} is set.` };
   }
   return { names: ['embedded'], why: 'No key of a model provider is set.' };
 }
 
 async function create(name: string, env: Environment, options: ChooseOptions): Promise<BaseLlm> {
   if (name === 'embedded' || name === EMBEDDED_MODEL) return new EmbeddedModel();
-  const [prefix, ...rest] = name.split('/');
+  const [prefix = '', ...rest] = name.split('/');
   const id = rest.join('/');
+  if (prefix === 'vertex') return createVertex(id || GEMINI_TURN, env);
   if (name.startsWith('gemini-') || prefix === 'google') return createGemini(id || name, env);
-  if (prefix === 'openai' || prefix === 'anthropic') return createFromAiSdk(prefix, id, env, options);
+  const provider = Object.hasOwn(PROVIDERS, prefix) ? PROVIDERS[prefix] : undefined;
+  if (provider) return createFromAiSdk(prefix, provider, id, env, options);
   try {
     return LLMRegistry.newLlm(name);
   } catch {
@@ -88,33 +85,43 @@ async function create(name: string, env: Environment, options: ChooseOptions): P
   }
 }
 
+function usesVertex(env: Environment): boolean {
+  return /^(1|true)$/i.test(env.GOOGLE_GENAI_USE_VERTEXAI ?? '');
+}
+
 function createGemini(model: string, env: Environment): BaseLlm {
+  if (usesVertex(env)) return createVertex(model, env);
   const apiKey = GEMINI_KEYS.map((key) => env[key]).find(Boolean);
-  const isVertex = /^(1|true)$/i.test(env.GOOGLE_GENAI_USE_VERTEXAI ?? '');
-  if (!apiKey && !isVertex) throw new Error(`The model ${model} needs GOOGLE_API_KEY to be set.`);
-  return new DuologueGemini({ model, ...(apiKey ? { apiKey } : {}) });
+  if (!apiKey) throw new Error(`The model ${model} needs GOOGLE_API_KEY to be set.`);
+  const baseUrl = env.GOOGLE_GEMINI_BASE_URL;
+  return new DuologueGemini({ model, apiKey, ...(baseUrl ? { baseUrl } : {}) });
+}
+
+/** Who asks Vertex is told by Google Cloud's own credentials, which are looked for when it is asked. */
+function createVertex(model: string, env: Environment): BaseLlm {
+  const { GOOGLE_CLOUD_PROJECT: project, GOOGLE_CLOUD_LOCATION, GOOGLE_VERTEX_BASE_URL: baseUrl } = env;
+  if (!project) throw new Error(`The model vertex/${model} needs GOOGLE_CLOUD_PROJECT to be set.`);
+  const location = GOOGLE_CLOUD_LOCATION || 'global';
+  return new DuologueGemini({ model, vertexai: true, project, location, ...(baseUrl ? { baseUrl } : {}) });
 }
 
 async function createFromAiSdk(
-  provider: keyof typeof PROVIDERS,
+  prefix: string,
+  provider: Provider,
   id: string,
   env: Environment,
   options: ChooseOptions,
 ): Promise<BaseLlm> {
-  const { package: packageName, version, key, model } = PROVIDERS[provider];
-  const apiKey = env[key];
-  const name = `${provider}/${id || model}`;
-  if (!apiKey) throw new Error(`The model ${name} needs ${key} to be set.`);
+  const model = id || provider.model;
+  if (!model)
+    throw new Error(`DUOLOGUE_MODEL names no model: write ${prefix}/ and the name the server knows.`);
+  const name = `${prefix}/${model}`;
+  const recipe = provider.recipe(env, name);
   const load = options.load ?? ((specifier: string): Promise<unknown> => import(specifier));
-  let loaded: Record<string, unknown>;
   try {
-    loaded = (await load(packageName)) as Record<string, unknown>;
+    return fromAiSdk(recipe.make((await load(recipe.package)) as never, model), { secrets: recipe.secrets });
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Error(`The model ${name} needs a package: npm install ${packageName}@${version}`);
+    throw new Error(`The model ${name} needs a package: npm install ${recipe.package}@${recipe.version}`);
   }
-  const make = loaded[provider === 'openai' ? 'createOpenAI' : 'createAnthropic'] as (settings: {
-    apiKey: string;
-  }) => (id: string) => AiSdkModel;
-  return fromAiSdk(make({ apiKey })(id || model));
 }

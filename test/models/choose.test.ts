@@ -7,11 +7,16 @@ import { DuologueGemini } from '../../src/models/gemini.ts';
 /** The packages of the providers, and the settings each was given. */
 function packages() {
   const given: unknown[] = [];
-  const make = (settings: unknown) => (modelId: string) => {
-    given.push(settings);
-    return new MockLanguageModelV3({ modelId });
+  const made = (name: string) => (settings: object) => {
+    const model = (api: string) => (modelId: string) => {
+      given.push({ [name]: api, ...settings });
+      return new MockLanguageModelV3({ modelId });
+    };
+    return Object.assign(model('default'), { chat: model('chat'), responses: model('responses') });
   };
-  return { given, load: async () => ({ createOpenAI: make, createAnthropic: make }) };
+  const names = ['createOpenAI', 'createAnthropic', 'createAmazonBedrock', 'createOpenAICompatible'];
+  const all = Object.fromEntries(names.map((name) => [name, made(name)]));
+  return { given, load: async () => all };
 }
 
 async function names(env: Record<string, string>, live?: boolean) {
@@ -26,14 +31,14 @@ async function names(env: Record<string, string>, live?: boolean) {
   return [turn.model, spoken.model, why];
 }
 
-const GEMINI = ['gemini-flash-latest', 'gemini-2.5-flash-native-audio-latest'];
+const GEMINI = ['gemini-3.8-flash', 'gemini-3.8-live'];
 
 describe('the model that is chosen', () => {
   test.each<[Record<string, string>, string[]]>([
     [{}, ['duologue-embedded', 'duologue-embedded', 'No key of a model provider is set.']],
     [{ GOOGLE_API_KEY: 'k' }, [...GEMINI, 'GOOGLE_API_KEY is set.']],
     [{ GEMINI_API_KEY: 'k', OPENAI_API_KEY: 'k' }, [...GEMINI, 'GEMINI_API_KEY is set.']],
-    [{ OPENAI_API_KEY: 'k' }, ['gpt-5.4-mini', 'gpt-5.4-mini', 'OPENAI_API_KEY is set.']],
+    [{ OPENAI_API_KEY: 'k' }, ['gpt-6-luna', 'gpt-6-luna', 'OPENAI_API_KEY is set.']],
     [{ ANTHROPIC_API_KEY: 'k' }, ['claude-haiku-5-5', 'claude-haiku-5-5', 'ANTHROPIC_API_KEY is set.']],
     [
       { DUOLOGUE_MODEL: 'embedded', GOOGLE_API_KEY: 'k' },
@@ -49,7 +54,7 @@ describe('the model that is chosen', () => {
     ],
     [
       { DUOLOGUE_MODEL: 'gemini-live-2.5-flash-preview', GOOGLE_API_KEY: 'k' },
-      ['gemini-flash-latest', 'gemini-live-2.5-flash-preview', 'DUOLOGUE_MODEL names it.'],
+      ['gemini-3.8-flash', 'gemini-live-2.5-flash-preview', 'DUOLOGUE_MODEL names it.'],
     ],
     [
       { DUOLOGUE_MODEL: 'openai/gpt-6-sol', OPENAI_API_KEY: 'k', GOOGLE_API_KEY: 'k' },
@@ -61,26 +66,99 @@ describe('the model that is chosen', () => {
 
   test('has no other one for live runs when none is wanted', async () => {
     expect((await names({ GOOGLE_API_KEY: 'k' }, false)).slice(0, 2)).toEqual([
-      'gemini-flash-latest',
-      'gemini-flash-latest',
+      'gemini-3.8-flash',
+      'gemini-3.8-flash',
     ]);
   });
 
   test('is told with its name and the way to another', async () => {
     const chosen = await chooseModel({ GOOGLE_API_KEY: 'k' });
-    expect(chosen.name).toBe('gemini-flash-latest, live gemini-2.5-flash-native-audio-latest');
+    expect(chosen.name).toBe('gemini-3.8-flash, live gemini-3.8-live');
     expect(chosen.howToChange).toContain('DUOLOGUE_MODEL');
     expect(chosen.turn).toBeInstanceOf(DuologueGemini);
-    expect(chosen.model.model).toBe('gemini-flash-latest');
+    expect(chosen.model.model).toBe('gemini-3.8-flash');
     const embedded = await chooseModel({});
     expect([embedded.name, embedded.model === embedded.turn]).toEqual(['embedded', true]);
     expect(embedded.model).toBeInstanceOf(EmbeddedModel);
   });
 
-  test('gets the key from the environment it was chosen from', async () => {
+  test.each<[Record<string, string>, unknown]>([
+    [{ OPENAI_API_KEY: 'secret' }, { createOpenAI: 'responses', apiKey: 'secret' }],
+    [
+      { OPENAI_API_KEY: 'secret', OPENAI_BASE_URL: 'http://proxy/v1', DUOLOGUE_OPENAI_API: 'chat' },
+      { createOpenAI: 'chat', apiKey: 'secret', baseURL: 'http://proxy/v1' },
+    ],
+    [{ ANTHROPIC_API_KEY: 'secret' }, { createAnthropic: 'default', apiKey: 'secret' }],
+    [
+      { DUOLOGUE_MODEL: 'bedrock/x', AWS_REGION: 'eu-west-1', AWS_BEARER_TOKEN_BEDROCK: 'secret' },
+      { createAmazonBedrock: 'default', region: 'eu-west-1', apiKey: 'secret' },
+    ],
+    [
+      {
+        DUOLOGUE_MODEL: 'bedrock',
+        AWS_DEFAULT_REGION: 'eu-west-1',
+        AWS_ACCESS_KEY_ID: 'id',
+        AWS_SECRET_ACCESS_KEY: 'secret',
+        AWS_SESSION_TOKEN: 'session',
+      },
+      {
+        createAmazonBedrock: 'default',
+        region: 'eu-west-1',
+        accessKeyId: 'id',
+        secretAccessKey: 'secret',
+        sessionToken: 'session',
+      },
+    ],
+    [
+      { DUOLOGUE_MODEL: 'compatible/llama4', DUOLOGUE_COMPATIBLE_URL: 'http://localhost:11434/v1' },
+      {
+        createOpenAICompatible: 'default',
+        baseURL: 'http://localhost:11434/v1',
+        name: 'compatible',
+        includeUsage: true,
+      },
+    ],
+    [
+      {
+        DUOLOGUE_MODEL: 'compatible/org/model',
+        DUOLOGUE_COMPATIBLE_URL: 'http://localhost:8000/v1',
+        DUOLOGUE_COMPATIBLE_KEY: 'secret',
+        DUOLOGUE_OPENAI_API: 'responses',
+      },
+      {
+        createOpenAI: 'responses',
+        baseURL: 'http://localhost:8000/v1',
+        name: 'compatible',
+        apiKey: 'secret',
+      },
+    ],
+  ])('is made from the environment it was chosen from: %j', async (env, settings) => {
     const { given, load } = packages();
-    await chooseModel({ OPENAI_API_KEY: 'secret' }, { load });
-    expect(given).toEqual([{ apiKey: 'secret' }]);
+    await chooseModel(env, { load });
+    expect(given).toEqual([settings]);
+  });
+
+  test.each<[Record<string, string>, string[]]>([
+    [{ DUOLOGUE_MODEL: 'vertex/gemini-4-argon' }, ['gemini-4-argon', 'gemini-4-argon']],
+    [{ DUOLOGUE_MODEL: 'vertex' }, ['gemini-3.8-flash', 'gemini-3.8-flash']],
+    [{ GOOGLE_GENAI_USE_VERTEXAI: 'true' }, ['gemini-3.8-flash', 'gemini-3.8-flash']],
+    [
+      { DUOLOGUE_MODEL: 'gemini-4-argon', GOOGLE_GENAI_USE_VERTEXAI: '1' },
+      ['gemini-4-argon', 'gemini-4-argon'],
+    ],
+    [
+      { DUOLOGUE_MODEL: 'vertex/gemini-live-2.5-flash-native-audio' },
+      ['gemini-3.8-flash', 'gemini-live-2.5-flash-native-audio'],
+    ],
+  ])('is on Vertex with %j', async (env, [turn, live]) => {
+    const chosen = await chooseModel({ ...env, GOOGLE_CLOUD_PROJECT: 'p' });
+    for (const [model, name] of [
+      [chosen.turn, turn],
+      [chosen.live, live],
+    ]) {
+      expect(model).toBeInstanceOf(DuologueGemini);
+      expect(model).toMatchObject({ model: name, vertexai: true, project: 'p', location: 'global' });
+    }
   });
 });
 
@@ -88,6 +166,26 @@ describe('a choice that cannot work says what to do', () => {
   test.each<[Record<string, string>, string]>([
     [{ DUOLOGUE_MODEL: 'gemini-2.5-pro' }, 'The model gemini-2.5-pro needs GOOGLE_API_KEY to be set.'],
     [{ DUOLOGUE_MODEL: 'openai/gpt-6-sol' }, 'The model openai/gpt-6-sol needs OPENAI_API_KEY to be set.'],
+    [
+      { GOOGLE_GENAI_USE_VERTEXAI: '1' },
+      'The model vertex/gemini-3.8-flash needs GOOGLE_CLOUD_PROJECT to be set.',
+    ],
+    [{ DUOLOGUE_MODEL: 'bedrock/x' }, 'The model bedrock/x needs AWS_REGION to be set.'],
+    [
+      { DUOLOGUE_MODEL: 'bedrock/x', AWS_REGION: 'r' },
+      'The model bedrock/x needs AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, to be set.',
+    ],
+    [{ DUOLOGUE_MODEL: 'compatible/x' }, 'The model compatible/x needs DUOLOGUE_COMPATIBLE_URL to be set.'],
+    [{ DUOLOGUE_MODEL: 'compatible' }, 'DUOLOGUE_MODEL names no model: write compatible/ and the name'],
+    [
+      { DUOLOGUE_MODEL: 'compatible/x', DUOLOGUE_COMPATIBLE_URL: 'localhost' },
+      'DUOLOGUE_COMPATIBLE_URL is "localhost", which is no address such as',
+    ],
+    [
+      { OPENAI_API_KEY: 'k', DUOLOGUE_OPENAI_API: 'soap' },
+      'DUOLOGUE_OPENAI_API must be chat or responses, not "soap".',
+    ],
+    [{ DUOLOGUE_MODEL: 'constructor/x' }, 'There is no model "constructor/x". Set DUOLOGUE_MODEL to'],
     [{ DUOLOGUE_MODEL: 'nonsense' }, 'There is no model "nonsense". Set DUOLOGUE_MODEL to'],
   ])('with %j', async (env, message) => {
     await expect(chooseModel(env)).rejects.toThrow(message);
