@@ -11,6 +11,15 @@ export class Window {
     this.ms = ms;
   }
 
+  now(): number {
+    return this.clock.elapsed();
+  }
+
+  /** Whether a whole window has passed since that time. */
+  isOverSince(time: number): boolean {
+    return this.clock.elapsed() - time >= this.ms;
+  }
+
   wake(callback: () => void): void {
     if (this.waiting.push(callback) > 1) return;
     this.clock.after(this.ms, () => {
@@ -18,6 +27,45 @@ export class Window {
       this.waiting = [];
       for (const call of woken) call();
     });
+  }
+}
+
+/**
+ * Tells one reader when what has arrived should leave. What a person waits for never waits; words leave at once when nothing
+ * left within the last window, and gather otherwise, no longer than a window.
+ */
+export class Departure {
+  private readonly window: Window;
+  private readonly leave: () => void;
+  private leftAt = Number.NEGATIVE_INFINITY;
+  private isPlanned = false;
+
+  constructor(window: Window, leave: () => void) {
+    this.window = window;
+    this.leave = leave;
+  }
+
+  /** Something arrived that is to be sent. Asked for every token: while words gather, nothing is looked up. */
+  arrived(type: string | undefined): void {
+    const isWord = type === 'text-delta' || type === 'reasoning-delta';
+    if (isWord && this.isPlanned) return;
+    if (isWord && !this.window.isOverSince(this.leftAt)) this.later();
+    else this.leave();
+  }
+
+  /** What there is leaves at the end of the window. */
+  later(): void {
+    if (this.isPlanned) return;
+    this.isPlanned = true;
+    this.window.wake(() => {
+      this.isPlanned = false;
+      this.leave();
+    });
+  }
+
+  /** Something left just now. */
+  left(): void {
+    this.leftAt = this.window.now();
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Chunk, DONE, encodeBlock, KEEP_ALIVE } from '../protocol/index.ts';
 import type { Output, Reader } from './output.ts';
-import type { Pulse, Window } from './pace.ts';
+import { Departure, type Pulse, type Window } from './pace.ts';
 
 /** How many beats a client may leave what was sent to it untaken, while the agent may be held back for it. */
 const MAX_STALLED_BEATS = 4;
@@ -21,34 +21,30 @@ export interface Reading {
   isPaused?: () => boolean;
 }
 
-/**
- * Reads one response from the log as SSE text. `next` gives all there is: the first piece at once, then what gathers
- * within a short window; whatever a person waits for (a tool, a card, an error, the end) goes at once.
- */
+/** Reads one response from the log as SSE text. `next` gives all there is, as soon as it should leave. */
 export class ResponseReader implements Reader {
   /** Called when the reader is given up because nobody takes what it has. The client may resume. */
   onDrop: (() => void) | null = null;
   private dropped = false;
   private readonly output: Output;
-  private readonly pacing: Pacing;
+  private readonly departure: Departure;
   private readonly endsAfter: number;
   private readonly reading: Reading;
   private seq: number;
   private seqAtBeat = -1;
   private stalledBeats = 0;
-  private scanned: number;
-  private urgent = true;
+  /** Whether what has arrived should leave now; whoever comes back gets at once what there is. */
+  private isDue = true;
   private ended = false;
-  private idle = false;
-  private wake: (() => void) | null = null;
+  /** Wakes whoever waits for the next text; with true, to keep the connection alive. */
+  private wake: ((isBeat: boolean) => void) | null = null;
   private leave: (() => void)[] = [];
 
   /** Reads from behind the place `from`. */
   constructor(output: Output, pacing: Pacing, from: number, reading: Reading = {}) {
     this.output = output;
-    this.pacing = pacing;
+    this.departure = new Departure(pacing.window, () => this.depart());
     this.seq = from;
-    this.scanned = from;
     this.endsAfter = reading.endsAfter ?? from;
     this.reading = reading;
     this.leave = [
@@ -75,13 +71,11 @@ export class ResponseReader implements Reader {
   /** The next text, or null when the response is over or the reader was closed. */
   async next(): Promise<string | null> {
     while (!this.ended) {
-      if (this.output.log.last > this.seq && this.isDue()) return this.take();
-      if (this.output.log.last > this.seq) await this.gather();
-      else {
-        this.urgent = true;
-        const beat = await this.arrival();
-        if (beat) return KEEP_ALIVE;
-      }
+      if (this.isDue && this.output.log.last > this.seq) return this.take();
+      const isBeat = await new Promise<boolean>((resolve) => {
+        this.wake = resolve;
+      });
+      if (isBeat) return KEEP_ALIVE;
     }
     return null;
   }
@@ -90,8 +84,7 @@ export class ResponseReader implements Reader {
     this.ended = true;
     for (const leave of this.leave) leave();
     this.leave = [];
-    this.wake?.();
-    this.wake = null;
+    this.rouse();
   }
 
   private take(): string {
@@ -118,9 +111,8 @@ export class ResponseReader implements Reader {
     }
     // What it needs next is no longer kept: better an end without [DONE] than a gap.
     if (this.seq < log.first - 1) this.drop();
-    this.scanned = this.seq;
-    this.urgent = false;
-    this.idle = false;
+    this.isDue = false;
+    this.departure.left();
     this.output.readerMoved();
     return text;
   }
@@ -131,42 +123,21 @@ export class ResponseReader implements Reader {
     return type === 'start-step' && this.output.log.at(this.seq + 1)?.chunk?.type === 'tool-approval-request';
   }
 
-  /** Whether what has arrived should leave now. */
-  private isDue(): boolean {
-    if (this.urgent) return true;
-    const { log } = this.output;
-    for (let seq = this.scanned + 1; seq <= log.last; seq++) {
-      const type = log.at(seq)?.chunk?.type;
-      if (type !== 'text-delta' && type !== 'reasoning-delta') return true;
-    }
-    this.scanned = log.last;
-    return false;
-  }
-
-  private gather(): Promise<void> {
-    return new Promise((resolve) => {
-      this.wake = resolve;
-      this.pacing.window.wake(() => {
-        this.urgent = true;
-        resolve();
-      });
-    });
-  }
-
-  private arrival(): Promise<boolean> {
-    return new Promise((resolve) => {
-      this.wake = () => resolve(this.idle && this.output.log.last === this.seq && !this.ended);
-    });
-  }
-
   private arrived(): void {
-    if (!this.wake) return;
-    const { chunk } = this.output.log.at(this.output.log.last) ?? {};
-    if (!this.urgent && chunk && (chunk.type === 'text-delta' || chunk.type === 'reasoning-delta')) return;
-    this.idle = false;
+    const { log } = this.output;
+    this.departure.arrived(log.at(log.last)?.chunk?.type);
+  }
+
+  private depart(): void {
+    if (this.output.log.last === this.seq) return;
+    this.isDue = true;
+    this.rouse();
+  }
+
+  private rouse(isBeat = false): void {
     const { wake } = this;
     this.wake = null;
-    wake();
+    wake?.(isBeat);
   }
 
   private drop(): void {
@@ -180,10 +151,6 @@ export class ResponseReader implements Reader {
     this.stalledBeats = waits && this.seq === this.seqAtBeat ? this.stalledBeats + 1 : 0;
     this.seqAtBeat = this.seq;
     if (this.stalledBeats >= MAX_STALLED_BEATS) this.drop();
-    if (!this.wake || waits) return;
-    this.idle = true;
-    const { wake } = this;
-    this.wake = null;
-    wake();
+    if (!waits) this.rouse(true);
   }
 }

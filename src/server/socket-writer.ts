@@ -1,23 +1,19 @@
 import { BINARY, type Chunk, DONE, encodeBinary, encodeBlock, SUBPROTOCOL } from '../protocol/index.ts';
-import type { Clock } from './clock.ts';
 import type { Sound } from './live/run.ts';
 import type { ChunkLog } from './log.ts';
-import type { Window } from './pace.ts';
+import { Departure, type Window } from './pace.ts';
 import type { Socket, SocketLimits } from './socket.ts';
 
 /** What a writer is made of. */
 export interface SocketWriterContext {
   socket: Socket;
   log: ChunkLog;
-  clock: Clock;
   window: Window;
   limits: SocketLimits;
   /** The other side does not read; it can come back and resume. */
   onTooSlow: () => void;
 }
 
-/** While the last flush is not older than this, words gather for a moment. */
-const GATHER_MS = 50;
 /** Bytes before the sound in a binary frame. */
 const HEADER_BYTES = 8;
 
@@ -29,18 +25,18 @@ export class SocketWriter {
   /** Whether the other side gets ids, several blocks a frame, and sound as binary. */
   readonly isRich: boolean;
   private readonly context: SocketWriterContext;
+  private readonly departure: Departure;
   private sounds: Uint8Array[] = [];
   private soundBytes = 0;
   private seq: number;
   private omitted: ReadonlySet<string> = new Set();
-  private scheduled = false;
-  private flushedAt = 0;
   private leave: (() => void) | null = null;
   private isOpen = true;
 
   constructor(context: SocketWriterContext) {
     this.context = context;
     this.isRich = context.socket.protocol === SUBPROTOCOL;
+    this.departure = new Departure(context.window, () => this.flush());
     this.seq = context.log.last;
   }
 
@@ -91,12 +87,12 @@ export class SocketWriter {
   /** Sends everything there is, unless too much of it waits for the network. */
   flush(): void {
     if (!this.isOpen) return;
-    const { socket, log, limits, clock, onTooSlow } = this.context;
+    const { socket, log, limits, onTooSlow } = this.context;
     if (this.isBehind) {
       const isLost = log.last - this.seq > limits.maxLag || this.seq < log.first - 1;
-      return isLost ? onTooSlow() : this.flushSoon();
+      return isLost ? onTooSlow() : this.departure.later();
     }
-    this.flushedAt = clock.elapsed();
+    const before = this.seq;
     let text = '';
     for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
       this.seq = entry.seq;
@@ -107,6 +103,7 @@ export class SocketWriter {
       else socket.send(block);
     }
     if (text) socket.send(text);
+    if (this.seq > before) this.departure.left();
     while (this.sounds.length > 0 && socket.bufferedAmount < limits.maxSoundBytes) {
       const sound = this.nextSound();
       if (sound) socket.send(sound);
@@ -118,22 +115,9 @@ export class SocketWriter {
     this.leave?.();
   }
 
-  /** Something new in the log: what a person waits for leaves at once, words gather for a moment. */
   private arrived(): void {
-    const { log, clock } = this.context;
-    const type = log.at(log.last)?.chunk?.type;
-    const isWord = type === 'text-delta' || type === 'reasoning-delta';
-    if (!isWord || clock.elapsed() - this.flushedAt > GATHER_MS) this.flush();
-    else this.flushSoon();
-  }
-
-  private flushSoon(): void {
-    if (this.scheduled) return;
-    this.scheduled = true;
-    this.context.window.wake(() => {
-      this.scheduled = false;
-      this.flush();
-    });
+    const { log } = this.context;
+    this.departure.arrived(log.at(log.last)?.chunk?.type);
   }
 
   private nextSound(): Uint8Array | undefined {

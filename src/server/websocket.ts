@@ -82,7 +82,6 @@ export class Connection {
     this.writer = new SocketWriter({
       socket,
       log: session.output.log,
-      clock,
       window: pacing.window,
       limits,
       onTooSlow: () => this.end('too_slow', 'The connection reads too slowly. It can come back and resume.'),

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import type { Chunk } from '../../src/protocol/index.ts';
+import { Output } from '../../src/server/output.ts';
+import { Pulse, Window } from '../../src/server/pace.ts';
+import { ResponseReader } from '../../src/server/response-reader.ts';
+import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket.ts';
+import { SocketWriter } from '../../src/server/socket-writer.ts';
+import { createMemoryStore } from '../../src/server/store/memory.ts';
+import { fakeClock } from './support/clock.ts';
+
+const WINDOW = 12;
+const word = (delta: string): Chunk => ({ type: 'text-delta', id: '0', delta });
+const urgent: [string, Chunk][] = [
+  ['a tool', { type: 'tool-input-start', toolCallId: 'c', toolName: 't' }],
+  ['an output', { type: 'tool-output-available', toolCallId: 'c', output: {} }],
+  ['a card', { type: 'tool-approval-request', toolCallId: 'c', approvalId: 'a' }],
+  ['an error', { type: 'error', errorText: 'no' }],
+  ['a finish', { type: 'finish', finishReason: 'stop' }],
+];
+
+/** A log, and what has left of it over one transport: one entry for each write. */
+interface Line {
+  say: (chunk: Chunk | null) => Promise<void>;
+  pass: (ms: number) => Promise<void>;
+  left: string[];
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const wordsIn = (text: string): string =>
+  [...text.matchAll(/"delta":"([^"]*)"|"type":"((?!text-delta)[^"]*)"|\[(DONE)\]/g)]
+    .map(([, delta, type, done]) => delta ?? type ?? done)
+    .join(' ');
+
+function overSse(): Line {
+  const clock = fakeClock();
+  const output = new Output(createMemoryStore(), { app: 'a', user: 'u', id: 's' }, 'e', clock);
+  const pacing = { window: new Window(clock, WINDOW), keepAlive: new Pulse(clock, 15_000) };
+  const reader = new ResponseReader(output, pacing, 0);
+  const left: string[] = [];
+  void (async () => {
+    for (let text = await reader.next(); text !== null; text = await reader.next()) left.push(wordsIn(text));
+  })();
+  return lineOf(clock, (chunk) => output.log.append(chunk), left);
+}
+
+function overSocket(): Line {
+  const clock = fakeClock();
+  const { log } = new Output(createMemoryStore(), { app: 'a', user: 'u', id: 's' }, 'e', clock);
+  const left: string[] = [];
+  const writer = new SocketWriter({
+    socket: {
+      protocol: 'duologue.v1',
+      bufferedAmount: 0,
+      send: (data) => void left.push(wordsIn(String(data))),
+      ping: () => undefined,
+      pong: () => undefined,
+      close: () => undefined,
+    },
+    log,
+    window: new Window(clock, WINDOW),
+    limits: DEFAULT_SOCKET_LIMITS,
+    onTooSlow: () => undefined,
+  });
+  writer.follow();
+  return lineOf(clock, (chunk) => log.append(chunk), left);
+}
+
+function lineOf(
+  clock: ReturnType<typeof fakeClock>,
+  append: (chunk: Chunk | null) => void,
+  left: string[],
+): Line {
+  return {
+    left,
+    async say(chunk) {
+      append(chunk);
+      await settled();
+    },
+    async pass(ms) {
+      clock.pass(ms);
+      await settled();
+    },
+  };
+}
+
+describe.each([
+  ['SSE', overSse],
+  ['BIDI', overSocket],
+])('over %s', (_name, open) => {
+  test('[S3] a word leaves at once when nothing left within the last window', async () => {
+    const { say, pass, left } = open();
+    for (const delta of ['one', 'two', 'three']) {
+      await say(word(delta));
+      expect(left.at(-1)).toBe(delta);
+      await pass(WINDOW);
+    }
+    expect(left).toEqual(['one', 'two', 'three']);
+  });
+
+  test('[S3] words that come within the window leave together at its end', async () => {
+    const { say, pass, left } = open();
+    for (const delta of ['one', 'two', 'three']) await say(word(delta));
+    expect(left).toEqual(['one']);
+    await pass(WINDOW - 1);
+    expect(left).toEqual(['one']);
+    await pass(1);
+    expect(left).toEqual(['one', 'two three']);
+  });
+
+  test('[S3] no word waits longer than the window, however many come', async () => {
+    const { say, pass, left } = open();
+    for (let ms = 0; ms < 5 * WINDOW; ms++) {
+      await say(word(String(ms)));
+      await pass(1);
+      const newest = Number(left.at(-1)?.split(' ').at(-1));
+      expect(ms - newest).toBeLessThan(WINDOW);
+    }
+    expect(left.length).toBeLessThanOrEqual(6);
+    expect(left.join(' ').split(' ').map(Number)).toEqual(
+      left
+        .join(' ')
+        .split(' ')
+        .map((_, index) => index),
+    );
+  });
+
+  test.each(urgent)('[S3] %s never waits, and takes along the words before it', async (_what, chunk) => {
+    const { say, left } = open();
+    for (const delta of ['one', 'two']) await say(word(delta));
+    await say(chunk);
+    expect(left).toEqual(['one', `two ${chunk.type}`]);
+  });
+
+  test('[S3] the end never waits', async () => {
+    const { say, left } = open();
+    for (const delta of ['one', 'two']) await say(word(delta));
+    await say(null);
+    expect(left).toEqual(['one', 'two DONE']);
+  });
+
+  test('[S3] a window that has nothing left to send does not let the next word pass early', async () => {
+    const { say, pass, left } = open();
+    for (const delta of ['one', 'two']) await say(word(delta));
+    await pass(WINDOW - 1);
+    await say({ type: 'tool-input-start', toolCallId: 'c', toolName: 't' });
+    await pass(1);
+    await say(word('three'));
+    expect(left).toEqual(['one', 'two tool-input-start']);
+    await pass(WINDOW);
+    expect(left).toEqual(['one', 'two tool-input-start', 'three']);
+  });
+});
+
+test('[S3] all readers share one timer', async () => {
+  const clock = fakeClock();
+  let timers = 0;
+  const counting = {
+    now: () => clock.now(),
+    elapsed: () => clock.elapsed(),
+    after: (ms: number, call: () => void) => {
+      timers++;
+      return clock.after(ms, call);
+    },
+  };
+  const window = new Window(counting, WINDOW);
+  const woken: number[] = [];
+  for (const reader of [1, 2, 3]) window.wake(() => woken.push(reader));
+  expect(timers).toBe(1);
+  clock.pass(WINDOW);
+  expect(woken).toEqual([1, 2, 3]);
+});
