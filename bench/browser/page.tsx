@@ -62,7 +62,6 @@ const Markdown = isWhole ? Whole : Growing;
 const Answer = memo(function Answer({ message }: { message: Message }) {
   return message.parts.map((part, index) =>
     part.type === 'text' ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: parts are only ever added at the end
       <Markdown key={index} text={part.text} isGrowing={part.state === 'streaming'} />
     ) : null,
   );

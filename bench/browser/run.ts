@@ -8,6 +8,8 @@ import type { Browser, CDPSession } from 'playwright-core';
 import { build } from 'vite';
 import { built } from '../../test/browser/support/built.ts';
 import { launch } from '../../test/browser/support/launch.ts';
+import { type Figure, submit } from '../report/figure.ts';
+import { median, spread } from '../report/stats.ts';
 import type { Bench } from './page.tsx';
 import { Source } from './source.ts';
 
@@ -60,14 +62,13 @@ async function measure(
   return { cpuMs, renders, hash: createHash('sha256').update(JSON.stringify(parts)).digest('hex') };
 }
 
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
 const show = (value: number) => value.toFixed(3);
 let failed = 0;
-function judge(what: string, value: number, goal: number): void {
+const figures: Figure[] = [];
+function judge(what: string, values: number[], goal: number, noise?: number): void {
+  const ratio = spread(values);
+  figures.push({ name: what, ratio, goal: { atMost: goal }, ...(noise === undefined ? {} : { noise }) });
+  const value = ratio.median;
   const isMet = value <= goal;
   if (!isMet) failed++;
   console.log(
@@ -96,6 +97,7 @@ try {
     const order = VARIANTS.map((_, index) => VARIANTS[(index + repetition) % VARIANTS.length] ?? 'stock');
     for (const variant of order)
       runs[variant].push(await measure(browser, url, variant, 'whole', DELTAS, MS));
+    console.log(`repetition ${repetition + 1} of ${REPETITIONS}`);
   }
   for (const variant of VARIANTS) {
     const cpu = median(runs[variant].map(({ cpuMs }) => cpuMs));
@@ -104,13 +106,13 @@ try {
       `${variant.padEnd(10)} ${cpu.toFixed(0).padStart(7)} ms CPU  ${String(renders).padStart(5)} renders`,
     );
   }
-  const ratio = (one: Variant, other: Variant) =>
-    median(runs[one].map(({ cpuMs }, index) => cpuMs / (runs[other][index]?.cpuMs ?? Number.NaN)));
-  const noise = ratio('again', 'stock');
+  const ratios = (one: Variant, other: Variant) =>
+    runs[one].map(({ cpuMs }, index) => cpuMs / (runs[other][index]?.cpuMs ?? Number.NaN));
+  const noise = median(ratios('again', 'stock'));
   console.log(`A/A ${show(noise)}${noise < 0.9 || noise > 1.1 ? '  INVALID: the machine is too busy' : ''}`);
   for (const mode of ['sse', 'bidi'] as const) {
-    judge(`ours over ${mode} / stock useChat, same renderer`, ratio(mode, 'stock'), 0.05);
-    judge(`ours over ${mode} / experimental_throttle 50`, ratio(mode, 'throttle'), 0.6);
+    judge(`ours over ${mode} / stock useChat, same renderer`, ratios(mode, 'stock'), 0.05, noise);
+    judge(`ours over ${mode} / experimental_throttle 50`, ratios(mode, 'throttle'), 0.6, noise);
   }
   const hashes = new Set(VARIANTS.flatMap((variant) => runs[variant].map(({ hash }) => hash)));
   console.log(`final messages: ${hashes.size === 1 ? 'equal' : 'DIFFERENT'}`);
@@ -128,7 +130,8 @@ try {
       `${String(words).padStart(7)} words ${median(reps).toFixed(0).padStart(7)} ms CPU  ${perWord.at(-1)?.toFixed(1)} us a word`,
     );
   }
-  judge('CPU a word at 20,000 words / at 5,000', (perWord.at(-1) ?? 0) / (perWord[0] ?? 1), 1.5);
+  judge('CPU a word at 20,000 words / at 5,000', [(perWord.at(-1) ?? 0) / (perWord[0] ?? 1)], 1.5);
+  submit(figures, runs);
 } finally {
   await browser.close();
   source.close();

@@ -13,7 +13,7 @@ const WORDS =
   'the agent asks before it acts and says what it did in plain words so that people can follow it'.split(' ');
 
 /** Markdown of so many words, one a piece: headings, paragraphs, emphasis, lists and code, over and over. */
-export function markdownPieces(words: number): string[] {
+function markdownPieces(words: number): string[] {
   return Array.from({ length: words }, (_, index) => {
     const word = WORDS[index % WORDS.length] ?? '';
     const place = index % 160;

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { type Figure, goalText, submit, verdict } from '../report/figure.ts';
+import { median } from '../report/stats.ts';
+import { printTable } from '../report/table.ts';
 
 /**
  * What mapping and encoding add to ADK, and what the server adds to the start of a turn. CPU, medians of ratios within a
@@ -37,21 +39,16 @@ for (const kind of ['fire', 'tick8', 'start']) {
     runs.push(JSON.parse(stdout) as Record<string, number[]>);
   }
   measured.set(kind, runs);
-}
-
-function median(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  return sorted.length % 2 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
+  console.log(`${kind}: ${trials} trials done`);
 }
 
 /** Ratios within a repetition, pooled; and the range of the trials' medians. */
-function ratios(kind: string, variant: string): { median: number; from: number; to: number } {
+function ratios(kind: string, variant: string): Figure['ratio'] {
   const perTrial = (measured.get(kind) ?? []).map((run) =>
     (run[variant] ?? []).map((value, rep) => value / (((run.adk?.[rep] ?? 0) + (run.again?.[rep] ?? 0)) / 2)),
   );
   const medians = perTrial.map(median);
-  return { median: median(perTrial.flat()), from: Math.min(...medians), to: Math.max(...medians) };
+  return { median: median(perTrial.flat()), low: Math.min(...medians), high: Math.max(...medians) };
 }
 
 function pairNoise(kind: string): number {
@@ -61,18 +58,22 @@ function pairNoise(kind: string): number {
   return median(pooled);
 }
 
-const rows = goals.map(({ kind, variant, says, limit }) => {
-  const ratio = ratios(kind, variant);
-  const noise = pairNoise(kind);
-  const valid = noise > 0.9 && noise < 1.1;
-  return {
-    says,
-    ratio: Number(ratio.median.toFixed(3)),
-    trials: `${ratio.from.toFixed(3)}–${ratio.to.toFixed(3)}`,
-    'A/A': Number(noise.toFixed(3)),
-    goal: limit === null ? '' : `<= ${limit}`,
-    result: limit === null ? '' : !valid ? 'invalid: too noisy' : ratio.median <= limit ? 'met' : 'missed',
-  };
-});
-console.table(rows);
-console.log(JSON.stringify({ node: process.version, load: loadavg(), trials, rows }));
+const figures = goals.map(
+  ({ kind, variant, says, limit }): Figure => ({
+    name: says,
+    ratio: ratios(kind, variant),
+    noise: pairNoise(kind),
+    ...(limit === null ? {} : { goal: { atMost: limit } }),
+  }),
+);
+printTable(
+  figures.map((figure) => ({
+    figure: figure.name,
+    ratio: figure.ratio.median.toFixed(3),
+    trials: `${figure.ratio.low.toFixed(3)}–${figure.ratio.high.toFixed(3)}`,
+    'A/A': figure.noise?.toFixed(3) ?? '',
+    goal: goalText(figure.goal),
+    verdict: verdict(figure),
+  })),
+);
+submit(figures);

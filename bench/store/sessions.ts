@@ -1,8 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { cpus, loadavg, tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Figure, submit } from '../report/figure.ts';
+import { isQuiet, median, type Spread, spread } from '../report/stats.ts';
 import { fill, runTrial, type Samples } from './trial.ts';
 
 /**
@@ -19,6 +21,12 @@ interface Claim {
   goal: { atLeast: number } | { atMost: number } | null;
   /** Base over variant (how many times faster) or variant over base. */
   as: 'speed-up' | 'cost';
+}
+
+/** A claim and what was found. */
+interface Row extends Claim {
+  wall: Spread;
+  cpu: Spread;
 }
 
 const claims: Claim[] = [
@@ -88,8 +96,8 @@ function report(trials: Samples[]): void {
           return claim.as === 'speed-up' ? 1 / ratio : ratio;
         });
       });
-    const wall = summary(ratios('wall'));
-    const cpu = summary(ratios('cpu'));
+    const wall = spread(ratios('wall'));
+    const cpu = spread(ratios('cpu'));
     return { ...claim, wall, cpu, verdict: verdictOf(claim, wall.median, cpu.median) };
   });
   const times = Object.entries(trials[0] ?? {}).flatMap(([measure, variants]) =>
@@ -120,22 +128,15 @@ function report(trials: Samples[]): void {
       verdict,
     })),
   );
-  const result = {
-    node: process.version,
-    cpus: cpus().length,
-    load: loadavg(),
-    commit: execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim(),
-    rows,
+  submit(
+    rows.filter(({ variant }) => !variant.endsWith('-again')).map((row) => figureOf(row, rows)),
     times,
-  };
-  const file = fileURLToPath(new URL('./result.json', import.meta.url));
-  writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
-  console.log(`Written to ${file}`);
+  );
   if (rows.some((row) => row.verdict.startsWith('missed') || row.verdict === 'invalid')) process.exitCode = 1;
 }
 
 function verdictOf(claim: Claim, wall: number, cpu: number): string {
-  if (claim.variant.endsWith('-again')) return inside(wall) && inside(cpu) ? 'A/A valid' : 'invalid';
+  if (claim.variant.endsWith('-again')) return isQuiet(wall) && isQuiet(cpu) ? 'A/A valid' : 'invalid';
   if (claim.goal === null) return '';
   if ('atLeast' in claim.goal) {
     return Math.min(wall, cpu) >= claim.goal.atLeast
@@ -147,29 +148,17 @@ function verdictOf(claim: Claim, wall: number, cpu: number): string {
     : `missed (<= ${claim.goal.atMost})`;
 }
 
-function inside(ratio: number): boolean {
-  return ratio >= 0.9 && ratio <= 1.1;
+/** A claim as a result, by the CPU, with the noise of the same measure. */
+function figureOf({ measure, variant, base, as, cpu, goal }: Row, rows: Row[]): Figure {
+  const pair = rows.find((row) => row.measure === measure && row.variant.endsWith('-again'));
+  return {
+    name: `${measure}: ${as === 'speed-up' ? `${base} / ${variant}` : `${variant} / ${base}`}`,
+    ratio: cpu,
+    ...(pair ? { noise: pair.cpu.median } : {}),
+    ...(goal ? { goal } : {}),
+  };
 }
 
-interface Summary {
-  median: number;
-  low: number;
-  high: number;
-}
-
-function summary(values: number[]): Summary {
-  const sorted = [...values].sort((a, b) => a - b);
-  return { median: median(sorted), low: sorted[0] ?? Number.NaN, high: sorted.at(-1) ?? Number.NaN };
-}
-
-function median(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const high = sorted[Math.floor(middle)] ?? Number.NaN;
-  const low = sorted[Math.ceil(middle) - 1] ?? Number.NaN;
-  return (low + high) / 2;
-}
-
-function shown({ median: middle, low, high }: Summary): string {
+function shown({ median: middle, low, high }: Spread): string {
   return `${middle.toFixed(2)} (${low.toFixed(2)} - ${high.toFixed(2)})`;
 }

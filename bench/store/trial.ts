@@ -1,21 +1,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import {
-  type BaseLlmConnection,
-  type BaseSessionService,
-  DatabaseSessionService,
-  type Event,
-  type LlmResponse,
-  type Runner,
-} from '@google/adk';
+import * as adk from '@google/adk';
+import { DatabaseSessionService } from 'adk-with-database';
 import { StoreSessionService } from '../../src/server/store/adk-sessions.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite.ts';
 
-// Our sources load the ADK of the repository, so the turns of both sides run on that one; the one beside this file is the
-// same version, with the database peers that ADK's own service needs.
-const adk = (await import(
-  new URL('../../node_modules/@google/adk/dist/esm/index.js', import.meta.url).href
-)) as typeof import('@google/adk');
+type BaseSessionService = adk.BaseSessionService;
+type Event = adk.Event;
 
 /** Milliseconds of one repetition, per operation. */
 interface Sample {
@@ -38,6 +29,7 @@ const long = { appName: 'bench', userId: 'ann', sessionId: 'long' };
 /** What both sides need of a session service. */
 type Sessions = Pick<BaseSessionService, 'createSession' | 'getSession' | 'appendEvent'>;
 
+/** From another copy of the same ADK, beside the database packages that this service needs. */
 function openAdkDatabase(folder: string): Sessions {
   return new DatabaseSessionService(`sqlite://${join(folder, 'adk.db')}`) as unknown as Sessions;
 }
@@ -124,7 +116,7 @@ async function measureLoads(variants: Record<string, () => Sessions>): Promise<R
 /** From the person's message to the agent's first event, in a session of 1,000 events. */
 async function measureTurnStarts(variants: Record<string, Sessions>): Promise<Record<string, Sample[]>> {
   const request = { ...long, sessionId: 'turns' };
-  const runners: Record<string, Runner> = {};
+  const runners: Record<string, adk.Runner> = {};
   for (const [name, service] of Object.entries(variants)) {
     const session = await service.createSession(request);
     for (let index = 0; index < 1_000; index++) await service.appendEvent({ session, event: eventOf(index) });
@@ -209,11 +201,11 @@ class QuickModel extends adk.BaseLlm {
     super({ model: 'quick' });
   }
 
-  override async *generateContentAsync(): AsyncGenerator<LlmResponse, void> {
+  override async *generateContentAsync(): AsyncGenerator<adk.LlmResponse, void> {
     yield { content: { role: 'model', parts: [{ text: 'Then it slept.' }] } };
   }
 
-  override async connect(): Promise<BaseLlmConnection> {
+  override async connect(): Promise<adk.BaseLlmConnection> {
     throw new Error('There is no live connection.');
   }
 }

@@ -1,0 +1,95 @@
+/**
+ * All benchmarks, each against its floors and its peers, in one report.
+ *
+ *   npm run bench [-- streams engine store parse browser] [-- --against <commit>]
+ *   npm run bench:quick
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type Figure, submitted } from './report/figure.ts';
+import { writeReport } from './report/write.ts';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const PARTS: Record<string, string> = {
+  streams: 'streams/run.ts',
+  engine: 'engine/run.ts',
+  store: 'store/sessions.ts',
+  parse: 'parse/bench.ts',
+  browser: 'browser/run.ts',
+};
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: 'boolean', default: false },
+    against: { type: 'string' },
+    only: { type: 'string' },
+  },
+});
+const unknown = positionals.filter((name) => !(name in PARTS));
+if (unknown.length > 0) {
+  console.error(`There is no benchmark ${unknown.join(', ')}. There are: ${Object.keys(PARTS).join(', ')}.`);
+  process.exit(2);
+}
+const wanted = positionals.length > 0 ? positionals : options.quick ? ['streams'] : Object.keys(PARTS);
+
+if (!options.quick && !existsSync(join(here, 'node_modules'))) {
+  console.log('installing what is compared with ...');
+  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: here, stdio: 'inherit' });
+  if (status !== 0) process.exit(1);
+}
+
+const work = mkdtempSync(join(tmpdir(), 'duologue-bench-'));
+const parts: Record<string, { figures: Figure[]; detail: unknown; seconds: number }> = {};
+const failed: string[] = [];
+const load = loadavg();
+try {
+  for (const name of wanted) runPart(name);
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}
+const folder = join(here, 'results');
+mkdirSync(folder, { recursive: true });
+const files = writeReport(folder, {
+  date: new Date().toISOString(),
+  commit: git('rev-parse', 'HEAD'),
+  isClean: git('status', '--porcelain') === '',
+  node: process.version,
+  processor: cpus()[0]?.model ?? '',
+  cores: cpus().length,
+  load: { before: load, after: loadavg() },
+  failed,
+  parts,
+});
+console.log(`\nWritten: ${files.join(', ')}`);
+process.exit(failed.length === 0 ? 0 : 1);
+
+function runPart(name: string): void {
+  console.log(`\n== ${name}`);
+  const figures = join(work, `${name}.json`);
+  const own = name === 'streams' ? ownOptions() : [];
+  const began = performance.now();
+  const { status } = spawnSync(process.execPath, ['--import', 'tsx', join(here, PARTS[name] ?? ''), ...own], {
+    stdio: 'inherit',
+    env: { ...process.env, BENCH_FIGURES: figures },
+  });
+  const found = submitted(figures);
+  if (status !== 0 || !found) failed.push(name);
+  if (found) parts[name] = { ...found, seconds: Math.round((performance.now() - began) / 1000) };
+}
+
+function ownOptions(): string[] {
+  return [
+    ...(options.quick ? ['--quick'] : []),
+    ...(options.against === undefined ? [] : ['--against', options.against]),
+    ...(options.only === undefined ? [] : ['--only', options.only]),
+  ];
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', args, { cwd: here, encoding: 'utf8' }).trim();
+}

@@ -1,0 +1,35 @@
+/** The process of one variant: it serves, and tells what an exchange cost. `server-process.ts <server> <build>` */
+import * as adk from '@google/adk';
+import type { Load } from './load.ts';
+import type { Start } from './servers/start.ts';
+import { Source } from './source.ts';
+
+export type Order = { type: 'begin'; load: Load } | { type: 'end' };
+
+export type Report =
+  | { type: 'listening'; port: number }
+  | { type: 'begun' }
+  | { type: 'ended'; cpuUs: number; rssMiB: number; emitted: Float64Array[] };
+
+const [server = '', build = ''] = process.argv.slice(2);
+const source = new Source();
+const { start } = (await import(new URL(server, import.meta.url).href)) as { start: Start };
+const { port } = await start({ source, adk, build });
+const tell = (report: Report): void => void process.send?.(report);
+
+let before = process.cpuUsage();
+process.on('message', (order: Order) => {
+  if (order.type === 'begin') {
+    source.begin(order.load);
+    // What the exchange before left behind is not this one's.
+    globalThis.gc?.();
+    before = process.cpuUsage();
+    tell({ type: 'begun' });
+    return;
+  }
+  const { user, system } = process.cpuUsage(before);
+  const rssMiB = process.memoryUsage.rss() / 1024 / 1024;
+  tell({ type: 'ended', cpuUs: user + system, rssMiB, emitted: source.end() });
+});
+process.on('disconnect', () => process.exit(0));
+tell({ type: 'listening', port });

@@ -1,0 +1,17 @@
+import { createServer } from 'node:http';
+import { adkRuns } from './adk-runs.ts';
+import { END, eventBlock, START } from './blocks.ts';
+import { beginStream, listen, readPost, type Start } from './start.ts';
+
+/** ADK runs, and what it said leaves in one write at the end: the cost of the agent alone. */
+export const start: Start = (parts) => {
+  const run = adkRuns(parts);
+  return listen(
+    createServer(async (request, response) => {
+      const said: string[] = [START];
+      await run(await readPost(request), (event) => said.push(eventBlock(event)));
+      beginStream(response);
+      response.end(said.join('') + END);
+    }),
+  );
+};

@@ -1,0 +1,38 @@
+import type { Event } from '@google/adk';
+import { DELTAS, PAYMENT, WEATHER } from '../load.ts';
+
+/** The blocks of a stream, made once: a server that sends these does no mapping and no encoding. */
+const block = (chunk: object): string => `data: ${JSON.stringify(chunk)}\n\n`;
+
+const BY_DELTA = new Map(
+  DELTAS.map((delta) => [delta, block({ type: 'text-delta', id: '0', delta })] as const),
+);
+const call = (toolCallId: string, toolName: string, input: object): string =>
+  block({ type: 'tool-input-start', toolCallId, toolName }) +
+  block({ type: 'tool-input-available', toolCallId, toolName, input });
+
+export const OPENING = block({ type: 'text-start', id: '0' });
+export const CLOSING = block({ type: 'text-end', id: '0' });
+export const START = block({ type: 'start', messageId: 'message' }) + OPENING;
+export const CALL = CLOSING + call('call-1', 'get_weather', WEATHER.args);
+export const OUTPUT =
+  block({ type: 'tool-output-available', toolCallId: 'call-1', output: WEATHER.output }) + OPENING;
+export const CARD =
+  CLOSING +
+  call('call-2', 'process_payment', PAYMENT) +
+  block({ type: 'tool-approval-request', toolCallId: 'call-2', approvalId: 'approval-1' });
+export const END = block({ type: 'finish', finishReason: 'tool-calls' });
+
+/** The block of a delta. */
+export function deltaBlock(delta: string): string {
+  return BY_DELTA.get(delta) ?? '';
+}
+
+/** The block for an event of ADK, found and not made. */
+export function eventBlock({ partial, content }: Event): string {
+  const part = content?.parts?.find((one) => partial || one.functionCall || one.functionResponse);
+  if (partial) return deltaBlock(part?.text ?? '');
+  if (part?.functionCall?.name === 'get_weather') return CALL;
+  if (part?.functionCall?.name === 'process_payment') return CARD;
+  return part?.functionResponse?.name === 'get_weather' ? OUTPUT : '';
+}
