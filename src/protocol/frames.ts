@@ -65,8 +65,18 @@ export function readFrame(text: string, limits: Limits = LIMITS): ClientFrame {
   try {
     json = JSON.parse(text);
   } catch {
-    throw new ProtocolError('invalid_frame', 'A frame must be JSON.');
+    throw notJson();
   }
+  return readFrameValue(json, limits);
+}
+
+/** The error for a text frame that is not JSON. */
+export function notJson(): ProtocolError {
+  return new ProtocolError('invalid_frame', 'A frame must be JSON.');
+}
+
+/** Reads a text frame that was parsed. */
+export function readFrameValue(json: unknown, limits: Limits = LIMITS): ClientFrame {
   if (!isRecord(json)) throw new ProtocolError('bad_request', 'A frame must be a JSON object.');
   const { type, version, data } = json;
   if (typeof type !== 'string') throw new ProtocolError('bad_request', 'A frame needs a "type".');

@@ -1,6 +1,7 @@
 import { ProtocolError } from '../protocol/index.ts';
 import type { HeldBytes } from './byte-budget.ts';
 import type { Clock } from './clock.ts';
+import { LARGE_JSON, type LargeJson } from './large-json.ts';
 
 /** What a body is read with. */
 export interface BodyLimits {
@@ -10,6 +11,7 @@ export interface BodyLimits {
   /** Its bytes count as they come; whoever opened the account empties it. */
   held: HeldBytes;
   clock: Clock;
+  large: LargeJson;
 }
 
 /** Reads a JSON body within limits. */
@@ -21,8 +23,12 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<Re
   const bytes = await readBytes(request, limits);
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
+    value =
+      bytes.byteLength > LARGE_JSON
+        ? await limits.large.parse(bytes)
+        : JSON.parse(new TextDecoder().decode(bytes));
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
     throw new ProtocolError('bad_json', 'The body is not valid JSON.');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -8,6 +8,7 @@ import { type BudgetLimits, ByteBudget, defaultBudget, shareOfHeap } from './byt
 import { type Clock, settlesWithin, systemClock } from './clock.ts';
 import type { Engine, SessionOptions } from './engine.ts';
 import { type HttpContext, handle } from './http.ts';
+import { LargeJson } from './large-json.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import { Pulse, Window } from './pace.ts';
 import { DEFAULT_NEW_SESSIONS, DEFAULT_RATE_LIMIT, type RateLimit, RateLimiter } from './rate-limit.ts';
@@ -118,6 +119,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     access,
     limiter: limiterOf(rateLimit),
     budget,
+    large: new LargeJson(),
     pacing: { window: new Window(clock, 12), keepAlive: new Pulse(clock, 15_000) },
     basePath: (options.basePath ?? '').replace(/\/$/, ''),
     isClosing: () => closing,
@@ -154,6 +156,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
       // waited for.
       await drained((session) => session.close());
       sockets.close();
+      await context.large.close();
       await engine.store.close();
     },
   };

@@ -5,6 +5,7 @@ import type { ByteBudget } from './byte-budget.ts';
 import type { Engine } from './engine.ts';
 import { admit, withAddresses } from './files.ts';
 import { inspectEvents } from './inspect.ts';
+import type { LargeJson } from './large-json.ts';
 import { decidedIn } from './output.ts';
 import { type RateLimiter, rateLimited } from './rate-limit.ts';
 import { errorReply, json, NO_SNIFFING, type Reply, streamReply } from './reply.ts';
@@ -19,6 +20,7 @@ export interface HttpContext {
   access: Access;
   limiter: RateLimiter | null;
   budget: ByteBudget;
+  large: LargeJson;
   pacing: Pacing;
   /** Where the server is mounted, without a trailing slash. */
   basePath: string;
@@ -101,10 +103,11 @@ async function run(route: Route, path: string, request: Request, context: HttpCo
   const user = route.open ? '' : await context.access.identify(request);
   const wait = route.limited ? (context.limiter?.take(user) ?? 0) : 0;
   if (wait > 0) throw rateLimited('Too many requests', wait);
-  const { budget, engine } = context;
+  const { budget, large, engine } = context;
+  const { arrivalMs } = budget.limits;
   const held = budget.open(user);
   const body = (maxBytes: number) =>
-    readJson(request, { maxBytes, arrivalMs: budget.limits.arrivalMs, held, clock: engine.clock });
+    readJson(request, { maxBytes, arrivalMs, held, clock: engine.clock, large });
   try {
     return await route.run({ context, request, user, params, body });
   } finally {

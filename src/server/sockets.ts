@@ -105,6 +105,7 @@ export class Sockets {
       pacing,
       logger: engine.logger,
       limits: this.limits,
+      large: this.context.large,
       held: this.context.budget.open(user),
       arrivalMs: this.context.budget.limits.arrivalMs,
       allow: {

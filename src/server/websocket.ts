@@ -2,14 +2,18 @@ import {
   type ClientFrame,
   ERRORS,
   type ErrorCode,
+  type Limits,
   type Message,
   ProtocolError,
   readBinaryFrame,
   readFrame,
+  readFrameValue,
   toProtocolError,
 } from '../protocol/index.ts';
 import type { HeldBytes } from './byte-budget.ts';
 import type { Clock } from './clock.ts';
+import { Intake, type WholeFrame } from './intake.ts';
+import type { LargeJson } from './large-json.ts';
 import type { Logger } from './logger.ts';
 import { decidedIn } from './output.ts';
 import { RateLimiter, rateLimited } from './rate-limit.ts';
@@ -17,7 +21,6 @@ import type { Pacing } from './response-reader.ts';
 import type { Session } from './session.ts';
 import type { Socket, SocketLimits } from './socket.ts';
 import { SocketWriter } from './socket-writer.ts';
-import { UnfinishedFrame } from './unfinished-frame.ts';
 
 /** What a connection is made of. */
 export interface ConnectionContext {
@@ -30,6 +33,7 @@ export interface ConnectionContext {
   pacing: Pacing;
   logger: Logger;
   limits: SocketLimits;
+  large: LargeJson;
   /** Counts the bytes of frames, until they are taken. */
   held: HeldBytes;
   /** How long a frame may take to arrive. */
@@ -41,7 +45,8 @@ export interface ConnectionContext {
   onEnd: (connection: Connection) => void;
 }
 
-const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
+/** What is wrong with a frame so that nothing behind it can be read. */
+const ENDING: ReadonlySet<ErrorCode> = new Set(['invalid_frame', 'idle', 'overloaded']);
 const MAX_DROPPED = 2000;
 /** Seconds of sound and pictures that may come at once. */
 const MEDIA_BURST = 8;
@@ -61,11 +66,7 @@ export class Connection {
   private dropped = 0;
   private isOpen = true;
   private cancelBeat: (() => void) | null = null;
-  private readonly unfinished = new UnfinishedFrame();
-  private unfinishedBytes = 0;
-  /** Bytes of frames that are being taken. */
-  private taken = 0;
-  private cancelArrival: (() => void) | null = null;
+  private readonly intake: Intake;
 
   constructor(context: ConnectionContext) {
     const { socket, session, clock, limits, pacing } = context;
@@ -79,6 +80,14 @@ export class Connection {
     this.frames = limiter(limits.framesPerSecond, 2);
     this.mediaFrames = limiter(limits.mediaFramesPerSecond, MEDIA_BURST);
     this.mediaBytes = limiter(limits.mediaBytesPerSecond, MEDIA_BURST);
+    this.intake = new Intake({
+      held: context.held,
+      arrivalMs: context.arrivalMs,
+      clock,
+      large: context.large,
+      take: (frame) => this.take(frame),
+      refuse: (error) => this.complain(error),
+    });
     this.writer = new SocketWriter({
       socket,
       log: session.output.log,
@@ -134,36 +143,15 @@ export class Connection {
 
   /** A piece of that many bytes came off the socket; the frames that ended in it were received. */
   arrived(piece: number): void {
-    if (!this.isOpen) return;
-    const { bytes, isNew } = this.unfinished.push(piece);
-    if (isNew && this.cancelArrival) {
-      this.cancelArrival();
-      this.cancelArrival = null;
-    }
-    if (bytes === this.unfinishedBytes) return;
-    this.unfinishedBytes = bytes;
-    if (!this.hold() || bytes === 0) return;
-    const { clock, arrivalMs } = this.context;
-    this.cancelArrival ??= clock.after(arrivalMs, () => this.end('idle', 'A frame took too long to arrive.'));
+    if (this.isOpen) this.intake.arrived(piece);
   }
 
   /** A frame from the client. Never throws. */
   receive(data: Uint8Array, isBinary: boolean): void {
-    this.unfinished.end(data.byteLength);
     if (!this.isOpen) return;
     this.aliveAt = this.context.clock.elapsed();
     this.lastInput = this.aliveAt;
-    // It is whole now; `arrived` tells what came behind it.
-    this.unfinishedBytes = 0;
-    const { byteLength } = data;
-    this.taken += byteLength;
-    const work = this.hold() ? this.take(data, isBinary) : undefined;
-    const release = () => {
-      this.taken -= byteLength;
-      this.hold();
-    };
-    if (work) work.finally(release);
-    else release();
+    this.intake.receive(data, isBinary);
   }
 
   /** The other side asks whether this one is still there. */
@@ -181,8 +169,7 @@ export class Connection {
 
   /** The socket is gone, and all that it held. */
   closed(): void {
-    this.unfinishedBytes = 0;
-    this.hold();
+    this.intake.close();
     this.leave();
   }
 
@@ -192,7 +179,7 @@ export class Connection {
     this.isOpen = false;
     this.writer.close();
     this.cancelBeat?.();
-    this.cancelArrival?.();
+    this.intake.stopWaiting();
     if (this.session.live.onSound !== null && this.session.holder === this) this.session.live.onSound = null;
     this.context.onEnd(this);
   }
@@ -208,32 +195,22 @@ export class Connection {
     this.leave();
   }
 
-  /** Counts what is held; false when there is no room for it, and the connection ends. */
-  private hold(): boolean {
+  /** Takes a frame, unless the connection has ended while that was parsed. */
+  private take(frame: WholeFrame): Promise<unknown> | undefined {
+    if (!this.isOpen || (frame.kind !== 'binary' && this.isTooMany())) return;
+    const { limits } = this.session.engine.options;
     try {
-      this.context.held.set(this.unfinishedBytes + this.taken);
-      return true;
-    } catch (thrown) {
-      const { code, message } = toProtocolError(thrown);
-      this.end(code, message);
-      return false;
-    }
-  }
-
-  /** Acts on a frame; what takes its time is given back, and does not fail. */
-  private take(data: Uint8Array, isBinary: boolean): Promise<unknown> | undefined {
-    try {
-      const work = isBinary ? this.receiveBinary(data) : this.receiveText(data);
+      const work =
+        frame.kind === 'binary'
+          ? this.takeBinary(frame.bytes, limits)
+          : this.act(
+              frame.kind === 'text' ? readFrame(frame.text, limits) : readFrameValue(frame.value, limits),
+            );
       return work?.catch((thrown) => this.complain(thrown));
     } catch (thrown) {
       this.complain(thrown);
       return;
     }
-  }
-
-  private receiveText(data: Uint8Array): Promise<unknown> | undefined {
-    if (this.isTooMany()) return;
-    return this.act(readFrame(UTF8.decode(data), this.session.engine.options.limits));
   }
 
   /** Does what a frame says; what takes its time is given back. */
@@ -269,7 +246,7 @@ export class Connection {
     }
   }
 
-  private receiveBinary(bytes: Uint8Array): Promise<unknown> | undefined {
+  private takeBinary(bytes: Uint8Array, limits: Limits): Promise<unknown> | undefined {
     if (this.mediaFrames.take('') > 0) {
       this.drop();
       return;
@@ -277,7 +254,7 @@ export class Connection {
     try {
       if (!this.writer.isRich)
         throw new ProtocolError('unknown_frame', 'Binary frames need the duologue.v1 protocol.');
-      const frame = readBinaryFrame(bytes, this.session.engine.options.limits);
+      const frame = readBinaryFrame(bytes, limits);
       return frame.type === 'audio'
         ? this.hear(Buffer.from(frame.pcm).toString('base64'))
         : this.see(Buffer.from(frame.jpeg).toString('base64'));
@@ -320,7 +297,7 @@ export class Connection {
         error: String(thrown),
       });
     }
-    if (error.code === 'invalid_frame') return this.end(error.code, error.message);
+    if (ENDING.has(error.code)) return this.end(error.code, error.message);
     // What waits for a client that does not read must not grow by what it does wrong.
     if (this.isOpen && !this.writer.isBehind) this.tell(error);
   }

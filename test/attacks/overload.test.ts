@@ -163,9 +163,10 @@ describe('frames and bodies that are never finished', () => {
     const clock = new ManualClock();
     const server = await live([[text('Read.')]], [], { clock, budget: { ...budget, arrivalMs: 5000 } });
     const socket = await server.connect();
-    for (let n = 0; n < 5; n++)
+    for (let n = 1; n <= 5; n++) {
       socket.send('tool_result', { toolCallId: 'none', result: 'x'.repeat(700 * KB) });
-    await socket.chunk('data-error', 5);
+      await socket.chunk('data-error', n);
+    }
     clock.advance(10_000);
     socket.say('there?');
     await socket.done();

@@ -8,7 +8,7 @@ import type { Admission } from '../sockets.ts';
 import { toRequest } from './request.ts';
 
 /** How long a peer may take to close, once it was told to. */
-const CLOSE_MS = 2000;
+const CLOSE_MS = 1000;
 /** Close codes for those who send too much. */
 const TOO_MUCH: ReadonlySet<number> = new Set([ERRORS.flooded.close, ERRORS.overloaded.close]);
 

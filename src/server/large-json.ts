@@ -1,0 +1,127 @@
+import { Worker } from 'node:worker_threads';
+import { ProtocolError } from '../protocol/index.ts';
+
+/** JSON of more bytes than this is not parsed where everyone waits for it. */
+export const LARGE_JSON = 256 * 1024;
+
+/** Values in what is read of a large JSON: as many as fit into one that is not large. */
+const MAX_VALUES = LARGE_JSON / 2;
+/** What lies deeper is cut off; nothing that counts is as deep. */
+const MAX_DEPTH = 200;
+const MAX_HEAP_MB = 256;
+
+/**
+ * What the thread runs, as text: a file of its own would have to be found again by every bundler. Only the last of the
+ * `messages` is handed back, since only that is read (C14): handing values over costs the receiver as much as parsing them.
+ */
+const THREAD = `
+  const { parentPort, workerData: { maxValues, maxDepth } } = require('node:worker_threads');
+  const isRecord = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+  function keepLast(record) {
+    if (isRecord(record) && Array.isArray(record.messages)) record.messages = record.messages.slice(-1);
+  }
+  function prune(value, depth, seen) {
+    if (++seen.count > maxValues) throw new RangeError('too many values');
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth === 0) return null;
+    if (Array.isArray(value)) for (let i = 0; i < value.length; i++) value[i] = prune(value[i], depth - 1, seen);
+    else for (const key in value) value[key] = prune(value[key], depth - 1, seen);
+    return value;
+  }
+  function read(bytes) {
+    let value;
+    try {
+      value = JSON.parse(new TextDecoder().decode(bytes));
+    } catch {
+      return { fault: 'json' };
+    }
+    keepLast(value);
+    if (isRecord(value)) keepLast(value.data);
+    try {
+      return { value: prune(value, maxDepth, { count: 0 }) };
+    } catch {
+      return { fault: 'values' };
+    }
+  }
+  parentPort.on('message', (bytes) => parentPort.postMessage(read(bytes)));
+`;
+
+type Answer = { value: unknown } | { fault: 'json' | 'values' };
+
+interface Job {
+  bytes: Uint8Array<ArrayBuffer>;
+  resolve: (value: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/** Parses large JSON in a thread, one after the other. The thread starts when it is first needed. */
+export class LargeJson {
+  private readonly waiting: Job[] = [];
+  private current: Job | null = null;
+  private worker: Worker | null = null;
+  private isClosed = false;
+
+  /** The value, of whose `messages` only the last is there. The bytes are gone afterwards. Rejects with a SyntaxError, or `too_large`. */
+  parse(bytes: Uint8Array): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ bytes: ownBytes(bytes), resolve, reject });
+      this.next();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.worker?.terminate();
+  }
+
+  private next(): void {
+    if (this.current || this.isClosed) return;
+    const job = this.waiting.shift();
+    if (!job) return;
+    this.current = job;
+    this.worker ??= this.start();
+    this.worker.postMessage(job.bytes, [job.bytes.buffer]);
+  }
+
+  private start(): Worker {
+    const worker = new Worker(THREAD, {
+      eval: true,
+      execArgv: [],
+      env: {},
+      workerData: { maxValues: MAX_VALUES, maxDepth: MAX_DEPTH },
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+    });
+    worker.unref();
+    worker.on('message', (answer: Answer) => {
+      if ('value' in answer) this.settle((job) => job.resolve(answer.value));
+      else if (answer.fault === 'json') this.settle((job) => job.reject(new SyntaxError('Not JSON.')));
+      else this.settle((job) => job.reject(tooMuch()));
+    });
+    worker.on('error', () => undefined);
+    // A value that takes more memory than the thread has ends the thread, and nothing else.
+    worker.on('exit', () => {
+      this.worker = null;
+      this.settle((job) => job.reject(tooMuch()));
+    });
+    return worker;
+  }
+
+  private settle(answer: (job: Job) => void): void {
+    const job = this.current;
+    this.current = null;
+    if (job) answer(job);
+    this.next();
+  }
+}
+
+function tooMuch(): ProtocolError {
+  return new ProtocolError('too_large', `What is said has more than ${MAX_VALUES} values.`);
+}
+
+/** Bytes that nobody else has, so that they can be handed over instead of copied. */
+function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength
+    ? new Uint8Array(buffer)
+    : new Uint8Array(bytes);
+}
