@@ -101,6 +101,8 @@ export class Connection {
   private replayedTo = 0;
   private attempt = 0;
   private unanswered = 0;
+  /** Why the server closed, when it wants to know anew who is there; the next try is the last. */
+  private refusal: { code: number; reason: string } | null = null;
   private cancelTimer: (() => void) | null = null;
   private stopWatching: (() => void) | null = null;
 
@@ -141,6 +143,7 @@ export class Connection {
     if (status === 'connecting' || status === 'live') return;
     this.stopWatching ??= this.network.onReturn(() => this.hasReturned());
     this.attempt = 0;
+    this.refusal = null;
     this.open();
   }
 
@@ -248,6 +251,7 @@ export class Connection {
     // What follows a chunk that is known is new here, whenever it was said.
     this.replayedTo = session.resumed ? 0 : (parseChunkId(session.newest ?? '')?.seq ?? 0);
     this.attempt = 0;
+    this.refusal = null;
     this.beat();
     this.tell({ type: 'session', session });
     // What waited goes first: nobody may send before it.
@@ -287,6 +291,11 @@ export class Connection {
   private lost(code: number, reason: string): void {
     this.release();
     if (code === ERRORS.taken_over.close) return this.become({ status: 'taken-over' });
+    if (code === ERRORS.unauthorized.close && !this.refusal) {
+      // Signed out, or only what showed the sign-in is stale: the browser may have a fresh cookie by now.
+      this.refusal = { code, reason };
+      return this.open();
+    }
     if (FINAL.includes(code)) return this.become({ status: 'closed', code, reason });
     if (REFUSED.includes(code)) {
       this.outbox.clear();
@@ -296,6 +305,7 @@ export class Connection {
   }
 
   private retry(): void {
+    if (this.refusal) return this.become({ status: 'closed', ...this.refusal });
     const ceiling = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.attempt, 10));
     const isOnline = this.network.isOnline();
     const delay = isOnline ? ceiling * (0.5 + this.timers.random() / 2) : MAX_DELAY_MS;

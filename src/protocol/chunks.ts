@@ -120,6 +120,9 @@ export function outputTimedOut(toolName: string): string {
 export const OUTCOME_UNKNOWN =
   'The outcome is unknown: the server stopped while the tool was running. It was not run again.';
 
+/** The text of a call that someone approved who is signed in no more. */
+export const SIGNED_OUT = 'The person who approved is no longer signed in';
+
 /** The text of a server tool that took too long. */
 export function toolTimedOut(toolName: string): string {
   return `${toolName} did not finish in time. The outcome is unknown.`;

@@ -1,5 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { KEY_SUBPROTOCOL, ProtocolError } from '../protocol/index.ts';
+import type { Identity } from './sign-in.ts';
+
+type Authenticated = string | Identity | null;
 
 /** Who may talk to the server, and from where. */
 export interface AccessOptions {
@@ -9,8 +12,8 @@ export interface AccessOptions {
   origins: readonly string[];
   /** Further host names under which the server is reached. */
   hosts: readonly string[];
-  /** Tells the user of a request; null refuses it. */
-  authenticate?: ((request: Request) => string | null | Promise<string | null>) | undefined;
+  /** Returns the user of a request, alone or with a token that `stillSignedIn` is shown later; null refuses the request. */
+  authenticate?: ((request: Request) => Authenticated | Promise<Authenticated>) | undefined;
   /** The user when nothing else says who it is. */
   defaultUser: string;
 }
@@ -52,7 +55,7 @@ export class Access {
   }
 
   /** The user of a request; throws when it shows no valid key or the application refuses it. */
-  async identify(request: Request): Promise<string> {
+  async identify(request: Request): Promise<Identity> {
     const { apiKey, authenticate, defaultUser } = this.options;
     if (apiKey !== undefined && !this.showsKey(request, apiKey)) {
       throw new ProtocolError(
@@ -60,12 +63,14 @@ export class Access {
         'A key is needed: send it as "Authorization: Bearer …", or log in.',
       );
     }
-    if (!authenticate) return defaultUser;
+    if (!authenticate) return { user: defaultUser };
     // Applications in JavaScript may give anything; only a name is a user.
-    const user: unknown = await authenticate(request);
+    const given = await authenticate(request);
+    const { user, token }: { user?: unknown; token?: unknown } =
+      typeof given === 'object' && given !== null ? given : { user: given };
     if (typeof user !== 'string' || user === '')
       throw new ProtocolError('unauthorized', 'You are not signed in.');
-    return user;
+    return { user, token };
   }
 
   /** The cookie that stands for the key from now on; throws when the key is wrong. */

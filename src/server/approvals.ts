@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Answer } from '../protocol/index.ts';
+import { type Answer, SIGNED_OUT } from '../protocol/index.ts';
 import type { AuditEntry, AuditKind, CallRecord, SessionKey, Store } from './store/store.ts';
 
 /** What became of a decision: it counts, it said nothing new, or it was refused. */
@@ -33,10 +33,7 @@ export class Approvals {
     answer: Extract<Answer, { kind: 'decision' }>,
     isShown: (call: CallRecord) => boolean,
   ): Promise<Verdict> {
-    const call = await this.store.findCall(
-      this.key,
-      answer.approvalId === undefined ? { id: answer.toolCallId } : { approvalId: answer.approvalId },
-    );
+    const call = await this.find(answer);
     if (!call || call.approvalId === null) return this.refuse(answer, null, 'no such approval');
     const wanted = answer.approved ? 'approved' : 'denied';
     if (call.status === 'settled' || call.status === 'running') return { kind: 'ignored' };
@@ -66,6 +63,27 @@ export class Approvals {
     return moved ? { kind: 'counts', call: moved } : { kind: 'ignored' };
   }
 
+  /** Refuses a decision of someone who is signed in no more. An approval ends its call, which is returned then. */
+  async refuseSignedOut(
+    answer: Extract<Answer, { kind: 'decision' }>,
+    isShown: (call: CallRecord) => boolean,
+  ): Promise<CallRecord | null> {
+    const call = await this.find(answer);
+    const isAnswerable = call?.status === 'requested' && isShown(call) && answer.approved;
+    const ended = call && isAnswerable ? await this.signedOut(call, 'requested') : null;
+    if (!ended) await this.refuse(answer, call?.approvalId ? call : null, SIGNED_OUT);
+    return ended;
+  }
+
+  /** Ends a call for good, because whoever approved it is signed in no more; null when it stands elsewhere. */
+  async signedOut(call: CallRecord, from: 'requested' | 'approved'): Promise<CallRecord | null> {
+    return this.store.moveCall(
+      this.key,
+      { id: call.id, from, to: 'expired', reason: SIGNED_OUT },
+      lineFor('refused', call, SIGNED_OUT),
+    );
+  }
+
   /** Takes an approval for use: true once, false for ever after. */
   async consume(call: CallRecord, expiresAt: number | null): Promise<CallRecord | null> {
     return this.store.moveCall(
@@ -82,6 +100,13 @@ export class Approvals {
       { id: call.id, from: 'requested', to: 'expired', reason },
       lineFor('expired', call, reason),
     );
+  }
+
+  private find({
+    toolCallId,
+    approvalId,
+  }: Extract<Answer, { kind: 'decision' }>): Promise<CallRecord | null> {
+    return this.store.findCall(this.key, approvalId === undefined ? { id: toolCallId } : { approvalId });
   }
 
   private async refuse(

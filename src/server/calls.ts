@@ -12,7 +12,9 @@ import {
   outputChunk,
   responseOf,
   type Settlement,
+  SIGNED_OUT_END,
 } from './settlement.ts';
+import type { Identity } from './sign-in.ts';
 import { type CallRecord, type SessionKey, StateConflict, type Store } from './store/store.ts';
 
 /** What an answer lets happen next. */
@@ -54,6 +56,8 @@ export class Calls {
   private readonly context: CallsContext;
   private readonly open = new Map<string, CallRecord>();
   private readonly shown = new Set<string>();
+  /** Who decided about a call, in this process. */
+  private readonly deciders = new Map<string, Identity>();
 
   constructor(context: CallsContext) {
     this.context = context;
@@ -127,8 +131,27 @@ export class Calls {
     return this.shown.has(call.id);
   }
 
+  /** Whether some of the answers decide about a card. */
+  areDecided(answers: readonly Answer[]): boolean {
+    return answers.some((answer) => this.asDecision(answer).kind === 'decision');
+  }
+
+  /** Who decided about a call; undefined when nobody did, or another process heard it. */
+  deciderOf(call: CallRecord): Identity | undefined {
+    return this.deciders.get(call.id);
+  }
+
+  /** Whoever approved a call is signed in no more: it never runs. Null when it is approved no more. */
+  async withdraw(call: CallRecord): Promise<CallRecord | null> {
+    const moved = await this.approvals.signedOut(call, 'approved');
+    return moved ? this.keep(moved) : null;
+  }
+
   /** Applies what the client said, and tells what may happen next, in the order of the calls. */
-  async answer(given: Answer[]): Promise<Answered> {
+  async answer(
+    given: Answer[],
+    { by, isSignedIn }: { by: Identity; isSignedIn: boolean },
+  ): Promise<Answered> {
     const answers = given.slice(0, MAX_ANSWERS);
     const { output } = this.context;
     const steps = new Map<string, Step>();
@@ -136,6 +159,13 @@ export class Calls {
     const decided = new Set<string>();
     for (const answer of answers.map((one) => this.asDecision(one))) {
       if (answer.kind !== 'decision') continue;
+      if (!isSignedIn) {
+        const call = await this.approvals.refuseSignedOut(answer, (one) => this.shown.has(one.id));
+        if (call && this.open.has(call.id)) {
+          steps.set(call.id, { call: this.keep(call), next: 'settle', settlement: SIGNED_OUT_END });
+        }
+        continue;
+      }
       const verdict = await this.approvals.decide(answer, (call) => this.shown.has(call.id));
       if (verdict.kind === 'refused') {
         refused.push(verdict.why);
@@ -145,6 +175,7 @@ export class Calls {
       const call = this.keep(verdict.call);
       (await output.open(call.messageId))?.decide(call.id, answer.approved, answer.reason);
       decided.add(call.messageId);
+      this.deciders.set(call.id, by);
       if (call.status === 'denied') {
         steps.set(call.id, { call, next: 'settle', settlement: { kind: 'denied', reason: call.reason } });
       } else steps.set(call.id, { call, next: call.runsOn === 'server' ? 'run' : 'await-client' });
@@ -221,6 +252,7 @@ export class Calls {
     await (session ? history.appendChange(event, session) : history.append(event));
     this.open.delete(call.id);
     this.shown.delete(call.id);
+    this.deciders.delete(call.id);
     return { response, settlement };
   }
 

@@ -16,6 +16,7 @@ import { NO_SNIFFING, type Reply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
 import type { Session } from './session.ts';
 import { Sessions } from './sessions.ts';
+import { SignIn, type StillSignedIn } from './sign-in.ts';
 import type { SocketLimits } from './socket.ts';
 import { Sockets } from './sockets.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
@@ -40,8 +41,13 @@ export interface DuologueOptions {
   origins?: readonly string[];
   /** Further host names under which the server is reached. */
   hosts?: readonly string[];
-  /** Tells the user of a request; null refuses it. */
+  /** Returns the user of a request, alone or with a token that `stillSignedIn` is shown later; null refuses the request. */
   authenticate?: AccessOptions['authenticate'];
+  /**
+   * Says whether someone whom `authenticate` let in is still signed in. It is asked at every decision, before an approved
+   * call runs, and every minute of an open connection; without it a connection lasts as long as its socket.
+   */
+  stillSignedIn?: StillSignedIn;
   /** Requests per user that make the agent work; false for no limit, of new sessions neither. */
   rateLimit?: RateLimit | false;
   /** Sessions that a user may begin; false for no limit. */
@@ -100,7 +106,10 @@ export function createDuologue(options: DuologueOptions): Duologue {
   setLogLevel(LogLevel.ERROR);
   const budget = new ByteBudget({ ...defaultBudget(), ...options.budget });
   const engine = createEngine(options, budget.limits);
-  const { clock } = engine;
+  const { clock, signIn, logger } = engine;
+  if (options.authenticate && !signIn.isAsked) {
+    logger.warn('open connections are not asked again who is signed in: give `stillSignedIn` for that');
+  }
   const { rateLimit = DEFAULT_RATE_LIMIT } = options;
   const { newSessions = rateLimit && DEFAULT_NEW_SESSIONS } = options;
   const limiterOf = (limit: RateLimit | false) => (limit ? new RateLimiter(limit, clock) : null);
@@ -163,7 +172,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
 }
 
 function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
-  const { agent, appName = 'duologue', clock = systemClock } = options;
+  const { agent, appName = 'duologue', clock = systemClock, logger = silentLogger } = options;
   checkCopy(agent);
   instrument(agent);
   instrumentModels(agent, { patience: { ...options.patience, timer: clock } });
@@ -193,7 +202,8 @@ function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
     sessionService,
     clock,
     newId: options.newId ?? randomUUID,
-    logger: options.logger ?? silentLogger,
+    logger,
+    signIn: new SignIn(options.stillSignedIn, clock, logger),
     options: {
       images: options.images ?? 'file',
       denials: options.denials ?? 'tool-output-error',

@@ -3,6 +3,7 @@ import type { GatePlugin } from '../adk/engine.ts';
 import type { Limits } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
+import type { SignIn } from './sign-in.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { Store } from './store/store.ts';
 
@@ -45,5 +46,6 @@ export interface Engine {
   clock: Clock;
   newId: () => string;
   logger: Logger;
+  signIn: SignIn;
   options: SessionOptions;
 }

@@ -12,6 +12,7 @@ import { errorReply, json, NO_SNIFFING, type Reply, streamReply } from './reply.
 import { type Pacing, type Reading, ResponseReader } from './response-reader.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
 import type { Sessions } from './sessions.ts';
+import type { Identity } from './sign-in.ts';
 
 /** What the routes need. */
 export interface HttpContext {
@@ -33,6 +34,7 @@ interface Call {
   context: HttpContext;
   request: Request;
   user: string;
+  identity: Identity;
   params: string[];
   /** Reads the body, of at most so many bytes. */
   body: (maxBytes: number) => Promise<Record<string, unknown>>;
@@ -100,7 +102,8 @@ async function run(route: Route, path: string, request: Request, context: HttpCo
     });
   }
   const params = (route.path.exec(path) ?? []).slice(1).map(decode);
-  const user = route.open ? '' : await context.access.identify(request);
+  const identity = route.open ? { user: '' } : await context.access.identify(request);
+  const { user } = identity;
   const wait = route.limited ? (context.limiter?.take(user) ?? 0) : 0;
   if (wait > 0) throw rateLimited('Too many requests', wait);
   const { budget, large, engine } = context;
@@ -109,14 +112,14 @@ async function run(route: Route, path: string, request: Request, context: HttpCo
   const body = (maxBytes: number) =>
     readJson(request, { maxBytes, arrivalMs, held, clock: engine.clock, large });
   try {
-    return await route.run({ context, request, user, params, body });
+    return await route.run({ context, request, user, identity, params, body });
   } finally {
     // What was said has begun its turn by now, or was refused.
     held.set(0);
   }
 }
 
-async function postStream({ context, user, body: read }: Call): Promise<Reply> {
+async function postStream({ context, user, identity, body: read }: Call): Promise<Reply> {
   const { limits } = context.engine.options;
   const body = await read(limits.bodyBytes);
   const { trigger = 'submit-message' } = body;
@@ -131,7 +134,7 @@ async function postStream({ context, user, body: read }: Call): Promise<Reply> {
         ? new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.')
         : error;
     });
-    const { begun } = session.turns.answers(input.answers, input.messageId);
+    const { begun } = session.turns.answers(input.answers, { messageId: input.messageId, by: identity });
     return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
   }
   const { store, appName } = context.engine;

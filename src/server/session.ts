@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type DeferredCall, type RunView, Turn } from '../adk/engine.ts';
 import { failedWith, inWords, withoutKeys } from '../models/engine.ts';
-import { type Chunk, type ErrorCode, type Message, ProtocolError, SUPERSEDED } from '../protocol/index.ts';
+import {
+  type Answer,
+  type Chunk,
+  type ErrorCode,
+  type Message,
+  ProtocolError,
+  SUPERSEDED,
+} from '../protocol/index.ts';
 import { Calls } from './calls.ts';
 import { Cards } from './cards.ts';
 import { endCutOff } from './cut-off.ts';
@@ -12,6 +19,7 @@ import { Live } from './live/live.ts';
 import { modelErrorText } from './model-error.ts';
 import { Output } from './output.ts';
 import { reconcile } from './reconcile.ts';
+import type { Identity } from './sign-in.ts';
 import type { SessionKey } from './store/store.ts';
 import { ToolRuns } from './tool-runs.ts';
 import { Turns } from './turns/turns.ts';
@@ -171,6 +179,18 @@ export class Session {
     return this.engine.plugin.begin(
       { appName, userId, id },
       { ...run, tools, openCalls: () => this.calls.all },
+    );
+  }
+
+  /** Whether whoever answers may decide: they are still signed in. Throws when that cannot be found out now. */
+  async mayDecide(answers: readonly Answer[], by: Identity): Promise<boolean> {
+    if (!this.calls.areDecided(answers)) return true;
+    const standing = await this.engine.signIn.ask(by);
+    if (standing !== 'unknown') return standing === 'signed-in';
+    throw new ProtocolError(
+      'internal',
+      'It could not be found out whether you are still signed in. Please decide again in a moment.',
+      { retryAfterMs: 2000 },
     );
   }
 

@@ -7,6 +7,7 @@ import {
   INTERRUPTED,
   OUTCOME_UNKNOWN,
   outputTimedOut,
+  SIGNED_OUT,
 } from '../protocol/index.ts';
 import type { SessionOptions } from './engine.ts';
 import type { CallRecord } from './store/store.ts';
@@ -29,6 +30,9 @@ export interface Failure {
 
 /** The end of a call that the person, or the model, wants no more of. */
 export const INTERRUPTION: Settlement = { kind: 'error', errorText: INTERRUPTED, interrupted: true };
+
+/** The end of a call that someone approved who is signed in no more. */
+export const SIGNED_OUT_END: Failure = { kind: 'error', errorText: SIGNED_OUT };
 
 /** A deferred tool's outcome as a settlement. */
 export function settlementOf(outcome: Exclude<Outcome, { kind: 'asks' }>): Settlement {

@@ -4,6 +4,7 @@ import type { HttpContext } from './http.ts';
 import { RateLimiter } from './rate-limit.ts';
 import type { Session } from './session.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
+import { type Identity, NO_LONGER_SIGNED_IN } from './sign-in.ts';
 import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
 import { Connection } from './websocket.ts';
 
@@ -22,7 +23,7 @@ export interface Admission {
 /** What is known of a connection when its socket comes. */
 interface Admitted {
   id: string;
-  user: string;
+  identity: Identity;
   session: Session;
   url: URL;
   countOut: () => void;
@@ -54,7 +55,8 @@ export class Sockets {
     const { access, engine, sessions } = this.context;
     if (this.context.isClosing()) throw new ProtocolError('shutting_down', 'The server is restarting.');
     access.checkOrigin(request);
-    const user = await access.identify(request);
+    const identity = await access.identify(request);
+    const { user } = identity;
     const url = new URL(request.url);
     const connectionId = engine.newId();
     const asked = url.searchParams.get('session');
@@ -68,7 +70,7 @@ export class Sockets {
       const session = await sessions.getOrCreate(user, sessionId);
       await session.history.identify(connectionId);
       return {
-        accept: (socket) => this.accept(socket, { id: connectionId, user, session, url, countOut }),
+        accept: (socket) => this.accept(socket, { id: connectionId, identity, session, url, countOut }),
         drop: countOut,
       };
     } catch (error) {
@@ -95,11 +97,14 @@ export class Sockets {
 
   private accept(socket: Socket, admitted: Admitted): Connection {
     const { engine, pacing, limiter, basePath } = this.context;
-    const { id, user, session, url, countOut } = admitted;
+    const { id, identity, session, url, countOut } = admitted;
+    const { user } = identity;
+    let unwatch: () => void = () => undefined;
     const connection = new Connection({
       id,
       socket,
       session,
+      identity,
       last: url.searchParams.get('last'),
       clock: engine.clock,
       pacing,
@@ -115,9 +120,11 @@ export class Sockets {
       present: (messages) => withAddresses(messages, url.origin.replace(/^ws/, 'http') + basePath),
       onEnd: (ended) => {
         countOut();
+        unwatch();
         this.left(ended, session);
       },
     });
+    unwatch = engine.signIn.watch(identity, () => connection.end('unauthorized', NO_LONGER_SIGNED_IN));
     this.take(connection, session);
     return connection;
   }

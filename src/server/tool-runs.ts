@@ -2,6 +2,7 @@ import { findTool, type Outcome, runDeferred, ServerTools } from '../adk/engine.
 import type { Calls } from './calls.ts';
 import type { Engine } from './engine.ts';
 import type { History } from './history.ts';
+import { SIGNED_OUT_END } from './settlement.ts';
 import type { CallRecord } from './store/store.ts';
 
 /** What running the tools of a session needs from around it. */
@@ -56,6 +57,11 @@ export class ToolRuns {
       const tool = await findTool(place, call.toolName);
       release = await this.tools.take(tool, signal);
       if (!release) return;
+      if (await this.hasLostItsPerson(call)) {
+        const ended = await calls.withdraw(call);
+        if (ended) await settle(ended, SIGNED_OUT_END);
+        return;
+      }
       const running = await calls.begin(call);
       if (!running) return;
       if (!tool) {
@@ -78,6 +84,16 @@ export class ToolRuns {
       this.begun.delete(call.id);
       release?.();
     }
+  }
+
+  /**
+   * Whether the person who approved the call is signed in no more. When that cannot be found out the call goes on: it was
+   * found out when they decided.
+   */
+  private async hasLostItsPerson(call: CallRecord): Promise<boolean> {
+    const { calls, engine } = this.context;
+    const person = calls.deciderOf(call);
+    return person !== undefined && (await engine.signIn.ask(person)) === 'signed-out';
   }
 
   private placeOf({ agent, invocationId }: CallRecord) {

@@ -19,6 +19,7 @@ import { decidedIn } from './output.ts';
 import { RateLimiter, rateLimited } from './rate-limit.ts';
 import type { Pacing } from './response-reader.ts';
 import type { Session } from './session.ts';
+import type { Identity } from './sign-in.ts';
 import type { Socket, SocketLimits } from './socket.ts';
 import { SocketWriter } from './socket-writer.ts';
 
@@ -27,6 +28,8 @@ export interface ConnectionContext {
   id: string;
   socket: Socket;
   session: Session;
+  /** Whose connection it is. */
+  identity: Identity;
   /** The last chunk the client saw, as it said it. */
   last: string | null;
   clock: Clock;
@@ -216,6 +219,7 @@ export class Connection {
   /** Does what a frame says; what takes its time is given back. */
   private act(frame: ClientFrame): Promise<unknown> | undefined {
     const { live } = this.session;
+    const { identity } = this.context;
     if (frame.type !== 'ping') this.session.touchedAt = this.aliveAt;
     switch (frame.type) {
       case 'ping':
@@ -227,14 +231,16 @@ export class Connection {
       case 'answers': {
         const wait = this.context.allow.answer();
         if (wait > 0) throw rateLimited('Too many answers', wait);
-        return live.answer(frame.answers);
+        return live.answer(frame.answers, identity);
       }
       case 'message': {
         const wait = this.context.allow.message();
         if (wait > 0) throw rateLimited('Too many messages', wait);
         const { input, trigger, messageId, requestId } = frame;
         const again = trigger === 'regenerate-message' || messageId !== undefined;
-        return input.kind === 'answers' ? live.answer(input.answers) : live.say(input, { again, requestId });
+        return input.kind === 'answers'
+          ? live.answer(input.answers, identity)
+          : live.say(input, { again, requestId });
       }
       case 'audio_control':
         this.listens = frame.action === 'start';

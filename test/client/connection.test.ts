@@ -106,7 +106,7 @@ describe('a connection', () => {
     expect([w.connection.state.status, w.server.sockets.length]).toEqual(['live', 2]);
   });
 
-  test.each([4401, 4403])('does not try again after close code %i', async (code) => {
+  test.each([4403, 4404])('does not try again after close code %i', async (code) => {
     const w = await live();
     w.server.socket?.end(code, 'no');
     await w.timers.settle(120_000);
@@ -114,6 +114,37 @@ describe('a connection', () => {
       { status: 'closed', code, reason: 'no' },
       1,
     ]);
+  });
+
+  test.each([
+    ['refused', (w: World) => w.server.socket?.end(1006)],
+    ['closed again', (w: World) => w.server.socket?.end(4401, 'really no')],
+    ['not answered', (w: World) => w.timers.advance(15_000)],
+  ])('[A12] tries once more after it was signed out, at once; %s, it stays closed', async (_, fail) => {
+    const w = await live();
+    w.server.accepts = false;
+    w.server.socket?.end(4401, 'no');
+    expect([w.connection.state.status, w.server.sockets.length]).toEqual(['connecting', 2]);
+    fail(w);
+    await w.timers.settle(120_000);
+    expect([w.connection.state, w.server.sockets.length]).toEqual([
+      { status: 'closed', code: 4401, reason: expect.stringMatching(/no$/) },
+      2,
+    ]);
+    w.server.accepts = true;
+    w.connection.connect();
+    await w.timers.settle();
+    expect(w.connection.state.status).toBe('live');
+  });
+
+  test('[A12] that was signed out goes on where it was when the browser has fresh credentials', async () => {
+    const w = await live();
+    for (let round = 0; round < 2; round++) {
+      w.server.socket?.end(4401, 'no');
+      await w.timers.settle();
+      expect(w.connection.state).toMatchObject({ status: 'live', sessionId: 's 1' });
+    }
+    expect(w.server.sockets).toHaveLength(3);
   });
 
   test('that is taken over does not come back by itself, only when it is told to', async () => {

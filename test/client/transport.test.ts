@@ -961,7 +961,10 @@ describe('the transport', () => {
     const w = world(sdk);
     void w.chat.sendMessage({ text: 'hi' });
     await w.settle();
+    w.server.accepts = false;
     w.server.socket?.end(code);
+    // Where it tries once more, it is refused.
+    w.server.socket?.end(1006);
     await w.settle();
     expect(w.chat.error).toEqual(expect.objectContaining({ code: name, message }));
   });

@@ -5,6 +5,7 @@ import { type Answer, ProtocolError, toProtocolError } from '../../protocol/inde
 import { admit } from '../files.ts';
 import type { Session } from '../session.ts';
 import { INTERRUPTION } from '../settlement.ts';
+import type { Identity } from '../sign-in.ts';
 import { LiveCalls } from './calls.ts';
 import { Inbox, type TypedMessage } from './inbox.ts';
 import { LiveMessages } from './messages.ts';
@@ -94,17 +95,21 @@ export class Live {
   }
 
   /** Takes answers to open calls, while everything else goes on. */
-  async answer(answers: Answer[]): Promise<void> {
+  async answer(answers: Answer[], by: Identity): Promise<void> {
     if (this.isClosed) return;
     this.inbox.checkRoom();
     const { calls, output } = this.session;
+    // Not in order with the rest: an application that takes its time to say who is signed in holds up nobody else.
+    const isSignedIn = calls.areDecided(answers) ? await this.session.mayDecide(answers, by) : true;
     return this.inbox.inOrder(async () => {
       await this.calls.expire();
-      const { steps, refused } = await calls.answer(answers);
+      const { steps, refused } = await calls.answer(answers, { by, isSignedIn });
+      // Whoever answered is gone already.
+      if (!isSignedIn) refused.length = 0;
       for (const why of refused) {
         output.tell(new ProtocolError('answer_refused', `The answer was refused: ${why}.`));
       }
-      if (steps.length === 0 && refused.length === 0) {
+      if (isSignedIn && steps.length === 0 && refused.length === 0) {
         output.tell(new ProtocolError('nothing_to_answer', 'The answer belongs to no call that is open.'));
       }
       for (const step of steps) await this.calls.take(step);

@@ -2,6 +2,7 @@ import { toContent } from '../../adk/engine.ts';
 import { type Answer, type Message, ProtocolError } from '../../protocol/index.ts';
 import type { AdmittedPart } from '../files.ts';
 import type { Session } from '../session.ts';
+import { type Identity, NO_LONGER_SIGNED_IN } from '../sign-in.ts';
 import { AgentResponse } from './agent-response.ts';
 
 /** A message as a client posted it, checked. */
@@ -65,13 +66,20 @@ export class Turns {
   }
 
   /** Takes answers to open calls. Refused when they answer nothing. */
-  answers(answers: Answer[], messageId: string | undefined): TakenPost {
+  answers(answers: Answer[], { messageId, by }: { messageId: string | undefined; by: Identity }): TakenPost {
     const { session } = this;
     const { calls, output } = session;
     return this.inTurn(async (begin) => {
       const from = output.log.last;
       const late = await session.expireQuietly();
-      const { steps, refused } = await calls.answer(answers);
+      const isSignedIn = await session.mayDecide(answers, by);
+      const { steps, refused } = await calls.answer(answers, { by, isSignedIn });
+      if (!isSignedIn) {
+        for (const step of steps) {
+          if (step.next === 'settle') await calls.settleQuietly(step.call, step.settlement);
+        }
+        throw new ProtocolError('unauthorized', NO_LONGER_SIGNED_IN);
+      }
       const target = steps[0]?.call.messageId ?? late[0]?.messageId ?? (await this.unfinished(messageId));
       const message = target === undefined ? null : await output.load(target);
       if (!message) {
