@@ -2,7 +2,7 @@ import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } fr
 import { FinishReason } from '@google/genai';
 import { TurnBasedLiveConnection } from '../turn-based-live.ts';
 import { readConversation } from './conversation.ts';
-import { decodeImage } from './image/decode.ts';
+import { createDecoder } from './image/decode.ts';
 import type { DecodeImage } from './image/pixels.ts';
 import { pause, piecesOf } from './pieces.ts';
 import type { Reply, Rule } from './rule.ts';
@@ -41,7 +41,7 @@ export class EmbeddedModel extends BaseLlm {
     this.paceMs = options.paceMs ?? 15;
     this.thinks = options.thinks ?? true;
     this.rules = [...(options.rules ?? []), ...RULES];
-    this.decodeImage = options.decodeImage ?? decodeImage;
+    this.decodeImage = options.decodeImage ?? createDecoder();
   }
 
   override async *generateContentAsync(

@@ -2,16 +2,19 @@ import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { dominantColours } from '../../../src/models/embedded/image/colours.ts';
-import { decodeImage } from '../../../src/models/embedded/image/decode.ts';
+import { createDecoder } from '../../../src/models/embedded/image/decode.ts';
 import { imageHeader } from '../../../src/models/embedded/image/header.ts';
 import { PICTURES } from './pictures.ts';
 import { ask, model, user } from './talk.ts';
+
+const decodeImage = createDecoder();
 
 const bytesOf = (base64: string): Uint8Array => new Uint8Array(Buffer.from(base64, 'base64'));
 
 interface PngOptions {
   depth?: number;
   colourType?: number;
+  isInterlaced?: boolean;
   palette?: number[];
   transparency?: number[];
 }
@@ -26,7 +29,7 @@ function png(width: number, height: number, rows: number[][], options: PngOption
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
-  head.set([options.depth ?? 8, options.colourType ?? 2], 8);
+  head.set([options.depth ?? 8, options.colourType ?? 2, 0, 0, options.isInterlaced ? 1 : 0], 8);
   return new Uint8Array(
     Buffer.concat([
       Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
@@ -37,6 +40,44 @@ function png(width: number, height: number, rows: number[][], options: PngOption
       chunk('IEND', Buffer.alloc(0)),
     ]),
   );
+}
+
+/** The same PNG with empty pieces of data before its own. */
+function withEmptyPieces(file: Uint8Array, count: number): Uint8Array {
+  const empty = Buffer.concat([Buffer.alloc(4), Buffer.from('IDAT', 'latin1'), Buffer.alloc(4)]);
+  return new Uint8Array(
+    Buffer.concat([file.subarray(0, 33), ...Array.from({ length: count }, () => empty), file.subarray(33)]),
+  );
+}
+
+/** A JPEG without details: each block is one bit that says "no change" and one that says "nothing more". */
+function plainJpeg(side: number, components: number, scans: readonly number[]): Uint8Array {
+  const table = (kind: number) => [0xff, 0xc4, 0, 20, kind, 1, ...Array(15).fill(0), 0];
+  const size = [side >> 8, side & 255];
+  const shapes = Array.from({ length: components }, (_, at) => [at + 1, 0x11, 0]).flat();
+  const data = Array(Math.ceil((Math.ceil(side / 8) ** 2 * 2) / 8)).fill(0);
+  return new Uint8Array([
+    ...[0xff, 0xd8, 0xff, 0xdb, 0, 67, 0, ...Array(64).fill(1)],
+    ...[0xff, 0xc0, 0, 8 + shapes.length, 8, ...size, ...size, components, ...shapes],
+    ...table(0x00),
+    ...table(0x10),
+    ...scans.flatMap((component) => [0xff, 0xda, 0, 8, 1, component, 0, 0, 63, 0, ...data]),
+  ]);
+}
+
+/** How often the event loop came round while the work was done. */
+async function turnsWhile(work: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await work.finally(() => {
+    isOver = true;
+  });
+  return turns;
 }
 
 const pixelsOf = async (bytes: Uint8Array): Promise<number[] | null> => {
@@ -141,7 +182,44 @@ describe('PNG pixels are decoded', () => {
     });
   });
 
+  test('an interlaced picture has the pixels of the same picture row by row', async () => {
+    const [width, height] = [11, 9];
+    const valueAt = (x: number, y: number) => (x * 31 + y * 17) % 256;
+    const rowsOf = (x0: number, y0: number, stepX: number, stepY: number): number[][] => {
+      const rows: number[][] = [];
+      for (let y = y0; y < height; y += stepY) {
+        const row = [0];
+        for (let x = x0; x < width; x += stepX) row.push(valueAt(x, y));
+        if (row.length > 1) rows.push(row);
+      }
+      return rows;
+    };
+    const passes = [
+      rowsOf(0, 0, 8, 8),
+      rowsOf(4, 0, 8, 8),
+      rowsOf(0, 4, 4, 8),
+      rowsOf(2, 0, 4, 4),
+      rowsOf(0, 2, 2, 4),
+      rowsOf(1, 0, 2, 2),
+      rowsOf(0, 1, 1, 2),
+    ].flat();
+    const grey = { colourType: 0 };
+    expect(await pixelsOf(png(width, height, passes, { ...grey, isInterlaced: true }))).toEqual(
+      await pixelsOf(png(width, height, rowsOf(0, 0, 1, 1), grey)),
+    );
+  });
+
   test.each<[kind: string, file: Uint8Array]>([
+    [
+      'more rows than any picture has',
+      png(
+        1,
+        20_000,
+        Array.from({ length: 20_000 }, () => [0, 1, 2, 3]),
+      ),
+    ],
+    ['a longer row than any picture has', png(20_000, 1, [[0, ...Array(60_000).fill(1)]])],
+    ['more pieces than any picture has', withEmptyPieces(png(1, 1, [[0, 1, 2, 3]]), 30_000)],
     ['truncated data', png(20, 20, [[0, 1, 2, 3]])],
     ['an unknown filter', png(1, 1, [[9, 1, 2, 3]])],
     ['a size beyond reason', png(100_000, 100_000, [[0, 1, 2, 3]])],
@@ -212,6 +290,46 @@ describe('the dominant colours are computed from the pixels', () => {
       ),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('large pictures hold nobody up', () => {
+  const large = png(
+    2000,
+    2000,
+    Array.from({ length: 2000 }, () => [1, ...Array(2000).fill(0)]),
+    { colourType: 0 },
+  );
+
+  test('a PNG is decoded in slices', async () => {
+    expect(await turnsWhile(decodeImage(large))).toBeGreaterThan(20);
+  });
+
+  test('a JPEG is decoded in slices', async () => {
+    const file = plainJpeg(4000, 1, [1]);
+    expect(await turnsWhile(decodeImage(file))).toBeGreaterThan(100);
+    expect(await decodeImage(file)).toMatchObject({ width: 500, height: 500 });
+  });
+
+  test('a JPEG that gives the same component again and again is not read to its end', async () => {
+    expect(await decodeImage(plainJpeg(64, 3, [1, 2, 3]))).not.toBeNull();
+    expect(await decodeImage(plainJpeg(64, 3, [1, 1, 1, 1, 2, 3]))).toBeNull();
+  });
+
+  test('pictures that come at once are decoded one after the other', async () => {
+    const order: number[] = [];
+    const files = [large, png(1, 1, [[0, 1, 2, 3]]), new Uint8Array(), png(1, 1, [[0, 4, 5, 6]])];
+    const decoded = await Promise.all(
+      files.map(async (file, at) => {
+        const pixels = await decodeImage(file);
+        order.push(at);
+        return pixels?.rgba.length;
+      }),
+    );
+    expect([order, decoded]).toEqual([
+      [0, 1, 2, 3],
+      [500 * 500 * 4, 4, undefined, 4],
+    ]);
   });
 });
 

@@ -32,7 +32,7 @@ const NAMES = {
 
 type ColourName = keyof typeof NAMES;
 
-const MOST_SAMPLES = 200_000;
+const MOST_SAMPLES = 50_000;
 const LEAST_SHARE = 0.05;
 const MOST_COLOURS = 3;
 
@@ -45,20 +45,25 @@ export function dominantColours(pixels: Pixels): PictureColours {
   let transparent = 0;
   for (let index = 0; index < total; index += step) {
     const at = index * 4;
-    const [red = 0, green = 0, blue = 0, alpha = 255] = pixels.rgba.subarray(at, at + 4);
+    const { rgba } = pixels;
+    const red = rgba[at] ?? 0;
+    const green = rgba[at + 1] ?? 0;
+    const blue = rgba[at + 2] ?? 0;
     seen += 1;
-    if (alpha < 128) {
+    if ((rgba[at + 3] ?? 255) < 128) {
       transparent += 1;
       continue;
     }
     const name = colourName(red, green, blue);
-    const sum = sums.get(name) ?? { red: 0, green: 0, blue: 0, count: 0 };
-    sums.set(name, {
-      red: sum.red + red,
-      green: sum.green + green,
-      blue: sum.blue + blue,
-      count: sum.count + 1,
-    });
+    let sum = sums.get(name);
+    if (sum === undefined) {
+      sum = { red: 0, green: 0, blue: 0, count: 0 };
+      sums.set(name, sum);
+    }
+    sum.red += red;
+    sum.green += green;
+    sum.blue += blue;
+    sum.count += 1;
   }
   const colours = [...sums]
     .map(([name, sum]) => ({

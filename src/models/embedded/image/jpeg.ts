@@ -1,5 +1,6 @@
 import { BitReader, DamagedError, type Huffman } from './jpeg-bits.ts';
 import type { Pixels } from './pixels.ts';
+import { inSlices } from './slices.ts';
 
 interface Component {
   id: number;
@@ -27,9 +28,9 @@ interface Frame {
  * needed to tell the colours, so no cosine transform is done. Reads 8-bit sequential and progressive files with
  * one or three components.
  */
-export function decodeJpeg(bytes: Uint8Array): Pixels | null {
+export async function decodeJpeg(bytes: Uint8Array): Promise<Pixels | null> {
   try {
-    return decode(bytes);
+    return await inSlices(decode(bytes));
   } catch (error) {
     if (error instanceof DamagedError || error instanceof RangeError) return null;
     throw error;
@@ -38,7 +39,10 @@ export function decodeJpeg(bytes: Uint8Array): Pixels | null {
 
 const MOST_BLOCKS = 1_000_000;
 
-function decode(bytes: Uint8Array): Pixels | null {
+/** How many blocks are read, or pixels drawn, in one slice. */
+const SLICE = 2_000;
+
+function* decode(bytes: Uint8Array): Generator<void, Pixels | null, void> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const quantizers = new Map<number, number>();
   const tables = new Map<number, Huffman>();
@@ -73,8 +77,9 @@ function decode(bytes: Uint8Array): Pixels | null {
       frame = readFrame(body, marker === 0xc2);
       if (frame === undefined) return null;
     } else if (marker === 0xda && frame !== undefined) {
-      at += readScan(body, bytes.subarray(at), frame, tables, restartInterval);
-      if (frame.components.every((component) => component.isRead)) return toPixels(frame, quantizers, isRgb);
+      yield* readScan(body, bytes.subarray(at), frame, tables, restartInterval);
+      if (frame.components.every((component) => component.isRead))
+        return yield* toPixels(frame, quantizers, isRgb);
     } else if (marker >= 0xc3 && marker <= 0xcf && marker !== 0xc8 && marker !== 0xcc) return null;
   }
   return null;
@@ -145,26 +150,27 @@ function readFrame(body: Uint8Array, isProgressive: boolean): Frame | undefined 
   return { width, height, isProgressive, components, mostAcross, mostDown };
 }
 
-/** Reads one scan's mean values; gives the number of bytes to go on after (0: the next marker is searched for). */
-function readScan(
+/** Reads one scan's mean values. Where it ends is not known: the next marker is searched for. */
+function* readScan(
   body: Uint8Array,
   data: Uint8Array,
   frame: Frame,
   tables: Map<number, Huffman>,
   restartInterval: number,
-): number {
+): Generator<void, void, void> {
   const count = body[0] ?? 0;
   const spectralStart = body[1 + count * 2] ?? 0;
   const approximation = body[3 + count * 2] ?? 0;
-  if (frame.isProgressive && (spectralStart !== 0 || approximation >> 4 !== 0)) return 0;
+  if (frame.isProgressive && (spectralStart !== 0 || approximation >> 4 !== 0)) return;
   const shift = frame.isProgressive ? approximation & 15 : 0;
   const parts = Array.from({ length: count }, (_, index) => {
     const component = frame.components.find(({ id }) => id === body[1 + index * 2]);
     const selectors = body[2 + index * 2] ?? 0;
     const dc = tables.get(selectors >> 4);
     const ac = tables.get(0x10 | (selectors & 15));
-    if (component === undefined || dc === undefined || (!frame.isProgressive && ac === undefined))
-      throw new DamagedError();
+    // A file that gives its means again and again would keep us reading for ever.
+    if (component === undefined || component.isRead) throw new DamagedError();
+    if (dc === undefined || (!frame.isProgressive && ac === undefined)) throw new DamagedError();
     return { component, dc, ac, predictor: 0 };
   });
   const bits = new BitReader(data);
@@ -192,6 +198,7 @@ function readScan(
       ? Math.ceil(frame.height / (8 * frame.mostDown))
       : Math.ceil(Math.ceil((frame.height * only.down) / frame.mostDown) / 8);
   for (let unit = 0; unit < across * down; unit += 1) {
+    if (unit % SLICE === 0) yield;
     if (restartInterval > 0 && unit > 0 && unit % restartInterval === 0) {
       bits.restart();
       for (const part of parts) part.predictor = 0;
@@ -209,33 +216,39 @@ function readScan(
     }
   }
   for (const part of parts) part.component.isRead = true;
-  return 0;
 }
 
-function toPixels(frame: Frame, quantizers: Map<number, number>, isRgb: boolean): Pixels {
+function* toPixels(
+  frame: Frame,
+  quantizers: Map<number, number>,
+  isRgb: boolean,
+): Generator<void, Pixels, void> {
   const width = Math.ceil(frame.width / 8);
   const height = Math.ceil(frame.height / 8);
-  const rgba = new Uint8Array(width * height * 4);
-  const clamp = (value: number): number => Math.max(0, Math.min(255, Math.round(value)));
+  // Clamped as they are written.
+  const rgba = new Uint8ClampedArray(width * height * 4);
   const valueAt = (component: Component, x: number, y: number): number => {
     const column = Math.floor((x * component.across) / frame.mostAcross);
     const row = Math.floor((y * component.down) / frame.mostDown);
     const mean = component.means[row * component.blocksAcross + column] ?? 0;
     return (mean * (quantizers.get(component.table) ?? 1)) / 8 + 128;
   };
-  for (let y = 0; y < height; y += 1) {
-    for (let x = 0; x < width; x += 1) {
-      const [first = 0, second = 128, third = 128] = frame.components.map((component) =>
-        valueAt(component, x, y),
-      );
+  const [luma, blueness, redness] = frame.components;
+  for (let y = 0, drawn = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1, drawn += 1) {
+      if (drawn % SLICE === 0) yield;
+      const first = luma === undefined ? 0 : valueAt(luma, x, y);
+      const second = blueness === undefined ? 128 : valueAt(blueness, x, y);
+      const third = redness === undefined ? 128 : valueAt(redness, x, y);
       const blue = second - 128;
       const red = third - 128;
-      const colour =
-        isRgb && frame.components.length === 3
-          ? [first, second, third]
-          : [first + 1.402 * red, first - 0.344136 * blue - 0.714136 * red, first + 1.772 * blue];
-      rgba.set([...colour.map(clamp), 255], (y * width + x) * 4);
+      const isColour = isRgb && frame.components.length === 3;
+      const at = (y * width + x) * 4;
+      rgba[at] = isColour ? first : first + 1.402 * red;
+      rgba[at + 1] = isColour ? second : first - 0.344136 * blue - 0.714136 * red;
+      rgba[at + 2] = isColour ? third : first + 1.772 * blue;
+      rgba[at + 3] = 255;
     }
   }
-  return { width, height, rgba };
+  return { width, height, rgba: new Uint8Array(rgba.buffer) };
 }

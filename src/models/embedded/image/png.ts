@@ -1,7 +1,15 @@
+import { createInflate } from 'node:zlib';
 import type { Pixels } from './pixels.ts';
 
-/** Pictures with more pixels than this are not decoded: their bytes may unpack to far more than they are worth. */
+/** Larger pictures are not decoded: their bytes may unpack to far more than they are worth. */
 const MOST_PIXELS = 20_000_000;
+const MOST_SIDE = 16_384;
+
+/** A picture in more pieces was not made by a program that means well. */
+const MOST_CHUNKS = 20_000;
+
+/** How many bytes are unpacked at a time; between two pieces others have their turn. */
+const PIECE_BYTES = 64 * 1024;
 
 /** Larger pictures are given reduced, every nth pixel of every nth row: enough to tell the colours. */
 const MOST_GIVEN = 250_000;
@@ -20,49 +28,118 @@ interface Png {
   packed: Uint8Array[];
 }
 
-/** Decodes a PNG of any colour type and depth, or gives null when the file is broken. */
+/** Decodes a PNG of any colour type and depth, or gives null when the file is broken or too large. */
 export async function decodePng(bytes: Uint8Array): Promise<Pixels | null> {
   const png = readChunks(bytes);
-  if (png === null || png.width * png.height > MOST_PIXELS) return null;
-  const passes = png.isInterlaced ? ADAM7 : [{ x: 0, y: 0, stepX: 1, stepY: 1 }];
-  const sizes = passes.map((pass) => ({
-    ...pass,
-    width: Math.ceil((png.width - pass.x) / pass.stepX),
-    height: Math.ceil((png.height - pass.y) / pass.stepY),
-  }));
-  const bitsPerPixel = png.depth * png.channels;
-  const rowBytes = (width: number): number => Math.ceil((width * bitsPerPixel) / 8);
-  const drawn = sizes.filter((size) => size.width > 0 && size.height > 0);
-  const expected = drawn.reduce((sum, size) => sum + (rowBytes(size.width) + 1) * size.height, 0);
-  const raw = await inflated(png.packed, expected);
-  if (raw === null) return null;
-
-  const step = Math.max(1, Math.ceil(Math.sqrt((png.width * png.height) / MOST_GIVEN)));
-  const width = Math.ceil(png.width / step);
-  const height = Math.ceil(png.height / step);
-  const rgba = new Uint8Array(width * height * 4);
-  const distance = Math.max(1, bitsPerPixel >> 3);
-  let at = 0;
-  for (const size of drawn) {
-    const length = rowBytes(size.width);
-    let above: Uint8Array = new Uint8Array(length);
-    for (let row = 0; row < size.height; row += 1) {
-      const line = raw.subarray(at + 1, at + 1 + length);
-      if (!unfilter(raw[at] ?? 0, line, above, distance)) return null;
-      above = line;
-      at += 1 + length;
-      const y = size.y + row * size.stepY;
-      if (y % step !== 0) continue;
-      for (let column = 0; column < size.width; column += 1) {
-        const x = size.x + column * size.stepX;
-        if (x % step === 0) writePixel(png, line, column, rgba, ((y / step) * width + x / step) * 4);
-      }
+  if (png === null) return null;
+  const drawing = new Drawing(png);
+  const inflate = createInflate({ chunkSize: PIECE_BYTES });
+  inflate.end(Buffer.concat(png.packed));
+  try {
+    for await (const piece of inflate) {
+      drawing.push(piece as Uint8Array);
+      if (drawing.isOver) break;
     }
+  } catch {
+    // Damaged data: the caller says that the picture could not be read.
+    return null;
   }
-  return { width, height, rgba };
+  return drawing.isWhole ? drawing.pixels : null;
 }
 
-const ADAM7 = [
+interface Pass {
+  x: number;
+  y: number;
+  stepX: number;
+  stepY: number;
+}
+
+/** Draws the rows of a picture as their bytes come, in pieces cut anywhere; it keeps two rows, and what it gives. */
+class Drawing {
+  readonly pixels: Pixels;
+  private readonly png: Png;
+  private readonly step: number;
+  private readonly passes: (Pass & { width: number; height: number })[];
+  private readonly bitsPerPixel: number;
+  private row = 0;
+  /** A row with its filter before it, and the one above. */
+  private line = new Uint8Array();
+  private above = new Uint8Array();
+  private filled = 0;
+  private isDamaged = false;
+
+  constructor(png: Png) {
+    const { width, height } = png;
+    this.png = png;
+    this.bitsPerPixel = png.depth * png.channels;
+    this.step = Math.max(1, Math.ceil(Math.sqrt((width * height) / MOST_GIVEN)));
+    const given = { width: Math.ceil(width / this.step), height: Math.ceil(height / this.step) };
+    this.pixels = { ...given, rgba: new Uint8Array(given.width * given.height * 4) };
+    this.passes = (png.isInterlaced ? ADAM7 : [{ x: 0, y: 0, stepX: 1, stepY: 1 }])
+      .map((pass) => ({
+        ...pass,
+        width: Math.ceil((width - pass.x) / pass.stepX),
+        height: Math.ceil((height - pass.y) / pass.stepY),
+      }))
+      .filter((pass) => pass.width > 0 && pass.height > 0);
+    this.beginPass();
+  }
+
+  get isWhole(): boolean {
+    return !this.isDamaged && this.passes.length === 0;
+  }
+
+  get isOver(): boolean {
+    return this.isDamaged || this.passes.length === 0;
+  }
+
+  push(piece: Uint8Array): void {
+    for (let at = 0; at < piece.length && !this.isOver; ) {
+      const taken = piece.subarray(at, at + this.line.length - this.filled);
+      this.line.set(taken, this.filled);
+      at += taken.length;
+      this.filled += taken.length;
+      if (this.filled === this.line.length) this.endRow();
+    }
+  }
+
+  private beginPass(): void {
+    const [pass] = this.passes;
+    const length = 1 + Math.ceil(((pass?.width ?? 0) * this.bitsPerPixel) / 8);
+    this.line = new Uint8Array(length);
+    this.above = new Uint8Array(length);
+    this.row = 0;
+    this.filled = 0;
+  }
+
+  private endRow(): void {
+    const [pass] = this.passes;
+    const { line } = this;
+    this.isDamaged = !unfilter(line, this.above, Math.max(1, this.bitsPerPixel >> 3));
+    if (pass === undefined || this.isDamaged) return;
+    this.draw(pass, line.subarray(1));
+    this.line = this.above;
+    this.above = line;
+    this.filled = 0;
+    this.row += 1;
+    if (this.row < pass.height) return;
+    this.passes.shift();
+    this.beginPass();
+  }
+
+  private draw(pass: Pass & { width: number }, line: Uint8Array): void {
+    const { step, pixels } = this;
+    const y = pass.y + this.row * pass.stepY;
+    if (y % step !== 0) return;
+    for (let column = 0; column < pass.width; column += 1) {
+      const x = pass.x + column * pass.stepX;
+      if (x % step === 0)
+        writePixel(this.png, line, column, pixels.rgba, ((y / step) * pixels.width + x / step) * 4);
+    }
+  }
+}
+
+const ADAM7: readonly Pass[] = [
   { x: 0, y: 0, stepX: 8, stepY: 8 },
   { x: 4, y: 0, stepX: 8, stepY: 8 },
   { x: 0, y: 4, stepX: 4, stepY: 8 },
@@ -79,9 +156,13 @@ function readChunks(bytes: Uint8Array): Png | null {
   const channels = CHANNELS[colourType];
   const depth = view.getUint8(24);
   if (channels === undefined || ![1, 2, 4, 8, 16].includes(depth)) return null;
+  const width = view.getUint32(16);
+  const height = view.getUint32(20);
+  if (width === 0 || height === 0 || width * height > MOST_PIXELS || Math.max(width, height) > MOST_SIDE)
+    return null;
   const png: Png = {
-    width: view.getUint32(16),
-    height: view.getUint32(20),
+    width,
+    height,
     depth,
     colourType,
     channels,
@@ -90,8 +171,9 @@ function readChunks(bytes: Uint8Array): Png | null {
     transparency: new Uint8Array(),
     packed: [],
   };
-  if (png.width === 0 || png.height === 0) return null;
-  for (let at = 33; at + 12 <= bytes.length; ) {
+  let count = 0;
+  for (let at = 33; at + 12 <= bytes.length; count += 1) {
+    if (count > MOST_CHUNKS) return null;
     const length = view.getUint32(at);
     const name = String.fromCharCode(...bytes.subarray(at + 4, at + 8));
     const data = bytes.subarray(at + 8, at + 8 + length);
@@ -104,54 +186,32 @@ function readChunks(bytes: Uint8Array): Png | null {
   return png.packed.length === 0 ? null : png;
 }
 
-async function inflated(packed: readonly Uint8Array[], length: number): Promise<Uint8Array | null> {
-  const raw = new Uint8Array(length);
-  const stream = new Blob(packed.map((piece) => piece.slice()))
-    .stream()
-    .pipeThrough(new DecompressionStream('deflate'));
-  const reader = stream.getReader();
-  let filled = 0;
-  try {
-    while (filled < length) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      raw.set(value.subarray(0, length - filled), filled);
-      filled += Math.min(value.length, length - filled);
-    }
-    await reader.cancel();
-  } catch {
-    // Damaged data: the caller says that the picture could not be read.
-    return null;
-  }
-  return filled === length ? raw : null;
-}
-
-/** Undoes a row's filter in place; the loops are written out because they touch every byte of the picture. */
-function unfilter(kind: number, line: Uint8Array, above: Uint8Array, distance: number): boolean {
+/** Undoes the filter of a row, which its first byte names; the loops are written out because they touch every byte. */
+function unfilter(line: Uint8Array, above: Uint8Array, distance: number): boolean {
   const length = line.length;
-  switch (kind) {
+  switch (line[0]) {
     case 0:
       return true;
     case 1:
-      for (let index = distance; index < length; index += 1) {
+      for (let index = distance + 1; index < length; index += 1) {
         line[index] = (line[index] as number) + (line[index - distance] as number);
       }
       return true;
     case 2:
-      for (let index = 0; index < length; index += 1) {
+      for (let index = 1; index < length; index += 1) {
         line[index] = (line[index] as number) + (above[index] as number);
       }
       return true;
     case 3:
-      for (let index = 0; index < length; index += 1) {
-        const left = index >= distance ? (line[index - distance] as number) : 0;
+      for (let index = 1; index < length; index += 1) {
+        const left = index > distance ? (line[index - distance] as number) : 0;
         line[index] = (line[index] as number) + ((left + (above[index] as number)) >> 1);
       }
       return true;
     case 4:
-      for (let index = 0; index < length; index += 1) {
-        const left = index >= distance ? (line[index - distance] as number) : 0;
-        const corner = index >= distance ? (above[index - distance] as number) : 0;
+      for (let index = 1; index < length; index += 1) {
+        const left = index > distance ? (line[index - distance] as number) : 0;
+        const corner = index > distance ? (above[index - distance] as number) : 0;
         line[index] = (line[index] as number) + nearest(left, above[index] as number, corner);
       }
       return true;
