@@ -3,6 +3,9 @@ export interface Limits {
   /** An HTTP body, or one frame. */
   bodyBytes: number;
   imageBytes: number;
+  /** Pixels of an image, and of its longer side: few bytes may stand for very many. */
+  imagePixels: number;
+  imageSide: number;
   /** Files in one message. */
   files: number;
   /** All text of one message. */
@@ -23,6 +26,8 @@ export interface Limits {
 export const LIMITS: Readonly<Limits> = {
   bodyBytes: 24 * 1024 * 1024,
   imageBytes: 5 * 1024 * 1024,
+  imagePixels: 100_000_000,
+  imageSide: 16_384,
   files: 4,
   textLength: 100_000,
   idLength: 256,

@@ -1,4 +1,7 @@
-import { type InputPart, type Message, ProtocolError } from '../protocol/index.ts';
+import { imageHeader } from '../models/embedded/image/header.ts';
+import { type InputPart, type Limits, type Message, ProtocolError } from '../protocol/index.ts';
+import { base64Bytes } from '../protocol/limits.ts';
+import type { Engine } from './engine.ts';
 import type { SessionKey, Store } from './store/store.ts';
 
 /** A part of a message that was checked, with its bytes. */
@@ -15,11 +18,20 @@ function sniffImage(bytes: Uint8Array): 'image/png' | 'image/jpeg' | 'image/webp
 }
 
 /** What a person sent, checked: images are what they claim to be, by their bytes. Whoever read it has measured it. */
-export async function admit(parts: InputPart[], store: Store, key: SessionKey): Promise<AdmittedPart[]> {
-  return Promise.all(parts.map((part) => admitPart(part, store, key)));
+export async function admit(
+  parts: InputPart[],
+  { store, options }: Pick<Engine, 'store' | 'options'>,
+  key: SessionKey,
+): Promise<AdmittedPart[]> {
+  return Promise.all(parts.map((part) => admitPart(part, store, options.limits, key)));
 }
 
-async function admitPart(part: InputPart, store: Store, key: SessionKey): Promise<AdmittedPart> {
+async function admitPart(
+  part: InputPart,
+  store: Store,
+  limits: Limits,
+  key: SessionKey,
+): Promise<AdmittedPart> {
   if (part.type === 'text') return part;
   const filename = part.filename === undefined ? {} : { filename: part.filename };
   if (part.type === 'stored-file') {
@@ -39,11 +51,21 @@ async function admitPart(part: InputPart, store: Store, key: SessionKey): Promis
       `Files of type ${JSON.stringify(part.mediaType.slice(0, 64))} are not accepted; send PNG, JPEG or WebP.`,
     );
   }
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(part.data))
+  const bytes = Buffer.from(part.data, 'base64');
+  // What is not base64 is passed over, and then something is missing.
+  if (bytes.length !== base64Bytes(part.data))
     throw new ProtocolError('bad_image', 'An image is not valid base64.');
-  const mediaType = sniffImage(Buffer.from(part.data.slice(0, 32), 'base64'));
+  const mediaType = sniffImage(bytes);
   if (!mediaType) throw new ProtocolError('bad_image', 'A file is not a PNG, JPEG or WebP image.');
-  return { type: 'file', mediaType, data: part.data, ...filename };
+  const { width, height } = imageHeader(bytes) ?? { width: 0, height: 0 };
+  if (Math.max(width, height) > limits.imageSide || width * height > limits.imagePixels) {
+    const most = `${limits.imageSide} pixels a side and ${limits.imagePixels} in all`;
+    throw new ProtocolError(
+      'too_large',
+      `An image is too large: ${width} x ${height}. Send at most ${most}.`,
+    );
+  }
+  return { type: 'file', mediaType, data: bytes.toString('base64'), ...filename };
 }
 
 /** Keeps the files of a message and gives the message as it is stored: files by their address. */

@@ -137,9 +137,9 @@ async function postStream({ context, user, identity, body: read }: Call): Promis
     const { begun } = session.turns.answers(input.answers, { messageId: input.messageId, by: identity });
     return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
   }
-  const { store, appName } = context.engine;
+  const { engine } = context;
   // What is refused leaves no session behind.
-  const parts = await admit(input.parts, store, { app: appName, user, id });
+  const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
   const { begun } = session.turns.message({ id: input.id, parts });
   return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);

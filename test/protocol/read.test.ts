@@ -360,6 +360,8 @@ describe('limits of a message', () => {
     expect(LIMITS).toEqual({
       bodyBytes: 25_165_824,
       imageBytes: 5_242_880,
+      imagePixels: 100_000_000,
+      imageSide: 16_384,
       files: 4,
       textLength: 100_000,
       idLength: 256,

@@ -30,6 +30,14 @@ const image = (url: string, mediaType = 'image/png') => ({ type: 'file', mediaTy
 const dataUrl = (bytes: Uint8Array, mediaType = 'image/png') =>
   `data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`;
 
+/** A PNG that says it has this size. */
+function sized(width: number, height: number): Buffer {
+  const bytes = Buffer.from(png);
+  bytes.writeUInt32BE(width, 16);
+  bytes.writeUInt32BE(height, 20);
+  return bytes;
+}
+
 async function send(made: Harness, path: string, init: RequestInit): Promise<[number, Wire | null, Headers]> {
   const response = await made.duologue.fetch(new Request(`http://localhost${path}`, init));
   const body = await response.text();
@@ -119,6 +127,14 @@ describe('bad input', () => {
       'bad_request',
     ],
     ['[A1] too much text', user({ type: 'text', text: 'x'.repeat(100_001) }), 413, 'too_large'],
+    [
+      '[A1] an image of one by 20 million pixels',
+      user(image(dataUrl(sized(1, 20_000_000)))),
+      413,
+      'too_large',
+    ],
+    ['[A1] an image of 20 million by one', user(image(dataUrl(sized(20_000_000, 1)))), 413, 'too_large'],
+    ['[A1] an image of too many pixels', user(image(dataUrl(sized(10_001, 10_000)))), 413, 'too_large'],
     ['[A1] five images', user(...Array.from({ length: 5 }, () => image(dataUrl(png)))), 413, 'too_large'],
     [
       '[A1] an image of more than 5 MB',

@@ -74,18 +74,18 @@ export class Live {
     { again, requestId }: { again: boolean; requestId?: string | undefined },
   ): Promise<void> {
     const { inbox } = this;
-    const { store, options } = this.session.engine;
+    const { engine, key } = this.session;
     if (this.isClosed) return;
     inbox.checkRoom();
     if (inbox.hasHeard(requestId)) return;
     // A client that lost its connection cannot know whether its message arrived, and sends it again.
     if (!again && message.id !== undefined && (await this.isRepeated(message.id, message))) return;
-    if (this.isBusy && options.whenBusy === 'interrupt') await this.interrupt();
+    if (this.isBusy && engine.options.whenBusy === 'interrupt') await this.interrupt();
     inbox.checkRoom();
     const taken = inbox.put(message, requestId);
     try {
       // Bad files are refused now, not when their turn comes.
-      await admit(message.parts, store, this.session.key);
+      await admit(message.parts, engine, key);
     } catch (error) {
       inbox.takeBack(message, requestId);
       throw error;
@@ -231,7 +231,7 @@ export class Live {
   private async begin(message: TypedMessage): Promise<void> {
     const { session, messages, run } = this;
     const { engine, key } = session;
-    const parts = await admit(message.parts, engine.store, key);
+    const parts = await admit(message.parts, engine, key);
     const { id = `msg_${engine.newId()}` } = message;
     await session.rewindTo(id, async () => {
       // The open run remembers what is being taken back: a new one starts from the history.
