@@ -11,7 +11,13 @@ import { type HttpContext, handle } from './http.ts';
 import { LargeJson } from './large-json.ts';
 import { type Logger, silentLogger } from './logger.ts';
 import { Pulse, Window } from './pace.ts';
-import { DEFAULT_NEW_SESSIONS, DEFAULT_RATE_LIMIT, type RateLimit, RateLimiter } from './rate-limit.ts';
+import {
+  DEFAULT_NEW_SESSIONS,
+  DEFAULT_RATE_LIMIT,
+  DEFAULT_READ_LIMIT,
+  type RateLimit,
+  RateLimiter,
+} from './rate-limit.ts';
 import { NO_SNIFFING, type Reply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
 import type { Session } from './session.ts';
@@ -22,6 +28,7 @@ import { Sockets } from './sockets.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
 import { createMemoryStore } from './store/memory.ts';
 import type { Store } from './store/store.ts';
+import { Turnstile } from './turnstile.ts';
 
 /** What a server is made of; everything but the agent has a default. */
 export interface DuologueOptions {
@@ -48,8 +55,10 @@ export interface DuologueOptions {
    * call runs, and every minute of an open connection; without it a connection lasts as long as its socket.
    */
   stillSignedIn?: StillSignedIn;
-  /** Requests per user that make the agent work; false for no limit, of new sessions neither. */
+  /** Requests per user that make the agent work; false for no limit, of reads and new sessions neither. */
   rateLimit?: RateLimit | false;
+  /** Requests per user that read, rename or remove, and handshakes; false for no limit. */
+  readLimit?: RateLimit | false;
   /** Sessions that a user may begin; false for no limit. */
   newSessions?: RateLimit | false;
   /** The tools that ask, by name, whatever their definitions say. */
@@ -112,6 +121,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   }
   const { rateLimit = DEFAULT_RATE_LIMIT } = options;
   const { newSessions = rateLimit && DEFAULT_NEW_SESSIONS } = options;
+  const { readLimit = rateLimit && DEFAULT_READ_LIMIT } = options;
   const limiterOf = (limit: RateLimit | false) => (limit ? new RateLimiter(limit, clock) : null);
   const sessions = new Sessions(engine, limiterOf(newSessions));
   const access = new Access({
@@ -127,6 +137,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     sessions,
     access,
     limiter: limiterOf(rateLimit),
+    reads: { limiter: limiterOf(readLimit), turnstile: new Turnstile() },
     budget,
     large: new LargeJson(),
     pacing: { window: new Window(clock, 12), keepAlive: new Pulse(clock, 15_000) },

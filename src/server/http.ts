@@ -13,6 +13,7 @@ import { type Pacing, type Reading, ResponseReader } from './response-reader.ts'
 import { checkSessionId, newSessionId } from './session-id.ts';
 import type { Sessions } from './sessions.ts';
 import type { Identity } from './sign-in.ts';
+import type { Turnstile } from './turnstile.ts';
 
 /** What the routes need. */
 export interface HttpContext {
@@ -20,6 +21,8 @@ export interface HttpContext {
   sessions: Sessions;
   access: Access;
   limiter: RateLimiter | null;
+  /** What reads, renames or removes is limited apart, and the reads of one user follow one after the other. */
+  reads: { limiter: RateLimiter | null; turnstile: Turnstile };
   budget: ByteBudget;
   large: LargeJson;
   pacing: Pacing;
@@ -49,6 +52,9 @@ type Route = {
   inspection?: true;
   run: (call: Call) => Reply | Promise<Reply>;
 };
+
+/** What is told of a session at once: parsing and writing more would hold up everyone. */
+const PAGE = { count: 100, bytes: 256 * 1024 };
 
 const ROUTES: Route[] = [
   { method: 'GET', path: /^\/health$/, open: true, run: health },
@@ -104,15 +110,18 @@ async function run(route: Route, path: string, request: Request, context: HttpCo
   const params = (route.path.exec(path) ?? []).slice(1).map(decode);
   const identity = route.open ? { user: '' } : await context.access.identify(request);
   const { user } = identity;
-  const wait = route.limited ? (context.limiter?.take(user) ?? 0) : 0;
+  const limiter = route.limited ? context.limiter : route.open ? null : context.reads.limiter;
+  const wait = limiter?.take(user) ?? 0;
   if (wait > 0) throw rateLimited('Too many requests', wait);
   const { budget, large, engine } = context;
   const { arrivalMs } = budget.limits;
   const held = budget.open(user);
   const body = (maxBytes: number) =>
     readJson(request, { maxBytes, arrivalMs, held, clock: engine.clock, large });
+  const call = { context, request, user, identity, params, body };
   try {
-    return await route.run({ context, request, user, identity, params, body });
+    if (route.method !== 'GET' || route.open) return await route.run(call);
+    return await context.reads.turnstile.pass(user, () => route.run(call));
   } finally {
     // What was said has begun its turn by now, or was refused.
     held.set(0);
@@ -177,13 +186,14 @@ async function listSessions({ context, user }: Call): Promise<Reply> {
 
 async function getSession({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
   const session = await context.sessions.get(user, id);
-  const stored = await context.engine.store.loadMessages(session.key);
-  const messages = withAddresses(
-    session.output.withoutDrafts(stored),
-    new URL(request.url).origin + context.basePath,
-  );
+  const { origin, searchParams } = new URL(request.url);
+  const before = searchParams.get('before') ?? undefined;
+  const page = await context.engine.store.loadPage(session.key, { before, ...PAGE });
+  if (!page) throw new ProtocolError('not_found', 'There is no such message. Read from the newest again.');
+  const messages = withAddresses(session.output.withoutDrafts(page.messages), origin + context.basePath);
+  const older = page.hasOlder ? (page.messages[0]?.id ?? null) : null;
   const summary = await context.sessions.summaryOf(user, id);
-  return json(200, { ...(summary ?? { id }), messages, isRunning: session.isRunning });
+  return json(200, { ...(summary ?? { id }), messages, older, isRunning: session.isRunning });
 }
 
 async function renameSession({ context, user, params: [id = ''], body }: Call): Promise<Reply> {

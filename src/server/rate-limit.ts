@@ -10,6 +10,9 @@ export interface RateLimit {
 /** The default for requests that make the agent work. */
 export const DEFAULT_RATE_LIMIT: RateLimit = { burst: 60, perMinute: 120 };
 
+/** The default for requests that read, rename or remove, and for handshakes. */
+export const DEFAULT_READ_LIMIT: RateLimit = { burst: 300, perMinute: 600 };
+
 /** The default for new sessions. */
 export const DEFAULT_NEW_SESSIONS: RateLimit = { burst: 120, perMinute: 60 };
 

@@ -32,7 +32,7 @@ export class Sessions {
       await store.createSession(key, {});
     } catch (error) {
       // Two first messages at once: one of them made it.
-      if (!(await store.loadSession(key))) throw error;
+      if (!(await store.findSession(key))) throw error;
     }
     return this.load(key);
   }
@@ -51,16 +51,14 @@ export class Sessions {
     for (const summary of await store.listSessions(appName, user)) {
       // The first words name a session; without a name it may have been a picture, or nothing.
       const isNamed = summary.title !== null;
-      if (isNamed || (await store.loadMessages(this.keyOf(user, summary.id))).length > 0)
-        listed.push(summary);
+      if (isNamed || (await this.hasMessages(this.keyOf(user, summary.id)))) listed.push(summary);
     }
     return listed;
   }
 
   /** What is known of a session, said in or not. */
-  async summaryOf(user: string, id: string): Promise<SessionSummary | undefined> {
-    const summaries = await this.engine.store.listSessions(this.engine.appName, user);
-    return summaries.find((summary) => summary.id === id);
+  summaryOf(user: string, id: string): Promise<SessionSummary | null> {
+    return this.engine.store.findSession(this.keyOf(user, id));
   }
 
   async rename(user: string, id: string, title: string | null): Promise<void> {
@@ -112,11 +110,16 @@ export class Sessions {
   async find(user: string, id: string): Promise<Session | null> {
     const key = this.keyOf(user, id);
     const loading =
-      this.open.get(nameOf(key)) ?? ((await this.engine.store.loadSession(key)) ? this.load(key) : null);
+      this.open.get(nameOf(key)) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
     const session = await loading;
     // Not to be let go between being found and being used.
     if (session) session.touchedAt = this.engine.clock.elapsed();
     return session;
+  }
+
+  private async hasMessages(key: SessionKey): Promise<boolean> {
+    const page = await this.engine.store.loadPage(key, { count: 1, bytes: 0 });
+    return page !== null && page.messages.length > 0;
   }
 
   private load(key: SessionKey): Promise<Session> {

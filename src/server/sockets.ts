@@ -1,7 +1,7 @@
 import { ProtocolError } from '../protocol/index.ts';
 import { withAddresses } from './files.ts';
 import type { HttpContext } from './http.ts';
-import { RateLimiter } from './rate-limit.ts';
+import { RateLimiter, rateLimited } from './rate-limit.ts';
 import type { Session } from './session.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from './sign-in.ts';
@@ -65,6 +65,8 @@ export class Sockets {
       asked === null
         ? newSessionId(user, connectionId, idLength)
         : checkSessionId(asked, 'session', idLength);
+    const wait = this.context.reads.limiter?.take(user) ?? 0;
+    if (wait > 0) throw rateLimited('Too many connections', wait);
     const countOut = this.countIn(user);
     try {
       const session = await sessions.getOrCreate(user, sessionId);

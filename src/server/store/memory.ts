@@ -1,7 +1,7 @@
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
 import { answeredCalls, eventToJson, fromJson, stateFromJson, toJson } from './json.ts';
-import { issuedLine, lastUsedFirst, noSuchSession, recordedAlready } from './rules.ts';
+import { fitting, issuedLine, lastUsedFirst, noSuchSession, recordedAlready } from './rules.ts';
 import {
   applyDelta,
   checkUnchanged,
@@ -15,6 +15,7 @@ import {
   type AuditEntry,
   type AuditLine,
   type CallRecord,
+  type Page,
   type SessionKey,
   type SessionSummary,
   type Store,
@@ -130,6 +131,11 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       };
     },
 
+    async findSession(key): Promise<SessionSummary | null> {
+      const session = find(key);
+      return session === undefined ? null : summaryOf(key.id, session);
+    },
+
     async listSessions(app, user): Promise<SessionSummary[]> {
       assertOpen();
       const owned = sessions.get(ownerOf(app, user)) ?? new Map<string, HeldSession>();
@@ -186,6 +192,18 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
 
     async loadMessages(key): Promise<Message[]> {
       return [...(find(key)?.messages.values() ?? [])].map((text) => fromJson<Message>(text));
+    },
+
+    async loadPage(key, { before, count, bytes }): Promise<Page | null> {
+      const messages = [...(find(key)?.messages ?? [])];
+      const end = before === undefined ? messages.length : messages.findIndex(([id]) => id === before);
+      if (end === -1) return null;
+      const sizes = messages.slice(0, end).map(([, text]) => Buffer.byteLength(text));
+      const start = end - fitting(sizes.reverse(), count, bytes);
+      return {
+        messages: messages.slice(start, end).map(([, text]) => fromJson<Message>(text)),
+        hasOlder: start > 0,
+      };
     },
 
     async truncateMessages(key, messageId): Promise<boolean> {

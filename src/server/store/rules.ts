@@ -33,3 +33,15 @@ export function noSuchSession(key: SessionKey): StoreError {
 export function recordedAlready(name: string): StoreError {
   return new StoreError(`The ${name} is recorded already.`);
 }
+
+/** How many of the first things fit, by their sizes: at most so many of so much together, but one always does. */
+export function fitting(sizes: readonly number[], count: number, total: number): number {
+  let fit = 0;
+  let sum = 0;
+  for (const size of sizes) {
+    sum += size;
+    if (fit === count || (fit > 0 && sum > total)) break;
+    fit++;
+  }
+  return fit;
+}

@@ -32,6 +32,13 @@ export function prepareStatements(db: Database) {
     events: db.prepare<{ data: string }>('select data from events where session = ? order by seq'),
     putMessage: db.prepare(putAtTheEnd('messages')),
     messages: db.prepare<{ data: string }>('select data from messages where session = ? order by seq'),
+    messagePlace: db.prepare<{ seq: number }>('select seq from messages where session = ? and id = ?'),
+    messageSizes: db.prepare<{ size: number }>(
+      `select octet_length(data) as size from messages where session = ? and seq < ? order by seq desc limit ?`,
+    ),
+    messagesBefore: db.prepare<{ data: string }>(
+      'select data from messages where session = ? and seq < ? order by seq desc limit ?',
+    ),
     truncateMessages: db.prepare(
       `delete from messages where session = ?
        and seq >= (select seq from messages where session = ? and id = ?)`,

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
 import { answeredCalls, eventToJson, fromJson, stateFromJson, toJson } from './json.ts';
-import { issuedLine, lastUsedFirst, noSuchSession, recordedAlready } from './rules.ts';
+import { fitting, issuedLine, lastUsedFirst, noSuchSession, recordedAlready } from './rules.ts';
 import { type Database, openDatabase } from './sqlite-database.ts';
 import { takeLock } from './sqlite-lock.ts';
 import { auditLineOf, callOf, orNull, type SessionRow, summaryOf } from './sqlite-rows.ts';
@@ -24,6 +24,8 @@ import {
   type AuditLine,
   type CallMove,
   type CallRecord,
+  type Page,
+  type PageRequest,
   type SessionKey,
   type SessionSummary,
   type Store,
@@ -108,6 +110,13 @@ class SqliteStore implements Store {
     });
   }
 
+  async findSession(key: SessionKey): Promise<SessionSummary | null> {
+    return this.#read(() => {
+      const session = this.#find(key);
+      return session === undefined ? null : summaryOf(session);
+    });
+  }
+
   async listSessions(app: string, user: string): Promise<SessionSummary[]> {
     return this.#read(() =>
       lastUsedFirst(this.#sql.sessionsOfUser.all(toText(app), toText(user)).map(summaryOf)),
@@ -153,6 +162,25 @@ class SqliteStore implements Store {
       const session = this.#find(key);
       if (session === undefined) return [];
       return this.#sql.messages.all(session.n).map((row) => fromJson<Message>(row.data));
+    });
+  }
+
+  async loadPage(key: SessionKey, { before, count, bytes }: PageRequest): Promise<Page | null> {
+    return this.#read(() => {
+      const session = this.#find(key);
+      if (session === undefined) return before === undefined ? { messages: [], hasOlder: false } : null;
+      const cursor =
+        before === undefined
+          ? Number.MAX_SAFE_INTEGER
+          : this.#sql.messagePlace.first(session.n, toText(before))?.seq;
+      if (cursor === undefined) return null;
+      const sizes = this.#sql.messageSizes.all(session.n, cursor, count + 1).map(({ size }) => size);
+      const fit = fitting(sizes, count, bytes);
+      const rows = this.#sql.messagesBefore.all(session.n, cursor, fit);
+      return {
+        messages: rows.map((row) => fromJson<Message>(row.data)).reverse(),
+        hasOlder: sizes.length > fit,
+      };
     });
   }
 

@@ -8,6 +8,23 @@ export interface SessionKey {
   id: string;
 }
 
+/** Some of the messages of a session, counted from its end. */
+export interface PageRequest {
+  /** The message that the page ends before; without one it ends with the last. */
+  before?: string | undefined;
+  /** At most so many messages. */
+  count: number;
+  /** At most so many bytes of their JSON, unless one alone has more. */
+  bytes: number;
+}
+
+/** Messages in their order. */
+export interface Page {
+  messages: Message[];
+  /** Whether there are messages before these. */
+  hasOlder: boolean;
+}
+
 /** What is known of a session without its content. */
 export interface SessionSummary {
   id: string;
@@ -92,6 +109,8 @@ export interface Store {
   createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession>;
   /** Null when there is no such session. */
   loadSession(key: SessionKey): Promise<StoredSession | null>;
+  /** What is known of a session; null when there is none such. */
+  findSession(key: SessionKey): Promise<SessionSummary | null>;
   /** The user's sessions, last used first. */
   listSessions(app: string, user: string): Promise<SessionSummary[]>;
   /** False when there is no such session. */
@@ -110,6 +129,8 @@ export interface Store {
   /** Adds a message at the end, or replaces the one with its id where it stands. */
   putMessage(key: SessionKey, message: Message): Promise<void>;
   loadMessages(key: SessionKey): Promise<Message[]>;
+  /** The last messages, or the last before one that is named; null when that is not there. */
+  loadPage(key: SessionKey, page: PageRequest): Promise<Page | null>;
   /** Removes a message and all after it; false when it is not there. */
   truncateMessages(key: SessionKey, messageId: string): Promise<boolean>;
 

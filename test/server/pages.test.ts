@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import type { Message } from '../../src/protocol/index.ts';
+import { readSession } from '../../src/react/stored-session.ts';
+import { createMemoryStore } from '../../src/server/index.ts';
+import { Turnstile } from '../../src/server/turnstile.ts';
+import { ManualClock } from '../support/clock.ts';
+import { harness } from '../support/harness.ts';
+import { live } from '../support/live.ts';
+import { TestSocket } from '../support/socket.ts';
+
+const key = { app: 'duologue', user: 'live_user', id: 'long' };
+
+/** A store with a session of so many messages of that length. */
+async function longSession(count: number, length: number) {
+  const store = createMemoryStore();
+  await store.createSession(key, {});
+  const messages: Message[] = Array.from({ length: count }, (_, n) => ({
+    id: `m${n}`,
+    role: 'user',
+    parts: [{ type: 'text', text: String(n).padEnd(length, '.') }],
+  }));
+  for (const message of messages) await store.putMessage(key, message);
+  return { store, messages };
+}
+
+describe('a long conversation', () => {
+  it('[S18] is told in pages from its end, each with the way to the one before', async () => {
+    const { store, messages } = await longSession(250, 10);
+    const { get } = harness([], [], { store });
+    const seen: string[] = [];
+    let older: string | null = null;
+    do {
+      const answer = await get(`/sessions/long${older === null ? '' : `?before=${older}`}`);
+      const page = (await answer.json()) as { messages: Message[]; older: string | null };
+      seen.unshift(...page.messages.map(({ id }) => id));
+      expect(page.messages.length).toBeLessThanOrEqual(100);
+      older = page.older;
+    } while (older !== null);
+    expect(seen).toEqual(messages.map(({ id }) => id));
+    expect((await get('/sessions/long?before=gone')).status).toBe(404);
+  });
+
+  it('[S18] of long messages has pages of 256 kB', async () => {
+    const { store } = await longSession(20, 50_000);
+    const { get } = harness([], [], { store });
+    const text = await (await get('/sessions/long')).text();
+    expect(text.length).toBeLessThan(262_144 + 1024);
+    expect((JSON.parse(text) as { messages: unknown[] }).messages).toHaveLength(5);
+  });
+
+  it('[S18] is read whole by the hook, and again when it was taken back meanwhile', async () => {
+    const { store, messages } = await longSession(250, 10);
+    const { get } = harness([], [], { store });
+    let asked = 0;
+    const source = {
+      url: '',
+      fetch: async (path: string | URL | Request) => {
+        if (++asked === 2) await store.truncateMessages(key, 'm120');
+        return get(String(path));
+      },
+    };
+    const whole = await readSession(source, 'long', new AbortController().signal);
+    expect(whole?.messages).toEqual(messages.slice(0, 120));
+    expect(await readSession(source, 'none', new AbortController().signal)).toBeNull();
+  });
+});
+
+describe('reading', () => {
+  it('[A7] is limited for each user, renaming, removing and handshakes too; posts are counted apart', async () => {
+    const { store } = await longSession(1, 10);
+    const server = await live([], [], {
+      store,
+      clock: new ManualClock(),
+      readLimit: { burst: 3, perMinute: 60 },
+    });
+    const { url } = server.served;
+    const statuses = [
+      (await fetch(`${url}/sessions`)).status,
+      (await fetch(`${url}/sessions/long`)).status,
+      (await fetch(`${url}/sessions/other`, { method: 'DELETE' })).status,
+      (await fetch(`${url}/sessions/long`)).status,
+      (await fetch(`${url}/sessions/long`, { method: 'PATCH', body: '{}' })).status,
+      (await fetch(`${url}/sessions/long`, { method: 'DELETE' })).status,
+      (await fetch(`${url}/health`)).status,
+      (await fetch(`${url}/sessions/long/stop`, { method: 'POST' })).status,
+    ];
+    expect(statuses).toEqual([200, 200, 404, 429, 429, 429, 200, 200]);
+    await expect(new TestSocket(server.url).opened()).rejects.toThrow('429');
+  });
+
+  it('[A7] what one user reads follows one after the other, and others come in between', async () => {
+    const turnstile = new Turnstile();
+    const order: string[] = [];
+    const work = (name: string) => () => void order.push(name);
+    const ann = ['a1', 'a2', 'a3'].map((name) => turnstile.pass('ann', work(name)));
+    const failing = turnstile.pass('ann', () => Promise.reject(new Error('gone')));
+    const after = turnstile.pass('ann', work('a4'));
+    const bob = turnstile.pass('bob', work('b1'));
+    await expect(failing).rejects.toThrow('gone');
+    await Promise.all([...ann, after, bob]);
+    expect(order).toEqual(['a1', 'b1', 'a2', 'a3', 'a4']);
+  });
+});
