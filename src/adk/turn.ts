@@ -270,8 +270,10 @@ export class Turn {
   private fail(event: Event, out: TurnOutput[]): void {
     if (!event.errorCode) return;
     // A prompt that is blocked has no finish reason beside its code.
-    const isFinish = event.errorCode === event.finishReason || finishOf(event.errorCode) === 'content_filter';
-    if (isFinish && (event.content?.parts?.length || this.spoke)) {
+    const finish = finishOf(event.errorCode);
+    const isFinish = event.errorCode === event.finishReason || finish === 'content_filter';
+    // A model that went wrong did not finish, whatever it said before.
+    if (isFinish && finish !== 'error' && (event.content?.parts?.length || this.spoke)) {
       this.rawFinish ??= event.errorCode;
       return;
     }

@@ -101,8 +101,10 @@ function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] 
       else (isModel ? assistant : user).push({ type: 'text', text: part.text, ...(isModel ? said : {}) });
     }
   }
+  // A thought that broke off before a word came of it: providers refuse a message with nothing else in it.
+  const says = assistant.some(({ type }) => type !== 'reasoning');
   return [
-    ...(assistant.length > 0 ? [{ role: 'assistant' as const, content: assistant }] : []),
+    ...(says ? [{ role: 'assistant' as const, content: assistant }] : []),
     ...(tool.length > 0 ? [{ role: 'tool' as const, content: tool }] : []),
     ...(user.length > 0 ? [{ role: 'user' as const, content: user }] : []),
   ];

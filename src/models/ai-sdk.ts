@@ -131,8 +131,11 @@ class Answer {
         this.isWhole = part.finishReason.unified !== 'other' || part.finishReason.raw !== undefined;
         this.usage = toUsage(part.usage);
         return undefined;
-      case 'error':
-        throw part.error;
+      case 'error': {
+        const failure = failureOf(part.error);
+        // Some providers name no kind.
+        throw failure instanceof ModelFailure ? failure : new ModelFailure('500', failure.message);
+      }
       default:
         return undefined;
     }

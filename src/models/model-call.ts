@@ -161,7 +161,9 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     const { reason } = failure;
     const wait = this.hasBegun ? undefined : waitBefore(this.tries, failure, this.patience);
     if (wait === undefined || reason === undefined) {
-      this.end({ done: false, value: this.final.failed(failure.code, failure.message) });
+      // A connection that is lost in the middle of an answer was there before.
+      const code = this.hasBegun && failure.code === 'UNREACHABLE' ? 'INCOMPLETE' : failure.code;
+      this.end({ done: false, value: this.final.failed(code, failure.message) });
       return;
     }
     this.leave();

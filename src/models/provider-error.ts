@@ -70,18 +70,24 @@ interface Said {
 
 /** Providers say the same in an exception, in JSON inside the message of one, and in an object that is none. */
 function saidBy(error: unknown): Said {
-  const message = error instanceof Error ? error.message : error;
+  const message = error instanceof Error ? telling(error).message : error;
   const body = typeof message === 'string' ? jsonIn(message) : message;
   const read = typeof body === 'object' && body !== null ? errorOf(body as Record<string, unknown>) : null;
   const found = read?.error ?? errorFrom(body);
   const own = error instanceof Error ? dataOf(error) : null;
   return {
     message: found.message,
-    type: own?.type ?? found.type ?? '',
+    type: own?.type ?? found.type ?? headersOf(error)['x-amzn-errortype'] ?? '',
     code: String(own?.code ?? found.code ?? ''),
     status: statusIn(error) ?? found.status ?? undefined,
     retryAfterMs: own?.retryAfterMs ?? found.retryAfterMs,
   };
+}
+
+/** What is behind an error that only says that there was one. */
+function telling(error: Error): Error {
+  const isEmpty = error.message === 'Failed to process successful response';
+  return isEmpty && error.cause instanceof Error ? error.cause : error;
 }
 
 /** The body that the AI SDK keeps beside the message. */
@@ -129,7 +135,7 @@ const NETWORK_CODE =
   /^(ECONN\w+|ENOTFOUND|EAI_\w+|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|EPIPE|UND_ERR_\w+|CERT_\w+|DEPTH_ZERO_\w+|ERR_SSL\w*|SELF_SIGNED\w*)$/;
 const CREDENTIALS =
   /could not load the default credentials|GOOGLE_APPLICATION_CREDENTIALS|unable to detect a project/i;
-const BROKEN_STREAM = /incomplete json segment|exception parsing stream chunk/i;
+const BROKEN_STREAM = /incomplete json segment|exception parsing stream chunk|ended without a finish reason/i;
 
 function codeOf(error: unknown, said: Said): FailureCode | undefined {
   const { status, type, code, message } = said;
@@ -148,7 +154,8 @@ function codeOf(error: unknown, said: Said): FailureCode | undefined {
 function isQuota({ type, code, message, status = 429, retryAfterMs }: Said): boolean {
   if (status >= 500 || retryAfterMs !== undefined) return false;
   return (
-    /insufficient_quota|billing/i.test(`${type} ${code}`) || /credit balance|current quota/i.test(message)
+    /insufficient_quota|billing|quotaexceeded/i.test(`${type} ${code}`) ||
+    /credit balance|current quota/i.test(message)
   );
 }
 
@@ -165,12 +172,17 @@ function isNetwork(error: unknown): boolean {
   return false;
 }
 
+/** The headers that the AI SDK keeps beside an error. */
+function headersOf(error: unknown): Record<string, string> {
+  return ((error ?? {}) as { responseHeaders?: Record<string, string> }).responseHeaders ?? {};
+}
+
 /** When to come back: a header in seconds, milliseconds or as a date, or a detail of the body. */
 function retryAfterOf(error: unknown, said: Said): number | undefined {
-  const { responseHeaders = {} } = (error ?? {}) as { responseHeaders?: Record<string, string> };
-  const ms = Number.parseFloat(responseHeaders['retry-after-ms'] ?? '');
+  const headers = headersOf(error);
+  const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return ms;
-  const after = responseHeaders['retry-after'] ?? '';
+  const after = headers['retry-after'] ?? '';
   const seconds = Number.parseFloat(after);
   if (seconds >= 0) return seconds * 1000;
   const date = Date.parse(after);

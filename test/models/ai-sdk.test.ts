@@ -285,15 +285,28 @@ describe('a request', () => {
 
   test('gives back what a provider said about its parts', () => {
     const partMetadata = { aiSdk: { openai: { itemId: 'rs_1' } } };
-    const { prompt } = toCallOptions(
-      { ...base, contents: [{ role: 'model', parts: [{ text: '', thought: true, partMetadata }] }] },
-      'v3',
-    );
+    const parts = [{ text: '', thought: true, partMetadata }, { text: 'Hi.' }];
+    const { prompt } = toCallOptions({ ...base, contents: [{ role: 'model', parts }] }, 'v3');
     expect(prompt).toEqual([
       {
         role: 'assistant',
-        content: [{ type: 'reasoning', text: '', providerOptions: { openai: { itemId: 'rs_1' } } }],
+        content: [
+          { type: 'reasoning', text: '', providerOptions: { openai: { itemId: 'rs_1' } } },
+          { type: 'text', text: 'Hi.' },
+        ],
       },
+    ]);
+  });
+
+  test('leaves out a message of thoughts alone, which broke off before a word came of them', () => {
+    const contents = [
+      { role: 'user', parts: [{ text: 'a' }] },
+      { role: 'model', parts: [{ text: 'Hm', thought: true }] },
+      { role: 'user', parts: [{ text: 'b' }] },
+    ];
+    expect(toCallOptions({ ...base, contents }, 'v3').prompt.map(({ role }) => role)).toEqual([
+      'user',
+      'user',
     ]);
   });
 

@@ -7,8 +7,8 @@ import { harness, say } from '../support/harness.ts';
 import { live } from '../support/live.ts';
 import {
   call,
+  hanging,
   partial,
-  type ScriptedFunction,
   ScriptedModel,
   type ScriptedTurn,
   streamed,
@@ -48,19 +48,6 @@ async function rest(responses: AsyncGenerator<LlmResponse, void>): Promise<LlmRe
   const all: LlmResponse[] = [];
   for await (const response of responses) all.push(response);
   return all;
-}
-
-/** Says something, then nothing any more; tells when it was told to stop. */
-function hanging(...first: LlmResponse[]): { turn: ScriptedFunction; stopped: () => boolean } {
-  let isStopped = false;
-  return {
-    stopped: () => isStopped,
-    turn: async function* (_request, _stream, signal) {
-      yield* first;
-      await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
-      isStopped = true;
-    },
-  };
 }
 
 /** Lets everything happen that needs no time. */

@@ -198,6 +198,19 @@ export function streamed(...pieces: string[]): LlmResponse[] {
   return [...pieces.map((piece) => partial(piece)), text(pieces.join(''))];
 }
 
+/** Says something, then nothing any more; tells when it was told to stop. */
+export function hanging(...first: LlmResponse[]): { turn: ScriptedFunction; stopped: () => boolean } {
+  let isStopped = false;
+  return {
+    stopped: () => isStopped,
+    turn: async function* (_request, _stream, signal) {
+      yield* first;
+      await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
+      isStopped = true;
+    },
+  };
+}
+
 function copy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }

@@ -1,0 +1,127 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { converse } from '../../scripts/fixtures/conversation.ts';
+import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
+import { DIALECTS, FakeProvider, type Fault } from '../support/providers/fake-provider.ts';
+import { provideTool, suffer } from '../support/providers/faults.ts';
+import { expectedGist, gist, type Provided, play, provide } from '../support/providers/play.ts';
+
+/** One of each mode; all of them are in the long run. */
+const SOME = SCENARIOS.filter(({ file }) =>
+  ['multiple-payments-deny-approve-sse', 'get_location-approved-bidi-baseline'].includes(file),
+);
+
+afterEach(() => vi.restoreAllMocks());
+
+describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('%s', (name, dialect) => {
+  let fake: FakeProvider;
+  let server: Provided;
+  let tool: Awaited<ReturnType<typeof provideTool>>;
+
+  beforeAll(async () => {
+    fake = await FakeProvider.start(dialect);
+    server = await provide(fake);
+    tool = await provideTool(fake);
+  });
+
+  afterAll(async () => {
+    await server.close();
+    await tool.close();
+    await fake.stop();
+  });
+
+  it.each(SOME)('has the conversation of the embedded model, over HTTP: $file', async (scenario) => {
+    expect(gist(await play(server.url, scenario))).toEqual(expectedGist(scenario));
+    expect(fake.refused.splice(0)).toEqual([]);
+    expect(server.logged.filter(({ level }) => level !== 'info')).toEqual([]);
+  });
+
+  it.each<[Fault, 'sse' | 'bidi']>([
+    ['model', 'sse'],
+    ['quota', 'bidi'],
+    ['cut off', 'sse'],
+    ['reset in the middle', 'bidi'],
+    ['error in the middle', 'sse'],
+  ])(
+    '[S7] [E4] a fault is told, runs no tool, and the next message works: %s over %s',
+    async (fault, mode) => {
+      const { told, ran, goesOn } = await suffer(fake, tool, mode, [fault]);
+      expect({ isTold: /^The [^.]+\.$/.test(told ?? ''), ran, goesOn }).toEqual({
+        isTold: true,
+        ran: 0,
+        goesOn: true,
+      });
+      expect(fake.refused.splice(0)).toEqual([]);
+    },
+  );
+
+  it.each(['sse', 'bidi'] as const)(
+    '[S17] a busy provider is asked again, and the tool runs once, over %s',
+    async (mode) => {
+      expect(await suffer(fake, tool, mode, ['rate', undefined, 'overloaded'])).toEqual({
+        told: null,
+        waits: ['rate_limited', 'overloaded'],
+        ran: 1,
+        calls: [],
+        goesOn: true,
+      });
+    },
+  );
+
+  it('counts its tokens, those of the cache included', async () => {
+    const blocks = await play(server.url, {
+      mode: 'sse',
+      input: { messages: [{ role: 'user', content: 'hello' }] },
+      steps: [],
+    });
+    const { messageMetadata } = JSON.parse(blocks.at(-2)?.slice('data: '.length) ?? '');
+    const writes = name === 'anthropic' || name === 'bedrock';
+    expect(messageMetadata.usage).toMatchObject({
+      input: 20,
+      output: 5,
+      total: 25,
+      cacheWrite: writes ? 2 : null,
+    });
+  });
+
+  it.each(['sse', 'bidi'] as const)(
+    '[E3] its key is in no log, no chunk and no error, over %s',
+    async (mode) => {
+      const printed: unknown[] = [];
+      for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const) {
+        vi.spyOn(console, method).mockImplementation((...said) => void printed.push(said));
+      }
+      for (const stream of [process.stdout, process.stderr]) {
+        vi.spyOn(stream, 'write').mockImplementation((said) => {
+          printed.push(String(said));
+          return true;
+        });
+      }
+      const key = 'Wrong-Key-abcdef0123456789';
+      const wrong = await provide(fake, {}, dialect.environment(fake.url, key));
+      const seen: string[] = [];
+      try {
+        for (const [{ url }, faults] of [
+          [wrong, [undefined]],
+          [tool, ['key', 'quota', 'rate', 'page', 'error', 'cut off']],
+        ] as const) {
+          for (const fault of faults) {
+            if (fault) fake.faults.push(fault);
+            const conversation = await converse(url, mode);
+            seen.push(
+              ...(await conversation.take({ input: { messages: [{ role: 'user', content: 'hi' }] } })),
+            );
+            conversation.close();
+            seen.push(await (await fetch(`${url}/sessions/${conversation.session}`)).text());
+          }
+        }
+      } finally {
+        await wrong.close();
+      }
+      const everything = [seen, wrong.logged, tool.logged, printed]
+        .map((one) => JSON.stringify(one))
+        .join('\n');
+      expect(seen.join('')).toContain('"type":"error"');
+      expect([key, fake.key].filter((secret) => everything.includes(secret))).toEqual([]);
+    },
+  );
+});

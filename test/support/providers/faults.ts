@@ -1,0 +1,68 @@
+import { LlmAgent } from '@google/adk';
+import { chunkIn, converse, type Mode } from '../../../scripts/fixtures/conversation.ts';
+import { chooseModel } from '../../../src/models/index.ts';
+import type { DuologueOptions } from '../../../src/server/index.ts';
+import { fourTools } from '../demo-tools.ts';
+import type { FakeProvider, Fault } from './fake-provider.ts';
+import { type Provided, provide } from './play.ts';
+
+/** What came of a conversation in which something went wrong. */
+export interface Faulty {
+  /** The error that the person was told, or null when the answer came all the same. */
+  told: string | null;
+  /** Why the person was told to wait. */
+  waits: unknown[];
+  /** How often the tool ran. */
+  ran: number;
+  /** Errors of calls. */
+  calls: unknown[];
+  /** Whether the next message was answered. */
+  goesOn: boolean;
+}
+
+const WEATHER = { messages: [{ role: 'user', content: 'weather in Tokyo' }] };
+
+/** A server with one tool on a provider, and what that tool did. */
+export async function provideTool(
+  fake: FakeProvider,
+  options: Partial<DuologueOptions> = {},
+): Promise<Provided & { ran: string[] }> {
+  const ran: string[] = [];
+  const { model } = await chooseModel(fake.environment);
+  const agent = new LlmAgent({ name: 'assistant', model, tools: [fourTools(ran).weather] });
+  // Nobody waits for a provider that is on this machine.
+  const provided = await provide(fake, { patience: { maxWaitMs: 1 }, ...options, agent });
+  return { ...provided, ran };
+}
+
+/** Asks for the weather while something goes wrong, and then again. */
+export async function suffer(
+  fake: FakeProvider,
+  { url, ran }: { url: string; ran: string[] },
+  mode: Mode,
+  faults: readonly (Fault | undefined)[],
+): Promise<Faulty> {
+  const before = ran.length;
+  const conversation = await converse(url, mode);
+  try {
+    fake.faults.push(...(faults as Fault[]));
+    const blocks = await conversation.take({ input: WEATHER });
+    const chunks = blocks.map(chunkIn).filter((chunk) => chunk !== null);
+    const count = ran.length - before;
+    fake.faults.length = 0;
+    const next = await conversation.take({ input: WEATHER });
+    return {
+      told: (chunks.find(({ type }) => type === 'error')?.errorText as string | undefined) ?? null,
+      waits: chunks.flatMap(({ type, data }) =>
+        type === 'data-waiting' ? [(data as { reason: string }).reason] : [],
+      ),
+      ran: count,
+      calls: chunks.flatMap(({ type, errorText }) => (type === 'tool-output-error' ? [errorText] : [])),
+      goesOn:
+        next.some((block) => block.includes('"text-delta"')) &&
+        !next.some((block) => block.includes('"type":"error"')),
+    };
+  } finally {
+    conversation.close();
+  }
+}
