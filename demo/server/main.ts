@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chooseModel } from 'duologue/models';
+import { checkModel, chooseModel } from 'duologue/models';
 import { createDuologue } from 'duologue/server';
 import { serve } from 'duologue/server/node';
 import { openSqliteStore } from 'duologue/server/sqlite';
@@ -48,6 +48,10 @@ async function main(): Promise<void> {
   console.log(`Model: ${chosen.name} (${chosen.why})`);
   console.log(`Another model: ${chosen.howToChange}`);
   console.log(`Data: ${settings.dataDir}`);
+  // Told when it is known: nobody waits for it.
+  void checkModel(chosen.turn, { name: chosen.name }).then((wrong) => {
+    if (wrong) console.warn(wrong);
+  });
 
   let stoppedAt: number | undefined;
   const stop = () => {

@@ -1,4 +1,5 @@
 export { type AiSdkModel, type FromAiSdkOptions, fromAiSdk } from './ai-sdk.ts';
+export { checkModel } from './check.ts';
 export { type ChooseOptions, type ChosenModel, chooseModel } from './choose.ts';
 export * from './embedded/index.ts';
 export { DuologueGemini, type DuologueGeminiParams } from './gemini.ts';

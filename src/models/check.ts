@@ -1,0 +1,46 @@
+import type { BaseLlm } from '@google/adk';
+import { failureOf, ModelFailure } from './provider-error.ts';
+
+/** How long the answer to the question may take. */
+const TIMEOUT_MS = 10_000;
+
+/** What is wrong with a choice that the provider refuses, by the code of the failure. */
+const WORDS: Readonly<Record<string, string>> = {
+  '401': 'its provider does not accept the key (401)',
+  '403': 'its provider does not let this key use it (403)',
+  '404': 'its provider does not know it (404)',
+  QUOTA: 'the quota at its provider is used up',
+  NO_CREDENTIALS:
+    'there are no Google Cloud credentials: run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS',
+};
+
+/**
+ * Asks a model one small question, to find out at the start whether its key and its name are right. Gives a sentence that says
+ * what is wrong; null when the model answers, and when nobody can tell: a provider that cannot be reached now may be later.
+ */
+export async function checkModel(
+  model: BaseLlm,
+  options: { name?: string; timeoutMs?: number } = {},
+): Promise<string | null> {
+  const { name = model.model, timeoutMs = TIMEOUT_MS } = options;
+  const enough = new AbortController();
+  const signal = AbortSignal.any([enough.signal, AbortSignal.timeout(timeoutMs)]);
+  const question = {
+    contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
+    config: { maxOutputTokens: 16 },
+    toolsDict: {},
+    liveConnectConfig: {},
+  };
+  try {
+    for await (const _ of model.generateContentAsync(question, true, signal)) break;
+    return null;
+  } catch (error) {
+    const failure = failureOf(error);
+    if (!(failure instanceof ModelFailure)) return null;
+    const words =
+      WORDS[failure.code] ?? (failure.code === '400' ? 'its provider refuses to answer (400)' : null);
+    return words && `The model ${name} does not work: ${words}. It says: ${failure.message}`;
+  } finally {
+    enough.abort();
+  }
+}
