@@ -256,6 +256,27 @@ describe('an application that cannot tell', () => {
   });
 });
 
+describe('a person who is signed in', () => {
+  it('[A12] [T19] is asked about in order: the output of a browser tool does not overtake its approval', async () => {
+    const app = application();
+    app.whenAsked(async () => {
+      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+      return true;
+    });
+    const server = await live(
+      [[calls({ id: 'call-l', name: 'get_location', args: {} })], [text('Tokyo.')]],
+      [fourTools().location],
+      app.options,
+    );
+    const socket = await server.connect('', app.signIn('first'));
+    socket.say('where');
+    socket.send('message', decision(await socket.chunk('tool-approval-request')));
+    socket.send('tool_result', { toolCallId: 'call-l', result: { latitude: 35.7 } });
+    await socket.done();
+    expect((await socket.chunk('tool-output-available')).output).toEqual({ latitude: 35.7 });
+  });
+});
+
 describe('a server', () => {
   const warningsOf = (options: Partial<DuologueOptions>) => {
     const warnings: string[] = [];

@@ -99,9 +99,9 @@ export class Live {
     if (this.isClosed) return;
     this.inbox.checkRoom();
     const { calls, output } = this.session;
-    // Not in order with the rest: an application that takes its time to say who is signed in holds up nobody else.
-    const isSignedIn = calls.areDecided(answers) ? await this.session.mayDecide(answers, by) : true;
     return this.inbox.inOrder(async () => {
+      // In order: the output of a browser tool follows its approval closely, and must not overtake it.
+      const isSignedIn = await this.session.mayDecide(answers, by);
       await this.calls.expire();
       const { steps, refused } = await calls.answer(answers, { by, isSignedIn });
       // Whoever answered is gone already.
