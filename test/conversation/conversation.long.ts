@@ -1,0 +1,15 @@
+import fc from 'fast-check';
+import { describe, it } from 'vitest';
+import { failOnUnhandled } from '../contract/support/unhandled.ts';
+import { conversations } from './support/play.ts';
+import { NOTHING_LIFTED } from './support/restrictions.ts';
+
+failOnUnhandled();
+
+describe.each(['turns', 'live'] as const)('with a model of the kind %s', (model) => {
+  it('[B6] [B13] [C6] [C9] [C11] [R2] [R7] [T1] [T10] [T12] anything in any order keeps the rules, thousands of times', {
+    timeout: 900_000,
+  }, async () => {
+    await fc.assert(conversations(model, NOTHING_LIFTED, 120), { numRuns: 3000 });
+  });
+});

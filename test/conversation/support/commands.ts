@@ -1,0 +1,296 @@
+import fc from 'fast-check';
+import { isWaiting } from './models.ts';
+import type { Lifted } from './restrictions.ts';
+import { TOOLS, type ToolName } from './workbench.ts';
+import { type SeenCall, settle, type World } from './world.ts';
+
+/** One thing that happens: when it can, what it does, and how long the world has before the next. */
+class Act implements fc.AsyncCommand<World, World> {
+  private readonly words: string;
+  private readonly can: (world: World) => boolean;
+  private readonly act: (world: World) => void | Promise<void>;
+  private readonly pause: number;
+
+  constructor(words: string, pause: number, can: Act['can'], act: Act['act']) {
+    this.words = words;
+    this.pause = pause;
+    this.can = can;
+    this.act = act;
+  }
+
+  check(world: Readonly<World>): boolean {
+    return this.can(world as World);
+  }
+
+  async run(world: World): Promise<void> {
+    world.journal.add({ kind: 'command', text: String(this) });
+    await this.act(world);
+    if (this.pause === ALL) await settle();
+    else for (let i = 0; i < this.pause; i++) await Promise.resolve();
+  }
+
+  toString(): string {
+    return this.pause === ALL ? this.words : `${this.words}, and ${this.pause} steps later`;
+  }
+}
+
+/** Long enough for everything that is under way. */
+const ALL = -1;
+
+type Doing = [words: string, can: (world: World) => boolean, act: (world: World) => void | Promise<void>];
+
+/** Most commands are waited for; some follow each other while the one before is under way. */
+const overlapping = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(ALL) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: 40 }) },
+);
+
+const always = () => true;
+const isHere = ({ page }: World) => page !== undefined;
+
+/** Everything that may happen in a conversation. */
+export function anything(lifted: Lifted): fc.Arbitrary<Act> {
+  const mayPost = ({ posts, model: { line } }: World) =>
+    (lifted.postBehindPost || posts.every(({ isOver }) => isOver)) &&
+    (lifted.postOverLiveTurn || line === null || line.owes === 0);
+  const pause = lifted.overlap ? overlapping : fc.constant(ALL);
+  const acts = (weight: number, doing: fc.Arbitrary<Doing>) => ({
+    weight,
+    arbitrary: fc.tuple(doing, pause).map(([[words, can, act], after]) => new Act(words, after, can, act)),
+  });
+  return fc.oneof(
+    acts(5, fc.constant<Doing>(['the person says something', isHere, (world) => world.say()])),
+    acts(1, fc.constant<Doing>(['the person posts something', mayPost, (world) => world.postMessage()])),
+    acts(
+      8,
+      answer((world) => mayPost(world) && (lifted.postedAnswerBesideHidden || !world.hasHidden)),
+    ),
+    acts(1, fc.constantFrom<Doing>(...interrupting)),
+    acts(2, fc.constantFrom<Doing>(...coming(lifted))),
+    acts(16, modelStep(lifted)),
+    acts(4, toolEnd),
+    acts(2, fc.constantFrom(20, 1_000, 31_000, 61_000).map(time)),
+    acts(1, disk(lifted)),
+    acts(1, fc.constantFrom<Doing>(...ending(lifted))),
+  );
+}
+
+const interrupting: Doing[] = [
+  ['the person interrupts', isHere, ({ page }) => page?.send('interrupt')],
+  ['the person stops it over HTTP', always, (world) => world.stop()],
+];
+
+function coming(lifted: Lifted): Doing[] {
+  const mayLoad = ({ seenCalls, process }: World) =>
+    lifted.resetInReplay || (process === 1 && seenCalls.length === 0);
+  return [
+    ['the page comes back', always, (world) => world.join('back')],
+    ['another page comes', always, (world) => world.join('anew')],
+    ['another page comes and loads everything', mayLoad, (world) => world.join('lost')],
+    ['the page loses its connection', isHere, ({ page }) => page?.leave()],
+  ];
+}
+
+function ending(lifted: Lifted): Doing[] {
+  const mayDie = ({ posts, bench }: World) =>
+    lifted.deathInPostedTool || bench.running.length === 0 || posts.every(({ isOver }) => isOver);
+  const mayClose = ({ posts }: World) =>
+    lifted.waitingPostAtShutDown || posts.every(({ isOver, chunks }) => isOver || chunks.length > 0);
+  return [
+    [
+      'the server restarts',
+      mayClose,
+      async (world) => {
+        await world.shutDown();
+        world.start();
+        await world.join('back');
+      },
+    ],
+    [
+      'the server dies and starts again',
+      mayDie,
+      async (world) => {
+        world.kill();
+        await settle();
+        world.start();
+        await world.join('back');
+      },
+    ],
+  ];
+}
+
+function time(ms: number): Doing {
+  return [`${ms} ms pass`, always, (world) => world.pass(ms)];
+}
+
+function disk(lifted: Lifted): fc.Arbitrary<Doing> {
+  const failing = lifted.failingWrites.map<Doing>((method) => [
+    `the next ${method} fails`,
+    always,
+    ({ store }) => store.failOnce(method),
+  ]);
+  const slow: Doing[] = [
+    ['the disk is slow', ({ store }) => lifted.slowDisk && !store.isHeld, ({ store }) => store.hold()],
+    ['the disk is done', ({ store }) => store.isHeld, ({ store }) => store.release()],
+  ];
+  return fc.constantFrom<Doing>(...failing, ...slow);
+}
+
+const toolEnd: fc.Arbitrary<Doing> = fc
+  .tuple(fc.nat(3), fc.constantFrom('returns' as const, 'returns' as const, 'throws' as const))
+  .map(([n, how]) => [
+    `running tool ${n} ${how}`,
+    ({ bench }) => bench.running.length > 0,
+    ({ bench }) => pick(bench.running, n)?.end(how),
+  ]);
+
+/** Answers, true and false, to calls that are open or not, over either wire. */
+const answer = (mayPost: Doing[1]): fc.Arbitrary<Doing> =>
+  fc
+    .record({
+      n: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(5) }),
+      kind: fc.constantFrom('approve', 'approve', 'approve', 'deny', 'output', 'output', 'failure', 'both'),
+      flaw: fc.oneof(
+        { weight: 4, arbitrary: fc.constant(undefined) },
+        { weight: 1, arbitrary: fc.constantFrom('approval id', 'input', 'call id') },
+      ),
+      wire: fc.constantFrom('message', 'message', 'tool_result', 'post'),
+    })
+    .map(({ n, kind, flaw, wire }) => [
+      `the person gives ${kind} for call ${n} by ${wire}${flaw ? `, with a wrong ${flaw}` : ''}`,
+      (world) => world.seenCalls.length > 0 && (wire === 'post' ? mayPost(world) : isHere(world)),
+      (world) => {
+        const call = pick(world.seenCalls.filter(fits(kind)), n) ?? pick(world.seenCalls, n);
+        if (!call) return;
+        const decides = kind === 'approve' || kind === 'both';
+        if (decides && !flaw) world.approved.add(call.id);
+        if (wire === 'tool_result' && !flaw) return world.page?.send('tool_result', resultOf(call, kind));
+        const part = partOf(call, kind, flaw);
+        if (wire === 'post') return world.postAnswer(part);
+        world.page?.send('message', { messages: [{ id: 'any', role: 'assistant', parts: [part] }] });
+      },
+    ]);
+
+/** Whether an answer of that kind can be meant for a call. */
+function fits(kind: string): (call: SeenCall) => boolean {
+  const isDecision = kind === 'approve' || kind === 'deny' || kind === 'both';
+  return ({ approvalId, name }) =>
+    isDecision ? approvalId !== undefined : name === 'play' || name === 'locate';
+}
+
+function resultOf({ id: toolCallId }: SeenCall, kind: string): object {
+  switch (kind) {
+    case 'approve':
+      return { toolCallId, status: 'approved' };
+    case 'deny':
+      return { toolCallId, status: 'rejected' };
+    case 'both':
+      return { toolCallId, status: 'approved', result: { ok: true } };
+    case 'failure':
+      return { toolCallId, error: 'It broke.' };
+    default:
+      return { toolCallId, result: { ok: true } };
+  }
+}
+
+function partOf({ id, name, input, approvalId = 'none' }: SeenCall, kind: string, flaw?: string): object {
+  const decision =
+    kind === 'output' || kind === 'failure'
+      ? {}
+      : {
+          approval: {
+            id: flaw === 'approval id' ? 'approval_forged' : approvalId,
+            approved: kind !== 'deny',
+          },
+        };
+  const result =
+    kind === 'failure'
+      ? { state: 'output-error', errorText: 'It broke.' }
+      : kind === 'output' || kind === 'both'
+        ? { state: 'output-available', output: { ok: true } }
+        : { state: 'approval-responded' };
+  return {
+    type: `tool-${name}`,
+    toolCallId: flaw === 'call id' ? 'another' : id,
+    input: flaw === 'input' ? { n: 999 } : input,
+    ...result,
+    ...decision,
+  };
+}
+
+const names = Object.keys(TOOLS) as ToolName[];
+
+function modelStep(lifted: Lifted): fc.Arbitrary<Doing> {
+  const isDue = ({ model: { line } }: World) =>
+    line !== null && (line.owes > 0 || line.mustStop || lifted.speechAfterTurn);
+  const speaks = (world: World) => world.model.generation !== undefined || isDue(world);
+  const mayEnd = ({ model: { line } }: World) =>
+    line?.mustStop === false && (!isWaiting(line) || lifted.turnEndsBesideCall);
+  const mayFail = ({ posts }: World) =>
+    lifted.failureWhilePostWaits || posts.every(({ isOver, chunks }) => isOver || chunks.length > 0);
+  const steps: Doing[] = [
+    ['the model says a word', speaks, ({ model }) => model.words()],
+    ['the model thinks', ({ model }) => model.generation !== undefined, ({ model }) => model.thought()],
+    ['the model makes a sound', isDue, ({ model }) => model.sound()],
+    [
+      'the model ends its turn',
+      (world) => world.model.generation !== undefined || (isDue(world) && mayEnd(world)),
+      ({ model }) => model.complete(),
+    ],
+    [
+      'the model stops as it was told',
+      ({ model }) => model.line?.mustStop === true,
+      ({ model }) => model.stop(),
+    ],
+    [
+      'the model hears the person and stops',
+      (world) => isDue(world) && mayEnd(world),
+      ({ model }) => model.stop(),
+    ],
+    ['the model understands speech', isDue, ({ model }) => model.heard('hello')],
+    ['the model fails', (world) => speaks(world) && mayFail(world), ({ model }) => model.fail()],
+    [
+      'the model hangs up',
+      (world) => world.model.line !== null && mayFail(world),
+      ({ model }) => model.hangUp(),
+    ],
+    [
+      'the model takes a call back',
+      ({ model: { line } }) => lifted.cancellation && line !== null && line.waiting.size > 0,
+      ({ model }) => model.cancel([...(model.line?.waiting.keys() ?? [])][0] ?? ''),
+    ],
+    [
+      'the model will refuse a connection',
+      ({ model }) => model.nativeLive,
+      ({ model }) => {
+        model.refusals += 1;
+      },
+    ],
+    [
+      'the person speaks',
+      ({ model, page }) =>
+        model.nativeLive && page !== undefined && (model.refusals === 0 || lifted.soundWhileRefused),
+      ({ page }) => {
+        page?.send('audio_control', { action: 'start' });
+        page?.send('audio_chunk', { chunk: 'AAECAw==' });
+      },
+    ],
+  ];
+  const call = fc
+    .array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 })
+    .map<Doing>((tools) => [
+      `the model calls ${tools.join(', ')}`,
+      (world) => speaks(world) && (tools.length === 1 || world.queued === 0 || lifted.callsBesideQueue),
+      ({ model }) => model.call(tools),
+    ]);
+  return fc.oneof(
+    { weight: 2, arbitrary: call },
+    { weight: 3, arbitrary: fc.constantFrom(...steps.slice(0, 5)) },
+    { weight: 1, arbitrary: fc.constantFrom(...steps.slice(5)) },
+  );
+}
+
+/** One of a list, by a number of any size. */
+function pick<T>(list: readonly T[], n: number): T | undefined {
+  return list[n % list.length];
+}

@@ -1,0 +1,62 @@
+import type { Chunk } from '../../../src/protocol/index.ts';
+
+/** Something that happened, as anyone outside the server can see it. */
+export type Entry =
+  | { kind: 'command'; text: string }
+  | { kind: 'chunk'; by: string; wire: Wire; id: string | undefined; chunk: Chunk }
+  | { kind: 'done'; by: string; wire: Wire }
+  | { kind: 'closed'; by: string; code: number }
+  | { kind: 'refused'; by: string; code: string }
+  | { kind: 'write'; method: string; calls: string[]; outcome: 'stored' | 'failed' }
+  | { kind: 'tool'; event: 'starts' | 'returns' | 'throws'; name: string; callId: string }
+  | { kind: 'model'; text: string }
+  | { kind: 'server'; text: string };
+
+export type Wire = 'socket' | 'post';
+
+/** Everything that happened in one run, in its order. Rules are checked on it, and a failure prints it. */
+export class Journal {
+  readonly entries: Entry[] = [];
+
+  add(entry: Entry): void {
+    // Kept as it was: whoever gave it may go on writing to it.
+    this.entries.push(structuredClone(entry));
+  }
+
+  /** The chunks so far, with who heard them. */
+  get chunks(): Extract<Entry, { kind: 'chunk' }>[] {
+    return this.entries.filter((entry) => entry.kind === 'chunk');
+  }
+
+  toString(): string {
+    return this.entries.map(lineOf).join('\n');
+  }
+}
+
+function lineOf(entry: Entry): string {
+  switch (entry.kind) {
+    case 'command':
+      return `> ${entry.text}`;
+    case 'chunk':
+      return `    ${entry.by} < ${entry.id ?? '-'} ${describe(entry.chunk)}`;
+    case 'done':
+      return `    ${entry.by} < [DONE]`;
+    case 'closed':
+      return `    ${entry.by} closed with ${entry.code}`;
+    case 'refused':
+      return `    ${entry.by} refused: ${entry.code}`;
+    case 'write':
+      return `    store: ${entry.method} ${entry.calls.join(' ')} ${entry.outcome}`;
+    case 'tool':
+      return `    tool: ${entry.name} ${entry.callId} ${entry.event}`;
+    case 'model':
+      return `    model: ${entry.text}`;
+    case 'server':
+      return `    server ${entry.text}`;
+  }
+}
+
+/** A chunk on one line: its type, then what tells it from others of that type. */
+function describe({ type, ...rest }: Chunk): string {
+  return `${type} ${JSON.stringify(rest, (name, value: unknown) => (name === 'usage' ? undefined : value))}`;
+}

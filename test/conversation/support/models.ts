@@ -1,0 +1,226 @@
+import { AsyncQueue, BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
+import type { Content } from '@google/genai';
+import { calls, partial, ScriptedLiveConnection, type Sent, text } from '../../support/scripted-model.ts';
+import type { Journal } from './journal.ts';
+import type { ToolName } from './workbench.ts';
+
+/** A call that the model makes. */
+export interface MadeCall {
+  id: string;
+  name: ToolName;
+}
+
+/** One call of the model, turn by turn, whose every response the test gives. */
+class Generation {
+  readonly responses = new AsyncQueue<LlmResponse>();
+  isOpen = true;
+
+  end(): void {
+    this.isOpen = false;
+    this.responses.close();
+  }
+}
+
+/** A live connection as the model sees it. */
+export interface LiveLine {
+  readonly connection: ScriptedLiveConnection;
+  /** How many turns the model still has to come to the end of. */
+  owes: number;
+  /** The person interrupted, and the model has not stopped yet. */
+  mustStop: boolean;
+  /** The number of the turn that it is in. */
+  turn: number;
+  /** Calls whose response it waits for, with the turns that they were made in. */
+  readonly waiting: Map<string, number>;
+}
+
+/** Whether the turn that a live model is in waits for calls. */
+export function isWaiting({ waiting, turn }: LiveLine): boolean {
+  return [...waiting.values()].includes(turn);
+}
+
+/** A model of which the test decides every step: called turn by turn and, if it is `nativeLive`, spoken with live. */
+export class SteppedModel extends BaseLlm {
+  readonly nativeLive: boolean;
+  /** Everything that was said to the model, one text for each time. */
+  readonly told: string[] = [];
+  private readonly made: MadeCall[];
+  /** The next connections that are refused. */
+  refusals = 0;
+  line: LiveLine | null = null;
+  private readonly generations: Generation[] = [];
+  private readonly journal: Journal;
+
+  /** What it calls is added to `made`. */
+  constructor(options: { nativeLive: boolean; journal: Journal; made: MadeCall[] }) {
+    super({ model: 'stepped' });
+    this.nativeLive = options.nativeLive;
+    this.journal = options.journal;
+    this.made = options.made;
+  }
+
+  /** The call of the model that goes on, if one does. */
+  get generation(): Generation | undefined {
+    return this.generations.findLast(({ isOpen }) => isOpen);
+  }
+
+  override async *generateContentAsync(
+    request: LlmRequest,
+    _stream?: boolean,
+    signal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void> {
+    this.told.push(wordsOf(request.contents));
+    this.journal.add({ kind: 'model', text: 'is called' });
+    const generation = new Generation();
+    this.generations.push(generation);
+    signal?.addEventListener('abort', () => generation.end(), { once: true });
+    if (signal?.aborted) generation.end();
+    yield* generation.responses;
+  }
+
+  override async connect(): Promise<BaseLlmConnection> {
+    if (this.refusals > 0) {
+      this.refusals -= 1;
+      this.journal.add({ kind: 'model', text: 'refuses a connection' });
+      throw new Error('The model refused the connection.');
+    }
+    this.journal.add({ kind: 'model', text: 'is connected' });
+    const line: LiveLine = {
+      connection: new ScriptedLiveConnection((sent) => this.listen(line, sent)),
+      owes: 0,
+      mustStop: false,
+      turn: 0,
+      waiting: new Map(),
+    };
+    const { connection } = line;
+    const close = connection.close.bind(connection);
+    connection.close = async () => {
+      if (this.line === line) this.line = null;
+      await close();
+    };
+    this.line = line;
+    return connection;
+  }
+
+  /** Says a piece of text. */
+  words(): void {
+    const { generation, line } = this;
+    if (generation) generation.responses.push(partial('word '));
+    else line?.connection.push({ outputTranscription: { text: 'word ', finished: false }, partial: true });
+  }
+
+  thought(): void {
+    this.generation?.responses.push(partial('hm ', true));
+  }
+
+  sound(): void {
+    this.line?.connection.push({
+      content: { role: 'model', parts: [{ inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA' } }] },
+    });
+  }
+
+  /** Calls tools, all at once. Turn by turn that ends the call of the model. */
+  call(names: ToolName[]): void {
+    const made = names.map((name, n) => ({ id: `c${this.made.length + n + 1}`, name, args: { n } }));
+    this.made.push(...made);
+    this.journal.add({
+      kind: 'model',
+      text: `calls ${made.map(({ id, name }) => `${name} ${id}`).join(', ')}`,
+    });
+    const { generation, line } = this;
+    if (generation) {
+      generation.responses.push(calls(...made));
+      generation.end();
+    } else if (line) {
+      for (const { id } of made) line.waiting.set(id, line.turn);
+      line.connection.push(calls(...made));
+    }
+  }
+
+  /** Comes to the end of what it has to say. */
+  complete(): void {
+    const { generation, line } = this;
+    if (generation) {
+      generation.responses.push(text('End.'));
+      generation.end();
+    } else if (line) {
+      this.endTurn(line);
+      line.connection.push({ outputTranscription: { text: 'End.', finished: false }, partial: true });
+      line.connection.push({ outputTranscription: { text: 'End.', finished: true } });
+      line.connection.push({ turnComplete: true });
+    }
+  }
+
+  /** Stops because the person interrupted: on a signal of ours, or because it heard them. */
+  stop(): void {
+    const { line } = this;
+    if (!line) return;
+    // What was said to it after the signal, it answers next.
+    if (!line.mustStop) this.endTurn(line);
+    line.mustStop = false;
+    line.connection.push({ interrupted: true }, { turnComplete: true });
+  }
+
+  /** Wants no more of a call. */
+  cancel(callId: string): void {
+    this.line?.waiting.delete(callId);
+    this.line?.connection.push({ interrupted: true, customMetadata: { toolCallCancellation: [callId] } });
+  }
+
+  /** Understood what the person said. */
+  heard(words: string): void {
+    this.line?.connection.push({ inputTranscription: { text: words, finished: false }, partial: true });
+    this.line?.connection.push({ inputTranscription: { text: words, finished: true } });
+  }
+
+  fail(): void {
+    const error = new Error('The model fell over.');
+    const { generation, line } = this;
+    if (generation) {
+      generation.isOpen = false;
+      generation.responses.fail(error);
+    } else line?.connection.fail(error);
+    if (!generation) this.line = null;
+  }
+
+  /** Hangs up in order, in the middle of whatever it says. */
+  hangUp(): void {
+    this.line?.connection.end();
+    this.line = null;
+  }
+
+  private endTurn(line: LiveLine): void {
+    line.owes = Math.max(0, line.owes - 1);
+    line.turn += 1;
+  }
+
+  private listen(line: LiveLine, sent: Sent): void {
+    if (sent.kind === 'activityStart') {
+      line.mustStop = true;
+      line.owes = 0;
+      line.turn += 1;
+    }
+    if (sent.kind === 'realtime') line.owes = Math.max(1, line.owes);
+    if (sent.kind !== 'content') return;
+    const parts = sent.value.parts ?? [];
+    this.told.push(wordsOf([sent.value]));
+    this.journal.add({ kind: 'model', text: `is told ${JSON.stringify(parts)}` });
+    if (parts.some((part) => part.text)) {
+      // A turn that waits for calls is set aside.
+      if (!isWaiting(line)) line.owes += 1;
+      line.turn += 1;
+    }
+    for (const { functionResponse } of parts) {
+      if (!functionResponse) continue;
+      const { id = '', response } = functionResponse;
+      const isOfNow = line.waiting.get(id) === line.turn;
+      line.waiting.delete(id);
+      // A response to an earlier turn gets a turn of its own.
+      if (response?.interrupted !== true && !isOfNow) line.owes += 1;
+    }
+  }
+}
+
+function wordsOf(contents: readonly Content[]): string {
+  return contents.flatMap(({ parts = [] }) => parts.map((part) => part.text ?? '')).join('\n');
+}

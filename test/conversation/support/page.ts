@@ -1,0 +1,171 @@
+import { BlockDecoder, type Chunk, Grammar, type Message, SUBPROTOCOL } from '../../../src/protocol/index.ts';
+import type { Duologue } from '../../../src/server/index.ts';
+import type { Journal } from './journal.ts';
+import { MessageView } from './message-view.ts';
+
+/** How a page comes to a conversation: with nothing, after the last chunk it has, or naming one that nobody knows. */
+export type Coming = 'anew' | 'back' | 'lost';
+
+type Connection = ReturnType<Awaited<ReturnType<Duologue['sockets']['admit']>>['accept']>;
+
+/** A chunk id that no server gave: the whole conversation comes as a reset (R5). */
+const FOREIGN_ID = 'nowhere-1';
+
+/**
+ * A page in a browser, as far as the protocol goes: it connects, folds what it hears into messages and knows the last chunk it
+ * has. It stays the same page when it comes back.
+ */
+export class Page {
+  readonly name: string;
+  /** What is wrong with what it heard. */
+  readonly wrong: string[] = [];
+  /** The messages as it shows them. */
+  readonly view = new MessageView();
+  lastId: string | undefined;
+  isOpen = false;
+  private readonly journal: Journal;
+  private grammar = new Grammar('bidi');
+  private connection: Connection | null = null;
+  private ends = { finished: 0, done: 0 };
+  private isJustBack = false;
+  /** Calls that it heard of, by a chunk or by a reset. */
+  private readonly known = new Set<string>();
+  /** Requests that stood outside a step: those of posts do. */
+  readonly bare: string[] = [];
+
+  constructor(name: string, journal: Journal) {
+    this.name = name;
+    this.journal = journal;
+  }
+
+  /** Opens a socket, in memory. */
+  async connect(duologue: Duologue, session: string, coming: Coming): Promise<void> {
+    const last = coming === 'back' ? this.lastId : coming === 'lost' ? FOREIGN_ID : undefined;
+    const query = `?session=${session}${last === undefined ? '' : `&last=${last}`}`;
+    const admission = await duologue.sockets.admit(new Request(`http://localhost/live${query}`));
+    const decoder = new BlockDecoder();
+    this.isOpen = true;
+    if (last === undefined) this.view.isWhole = false;
+    let isMine = true;
+    this.cut = () => {
+      isMine = false;
+      this.isOpen = false;
+    };
+    this.leave = () => {
+      if (!isMine) return;
+      this.cut();
+      this.connection?.closed();
+    };
+    this.connection = admission.accept({
+      protocol: SUBPROTOCOL,
+      bufferedAmount: 0,
+      send: (data) => {
+        if (!isMine || typeof data !== 'string') return;
+        for (const block of decoder.push(data)) this.hear(block);
+      },
+      ping: () => this.connection?.pong(),
+      pong: () => undefined,
+      close: (code) => {
+        if (!isMine) return;
+        this.cut();
+        this.journal.add({ kind: 'closed', by: this.name, code });
+      },
+    });
+  }
+
+  /** The server is gone, and hears of nothing. */
+  cut: () => void = () => undefined;
+
+  /** The socket breaks. */
+  leave: () => void = () => undefined;
+
+  send(type: string, data: object = {}): void {
+    this.connection?.receive(Buffer.from(JSON.stringify({ type, version: '1.0', data })), false);
+  }
+
+  /** What is wrong with the stream if nothing more comes. Messages in `excused` need no end. */
+  end(excused: ReadonlySet<string>): string[] {
+    const unfinished = this.view.unfinished.filter((id) => !excused.has(id));
+    return [...this.grammar.end(), ...unfinished.map((id) => `message ${id} has no finish`)].map(
+      (words) => `${this.name}: ${words}`,
+    );
+  }
+
+  private hear({ id, data }: { id?: string | undefined; data: string }): void {
+    if (data === '[DONE]') {
+      this.journal.add({ kind: 'done', by: this.name, wire: 'socket' });
+      // It has no id: a page that comes back right behind a finish cannot say whether it heard it.
+      if (this.ends.done === this.ends.finished && this.isJustBack) return;
+      if (++this.ends.done !== this.ends.finished) this.complain('[C5] [DONE] without a finish before it');
+      return;
+    }
+    const chunk = JSON.parse(data) as Chunk;
+    this.journal.add({ kind: 'chunk', by: this.name, wire: 'socket', id, chunk });
+    if (chunk.type === 'data-session') return this.greeted(id, chunk.data);
+    if (chunk.type === 'data-reset') return this.reset(chunk.data.messages);
+    if (id) this.place(id);
+    if (id) this.isJustBack = false;
+    this.read(chunk);
+    this.view.push(chunk);
+  }
+
+  /** Goes on, or begins again: what is replayed is read by a new grammar. */
+  private greeted(id: string | undefined, { resumed }: { resumed: boolean }): void {
+    this.lastId = id;
+    this.isJustBack = true;
+    if (resumed) return;
+    this.grammar = new Grammar('bidi');
+    this.ends = { finished: 0, done: 0 };
+    this.view.replay();
+  }
+
+  private reset(messages: Message[]): void {
+    this.view.reset(messages);
+    for (const { parts } of messages)
+      for (const part of parts) if ('toolCallId' in part) this.known.add(part.toolCallId);
+  }
+
+  private place(id: string): void {
+    const [epoch, seq] = placeOf(id);
+    const [before, last] = placeOf(this.lastId ?? '');
+    if (epoch === before && seq <= last) this.complain(`[R2] ${id} comes after ${this.lastId}`);
+    this.lastId = id;
+  }
+
+  private read(chunk: Chunk): void {
+    if (chunk.type === 'finish' && ++this.ends.finished !== this.ends.done + 1) {
+      this.complain('[C6] a second finish without [DONE] between');
+    }
+    if (chunk.type === 'tool-input-start') this.known.add(chunk.toolCallId);
+    for (const words of this.grammar.push(chunk)) {
+      // A page that came later knows earlier calls from the messages that it loaded.
+      if (words.includes('was never announced') && this.isKnown(chunk)) continue;
+      // A replay leaves decided requests out, and the input that is repeated after the decision (T19) stays.
+      if (words.includes('is input-available') && isRepeatable(chunk)) continue;
+      if (words.includes('stands outside a step') && 'toolCallId' in chunk) this.bare.push(chunk.toolCallId);
+      else this.complain(`[C9] ${words}`);
+    }
+  }
+
+  private isKnown(chunk: Chunk): boolean {
+    return 'toolCallId' in chunk && (this.known.has(chunk.toolCallId) || !this.view.isWhole);
+  }
+
+  private complain(words: string): void {
+    this.wrong.push(`${this.name}: ${words}`);
+  }
+}
+
+function isRepeatable(chunk: Chunk): boolean {
+  return (
+    chunk.type === 'tool-input-available' &&
+    chunk.toolMetadata?.runsOn === 'client' &&
+    chunk.toolMetadata.asks === true
+  );
+}
+
+/** The two halves of a chunk id. */
+export function placeOf(id: string): [epoch: string, seq: number] {
+  const dash = id.lastIndexOf('-');
+  return [id.slice(0, dash), Number(id.slice(dash + 1))];
+}

@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { anything } from './commands.ts';
+import { bringToRest } from './rest.ts';
+import type { Lifted } from './restrictions.ts';
+import { brokenRules, leftBehind } from './rules.ts';
+import { type Setup, settle, World } from './world.ts';
+
+/** Random conversations: each breaks no rule, or fails with its transcript. */
+export function conversations(
+  model: Setup['model'],
+  lifted: Lifted,
+  maxCommands: number,
+): fc.IAsyncProperty<[Setup, Iterable<fc.AsyncCommand<World, World>>]> {
+  const setup: fc.Arbitrary<Setup> = fc.record({
+    model: fc.constant(model),
+    approvals: fc.constantFrom('sequential', 'parallel'),
+    whenBusy: fc.constantFrom('queue', 'interrupt'),
+  });
+  const commands = fc.commands([anything(lifted)], { maxCommands, size: 'max' });
+  return fc.asyncProperty(setup, commands, async (given, all) => {
+    const world = new World(given);
+    await world.join('lost');
+    await settle();
+    await fc.asyncModelRun(() => ({ model: world, real: world }), all);
+    const wrong = await endingWell(world, lifted);
+    if (wrong.length === 0) return;
+    throw new Error([...wrong, '', JSON.stringify(given), String(world.journal)].join('\n'));
+  });
+}
+
+/** Brings a conversation to its end, and says what was wrong with any of it. */
+async function endingWell(world: World, lifted: Lifted): Promise<string[]> {
+  const wrong: string[] = [];
+  const rest = async (words: string) => {
+    world.journal.add({ kind: 'command', text: words });
+    const unrest = await bringToRest(world);
+    if (unrest) wrong.push(`[B13] ${unrest}`);
+  };
+  await rest('everything comes to rest');
+  wrong.push(...(await probe(world, rest)));
+  wrong.push(...(await brokenRules(world, lifted)));
+  const excused = leftBehind(world, lifted);
+  const shown = async () => JSON.stringify((await world.messages()).filter(({ id }) => !excused.has(id)));
+  const before = await shown();
+  if (!(await world.shutDown())) wrong.push('[B22] the server does not shut down');
+  world.start();
+  const after = await shown();
+  if (before !== after) wrong.push(`[R7] after a restart there is ${after} instead of ${before}`);
+  await world.shutDown();
+  return wrong;
+}
+
+/** Whatever was before, one more message is answered. */
+async function probe(world: World, rest: (words: string) => Promise<void>): Promise<string[]> {
+  const from = world.journal.entries.length;
+  world.journal.add({ kind: 'command', text: 'the person says one more thing' });
+  world.say();
+  await rest('it is answered');
+  const heard = world.journal.entries
+    .slice(from)
+    .flatMap((entry) => (entry.kind === 'chunk' ? [entry.chunk] : []));
+  const words = heard.some((chunk) => chunk.type === 'text-delta' && chunk.delta.includes('End.'));
+  const end = heard.some((chunk) => chunk.type === 'finish' && chunk.finishReason === 'stop');
+  return words && end ? [] : ['[B6] the next message gets no answer'];
+}

@@ -1,0 +1,267 @@
+import { getFunctionCalls, getFunctionResponses } from '@google/adk';
+import { type Chunk, isSettled } from '../../../src/protocol/index.ts';
+import { brief } from './message-view.ts';
+import { placeOf } from './page.ts';
+import type { Lifted } from './restrictions.ts';
+import { FAULT } from './watched-store.ts';
+import { TOOLS } from './workbench.ts';
+import type { World } from './world.ts';
+
+type Of<T extends Chunk['type']> = Extract<Chunk, { type: T }>;
+
+/** A chunk that someone heard, with the message it belongs to and when it was heard first. */
+interface Heard {
+  at: number;
+  id: string;
+  messageId: string;
+  chunk: Chunk;
+  /** Whether a post heard it, too. */
+  isPosted: boolean;
+}
+
+/** What a conversation at rest does not keep to, each led by its rule of PROTOCOL.md. */
+export async function brokenRules(world: World, lifted: Lifted): Promise<string[]> {
+  const heard = everythingHeard(world);
+  const excused = leftBehind(world, lifted);
+  return [
+    ...streams(world, excused, lifted),
+    ...ends(heard),
+    ...turns(heard, lifted),
+    ...writes(world, heard),
+    ...(await runs(world)),
+    ...(await records(world, excused)),
+    ...(await inputs(world, heard)),
+    ...(await views(world, excused)),
+    ...secrets(world),
+  ];
+}
+
+/** Messages that nobody ends: a posted one superseded them, or a live model was to come back to them and its run ended. */
+export function leftBehind(world: World, lifted: Lifted): Set<string> {
+  const left = new Set<string>();
+  const posted = new Set(
+    world.posts.flatMap(({ chunks }) => only(chunks, 'start').map(({ messageId }) => messageId ?? '')),
+  );
+  const open = new Set<string>();
+  for (const { chunk, messageId } of everythingHeard(world)) {
+    if (chunk.type === 'finish') open.delete(messageId);
+    if (chunk.type !== 'start') continue;
+    const isExcused = posted.has(messageId)
+      ? !lifted.supersededTurnEnds
+      : world.setup.model === 'live' && !lifted.overtakenTurnEnds;
+    if (isExcused) for (const other of open) if (other !== messageId) left.add(other);
+    open.add(messageId);
+  }
+  return left;
+}
+
+/** Every chunk once, in the order it was said, which for a page that was away is not the order it was heard. */
+function everythingHeard({ journal }: World): Heard[] {
+  const current = new Map<string, string>();
+  const heard = new Map<string, Heard>();
+  journal.entries.forEach((entry, at) => {
+    if (entry.kind !== 'chunk' || !entry.id || entry.chunk.type === 'data-session') return;
+    const { by, id, chunk, wire } = entry;
+    if (chunk.type === 'start') current.set(by, chunk.messageId ?? '');
+    const known = heard.get(id);
+    if (known) known.isPosted ||= wire === 'post';
+    else heard.set(id, { at, id, chunk, messageId: current.get(by) ?? '', isPosted: wire === 'post' });
+  });
+  const epochs = [...new Set([...heard.keys()].map((id) => placeOf(id)[0]))];
+  const order = new Map([...heard.keys()].map((id) => [id, placeOf(id)]));
+  return [...heard.values()].sort((a, b) => {
+    const [epochA = '', seqA = 0] = order.get(a.id) ?? [];
+    const [epochB = '', seqB = 0] = order.get(b.id) ?? [];
+    return epochs.indexOf(epochA) - epochs.indexOf(epochB) || seqA - seqB;
+  });
+}
+
+/** What listeners found wrong by themselves: order, grammar, ends. */
+function streams({ pages, posts }: World, excused: ReadonlySet<string>, lifted: Lifted): string[] {
+  const asked = new Set(posts.flatMap(({ chunks }) => only(chunks, 'tool-approval-request')));
+  const posted = new Set([...asked].map(({ toolCallId }) => toolCallId));
+  return [
+    ...pages.flatMap(({ wrong }) =>
+      wrong.filter((words) => lifted.noEmptyStep || !words.includes('the step asked for no approval')),
+    ),
+    ...posts.flatMap(({ wrong }) => wrong),
+    ...pages.flatMap(({ bare, name }) =>
+      bare.flatMap((id) =>
+        posted.has(id) ? [] : [`${name}: [C8] the request of ${id} stands outside a step`],
+      ),
+    ),
+    ...pages.flatMap((page) => (page.isOpen ? page.end(excused) : [])),
+  ];
+}
+
+/** [C9] A call ends once, whoever is told. */
+function ends(heard: Heard[]): string[] {
+  const ended = new Map<string, number>();
+  for (const { chunk } of heard) {
+    const id = endedBy(chunk);
+    if (id !== null) ended.set(id, (ended.get(id) ?? 0) + 1);
+  }
+  return [...ended].flatMap(([id, times]) => (times > 1 ? [`[C9] ${id} ends ${times} times`] : []));
+}
+
+/** [B13] [B6] A turn has one end, and nothing of it comes after an interruption. */
+function turns(heard: Heard[], lifted: Lifted): string[] {
+  const wrong: string[] = [];
+  const open = new Map<string, Set<string>>();
+  const over = new Set<string>();
+  const ended = new Set<string>();
+  const posted = new Set(heard.flatMap(({ isPosted, messageId }) => (isPosted ? [messageId] : [])));
+  for (const { chunk, messageId, id } of heard) {
+    if ('transient' in chunk && chunk.transient) continue;
+    if (over.has(messageId))
+      wrong.push(`[B6] ${id} ${chunk.type} comes after the interruption of ${messageId}`);
+    const calls = open.get(messageId) ?? new Set();
+    open.set(messageId, calls);
+    if (chunk.type === 'tool-input-start') calls.add(chunk.toolCallId);
+    calls.delete(endedBy(chunk) ?? '');
+    if (chunk.type !== 'finish') continue;
+    if (chunk.messageMetadata?.interrupted && calls.size === 0) over.add(messageId);
+    // Over SSE every response has its own end; and what failed or was cut off may be gone on with.
+    if (posted.has(messageId) || chunk.finishReason === 'error' || chunk.finishReason === 'other') continue;
+    const isPause = calls.size > 0 || chunk.finishReason === 'tool-calls';
+    if (isPause && !lifted.turnEndsBesideCall) continue;
+    if (isPause) wrong.push(`[B13] ${messageId} ends while ${[...calls].join(', ')} is open`);
+    if (ended.has(messageId)) wrong.push(`[B13] ${messageId} ends twice`);
+    ended.add(messageId);
+  }
+  return wrong;
+}
+
+/** [T10] Nobody hears of a call, or of its end, before it is written down. */
+function writes({ journal }: World, heard: Heard[]): string[] {
+  const issued = new Map<string, number>();
+  const settled = new Map<string, number>();
+  journal.entries.forEach((entry, at) => {
+    if (entry.kind !== 'write' || entry.outcome === 'failed') return;
+    const when = entry.method === 'issueCalls' ? issued : entry.method === 'appendEvent' ? settled : null;
+    for (const id of entry.calls) if (when && !when.has(id)) when.set(id, at);
+  });
+  const posted = new Set(heard.flatMap(({ isPosted, messageId }) => (isPosted ? [messageId] : [])));
+  return heard.flatMap(({ chunk, at, messageId }) => {
+    const ended = endedBy(chunk);
+    if (ended !== null && !((settled.get(ended) ?? at) < at))
+      return [`[T10] ${ended} ends before it is written`];
+    const isRequest = chunk.type === 'tool-approval-request';
+    // Over SSE ADK tells of a call before anyone is asked: it is the request that must be written down.
+    const isInput =
+      chunk.type === 'tool-input-start' && !posted.has(messageId) && issued.has(chunk.toolCallId);
+    if (!isRequest && !isInput) return [];
+    const { toolCallId: id } = chunk;
+    return (issued.get(id) ?? at) < at ? [] : [`[T10] ${chunk.type} of ${id} comes before it is written`];
+  });
+}
+
+/** [T12] A tool runs once; one that asks only after a yes that counts. */
+async function runs(world: World): Promise<string[]> {
+  const wrong: string[] = [];
+  const lines = await world.auditLog();
+  const has = (callId: string, kind: string) =>
+    lines.some((line) => line.toolCallId === callId && line.kind === kind);
+  const started = new Set<string>();
+  for (const { name, callId } of world.bench.runs) {
+    if (started.has(callId)) wrong.push(`[T12] ${name} ${callId} runs twice`);
+    started.add(callId);
+    if (!TOOLS[name as keyof typeof TOOLS].asks) continue;
+    if (!world.approved.has(callId)) wrong.push(`[T12] ${callId} runs, and nobody said yes`);
+    if (!has(callId, 'approved') || !has(callId, 'consumed'))
+      wrong.push(`[T12] ${callId} runs without an approval`);
+    if (has(callId, 'denied')) wrong.push(`[T12] ${callId} runs though it was denied`);
+  }
+  return wrong;
+}
+
+/** [T1] At rest nothing is open: in the ledger, in the history, in the messages. */
+async function records(world: World, excused: ReadonlySet<string>): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const { id, status } of await world.openCalls()) wrong.push(`[T1] ${id} is still ${status}`);
+  const events = await world.events();
+  const responses = events.flatMap((event) => getFunctionResponses(event).map(({ id }) => id));
+  for (const { id } of events.flatMap((event) => getFunctionCalls(event))) {
+    const count = responses.filter((other) => other === id).length;
+    if (count !== 1) wrong.push(`[T1] the history answers ${id} ${count} times`);
+  }
+  for (const { id, role, parts } of await world.messages()) {
+    if (role !== 'assistant' || excused.has(id)) continue;
+    for (const part of parts) {
+      if ('toolCallId' in part && !isSettled(part.state))
+        wrong.push(`[T1] ${id} shows ${part.toolCallId} as open`);
+      if (part.type === 'text' && part.state === 'streaming')
+        wrong.push(`[C7] ${id} shows text as being written`);
+    }
+  }
+  return wrong;
+}
+
+/** [B2] [S10] What was accepted is answered, unless an error was told instead. */
+async function inputs(world: World, heard: Heard[]): Promise<string[]> {
+  const stored = await world.messages();
+  const kept = new Set(stored.map(({ id }) => id));
+  const refusals = world.journal.chunks.filter(
+    ({ chunk }) => chunk.type === 'data-error' && !ABOUT_ANSWERS.has(chunk.data.code),
+  ).length;
+  // What a process that is gone did not take, its client says again to the next one.
+  const taken = world.said.filter(({ process, post }) => process === world.process && !post?.refusal);
+  const lost = taken.filter(({ text }) => !kept.has(text));
+  const began = world.journal.entries.findLastIndex(
+    (entry) => entry.kind === 'server' && entry.text === 'starts',
+  );
+  const earlier = new Set(heard.flatMap(({ messageId, at }) => (at < began ? [messageId] : [])));
+  const answers = new Set([
+    ...heard.flatMap(({ chunk, at }) => (chunk.type === 'start' && at > began ? [chunk.messageId] : [])),
+    ...stored.flatMap(({ id, role }) => (role === 'assistant' && !earlier.has(id) ? [id] : [])),
+  ]);
+  const asked = taken.length - lost.length;
+  return [
+    ...(lost.length > refusals ? [`[B2] ${lost.map(({ text }) => text).join(', ')} got no answer`] : []),
+    ...(asked > answers.size + refusals ? [`[B2] ${asked} messages got ${answers.size} answers`] : []),
+  ];
+}
+
+const ABOUT_ANSWERS = new Set([
+  'answer_refused',
+  'nothing_to_answer',
+  'taken_over',
+  'shutting_down',
+  'bad_audio',
+]);
+
+/** [C11] What a page built from chunks is what is stored. */
+async function views(world: World, excused: ReadonlySet<string>): Promise<string[]> {
+  // What could not be written is shown, and told as an error.
+  if (world.journal.entries.some((entry) => entry.kind === 'write' && entry.outcome === 'failed')) return [];
+  const stored = await world.messages();
+  const assistant = new Map(
+    stored.flatMap((message) => (message.role === 'assistant' ? [[message.id, brief(message)]] : [])),
+  );
+  return world.pages.flatMap(({ name, view, isOpen }) => {
+    if (!isOpen || !view.isWhole) return [];
+    const shown = view.messages;
+    return [...new Set([...assistant.keys(), ...shown.keys()])].flatMap((id) => {
+      const [here, there] = [shown.get(id), assistant.get(id)];
+      return here === there || excused.has(id)
+        ? []
+        : [`[C11] ${name} shows ${id} as ${here}, stored is ${there}`];
+    });
+  });
+}
+
+/** [E3] Nothing of an internal fault reaches anyone. */
+function secrets({ journal }: World): string[] {
+  return journal.chunks.flatMap(({ by, chunk }) =>
+    JSON.stringify(chunk).includes(FAULT) ? [`[E3] ${by} hears of ${chunk.type} that ${FAULT}`] : [],
+  );
+}
+
+function endedBy(chunk: Chunk): string | null {
+  if (chunk.type === 'data-settled') return chunk.data.toolCallId;
+  return chunk.type.startsWith('tool-output-') && 'toolCallId' in chunk ? chunk.toolCallId : null;
+}
+
+function only<T extends Chunk['type']>(chunks: readonly Chunk[], type: T): Of<T>[] {
+  return chunks.filter((chunk): chunk is Of<T> => chunk.type === type);
+}
