@@ -13,6 +13,8 @@ export class DemoServer {
   private readonly env: Record<string, string>;
   private process: ChildProcess | null = null;
   private port = 0;
+  /** Everything that it printed. */
+  printed = '';
 
   constructor(env: Record<string, string> = {}) {
     this.env = env;
@@ -30,12 +32,15 @@ export class DemoServer {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.process = child;
-    let output = '';
+    this.printed = '';
     await new Promise<void>((resolve, reject) => {
-      const limit = setTimeout(() => reject(new Error(`The server did not start:\n${output}`)), START_MS);
+      const limit = setTimeout(
+        () => reject(new Error(`The server did not start:\n${this.printed}`)),
+        START_MS,
+      );
       const read = (text: string) => {
-        output += text;
-        const match = /listens on http:\/\/[^:]+:(\d+)/.exec(output);
+        this.printed += text;
+        const match = /listens on http:\/\/[^:]+:(\d+)/.exec(this.printed);
         if (!match) return;
         this.port = Number(match[1]);
         clearTimeout(limit);
@@ -45,7 +50,7 @@ export class DemoServer {
       child.stderr?.setEncoding('utf8').on('data', read);
       child.once('exit', () => {
         clearTimeout(limit);
-        reject(new Error(`The server ended:\n${output}`));
+        reject(new Error(`The server ended:\n${this.printed}`));
       });
     });
     return this;

@@ -1,5 +1,5 @@
-import { type Mode, useDuologue } from 'duologue/react';
-import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
+import { type Mode, type ToldData, useDuologue } from 'duologue/react';
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import { Header } from '../app/header.tsx';
 import { ReachProvider, reachOf } from '../approval/reach.tsx';
 import { useGoToCard } from '../approval/use-go-to-card.ts';
@@ -25,6 +25,7 @@ import { Empty } from './empty.tsx';
 import { useActions } from './use-actions.ts';
 import { useNotices } from './use-notices.ts';
 import { useTitle } from './use-title.ts';
+import { useWaiting, useWhenSaid } from './use-waiting.ts';
 
 const ReplayBar = lazy(() => import('../replay/replay-bar.tsx'));
 
@@ -52,13 +53,23 @@ export function Chat({
   const [wasOpened] = useState(!current.isNew);
   const executors = useMemo(() => ({ get_location: getLocation, change_bgm: changeMusic(player) }), [player]);
   const notices = useNotices();
+  const waiting = useWaiting();
+  const { hear: note } = notices;
+  const { hear: wait } = waiting;
+  const hear = useCallback(
+    (data: ToldData) => {
+      note(data);
+      wait(data);
+    },
+    [note, wait],
+  );
   const { replay } = useWire();
   const options = useWireOptions({
     url: '',
     mode: wantedMode,
     sessionId: current.id,
     tools: executors,
-    onData: notices.hear,
+    onData: hear,
     onError: notices.settle,
     onFinish: () => void sessions.refresh(),
     ...(current.isNew ? { messages: [] } : {}),
@@ -68,6 +79,7 @@ export function Chat({
   const { messages, status, connection, approvals, session, error, clearError } = duologue;
   const isBusy = status === 'submitted' || status === 'streaming';
   const held = heldBy(duologue);
+  useWhenSaid(messages, isBusy, waiting.clear);
   // A recording tells everything itself, when it is its time.
   const reach = replay ? 'live' : reachOf(duologue.mode, connection.status, error);
   const isCutOff = useIsCutOff(duologue.mode === 'sse' && isBusy && !replay);
@@ -120,6 +132,11 @@ export function Chat({
           {session.status === 'loading' ? (
             <p role="status" className="animate-pulse text-sm text-soft">
               {words.sessions.loading}
+            </p>
+          ) : null}
+          {waiting.reason ? (
+            <p role="status" data-testid="waiting" className="animate-fade text-sm text-soft">
+              {words.message.waiting[waiting.reason]}
             </p>
           ) : null}
           {loadError ? (

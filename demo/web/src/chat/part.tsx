@@ -66,6 +66,7 @@ export const Part = memo(
       case 'data-error':
       case 'data-session':
       case 'data-settled':
+      case 'data-waiting':
       case 'data-reset':
         return null;
       default:

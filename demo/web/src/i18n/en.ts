@@ -63,6 +63,12 @@ export const en = {
     you: 'You',
     assistant: 'Assistant',
     thinking: 'Thinking',
+    waiting: {
+      rate_limited: 'The model has too many requests right now. It will be asked again in a moment.',
+      overloaded: 'The service behind the assistant is overloaded. It will be asked again in a moment.',
+      unreachable: 'The service behind the assistant cannot be reached. Trying again in a moment.',
+      silent: 'The model has not answered yet. It will be asked again in a moment.',
+    },
     thoughts: 'Thoughts',
     thoughtWhile: 'Thinking…',
     sources: 'Sources',

@@ -65,6 +65,12 @@ export const ja: Messages = {
     you: 'あなた',
     assistant: 'アシスタント',
     thinking: '考えています',
+    waiting: {
+      rate_limited: 'モデルへの要求が多すぎます。少し待ってからもう一度試します。',
+      overloaded: 'アシスタントのサービスが混み合っています。少し待ってからもう一度試します。',
+      unreachable: 'アシスタントのサービスに接続できません。少し待ってからもう一度試します。',
+      silent: 'モデルからまだ返事がありません。少し待ってからもう一度試します。',
+    },
     thoughts: '思考の過程',
     thoughtWhile: '考えています…',
     sources: '出典',

@@ -1,0 +1,27 @@
+import type { DataParts, Message } from 'duologue/protocol';
+import type { ToldData } from 'duologue/react';
+import { useCallback, useEffect, useState } from 'react';
+
+/** Keeps why the model is waited for. */
+export function useWaiting(): {
+  reason: DataParts['waiting']['reason'] | null;
+  hear: (data: ToldData) => void;
+  clear: () => void;
+} {
+  const [reason, setReason] = useState<DataParts['waiting']['reason'] | null>(null);
+  const hear = useCallback((data: ToldData) => {
+    if (data.type === 'data-waiting') setReason(data.data.reason);
+  }, []);
+  const clear = useCallback(() => setReason(null), []);
+  return { reason, hear, clear };
+}
+
+/** Calls back when the assistant says something more, or stops. */
+export function useWhenSaid(messages: readonly Message[], isBusy: boolean, then: () => void): void {
+  const last = messages.at(-1);
+  const parts = last?.role === 'assistant' ? last.parts : [];
+  const end = parts.at(-1);
+  const said = end && 'text' in end ? end.text.length : 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: these changes are what it waits for
+  useEffect(() => then(), [parts.length, said, isBusy, then]);
+}
