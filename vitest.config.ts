@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import manifest from './package.json' with { type: 'json' };
 
 /** Published subpaths lead to their sources, so that tests need no build. */
@@ -15,13 +15,54 @@ const alias = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
       },
 );
 
-export default defineConfig({
+type Tests = NonNullable<TestProjectInlineConfiguration['test']>;
+
+const project = (test: Tests): TestProjectInlineConfiguration => ({ extends: true, test });
+
+/** Tests that share nothing with others but the machine. */
+const elsewhere = ['test/{browser,react,repository}/**', 'test/**/*.test.tsx'];
+
+/** What all tests have in common. */
+export const common = {
   resolve: { alias },
   test: {
-    include: ['test/**/*.test.{ts,tsx}', 'demo/**/*.test.{ts,tsx}'],
-    // One for each core: many tests wait for browsers and processes rather than compute.
-    maxWorkers: Math.max(2, availableParallelism()),
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    // Most tests wait for a timer, a browser or another process most of the time.
+    maxWorkers: availableParallelism() + 2,
+    // For what hangs, not for what is slow: a busy machine is no failure.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+};
+
+export default defineConfig({
+  ...common,
+  test: {
+    ...common.test,
+    projects: [
+      project({
+        name: 'library',
+        include: ['test/**/*.test.ts'],
+        exclude: elsewhere,
+        // ADK takes more than a second to import: one process runs many files. Modules of ours are made anew for each.
+        isolate: false,
+        setupFiles: 'test/support/fresh-modules.ts',
+      }),
+      project({
+        name: 'pages',
+        include: ['test/react/**/*.test.{ts,tsx}', 'test/**/*.test.tsx', 'demo/**/*.test.{ts,tsx}'],
+        sequence: { groupOrder: 1 },
+      }),
+      project({
+        name: 'repository',
+        include: ['test/repository/**/*.test.ts'],
+        sequence: { groupOrder: 1 },
+      }),
+      project({
+        name: 'browser',
+        include: ['test/browser/**/*.test.ts'],
+        globalSetup: 'test/browser/support/global.ts',
+        sequence: { groupOrder: 1 },
+      }),
+    ],
   },
 });

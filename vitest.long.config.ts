@@ -1,4 +1,5 @@
-import config from './vitest.config.ts';
+import { defineConfig } from 'vitest/config';
+import { common } from './vitest.config.ts';
 
 /** What takes long by its nature: every place instead of some, thousands instead of hundreds. */
-export default { ...config, test: { ...config.test, include: ['test/**/*.long.ts'] } };
+export default defineConfig({ ...common, test: { ...common.test, include: ['test/**/*.long.ts'] } });

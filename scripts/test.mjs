@@ -62,9 +62,6 @@ async function tests(args, { env, node = process.execPath }) {
   }
 }
 
-/** What needs neither a browser nor the repository's tools is the same on every Node. */
-const onEveryNode = ['test/browser/**', 'test/repository/**', 'demo/**'].map((path) => `--exclude=${path}`);
-
 /** Runs what takes long by its nature, and the tests of our own code on the other versions of Node. */
 async function longTests(options) {
   await tests(['--config=vitest.long.config.ts', ...chosen], options);
@@ -73,7 +70,7 @@ async function longTests(options) {
     const other = await otherNode(version);
     print(`Node ${version.split('.')[0]}`, other.ok ? 'ok' : 'FAILED', version);
     if (other.ok) {
-      await tests(onEveryNode, { ...options, node: other.path });
+      await tests(['--project=library', '--project=pages'], { ...options, node: other.path });
       continue;
     }
     console.log(other.output);

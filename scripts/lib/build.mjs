@@ -15,7 +15,7 @@ function filesUnder(path) {
 
 /** One hash over the content of all inputs: file times lie after a checkout. */
 function fingerprint(inputs) {
-  const hash = createHash('sha256').update(process.version);
+  const hash = createHash('sha256');
   for (const file of inputs.flatMap(filesUnder)) {
     hash
       .update(relative(root, file).split(sep).join('/'))

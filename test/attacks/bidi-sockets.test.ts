@@ -244,7 +244,7 @@ describe('sound and pictures without end', () => {
 
 describe('a model without end', () => {
   it('[R4] more pieces in one go than are kept: all arrive, and others are served meanwhile', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const PIECES = 55_000;
     const endless: ScriptedTurn = async function* () {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { stage } from './support/browser.ts';
 import { Person } from './support/person.ts';
@@ -130,11 +129,7 @@ describe('the approval log', () => {
     await panel.getByText('Alice').waitFor();
     await panel.getByText('“=1+1, no”').waitFor();
 
-    const saved = async (name: string) => {
-      const download = person.page.waitForEvent('download');
-      await panel.getByRole('button', { name }).click();
-      return readFileSync(await (await download).path(), 'utf8');
-    };
+    const saved = async (name: string) => String(await person.save(panel.getByRole('button', { name })));
     const lines = (await saved('Save as JSON lines'))
       .trimEnd()
       .split('\n')

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { BlockDecoder } from '../../src/protocol/index.ts';
 import { stage } from './support/browser.ts';
@@ -17,9 +16,8 @@ interface Chunk {
 
 /** What the page has sent and heard so far, as the inspector saves it. */
 async function wire(person: Person): Promise<{ heard: Chunk[]; sent: string }> {
-  const saved = person.page.waitForEvent('download');
-  await person.page.getByRole('button', { name: 'Save the recording' }).click();
-  const { events } = JSON.parse(readFileSync(await (await saved).path(), 'utf8')) as {
+  const saved = await person.save(person.page.getByRole('button', { name: 'Save the recording' }));
+  const { events } = JSON.parse(String(saved)) as {
     events: { type: string; direction?: string; text?: string; body?: string | null }[];
   };
   const decoder = new BlockDecoder();

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { stage } from './support/browser.ts';
@@ -132,10 +131,9 @@ describe('a recording', () => {
       .waitFor();
     await expect.poll(() => person.isBusy()).toBe(false);
     const texts = await person.answers.allInnerTexts();
-    const download = person.page.waitForEvent('download');
-    await panel.getByRole('button', { name: 'Save the recording' }).click();
-    const file = await (await download).path();
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+    const buffer = await person.save(panel.getByRole('button', { name: 'Save the recording' }));
+    const file = { name: 'recording.json', mimeType: 'application/json', buffer };
+    expect(JSON.parse(String(buffer))).toMatchObject({
       format: 'duologue-recording',
       version: 1,
       mode: 'sse',
@@ -175,9 +173,9 @@ describe('a recording', () => {
     await expect.poll(() => person.isBusy()).toBe(false);
     const texts = await person.answers.allInnerTexts();
     const panel = await person.openPanel('Inspector');
-    const download = person.page.waitForEvent('download');
-    await panel.getByRole('button', { name: 'Save the recording' }).click();
-    await panel.getByTestId('recording-input').setInputFiles(await (await download).path());
+    const buffer = await person.save(panel.getByRole('button', { name: 'Save the recording' }));
+    const file = { name: 'recording.json', mimeType: 'application/json', buffer };
+    await panel.getByTestId('recording-input').setInputFiles(file);
     await person.page.getByRole('button', { name: 'Back to the conversation' }).click();
     await person.box.waitFor();
     await expect.poll(() => person.answers.allInnerTexts()).toEqual(texts);

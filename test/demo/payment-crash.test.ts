@@ -97,7 +97,7 @@ it('[T15] a process killed between the payment and its record leaves the money w
   const program = fileURLToPath(new URL('support/dying-server.ts', import.meta.url));
   const { signal, stdout } = spawnSync(process.execPath, ['--import', 'tsx', program, folder], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 170_000,
   });
   expect(signal).toBe('SIGKILL');
   expect(await comeBack(folder, JSON.parse(stdout) as Card)).toEqual({
@@ -105,4 +105,4 @@ it('[T15] a process killed between the payment and its record leaves the money w
     words:
       'The outcome of the payment of $50 to Hanako is unknown: it may or may not have happened. Please check before you ask again.',
   });
-}, 90_000);
+}, 180_000);

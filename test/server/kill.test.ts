@@ -124,7 +124,7 @@ async function killedAt(
   return { first, next: await restart(folder), before: server.lines };
 }
 
-describe('a server that is killed', { timeout: 90_000 }, () => {
+describe('a server that is killed', { timeout: 180_000 }, () => {
   it('[T15][R7] before the card is written down: nothing was asked, and the same message asks anew', async () => {
     const folder = folderOfItsOwn();
     const server = await start(folder, 'before-issue');

@@ -1,10 +1,14 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll } from 'vitest';
-import { built } from './built.ts';
-import { launch } from './launch.ts';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
+import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import { DemoServer } from './server.ts';
 
-/** What a test file works with: one browser, one server, and a fresh context for every test. */
+/** What a test file works with: the browser of all, one server, and a fresh context for every test. */
 export interface Stage {
   readonly server: DemoServer;
   /** A page of its own person: nothing is remembered from other tests. */
@@ -21,16 +25,15 @@ export interface OpenOptions extends BrowserContextOptions {
   prepare?: (context: BrowserContext) => Promise<unknown>;
 }
 
-/** Sets a test file up: built once, with its own server and browser. */
+/** Sets a test file up. Its server is its own: a server takes only so much from one person in a minute. */
 export function stage(env: Record<string, string> = {}): Stage {
   const server = new DemoServer({ DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000', ...env });
   const takeDowns: (() => Promise<unknown> | unknown)[] = [];
   let browser: Browser | undefined;
 
   beforeAll(async () => {
-    await built();
-    [browser] = await Promise.all([launch(), server.start()]);
-  }, 6 * 60_000);
+    [browser] = await Promise.all([chromium.connect(inject('browser')), server.start()]);
+  });
   afterEach(async () => {
     const problems: unknown[] = [];
     for (const takeDown of takeDowns.splice(0).reverse()) {

@@ -1,4 +1,4 @@
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserServer, chromium } from 'playwright-core';
 
 const FLAGS = [
   '--no-sandbox',
@@ -11,7 +11,14 @@ const FLAGS = [
   '--autoplay-policy=no-user-gesture-required',
 ];
 
+const options = { executablePath: process.env.CHROME_PATH ?? '/usr/bin/chromium', args: FLAGS };
+
 /** Starts the browser that is installed. */
 export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: process.env.CHROME_PATH ?? '/usr/bin/chromium', args: FLAGS });
+  return chromium.launch(options);
+}
+
+/** Starts the browser that is installed, for others to connect to. */
+export function launchServer(): Promise<BrowserServer> {
+  return chromium.launchServer(options);
 }

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import type { Locator, Page } from 'playwright-core';
 
 /** What a person does and sees on the page. */
@@ -82,6 +83,13 @@ export class Person {
     const panel = this.page.getByRole('complementary', { name });
     await panel.waitFor();
     return panel;
+  }
+
+  /** Presses a button that saves, and gives what was saved. */
+  async save(button: Locator): Promise<Buffer> {
+    const download = this.page.waitForEvent('download');
+    await button.click();
+    return buffer(await (await download).createReadStream());
   }
 
   private async answer(name: RegExp): Promise<void> {

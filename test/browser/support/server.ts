@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { demo, root } from './built.ts';
 
-const START_MS = 30_000;
+const START_MS = 110_000;
 
 /** The demo's server as `npm start` runs it, in a process of its own, with the embedded model. */
 export class DemoServer {

@@ -51,7 +51,7 @@ const short = scenarios
 export function breakTheLine(choose: Choice): void {
   it.each(short)(
     '[R6] [R2] [T12] over the socket leaves no trace: %s',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (_name, scenario) => {
       const whole = cutting({ after: 'block', number: NOWHERE });
       const expected = essence(await play(scenario, 'WebSocket', sdk, whole));
@@ -70,7 +70,7 @@ export function breakTheLine(choose: Choice): void {
     },
   );
 
-  it.each(short)('[R2] over SSE leaves no trace: %s', { timeout: 120_000 }, async (_name, scenario) => {
+  it.each(short)('[R2] over SSE leaves no trace: %s', { timeout: 300_000 }, async (_name, scenario) => {
     const whole = cuttingFetch(NOWHERE);
     const expected = essence(await play(scenario, 'SSE', sdk, whole));
     const { block } = whole.counts;

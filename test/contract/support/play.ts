@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterEach, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Message } from '../../../src/protocol/index.ts';
 import { serve } from '../../../src/server/use/node.ts';
 import { chatOf, type sdks, type TestChat } from '../../client/support/chat.ts';
@@ -23,7 +23,14 @@ export interface Played {
 const open: { close(): Promise<void> | void }[] = [];
 const rejections: unknown[] = [];
 const note = (reason: unknown) => rejections.push(reason);
-process.on('unhandledRejection', note);
+
+beforeAll(() => {
+  process.on('unhandledRejection', note);
+});
+
+afterAll(() => {
+  process.off('unhandledRejection', note);
+});
 
 afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
@@ -31,7 +38,7 @@ afterEach(async () => {
 });
 
 /** Resolves when the condition holds; fails after a bounded time, with a description of how things are. */
-export async function until(condition: () => boolean, describe: () => unknown, ms = 10_000): Promise<void> {
+export async function until(condition: () => boolean, describe: () => unknown, ms = 30_000): Promise<void> {
   const deadline = Date.now() + ms;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`It did not come to that: ${JSON.stringify(describe())}`);
