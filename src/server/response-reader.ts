@@ -68,10 +68,15 @@ export class ResponseReader implements Reader {
     return `${this.output.log.epoch}-${this.seq}`;
   }
 
+  /** Whether there is something to send now. */
+  get isReady(): boolean {
+    return this.isDue && this.output.log.last > this.seq;
+  }
+
   /** The next text, or null when the response is over or the reader was closed. */
   async next(): Promise<string | null> {
     while (!this.ended) {
-      if (this.isDue && this.output.log.last > this.seq) return this.take();
+      if (this.isReady) return this.take();
       const isBeat = await new Promise<boolean>((resolve) => {
         this.wake = resolve;
       });

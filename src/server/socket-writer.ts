@@ -32,11 +32,12 @@ export class SocketWriter {
   private omitted: ReadonlySet<string> = new Set();
   private leave: (() => void) | null = null;
   private isOpen = true;
+  private isFlushing = false;
 
   constructor(context: SocketWriterContext) {
     this.context = context;
     this.isRich = context.socket.protocol === SUBPROTOCOL;
-    this.departure = new Departure(context.window, () => this.flush());
+    this.departure = new Departure(context.window, () => this.flushSoon());
     this.seq = context.log.last;
   }
 
@@ -54,6 +55,7 @@ export class SocketWriter {
   /** Sends a chunk that stands in no log, with an id if it marks a place in one. */
   send(chunk: Chunk, seq?: number): void {
     const { socket, log } = this.context;
+    if (this.isFlushing) this.flush();
     const id = seq === undefined || !this.isRich ? undefined : `${log.epoch}-${seq}`;
     socket.send(encodeBlock(chunk, id));
   }
@@ -86,6 +88,7 @@ export class SocketWriter {
 
   /** Sends everything there is, unless too much of it waits for the network. */
   flush(): void {
+    this.isFlushing = false;
     if (!this.isOpen) return;
     const { socket, log, limits, onTooSlow } = this.context;
     if (this.isBehind) {
@@ -118,6 +121,15 @@ export class SocketWriter {
   private arrived(): void {
     const { log } = this.context;
     this.departure.arrived(log.at(log.last)?.chunk?.type);
+  }
+
+  /** What is said in one go leaves as one frame: a call is several chunks, and each frame costs as much as the words of a window. */
+  private flushSoon(): void {
+    if (this.isFlushing) return;
+    this.isFlushing = true;
+    queueMicrotask(() => {
+      if (this.isFlushing) this.flush();
+    });
   }
 
   private nextSound(): Uint8Array | undefined {

@@ -131,6 +131,14 @@ describe.each([
     expect(left).toEqual(['one', `two ${chunk.type}`]);
   });
 
+  test('[S3] chunks that are said in one go leave in one piece', async () => {
+    const { say, left } = open();
+    void say({ type: 'tool-input-start', toolCallId: 'c', toolName: 't' });
+    void say({ type: 'tool-input-available', toolCallId: 'c', toolName: 't', input: {} });
+    await say({ type: 'tool-approval-request', toolCallId: 'c', approvalId: 'a' });
+    expect(left).toEqual(['tool-input-start tool-input-available tool-approval-request']);
+  });
+
   test('[S3] the end never waits', async () => {
     const { say, left } = open();
     for (const delta of ['one', 'two']) await say(word(delta));

@@ -44,7 +44,8 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
     if (!request.complete) response.once('finish', () => request.destroy());
     return;
   }
-  response.flushHeaders();
+  // The headers leave with the first text, or alone when there is none yet.
+  if (!body.isReady) response.flushHeaders();
   response.once('close', () => body.close());
   body.onDrop = () => response.destroy();
   for (let text = await body.next(); text !== null; text = await body.next()) {
