@@ -24,7 +24,8 @@ export interface Person {
   leave?(): Promise<void> | void;
 }
 
-const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+// A connection that is kept may be closed by its server just when it is used again.
+const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY });
 
 /** Gets so many people ready to ask a server. What they need before they can is done here, and not measured. */
 export function gather(wire: Wire, port: number, load: Load, run: string): Promise<Person[]> {

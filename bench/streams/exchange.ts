@@ -20,15 +20,20 @@ export interface Sample {
 const REST_MS = 40;
 
 /** Everyone asks at once; when all have their answers, the server tells what that cost. */
-export async function exchange(served: Served, load: Load, run: string): Promise<Sample> {
+export async function exchange(
+  served: Served,
+  load: Load,
+  run: string,
+  profile: string | null = null,
+): Promise<Sample> {
   const people = await gather(served.variant.wire, served.port, load, run);
   try {
-    await served.begin(load);
+    await served.begin(load, profile !== null);
     const began = performance.now();
     await Promise.all(people.map((person) => person.ask()));
     const wall = performance.now() - began;
     await sleep(REST_MS);
-    const { cpuUs, rssMiB, emitted } = await served.end();
+    const { cpuUs, rssMiB, emitted } = await served.end(profile);
     const ages = new Float64Array(load.streams * load.deltas);
     const first: number[] = [];
     for (const [stream, { listener }] of people.entries()) {

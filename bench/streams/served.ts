@@ -43,13 +43,13 @@ export class Served {
     return new Served(variant, child, port);
   }
 
-  async begin(load: Load): Promise<void> {
-    this.order({ type: 'begin', load });
+  async begin(load: Load, isProfiled = false): Promise<void> {
+    this.order({ type: 'begin', load, isProfiled });
     await reportOf(this.child, this.variant.name, 'begun');
   }
 
-  async end(): Promise<Cost> {
-    this.order({ type: 'end' });
+  async end(profile: string | null = null): Promise<Cost> {
+    this.order({ type: 'end', profile });
     return reportOf(this.child, this.variant.name, 'ended');
   }
 

@@ -1,10 +1,15 @@
 /** The process of one variant: it serves, and tells what an exchange cost. `server-process.ts <server> <build>` */
+import { writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
 import * as adk from '@google/adk';
 import type { Load } from './load.ts';
 import type { Start } from './servers/start.ts';
 import { Source } from './source.ts';
 
-export type Order = { type: 'begin'; load: Load } | { type: 'end' };
+export type Order =
+  | { type: 'begin'; load: Load; isProfiled: boolean }
+  /** With a file, the profile of the exchange is written there. */
+  | { type: 'end'; profile: string | null };
 
 export type Report =
   | { type: 'listening'; port: number }
@@ -17,17 +22,27 @@ const { start } = (await import(new URL(server, import.meta.url).href)) as { sta
 const { port } = await start({ source, adk, build });
 const tell = (report: Report): void => void process.send?.(report);
 
+const profiler = new Session();
+profiler.connect();
 let before = process.cpuUsage();
-process.on('message', (order: Order) => {
+process.on('message', async (order: Order) => {
   if (order.type === 'begin') {
     source.begin(order.load);
     // What the exchange before left behind is not this one's.
     globalThis.gc?.();
+    if (order.isProfiled) {
+      await profiler.post('Profiler.enable');
+      await profiler.post('Profiler.start');
+    }
     before = process.cpuUsage();
     tell({ type: 'begun' });
     return;
   }
   const { user, system } = process.cpuUsage(before);
+  if (order.profile !== null) {
+    const { profile } = await profiler.post('Profiler.stop');
+    writeFileSync(order.profile, JSON.stringify(profile));
+  }
   const rssMiB = process.memoryUsage.rss() / 1024 / 1024;
   tell({ type: 'ended', cpuUs: user + system, rssMiB, emitted: source.end() });
 });
