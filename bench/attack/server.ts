@@ -1,0 +1,60 @@
+/** A server under attack, in a process of its own: it tells its address, and on request how its event loop and its memory did. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { BaseLlm, LlmAgent, type LlmResponse } from '@google/adk';
+import { createDuologue } from '../../src/server/index.ts';
+import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { serve } from '../../src/server/use/node.ts';
+
+class BriefModel extends BaseLlm {
+  constructor() {
+    super({ model: 'brief' });
+  }
+
+  async *generateContentAsync(): AsyncGenerator<LlmResponse, void> {
+    yield { content: { role: 'model', parts: [{ text: 'Seen.' }] } };
+  }
+
+  connect(): never {
+    throw new Error('Not live.');
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'duologue-attack-'));
+const store = await openSqliteStore(folder);
+const key = { app: 'duologue', user: 'mallory', id: 'long' };
+await store.createSession(key, {});
+for (let n = 0; n < 20; n++) {
+  const parts = [{ type: 'text' as const, text: `${n} ${'word '.repeat(10_000)}` }];
+  await store.putMessage(key, { id: `m${n}`, role: 'user', parts });
+}
+const duologue = createDuologue({
+  agent: new LlmAgent({ name: 'assistant', model: new BriefModel() }),
+  store,
+  authenticate: (request) => request.headers.get('x-user'),
+});
+const { url } = await serve(duologue, { port: 0, host: '127.0.0.1' });
+const delay = monitorEventLoopDelay({ resolution: 5 });
+let rss = 0;
+const watch = setInterval(() => {
+  rss = Math.max(rss, process.memoryUsage.rss());
+}, 20);
+
+process.on('message', (word) => {
+  if (word === 'begin') {
+    delay.reset();
+    delay.enable();
+    rss = process.memoryUsage.rss();
+    process.send?.({ begun: rss });
+    return;
+  }
+  process.send?.({ p99: delay.percentile(99) / 1e6, longest: delay.max / 1e6, rss });
+});
+process.on('disconnect', () => {
+  clearInterval(watch);
+  rmSync(folder, { recursive: true, force: true });
+  process.exit();
+});
+process.send?.({ url });
