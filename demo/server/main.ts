@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LogLevel, setLogLevel } from '@google/adk';
 import { checkModel, chooseModel } from 'duologue/models';
 import { createDuologue } from 'duologue/server';
 import { serve } from 'duologue/server/node';
@@ -11,6 +12,8 @@ import { readSettings } from './settings.ts';
 import { webApp } from './web.ts';
 
 async function main(): Promise<void> {
+  // What matters of ADK's own lines is in ours.
+  setLogLevel(LogLevel.ERROR);
   const settings = readSettings(process.env);
   const chosen = await chooseModel(process.env, { load: loadProvider });
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
@@ -32,11 +35,6 @@ async function main(): Promise<void> {
     approvals: settings.approvals,
     inspect: settings.inspect,
     ...(settings.approvalTimeoutMs === undefined ? {} : { approvalTimeoutMs: settings.approvalTimeoutMs }),
-    logger: {
-      info: () => undefined,
-      warn: (message, fields) => console.warn(message, fields ?? ''),
-      error: (message, fields) => console.error(message, fields ?? ''),
-    },
   });
   const here = dirname(fileURLToPath(import.meta.url));
   const served = await serve(duologue, {

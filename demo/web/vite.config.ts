@@ -10,8 +10,8 @@ export default defineConfig({
   build: { target: 'es2022', sourcemap: false, manifest: true },
   server: {
     proxy: {
-      ...Object.fromEntries(routes.map((route) => [route, { target: server, changeOrigin: true }])),
-      '/live': { target: server.replace(/^http/, 'ws'), ws: true, changeOrigin: true },
+      ...Object.fromEntries(routes.map((route) => [route, { target: server }])),
+      '/live': { target: server.replace(/^http/, 'ws'), ws: true },
     },
   },
 });

@@ -75,7 +75,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return this.calls;
   }
 
-  /** Connects before the first message does. */
+  /** Connects before the first message does; another chat id leaves the chat before. */
   connect(chatId: string): void {
     this.connection.connect(this.options.sessionId ?? chatId);
     if (this.chatId !== null && this.chatId !== chatId) this.apply(this.responses.end());
@@ -84,7 +84,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   async sendMessages(options: SendOptions<M>): Promise<ReadableStream<UIMessageChunk>> {
     const { chatId, messages, trigger, messageId, abortSignal } = options;
-    this.checkUsable();
+    this.checkUsable(chatId);
     this.connect(chatId);
     const target = messages.find((message) => message.id === messageId) ?? messages.at(-1);
     const { number, readable } =
@@ -100,7 +100,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     chatId,
     abortSignal,
   }: Parameters<ChatTransport<M>['reconnectToStream']>[0]): Promise<ReadableStream<UIMessageChunk> | null> {
-    this.checkUsable();
+    this.checkUsable(chatId);
     this.connect(chatId);
     const resume = ++this.resumes;
     const waiting = { connection: this.connection, timers: this.timers, signal: abortSignal };
@@ -400,8 +400,14 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     for (const number of this.readings.numbers()) this.fail(number, error);
   }
 
-  private checkUsable(): void {
+  private checkUsable(chatId: string): void {
     const error = endingOf(this.connection.state);
     if (error instanceof ProtocolError) throw error;
+    const isOthers = this.chatId !== null && this.chatId !== chatId && this.readings.numbers().length > 0;
+    if (!isOthers) return;
+    throw new Error(
+      `This DuologueTransport still carries the chat "${this.chatId}", and one transport carries one chat at a time. ` +
+        'Make a transport for each chat: const [transport] = useState(() => new DuologueTransport({ url })).',
+    );
   }
 }

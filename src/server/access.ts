@@ -82,8 +82,9 @@ export class Access {
     return `${COOKIE}=${tokenFor(apiKey)}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000${secure ? '; Secure' : ''}`;
   }
 
-  get needsKey(): boolean {
-    return this.options.apiKey !== undefined;
+  /** Whether nobody is let in unseen. */
+  get isGuarded(): boolean {
+    return this.options.apiKey !== undefined || this.options.authenticate !== undefined;
   }
 
   private showsKey(request: Request, apiKey: string): boolean {

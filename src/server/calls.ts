@@ -45,7 +45,12 @@ export interface CallsContext {
   output: Output;
   history: History;
   options: Pick<SessionOptions, 'denials' | 'clientTimeoutMs'>;
+  /** A decision did not count. */
+  onRefused: (toolCallId: string, why: string) => void;
 }
+
+/** Ids longer than this are not ours. */
+const MAX_LOGGED_ID = 256;
 
 /** Answers of one message that are read; nobody waits for more at once. */
 const MAX_ANSWERS = 100;
@@ -169,6 +174,7 @@ export class Calls {
       const verdict = await this.approvals.decide(answer, (call) => this.shown.has(call.id));
       if (verdict.kind === 'refused') {
         refused.push(verdict.why);
+        this.context.onRefused(answer.toolCallId.slice(0, MAX_LOGGED_ID), verdict.why);
         continue;
       }
       if (verdict.kind === 'ignored' || !this.open.has(verdict.call.id)) continue;

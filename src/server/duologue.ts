@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type BaseAgent, type BasePlugin, LogLevel, type RunConfig, Runner, setLogLevel } from '@google/adk';
+import { type BaseAgent, type BasePlugin, type RunConfig, Runner } from '@google/adk';
 import { type ApprovalOverride, checkCopy, GatePlugin, instrument, isAllLlm } from '../adk/engine.ts';
 import { instrumentModels, type Patience } from '../models/engine.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
@@ -9,7 +9,7 @@ import { type Clock, settlesWithin, systemClock } from './clock.ts';
 import type { Engine, SessionOptions } from './engine.ts';
 import { type HttpContext, handle } from './http.ts';
 import { LargeJson } from './large-json.ts';
-import { type Logger, silentLogger } from './logger.ts';
+import { consoleLogger, type Logger, toLogger } from './logger.ts';
 import { Pulse, Window } from './pace.ts';
 import {
   DEFAULT_NEW_SESSIONS,
@@ -86,6 +86,7 @@ export interface DuologueOptions {
   socketLimits?: Partial<SocketLimits>;
   /** Tells the ADK events of a session to its user, for development. */
   inspect?: boolean;
+  /** Where it says what happens; warnings and errors go to the console unless given. A logger of pino is taken as it is. */
   logger?: Logger;
   clock?: Clock;
   newId?: () => string;
@@ -101,8 +102,8 @@ export interface Duologue {
   handle(request: Request): Promise<Reply | null>;
   /** The sockets of `…/live`, for doors. */
   readonly sockets: Sockets;
-  /** Whether every request must show a key. */
-  readonly needsKey: boolean;
+  /** Whether it lets nobody in unseen: every request shows a key, or the application says whose it is. */
+  readonly isGuarded: boolean;
   /** Ends what runs, within a few seconds, and lets go of everything. */
   close(): Promise<void>;
 }
@@ -112,7 +113,6 @@ const DRAIN_MS = 2000;
 
 /** Makes a server around an agent. */
 export function createDuologue(options: DuologueOptions): Duologue {
-  setLogLevel(LogLevel.ERROR);
   const budget = new ByteBudget({ ...defaultBudget(), ...options.budget });
   const engine = createEngine(options, budget.limits);
   const { clock, signIn, logger } = engine;
@@ -153,12 +153,25 @@ export function createDuologue(options: DuologueOptions): Duologue {
       engine.logger.error('sessions could not be let go', { error: String(error) });
     });
   }
+  /** Ends what runs and lets go of everything. */
+  async function end(): Promise<void> {
+    const drained = async (drain: (session: Session) => Promise<void>) =>
+      settlesWithin(Promise.allSettled((await sessions.all()).map(drain)), DRAIN_MS, clock);
+    // Turns that run come to their end, if that is soon.
+    await drained((session) => session.settled());
+    // Those that do not are interrupted, and whoever listens hears of it. A tool, or a model, that listens to nobody is not
+    // waited for.
+    await drained((session) => session.close());
+    sockets.close();
+    await context.large.close();
+    await engine.store.close();
+  }
   async function respond(request: Request): Promise<Response | null> {
     const reply = await handle(request, context);
     return reply && toResponse(reply);
   }
   return {
-    needsKey: access.needsKey,
+    isGuarded: access.isGuarded,
     sockets,
     handle: (request) => handle(request, context),
     respond,
@@ -168,22 +181,16 @@ export function createDuologue(options: DuologueOptions): Duologue {
     async close() {
       closing = true;
       cancelSweep();
-      const drained = async (drain: (session: Session) => Promise<void>) =>
-        settlesWithin(Promise.allSettled((await sessions.all()).map(drain)), DRAIN_MS, clock);
-      // Turns that run come to their end, if that is soon.
-      await drained((session) => session.settled());
-      // Those that do not are interrupted, and whoever listens hears of it. A tool, or a model, that listens to nobody is not
-      // waited for.
-      await drained((session) => session.close());
-      sockets.close();
-      await context.large.close();
-      await engine.store.close();
+      // Our timers keep no process alive: one that waits for nothing but this would end before it is done.
+      const alive = setInterval(() => undefined, DRAIN_MS);
+      await end().finally(() => clearInterval(alive));
     },
   };
 }
 
 function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
-  const { agent, appName = 'duologue', clock = systemClock, logger = silentLogger } = options;
+  const { agent, appName = 'duologue', clock = systemClock } = options;
+  const logger = toLogger(options.logger ?? consoleLogger);
   checkCopy(agent);
   instrument(agent);
   instrumentModels(agent, { patience: { ...options.patience, timer: clock } });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { ProtocolError, readInput, toProtocolError } from '../protocol/index.ts';
 import type { Access } from './access.ts';
 import { readJson } from './body.ts';
@@ -39,6 +40,8 @@ interface Call {
   user: string;
   identity: Identity;
   params: string[];
+  /** Names the request in the log: as a proxy named it, or anew. */
+  requestId: string;
   /** Reads the body, of at most so many bytes. */
   body: (maxBytes: number) => Promise<Record<string, unknown>>;
 }
@@ -78,6 +81,7 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
   const path = url.pathname.slice(context.basePath.length);
   const matching = ROUTES.filter((route) => (context.inspect || !route.inspection) && route.path.test(path));
   if (matching.length === 0) return null;
+  const requestId = requestIdOf(request);
   let cors: string | null = null;
   let reply: Reply;
   try {
@@ -89,19 +93,28 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
       const allow = matching.map(({ method }) => method).join(', ');
       reply = errorReply(new ProtocolError('method_not_allowed', `Use ${allow} here.`));
       reply.headers.allow = allow;
-    } else reply = await run(route, path, request, context);
+    } else reply = await run(route, path, request, requestId, context);
   } catch (thrown) {
     const error = toProtocolError(thrown);
-    if (error.code === 'internal') {
-      context.engine.logger.error('a request failed', { path, error: describe(thrown) });
-    }
+    const { code } = error;
+    const { logger } = context.engine;
+    if (code === 'internal')
+      logger.error('a request failed', { path, request: requestId, error: describe(thrown) });
+    if (code === 'unauthorized' || code === 'forbidden')
+      logger.warn('a request was refused', { path, request: requestId, code, why: error.message });
     reply = errorReply(error);
   }
   Object.assign(reply.headers, NO_SNIFFING, cors && corsHeaders(cors));
   return reply;
 }
 
-async function run(route: Route, path: string, request: Request, context: HttpContext): Promise<Reply> {
+async function run(
+  route: Route,
+  path: string,
+  request: Request,
+  requestId: string,
+  context: HttpContext,
+): Promise<Reply> {
   if (context.isClosing() && !route.open) {
     throw new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.', {
       retryAfterMs: 2000,
@@ -118,7 +131,7 @@ async function run(route: Route, path: string, request: Request, context: HttpCo
   const held = budget.open(user);
   const body = (maxBytes: number) =>
     readJson(request, { maxBytes, arrivalMs, held, clock: engine.clock, large });
-  const call = { context, request, user, identity, params, body };
+  const call = { context, request, requestId, user, identity, params, body };
   try {
     if (route.method !== 'GET' || route.open) return await route.run(call);
     return await context.reads.turnstile.pass(user, () => route.run(call));
@@ -128,29 +141,31 @@ async function run(route: Route, path: string, request: Request, context: HttpCo
   }
 }
 
-async function postStream({ context, user, identity, body: read }: Call): Promise<Reply> {
+async function postStream({ context, requestId, user, identity, body: read }: Call): Promise<Reply> {
   const { limits } = context.engine.options;
   const body = await read(limits.bodyBytes);
   const { trigger = 'submit-message' } = body;
   if (trigger !== 'submit-message' && trigger !== 'regenerate-message') {
     throw new ProtocolError('bad_request', '"trigger" must be "submit-message" or "regenerate-message".');
   }
-  const id = sessionIdIn(body, user, context);
   const input = readInput(body.messages, limits);
+  const asked = input.kind === 'answers' && !hasSessionId(body) ? input.answers : [];
+  const id = (await context.sessions.askedIn(user, asked)) ?? sessionIdIn(body, user, context);
   if (input.kind === 'answers') {
     const session = await context.sessions.get(user, id).catch((error: unknown) => {
       throw error instanceof ProtocolError && error.code === 'not_found'
         ? new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.')
         : error;
     });
-    const { begun } = session.turns.answers(input.answers, { messageId: input.messageId, by: identity });
+    const { messageId } = input;
+    const { begun } = session.turns.answers(input.answers, { messageId, by: identity, requestId });
     return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
   }
   const { engine } = context;
   // What is refused leaves no session behind.
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
-  const { begun } = session.turns.message({ id: input.id, parts });
+  const { begun } = session.turns.message({ id: input.id, parts, requestId });
   return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
 }
 
@@ -171,7 +186,8 @@ async function resumeStream({ context, request, user, params: [id = ''] }: Call)
   if (place !== null) {
     // What runs ends at the next end; what is over, at the last there is.
     if (current !== null) return read(place, { endsAfter: log.last, isPaused });
-    return place === log.last ? nothing : read(place, { endsAfter: log.last - 1 });
+    const isLast = place === log.last || (place === log.last - 1 && log.at(log.last)?.chunk === null);
+    return isLast ? nothing : read(place, { endsAfter: log.last - 1 });
   }
   const start = current === null ? null : output.startOf(current);
   if (current === null || start === null) return nothing;
@@ -256,11 +272,20 @@ async function login({ context, request, body }: Call): Promise<Reply> {
   return { status: 204, headers: { 'set-cookie': cookie }, body: null };
 }
 
+function hasSessionId({ id, chatId }: Record<string, unknown>): boolean {
+  return id !== undefined || chatId !== undefined;
+}
+
 function sessionIdIn(body: Record<string, unknown>, user: string, context: HttpContext): string {
   const id = body.id ?? body.chatId;
   const { newId, options } = context.engine;
   const { idLength } = options.limits;
   return id === undefined ? newSessionId(user, newId(), idLength) : checkSessionId(id, 'id', idLength);
+}
+
+/** The name that a proxy gave a request, or a new one. */
+export function requestIdOf({ headers }: Request): string {
+  return headers.get('x-request-id')?.slice(0, 256) || randomUUID();
 }
 
 function decode(text: string): string {

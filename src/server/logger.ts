@@ -5,5 +5,32 @@ export interface Logger {
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
-/** Says nothing. */
-export const silentLogger: Logger = { info() {}, warn() {}, error() {} };
+type Level = keyof Logger;
+type FieldsFirst = Record<Level, (fields: Record<string, unknown>, message: string) => void>;
+
+/** Writes warnings and errors to the console. */
+export const consoleLogger: Logger = {
+  info() {},
+  warn: (message, fields) => console.warn(`duologue: ${message}`, fields ?? ''),
+  error: (message, fields) => console.error(`duologue: ${message}`, fields ?? ''),
+};
+
+/** A logger as the server calls it. Loggers of pino take the fields first, and would drop them otherwise. */
+export function toLogger(given: Logger): Logger {
+  if (!isPino(given)) return given;
+  const pino = given as unknown as FieldsFirst;
+  const at =
+    (level: Level): Logger[Level] =>
+    (message, fields) =>
+      pino[level](fields ?? {}, message);
+  return { info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+function isPino(logger: object): boolean {
+  return (
+    'bindings' in logger &&
+    typeof logger.bindings === 'function' &&
+    'child' in logger &&
+    typeof logger.child === 'function'
+  );
+}

@@ -36,7 +36,7 @@ export class Session {
   readonly turns: Turns;
   readonly live: Live;
   /** The connection that holds the session; a later one takes it over. */
-  holder: { end(code: ErrorCode, message: string): void } | null = null;
+  holder: { id: string; request: string | null; end(code: ErrorCode, message: string): void } | null = null;
   private isNew = false;
   /** A fingerprint of each message of the person, by its id. */
   private readonly said = new Map<string, string>();
@@ -54,9 +54,23 @@ export class Session {
     const history = new History(engine.sessionService, key);
     this.output = output;
     this.history = history;
-    this.calls = new Calls({ key, store, clock, newId, output, history, options });
+    this.calls = new Calls({
+      key,
+      store,
+      clock,
+      newId,
+      output,
+      history,
+      options,
+      onRefused: (call, why) => engine.logger.warn('an approval was refused', { ...this.about, call, why }),
+    });
     this.cards = new Cards(output, options.confirmations);
-    this.runs = new ToolRuns({ engine, history, calls: this.calls });
+    this.runs = new ToolRuns({
+      engine,
+      history,
+      calls: this.calls,
+      onRan: (call, tool, outcome) => this.ran(call, tool, outcome),
+    });
     this.turns = new Turns(this);
     this.live = new Live(this);
   }
@@ -121,6 +135,18 @@ export class Session {
     });
     this.tail = run.catch(() => undefined);
     return run;
+  }
+
+  /** Where a line of the log comes from: the session, and the connection and request that it hears at the moment. */
+  get about(): Record<string, unknown> {
+    const { holder, turns } = this;
+    const request = turns.request ?? holder?.request;
+    return { session: this.key.id, ...(holder && { connection: holder.id }), ...(request && { request }) };
+  }
+
+  /** Writes down that a tool ran on the server. */
+  ran(call: string, tool: string, outcome: string): void {
+    this.engine.logger.info('a tool ran', { ...this.about, call, tool, outcome });
   }
 
   newMessage(): Message {
@@ -197,7 +223,7 @@ export class Session {
   /** Writes down that the agent failed; gives what the person is told. */
   agentFailed(code: string, message: string): string {
     const words = withoutKeys(inWords(message));
-    this.engine.logger.error('the agent failed', { session: this.key.id, code, message: words });
+    this.engine.logger.error('the agent failed', { ...this.about, code, message: words });
     return modelErrorText(code, words);
   }
 

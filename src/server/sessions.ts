@@ -1,5 +1,5 @@
 import { agentToolNames } from '../adk/engine.ts';
-import { ProtocolError } from '../protocol/index.ts';
+import { type Answer, ProtocolError } from '../protocol/index.ts';
 import type { Engine } from './engine.ts';
 import { type RateLimiter, rateLimited } from './rate-limit.ts';
 import { Session } from './session.ts';
@@ -7,6 +7,9 @@ import type { SessionKey, SessionSummary } from './store/store.ts';
 
 /** How long a quiet session stays in memory, with its log, for those who come back. */
 const KEEP_MS = 5 * 60_000;
+/** Where a decision that names no session is looked for: in so many of the sessions used last, by so many of its ids. */
+const MAX_SEARCHED = 100;
+const MAX_NAMED = 4;
 
 /** The sessions that are in memory, each once; the rest are in the store. */
 export class Sessions {
@@ -54,6 +57,20 @@ export class Sessions {
       if (isNamed || (await this.hasMessages(this.keyOf(user, summary.id)))) listed.push(summary);
     }
     return listed;
+  }
+
+  /** The session in which the user was asked for one of these decisions; null when none of those used lately was it. */
+  async askedIn(user: string, answers: readonly Answer[]): Promise<string | null> {
+    const { store, appName } = this.engine;
+    const named = answers.flatMap((answer) => ('approvalId' in answer && answer.approvalId) || []);
+    if (named.length === 0) return null;
+    for (const { id } of (await store.listSessions(appName, user)).slice(0, MAX_SEARCHED)) {
+      const key = this.keyOf(user, id);
+      for (const approvalId of named.slice(0, MAX_NAMED)) {
+        if (await store.findCall(key, { approvalId })) return id;
+      }
+    }
+    return null;
   }
 
   /** What is known of a session, said in or not. */

@@ -1,6 +1,6 @@
-import { ProtocolError } from '../protocol/index.ts';
+import { ProtocolError, toProtocolError } from '../protocol/index.ts';
 import { withAddresses } from './files.ts';
-import type { HttpContext } from './http.ts';
+import { type HttpContext, requestIdOf } from './http.ts';
 import { RateLimiter, rateLimited } from './rate-limit.ts';
 import type { Session } from './session.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
@@ -52,6 +52,20 @@ export class Sockets {
 
   /** Checks who asks and for what, before anything is opened. Throws a ProtocolError. */
   async admit(request: Request): Promise<Admission> {
+    try {
+      return await this.check(request);
+    } catch (thrown) {
+      const { code, message: why } = toProtocolError(thrown);
+      const about = { request: requestIdOf(request), code };
+      const { logger } = this.context.engine;
+      if (code === 'internal') logger.error('a connection failed', { ...about, error: String(thrown) });
+      if (code === 'unauthorized' || code === 'forbidden')
+        logger.warn('a connection was refused', { ...about, why });
+      throw thrown;
+    }
+  }
+
+  private async check(request: Request): Promise<Admission> {
     const { access, engine, sessions } = this.context;
     if (this.context.isClosing()) throw new ProtocolError('shutting_down', 'The server is restarting.');
     access.checkOrigin(request);

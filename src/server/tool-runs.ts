@@ -10,6 +10,8 @@ export interface ToolRunsContext {
   engine: Engine;
   history: History;
   calls: Calls;
+  /** A tool ran, to this kind of outcome. */
+  onRan: (toolCallId: string, toolName: string, outcome: string) => void;
 }
 
 /** How one tool is run. */
@@ -48,7 +50,7 @@ export class ToolRuns {
    * dies meanwhile leaves it to be run. Does nothing when the call runs already, or has ended when its turn comes.
    */
   async run(call: CallRecord, { signal, settle }: ToolRun): Promise<void> {
-    const { calls, history } = this.context;
+    const { calls, history, onRan } = this.context;
     if (this.begun.has(call.id)) return;
     this.begun.add(call.id);
     let release: (() => void) | null = null;
@@ -79,6 +81,7 @@ export class ToolRuns {
         approved: call.approvalId !== null,
         signal,
       });
+      onRan(call.id, call.toolName, outcome.kind);
       await settle(running, inWords(outcome, call.toolName));
     } finally {
       this.begun.delete(call.id);

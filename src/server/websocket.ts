@@ -57,6 +57,8 @@ const MEDIA_BURST = 8;
 /** One socket of one session: frames in, chunks and sound out. It decides nothing about the conversation. */
 export class Connection {
   readonly id: string;
+  /** The newest request of the connection that has a name. */
+  request: string | null = null;
   private readonly context: ConnectionContext;
   private readonly session: Session;
   private readonly writer: SocketWriter;
@@ -237,6 +239,7 @@ export class Connection {
         const wait = this.context.allow.message();
         if (wait > 0) throw rateLimited('Too many messages', wait);
         const { input, trigger, messageId, requestId } = frame;
+        this.request = requestId ?? null;
         const again = trigger === 'regenerate-message' || messageId !== undefined;
         return input.kind === 'answers'
           ? live.answer(input.answers, identity)
@@ -298,8 +301,8 @@ export class Connection {
     const error = toProtocolError(thrown);
     if (error.code === 'internal') {
       this.context.logger.error('a frame failed', {
+        ...this.session.about,
         connection: this.id,
-        session: this.session.key.id,
         error: String(thrown),
       });
     }

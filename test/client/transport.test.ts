@@ -65,6 +65,24 @@ function world(
 }
 
 describe.each(sdks)('with ai %s', (_version, sdk) => {
+  test('a second chat is told to bring its own transport, and the first loses nothing', async () => {
+    const w = world(sdk);
+    const other = chatOf(sdk, { id: 'chat-2', transport: w.transport });
+    void w.chat.sendMessage({ text: 'first' });
+    void other.sendMessage({ text: 'second' });
+    await w.settle();
+    expect(other.error?.message).toMatch(/still carries the chat "chat-1".*Make a transport for each chat/);
+    w.server.say(START, ...text('t', 'Hello'), FINISH, null);
+    await w.settle();
+    expect(w.last()).toEqual(['Hello']);
+    expect(w.server.frames.map(({ data }) => data.id)).toEqual(['chat-1']);
+    // When the first is at rest, the transport may go on with another.
+    other.clearError();
+    void other.sendMessage({ text: 'now' });
+    await w.settle();
+    expect(w.server.frames.map(({ data }) => data.id)).toEqual(['chat-1', 'chat-2']);
+  });
+
   test('a helper that asks to send what was answered long ago is refused once', async () => {
     const done = part('w-1', 'weather', WEATHER, { state: 'output-available', input: {}, output: 20 });
     const messages: Message[] = [{ id: 'a1', role: 'assistant', parts: [done] }];

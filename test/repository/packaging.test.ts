@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   cpSync,
   existsSync,
@@ -10,9 +11,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { computed, importsOf, isRelative, packageOf } from './support/module.ts';
 import { type Entry, entries, manifest, root } from './support/repository.ts';
 
@@ -75,7 +78,7 @@ function run(command: string, args: string[], cwd: string): string {
   return stdout;
 }
 
-/** A project that has the packed library and links to the named peers, and nothing else. */
+/** A project that has the packed library and links to the named peers, and nothing else. `a=b` links package b as a. */
 function projectWith(name: string, peers: string[]): string {
   const project = join(folder, name.replaceAll('/', '-'));
   cpSync(installed, join(project, 'node_modules', manifest.name), { recursive: true });
@@ -84,9 +87,10 @@ function projectWith(name: string, peers: string[]): string {
     JSON.stringify({ name: 'user', private: true, type: 'module' }),
   );
   for (const peer of peers) {
-    const link = join(project, 'node_modules', peer);
+    const [alias = '', target = alias] = peer.split('=');
+    const link = join(project, 'node_modules', alias);
     mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(join(root, 'node_modules', peer), link, 'junction');
+    symlinkSync(join(root, 'node_modules', target), link, 'junction');
   }
   return project;
 }
@@ -195,3 +199,98 @@ describe('the packed library', () => {
     expect(run(join(alone, 'node_modules/.bin', name), ['--help'], alone)).toContain(name);
   });
 });
+
+describe('beside other packages', () => {
+  test.each([
+    ['react', '18.3.1'],
+    ['express', '4.17.0'],
+    ['zod', '3.22.0'],
+  ])('it installs next to %s %s, though the layer that one may not need has another', (name, version) => {
+    const other = join(folder, `other-${name}`);
+    mkdirSync(other);
+    writeFileSync(join(other, 'package.json'), JSON.stringify({ name, version }));
+    const project = join(folder, `beside-${name}`);
+    mkdirSync(project);
+    const tarball = readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '';
+    const dependencies = { [name]: `file:${other}`, [manifest.name]: `file:${join(folder, tarball)}` };
+    writeFileSync(
+      join(project, 'package.json'),
+      JSON.stringify({ name: 'user', private: true, dependencies }),
+    );
+    run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--no-package-lock'], project);
+    expect(readdirSync(join(project, 'node_modules'))).toEqual(expect.arrayContaining([manifest.name, name]));
+  });
+});
+
+describe('the samples of docs/servers.md, in a project that has the packed library and its peers', () => {
+  const server = ['@google/adk', '@google/genai', 'zod', 'ws'];
+  const samples = [
+    ...readFileSync(join(root, 'docs/servers.md'), 'utf8').matchAll(
+      /^```ts\n\/\/ file: (\S+)\.ts\n(.*?)^```$/gms,
+    ),
+  ].map(([, name = '', text = '']) => [name, text] as const);
+
+  test.each([
+    ['with-express', ['express']],
+    ['with-express', ['express=express4']],
+    ['with-hono', ['hono', '@hono/node-server']],
+    ['with-fastify', ['fastify']],
+  ])(
+    '%s serves SSE, the socket and its own pages, with %s',
+    async (sample, framework) => {
+      const project = projectWith(`${sample}-${framework[0]}`, [...server, ...framework]);
+      for (const [name, text] of samples) {
+        // Samples are JavaScript too, as far as Node is concerned.
+        writeFileSync(join(project, `${name}.mjs`), text.replace('./duologue.ts', './duologue.mjs'));
+      }
+      const port = await freePort();
+      const child = spawn(process.execPath, [`${sample}.mjs`], {
+        cwd: project,
+        env: { PATH: process.env.PATH ?? '', PORT: String(port) },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      try {
+        const base = `http://localhost:${port}`;
+        await answering(`${base}/health`, () => child.exitCode);
+        expect(await (await fetch(`${base}/hello`)).text()).toBe('hello');
+        const body = JSON.stringify({ id: 'a', messages: [{ role: 'user', content: 'hello' }] });
+        const headers = { 'content-type': 'application/json' };
+        const said = await (await fetch(`${base}/stream`, { method: 'POST', headers, body })).text();
+        expect(said).toMatch(/"text-delta".*\[DONE\]/s);
+        expect(await firstFrame(`ws://localhost:${port}/live`)).toContain('"data-session"');
+      } finally {
+        const ended = once(child, 'exit');
+        child.kill('SIGKILL');
+        await ended;
+      }
+    },
+    60_000,
+  );
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, 'localhost');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Waits until something answers there; fails when the process that should is gone. */
+async function answering(url: string, exitCode: () => number | null): Promise<void> {
+  while (!(await fetch(url).catch(() => null))?.ok) {
+    if (exitCode() !== null) throw new Error(`The sample ended with ${exitCode()}.`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function firstFrame(url: string): Promise<string> {
+  const socket = new WebSocket(url);
+  try {
+    const [data] = (await once(socket, 'message')) as [Buffer];
+    return data.toString('utf8');
+  } finally {
+    socket.close();
+  }
+}

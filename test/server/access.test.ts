@@ -235,12 +235,14 @@ describe('who makes a request', () => {
     expect(made.model.requests).toEqual([]);
   });
 
-  it('[A6] a public address without a key is refused at the start', async () => {
+  it('[A6] a public address with neither a key nor authenticate is refused at the start', async () => {
     for (const host of ['0.0.0.0', '::', '192.168.1.4', 'chat.example']) {
       await expect(serve(server().duologue, { host, port: 0 })).rejects.toThrow('without a key');
     }
     const keyed = await serve(server({ apiKey }).duologue, { host: '0.0.0.0', port: 0 });
     await keyed.close();
+    const known = await serve(server({ authenticate: () => null }).duologue, { host: '0.0.0.0', port: 0 });
+    await known.close();
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, say, shape } from '../support/harness.ts';
 import { call, streamed, text } from '../support/scripted-model.ts';
+import { answerBody, approve } from './support/answers.ts';
 
 describe('a turn over SSE', () => {
   it('streams text token by token and ends with one [DONE]', async () => {
@@ -90,5 +91,27 @@ describe('a turn over SSE', () => {
     const session = await (await get('/sessions/chat-1')).json();
     expect(session.messages).toHaveLength(2);
     expect(session.messages[1].parts[0].state).toBe('output-available');
+  });
+
+  it('[S2] [T11] answers without an id find their session by the approval, and only that of their user', async () => {
+    const log: string[] = [];
+    const { payment } = fourTools(log);
+    const { post } = harness(
+      [[call('process_payment', { amount: 50, recipient: 'Hanako' })], [text('Paid.')], [text('Hello.')]],
+      [payment],
+      { authenticate: (request) => request.headers.get('x-user') },
+    );
+    const asked = await post(say('pay', 'chat-1'), { 'x-user': 'ann' });
+    const { id: _, ...body } = answerBody(asked, [approve()]) as { id: string };
+    expect((await post(body, { 'x-user': 'bob' })).json).toMatchObject({
+      error: { code: 'nothing_to_answer' },
+    });
+    expect(log).toEqual([]);
+    const answered = await post(body, { 'x-user': 'ann' });
+    expect([answered.headers.get('x-duologue-session'), shape(answered.chunks).at(-1), log]).toEqual([
+      'chat-1',
+      'finish',
+      ['pay Hanako 50'],
+    ]);
   });
 });

@@ -1,6 +1,6 @@
-import { type BaseTool, LlmAgent } from '@google/adk';
+import { type BaseTool, LlmAgent, LogLevel, setLogLevel } from '@google/adk';
 import { BlockDecoder, type Chunk } from '../../src/protocol/index.ts';
-import { createDuologue, type Duologue, type DuologueOptions } from '../../src/server/index.ts';
+import { createDuologue, type Duologue, type DuologueOptions, type Logger } from '../../src/server/index.ts';
 import { ScriptedModel, type ScriptedTurn } from './scripted-model.ts';
 
 /** A server with a scripted model. */
@@ -11,6 +11,10 @@ export interface Harness {
   post(body: unknown, headers?: Record<string, string>): Promise<Posted>;
   get(path: string, headers?: Record<string, string>): Promise<Response>;
 }
+
+setLogLevel(LogLevel.ERROR);
+
+const SILENT: Logger = { info() {}, warn() {}, error() {} };
 
 /** A response, read to its end. */
 export interface Posted {
@@ -36,6 +40,7 @@ export function harness(
     newId: () => `id-${String(++id).padStart(4, '0')}`,
     // A script has one turn for each call.
     patience: { retries: 0 },
+    logger: SILENT,
     ...options,
   });
   return {

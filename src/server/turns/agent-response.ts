@@ -176,8 +176,11 @@ export class AgentResponse {
         }
         return;
       }
-      case 'response':
-        return output.say(view.outputChunk(out.id, out.response));
+      case 'response': {
+        const chunk = view.outputChunk(out.id, out.response);
+        this.session.ran(out.id, out.name, chunk.type === 'tool-output-available' ? 'output' : 'error');
+        return output.say(chunk);
+      }
       case 'audio': {
         const { data: chunk, sampleRate } = out;
         output.say({

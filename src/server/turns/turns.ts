@@ -9,6 +9,7 @@ import { AgentResponse } from './agent-response.ts';
 export interface PostedMessage {
   id: string | undefined;
   parts: AdmittedPart[];
+  requestId?: string;
 }
 
 /** A post that was taken. */
@@ -16,6 +17,13 @@ export interface TakenPost {
   /** Resolves, when its turn comes, with the place in the log before its first chunk; rejects when it is refused. */
   begun: Promise<number>;
   finished: Promise<void>;
+}
+
+/** Which message answers are for, and who gives them in which request. */
+interface AnsweredBy {
+  messageId: string | undefined;
+  by: Identity;
+  requestId?: string;
 }
 
 /** Begins the response in a message, behind a place in the log. */
@@ -29,6 +37,8 @@ export class Turns {
   private readonly session: Session;
   private controller: AbortController | null = null;
   private running: string | null = null;
+  /** The request whose turn it is. */
+  request: string | null = null;
 
   constructor(session: Session) {
     this.session = session;
@@ -62,11 +72,11 @@ export class Turns {
       const message = session.newMessage();
       message.metadata = { createdAt: engine.clock.now() };
       await begin(from, message).respond(toContent(parts), { messageId: id });
-    });
+    }, posted.requestId);
   }
 
   /** Takes answers to open calls. Refused when they answer nothing. */
-  answers(answers: Answer[], { messageId, by }: { messageId: string | undefined; by: Identity }): TakenPost {
+  answers(answers: Answer[], { messageId, by, requestId }: AnsweredBy): TakenPost {
     const { session } = this;
     const { calls, output } = session;
     return this.inTurn(async (begin) => {
@@ -96,10 +106,10 @@ export class Turns {
         output.tell(new ProtocolError('answer_refused', `An answer was refused: ${why}.`));
       }
       await response.goOn(steps);
-    });
+    }, requestId);
   }
 
-  private inTurn(work: (begin: Begin) => Promise<void>): TakenPost {
+  private inTurn(work: (begin: Begin) => Promise<void>, requestId: string | undefined): TakenPost {
     const { session } = this;
     let resolve: (from: number) => void = () => undefined;
     let reject: (error: unknown) => void = () => undefined;
@@ -113,6 +123,7 @@ export class Turns {
       .exclusive(async () => {
         const controller = new AbortController();
         this.controller = controller;
+        this.request = requestId ?? null;
         return session.live.yieldTo(() =>
           work((from, message) => {
             response = new AgentResponse(session, message, controller.signal);
@@ -126,12 +137,13 @@ export class Turns {
       .catch((error: unknown) => {
         reject(error);
         if (!response) return;
-        session.engine.logger.error('a turn failed', { session: session.key.id, error: String(error) });
+        session.engine.logger.error('a turn failed', { ...session.about, error: String(error) });
         response.fail('Something went wrong on the server. Please try again.');
       })
       .finally(() => {
         this.controller = null;
         this.running = null;
+        this.request = null;
         if (!response) return;
         const { id } = response.message;
         session.output.done();

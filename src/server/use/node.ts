@@ -5,7 +5,7 @@ import type { Duologue } from '../duologue.ts';
 import { type NodeListener, nodeListener } from './node-listener.ts';
 import { attachWebSocket } from './ws.ts';
 
-export { nodeListener };
+export { attachWebSocket, nodeListener };
 
 /** Where to listen. */
 export interface ServeOptions {
@@ -24,12 +24,12 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** Listens on one port. A public address without a key is refused. */
+/** Listens on one port. A public address is refused to a server that has neither a key nor `authenticate`. */
 export async function serve(duologue: Duologue, options: ServeOptions = {}): Promise<Served> {
   const { port = 3000, host = 'localhost' } = options;
-  if (!isLoopback(host) && !duologue.needsKey) {
+  if (!isLoopback(host) && !duologue.isGuarded) {
     throw new Error(
-      `Refusing to listen on ${host} without a key: anyone could use the agent. Give the server an apiKey, or listen on localhost.`,
+      `Refusing to listen on ${host} without a key: anyone could use the agent. Give the server an apiKey or authenticate, or listen on localhost.`,
     );
   }
   const server = createServer(nodeListener(duologue, options.fallback));

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { ERRORS, SUBPROTOCOL, toProtocolError } from '../../protocol/index.ts';
@@ -12,8 +12,14 @@ const CLOSE_MS = 1000;
 /** Close codes for those who send too much. */
 const TOO_MUCH: ReadonlySet<number> = new Set([ERRORS.flooded.close, ERRORS.overloaded.close]);
 
+/** A server of Node, however a framework calls its type. */
+export interface UpgradingServer {
+  on(event: 'upgrade', listener: (request: IncomingMessage, stream: Duplex, head: Buffer) => void): unknown;
+  listenerCount(event: 'upgrade'): number;
+}
+
 /** Opens `…/live` on a Node server. What is not the server's is left to other listeners, or refused when there are none. */
-export function attachWebSocket(server: Server, duologue: Duologue): void {
+export function attachWebSocket(server: UpgradingServer, duologue: Duologue): void {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: duologue.sockets.maxFrameBytes,

@@ -38,25 +38,30 @@ class ObedientModel extends BaseLlm {
   }
 }
 
-/** The versions of the SDK that the page is built with. */
-export type Sdk = 'ai 6' | 'ai 7';
+/** What the pages are built with. */
+export type Build = 'ai 6' | 'ai 7' | 'React 18';
 
-const ALIASES: Record<Sdk, { find: RegExp; replacement: string }[]> = {
+const react18 = (name: string) => resolve(root, 'test/react18/node_modules', name);
+
+const ALIASES: Record<Build, { find: RegExp; replacement: string }[]> = {
   'ai 6': [],
   'ai 7': [
     { find: /^ai$/, replacement: 'ai7' },
     { find: /^@ai-sdk\/react$/, replacement: 'react7' },
   ],
+  'React 18': [
+    { find: /^react$/, replacement: react18('react/index.js') },
+    { find: /^react-dom\/client$/, replacement: react18('react-dom/client.js') },
+  ],
 };
 
-/** A page with a stock `useChat` in a real browser, and a real server with the four kinds of tool behind it. */
-export function plainStage(sdk: Sdk): { open(setup: Setup): Promise<Page> } {
+/** A page of the folder `plain` in a real browser, and a real server with the four kinds of tool behind it. */
+export function pageStage(source: string, built: Build): { goto(hash?: string): Promise<Page> } {
   let browser: Browser | undefined;
-  let page: Page | undefined;
   let served: Served | undefined;
 
   beforeAll(async () => {
-    const script = await scriptOf(sdk);
+    const script = await scriptOf(source, built);
     const { weather, payment, music, location } = fourTools();
     const agent = new LlmAgent({
       name: 'assistant',
@@ -73,9 +78,6 @@ export function plainStage(sdk: Sdk): { open(setup: Setup): Promise<Page> } {
       },
     });
     browser = await launch();
-    page = await browser.newPage();
-    page.setDefaultTimeout(10_000);
-    await page.goto(`${served.url}/plain.html`);
   }, 120_000);
   afterAll(async () => {
     await browser?.close();
@@ -83,32 +85,44 @@ export function plainStage(sdk: Sdk): { open(setup: Setup): Promise<Page> } {
   });
 
   return {
+    async goto(hash = '') {
+      if (!browser || !served) throw new Error('The stage is not set.');
+      const page = await browser.newPage();
+      page.setDefaultTimeout(10_000);
+      await page.goto(`${served.url}/plain.html${hash}`);
+      return page;
+    },
+  };
+}
+
+/** The page with a stock `useChat`; one after the other, its chats share a page. */
+export function plainStage(built: Build): { open(setup: Setup): Promise<Page> } {
+  const stage = pageStage('page.ts', built);
+  let page: Page | undefined;
+  return {
     async open(setup) {
-      if (!page) throw new Error('The stage is not set.');
+      page ??= await stage.goto();
       await page.evaluate((options) => window.plain.open(options), setup);
       return page;
     },
   };
 }
 
-async function scriptOf(sdk: Sdk): Promise<string> {
-  const layer = (name: string) => resolve(root, `src/${name}/index.ts`);
+async function scriptOf(source: string, built: Build): Promise<string> {
+  const layers = ['client', 'protocol', 'react'].map((name) => ({
+    find: `duologue/${name}`,
+    replacement: resolve(root, `src/${name}/index.ts`),
+  }));
   const result = (await build({
     root,
     configFile: false,
     logLevel: 'error',
     define: { 'process.env.NODE_ENV': '"production"' },
-    resolve: {
-      alias: [
-        { find: 'duologue/client', replacement: layer('client') },
-        { find: 'duologue/protocol', replacement: layer('protocol') },
-        ...ALIASES[sdk],
-      ],
-    },
+    resolve: { alias: [...layers, ...ALIASES[built]] },
     build: {
       write: false,
       target: 'es2022',
-      rollupOptions: { input: resolve(root, 'test/browser/plain/page.ts'), output: { format: 'es' } },
+      rollupOptions: { input: resolve(root, 'test/browser/plain', source), output: { format: 'es' } },
     },
   })) as Rolldown.RolldownOutput;
   return result.output[0].code;
