@@ -1,8 +1,11 @@
 import {
   type BaseAgent,
+  BaseLlmRequestProcessor,
   BaseTool,
   CONTENT_REQUEST_PROCESSOR,
   type Context,
+  type Event,
+  type InvocationContext,
   isLlmAgent,
   type LlmAgent,
   type LlmRequest,
@@ -22,11 +25,14 @@ export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
     agents.push(...(subAgents ?? []));
     if (!isLlmAgent(agent as never)) continue;
     const llmAgent = agent as LlmAgent;
-    if (llmAgent.tools.some((tool) => tool instanceof Gate)) continue;
-    llmAgent.tools = [...llmAgent.tools, new Gate()];
-    llmAgent.requestProcessors = llmAgent.requestProcessors.map((processor) =>
-      processor === CONTENT_REQUEST_PROCESSOR ? new History() : processor,
-    );
+    const { requestProcessors } = llmAgent;
+    if (requestProcessors.some((processor) => processor instanceof GateBuilder)) continue;
+    llmAgent.requestProcessors = [
+      ...requestProcessors.map((processor) =>
+        processor === CONTENT_REQUEST_PROCESSOR ? new History() : processor,
+      ),
+      new GateBuilder(),
+    ];
   }
 }
 
@@ -35,13 +41,35 @@ export function isAllLlm(root: BaseAgent): boolean {
   return isLlmAgent(root) && root.subAgents.every((agent) => isAllLlm(agent));
 }
 
+const GATE_TOOL = 'duologue_gate';
+
+/**
+ * Comes last before an agent's own tools are put into a request. An agent that has some gets a gate behind them, whenever they
+ * were given to it. One that has none gets no tool of ours either: ADK would no longer ask its model for structured output.
+ */
+class GateBuilder extends BaseLlmRequestProcessor {
+  override async *runAsync(
+    context: InvocationContext,
+    request: LlmRequest,
+  ): AsyncGenerator<Event, void, void> {
+    const { agent } = context;
+    if (!isLlmAgent(agent)) return;
+    if (agent.tools.length === 0) putGates(request, context, agent.name);
+    else if (!(agent.tools.at(-1) instanceof Gate)) {
+      agent.tools = [...agent.tools.filter((tool) => !(tool instanceof Gate)), new Gate()];
+    }
+    // A plugin that chooses tools leaves out what it does not know; without the gate those it chose would ask nobody.
+    request.allowedTools?.push(GATE_TOOL);
+  }
+}
+
 /**
  * Stands last among an agent's tools and has no declaration of its own: ADK calls it once all tools are in the request,
  * and it puts a gate before each.
  */
 class Gate extends BaseTool {
   constructor() {
-    super({ name: 'duologue_gate', description: 'Puts a gate before every tool.' });
+    super({ name: GATE_TOOL, description: 'Puts a gate before every tool.' });
   }
 
   override runAsync(): Promise<unknown> {
@@ -49,18 +77,22 @@ class Gate extends BaseTool {
   }
 
   override async processLlmRequest(request: { toolContext: Context; llmRequest: LlmRequest }): Promise<void> {
-    const { toolsDict } = request.llmRequest;
     const { invocationContext, agentName } = request.toolContext;
-    const active = pluginIn(invocationContext)?.activeIn(invocationContext);
-    if (!active) return;
-    const tools = new Map<string, BaseTool>();
-    for (const [name, tool] of Object.entries(toolsDict)) {
-      const gated = tool instanceof Gated ? tool : new Gated(tool);
-      toolsDict[name] = gated;
-      tools.set(name, gated.inner);
-    }
-    active.tools.set(agentName, tools);
+    putGates(request.llmRequest, invocationContext, agentName);
   }
+}
+
+/** Puts a gate before every tool that is in a request. */
+function putGates({ toolsDict }: LlmRequest, context: InvocationContext, agentName: string): void {
+  const active = pluginIn(context)?.activeIn(context);
+  if (!active) return;
+  const tools = new Map<string, BaseTool>();
+  for (const [name, tool] of Object.entries(toolsDict)) {
+    const gated = tool instanceof Gated ? tool : new Gated(tool);
+    toolsDict[name] = gated;
+    tools.set(name, gated.inner);
+  }
+  active.tools.set(agentName, tools);
 }
 
 /** Tools of ADK itself: what they do, ADK sees in the response that its own loop makes. */

@@ -1,6 +1,7 @@
 import { type BaseLlm, Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
-import { markUnreadable } from '../adk/unreadable.ts';
+import { isUnreadable, markUnreadable } from '../adk/unreadable.ts';
+import { ARGUMENTS_UNREADABLE } from '../protocol/index.ts';
 import { FinalResponse } from './final-response.ts';
 import { callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';
 import { callGemini, keepsStockCalls } from './gemini-call.ts';
@@ -31,6 +32,8 @@ export function callModel(
 
 type Step = IteratorResult<LlmResponse, void>;
 type Source = AsyncGenerator<LlmResponse, void>;
+/** ADK's tool by which a model with other tools gives a structured answer. */
+const STRUCTURED = 'set_model_response';
 const DONE: Step = { done: true, value: undefined };
 
 /** Written as an iterator, not as a generator: it stands in the way of every token, and a generator costs several times as much. */
@@ -204,6 +207,12 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private complete(): LlmResponse {
     const response = this.final.response();
     markCutOff(response);
+    // ADK makes the arguments of this call the answer, whatever they are.
+    if (
+      response.content?.parts?.some((part) => isUnreadable(part) && part.functionCall?.name === STRUCTURED)
+    ) {
+      return this.final.failed('MALFORMED_FUNCTION_CALL', ARGUMENTS_UNREADABLE);
+    }
     const calls = callsIn(response.content);
     if (calls.length > 0) {
       releaseUsedIds(calls, this.usedIds);
