@@ -1,5 +1,5 @@
 import { type BaseTool, type Context, FunctionTool } from '@google/adk';
-import { z } from 'zod';
+import { z } from 'zod/v4';
 
 type Parameters = z.ZodObject;
 type Args<P extends Parameters> = z.infer<P>;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z } from 'zod/v4';
 import { BINARY, decodeBinary, FRAME_VERSION } from './codec.ts';
 import { ProtocolError } from './errors.ts';
 import { base64Bytes, LIMITS, type Limits } from './limits.ts';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse, toFlat } from 'duologue/parse';
+import { parse, parseProviderResponse, toFlat } from 'duologue/parse';
 import { describe, expect, it } from 'vitest';
 
 const dir = new URL('../../fixtures/responses/', import.meta.url).pathname;
@@ -35,6 +35,16 @@ describe('every fixture', () => {
       usage && { input: record.usage?.input, output: record.usage?.output, total: record.usage?.total },
     ).toEqual(usage);
   });
+
+  it.each(names.filter((name) => !name.startsWith('real_')))(
+    '%s has as `expected` what the body alone gives, but for counts that only headers tell',
+    (name) => {
+      const { provider, response, expected, headers } = load(name);
+      const { record: _, ...flat } = expected;
+      const counts = headers ? { input_tokens: null, output_tokens: null } : {};
+      expect(parseProviderResponse(provider, response)).toEqual({ ...flat, ...counts });
+    },
+  );
 
   it.each(names)('%s is read the same without a provider name, as text and as bytes', (name) => {
     const { response, provider } = load(name);

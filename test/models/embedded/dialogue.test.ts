@@ -88,6 +88,25 @@ describe('what is missing is asked for, and the short answer is understood', () 
   test('a city after something else is not a question about the weather', async () => {
     expect((await converse('What is the weather in Tokyo?', 'thanks', 'and in London?')).calls).toEqual([]);
   });
+
+  test.each([
+    ['What is the weather in Tokyo?', 'cool'],
+    ['What is the weather in Tokyo?', 'Markdown'],
+    ['What is the weather in Tokyo?', 'Oh well'],
+    ["What's the weather?", 'cool'],
+    ['東京の天気を教えて', 'マークダウン'],
+  ])('after %j the word %j is not taken for a city', async (...messages) => {
+    expect((await converse(...messages)).calls).toEqual([]);
+  });
+
+  test.each([
+    ['What is the weather in Tokyo?', 'in lyon', 'lyon'],
+    ['What is the weather in Tokyo?', 'Lyon?', 'Lyon'],
+    ["What's the weather?", 'lyon', 'lyon'],
+    ['東京の天気を教えて', 'リヨンは？', 'リヨン'],
+  ])('after %j the answer %j is one, known or not', async (first, second, location) => {
+    expect((await converse(first, second)).calls).toEqual([['get_weather', { location }]]);
+  });
 });
 
 describe('the conversation is remembered', () => {

@@ -77,6 +77,8 @@ const understood: [text: string, ...payments: Payment[]][] = [
   ['花子さんに30ドル送金して。太郎さんにも40ドル送金して。', usd(30, '花子'), usd(40, '太郎')],
   ['AliceとBobに30ドルずつ送金して', usd(30, 'Alice'), usd(30, 'Bob')],
   ['花子さんと太郎さんにそれぞれ30ドル送金して', usd(30, '花子'), usd(30, '太郎')],
+  ['CarolとDaveに、それぞれ11ドルと22ドル送金して', usd(11, 'Carol'), usd(22, 'Dave')],
+  ['花子さんと太郎さんにそれぞれ30ドル、40ドルを送金してください', usd(30, '花子'), usd(40, '太郎')],
 ];
 
 const notUnderstood: string[] = [

@@ -17,7 +17,7 @@ export const weather: Rule = {
     const previous = previousTurn(context.conversation);
     if (asked === null) {
       const isTopic = previous !== undefined && isAboutWeather(previous);
-      const cities = isTopic ? cityAlone(context.text) : null;
+      const cities = isTopic ? cityAlone(context.text, previous.calls.length === 0) : null;
       return cities === null ? null : lookUp(cities, context);
     }
     return lookUp(

@@ -67,7 +67,26 @@ function fragment(core: string, amounts: Money[], history: PaymentHistory): Paym
   return isWhole ? intent : null;
 }
 
+/** "CarolとDaveに、それぞれ11ドルと22ドル": the first amount for the first name, and so on; null when it is not that. */
+function respectively(rest: string, amounts: Money[]): PaymentIntent | null {
+  const groups = new RegExp(
+    `^(?<names>[^⟦]+?)${TO}(?:は|も)?[、,\\s]*それぞれ[、,\\s]*(?<marks>⟦\\d+⟧(?:\\s*(?:と|、|,)\\s*⟦\\d+⟧)+)(?:を)?$`,
+  ).exec(rest)?.groups;
+  if (groups === undefined) return null;
+  const recipients = (groups.names ?? '').split(/\s*(?:と|、|,)\s*/).map(personNameJa);
+  const given = [...(groups.marks ?? '').matchAll(/⟦(\d+)⟧/g)].map(([, n]) => amounts[Number(n)]);
+  if (recipients.length !== given.length) return null;
+  const payments = recipients.flatMap((recipient, index) => {
+    const money = given[index];
+    if (recipient === undefined || money === undefined) return [];
+    return { amount: money.amount, currency: money.currency ?? 'USD', recipient };
+  });
+  return payments.length === recipients.length ? { kind: 'payments', payments } : null;
+}
+
 function clausesOf(rest: string, amounts: Money[], history: PaymentHistory): PaymentIntent | null {
+  const paired = respectively(rest, amounts);
+  if (paired !== null) return paired;
   const shared = new RegExp(
     `^(?<names>.+?)${TO}(?:は|も)?\\s*(?:それぞれ)?⟦(?<n>\\d+)⟧(?:を)?(?<each>ずつ)?(?:を)?$`,
   ).exec(rest);

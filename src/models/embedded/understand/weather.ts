@@ -12,8 +12,17 @@ export function understandWeather(text: string): WeatherQuestion | null {
   return languageOf(text) === 'ja' ? weatherJa(text) : weatherEn(text);
 }
 
-/** The cities of a message that names nothing else: "London", "and in Paris?", ロンドンは？; null when it does. */
-export function cityAlone(text: string): string[] | null {
+/**
+ * The cities of a message that names nothing else: "London", "and in Paris?", ロンドンは？; null when it does. A word that
+ * nobody asked for, and that is no city known here, must be put as a place or as a question.
+ */
+export function cityAlone(text: string, isAsked: boolean): string[] | null {
+  const cities = citiesAlone(text);
+  const isPlaced = isAsked || /[?？]$|^(?:and |or )*(?:in|at|for) |は[。]?$/i.test(text.trim());
+  return isPlaced || cities?.every(isKnownCity) ? cities : null;
+}
+
+function citiesAlone(text: string): string[] | null {
   if (languageOf(text) === 'ja') {
     const core = withoutClosing(withoutOpening(text)).replace(
       /(?:について|では|でも|は|も|って|の|の方)?(?:どう(?:ですか|です|なの|かな)?|です(?:か)?|で|お願い|を教えて|も教えて)?$/,
@@ -83,9 +92,8 @@ const NOT_A_CITY = new Set(
   this that it its i you we they he she me my your our do does did can could will would should report app api station
   channel underneath under hello hi hey help thanks thank yes no ok okay sure please send pay transfer give money
   music track song picture image balance location name story count again never mind cancel stop change play true same
-  about with without because and or if but so very really some any all today tomorrow yesterday now`.split(
-    /\s+/,
-  ),
+  about with without because and or if but so very really some any all today tomorrow yesterday now cool wow awesome
+  amazing interesting markdown`.split(/\s+/),
 );
 
 function citiesEn(written: string): string[] | null {
