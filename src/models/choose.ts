@@ -54,7 +54,7 @@ function namesFrom(env: Environment): { names: [turn: string, live?: string]; wh
   const named = env.DUOLOGUE_MODEL?.trim();
   if (named) {
     const why = 'DUOLOGUE_MODEL names it.';
-    const [first = '', second] = named.split(',').map((name) => name.trim());
+    const [first = '', second] = named.split(',').map((name) => wholeName(name.trim()));
     if (second) return { names: [first, second], why };
     // A model that is only live cannot be called turn by turn.
     const turn = first.startsWith('vertex/') ? `vertex/${GEMINI_TURN}` : GEMINI_TURN;
@@ -68,6 +68,13 @@ function namesFrom(env: Environment): { names: [turn: string, live?: string]; wh
     if (env[key]) return { names: [`${provider}/${PROVIDERS[provider]?.model}`], why: `${key} is set.` };
   }
   return { names: ['embedded'], why: 'No key of a model provider is set.' };
+}
+
+/** A name with the model to begin with, where only the provider was named. */
+function wholeName(name: string): string {
+  if (name === 'vertex') return `vertex/${GEMINI_TURN}`;
+  const model = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name]?.model : null;
+  return model ? `${name}/${model}` : name;
 }
 
 async function create(name: string, env: Environment, options: ChooseOptions): Promise<BaseLlm> {
@@ -119,7 +126,9 @@ async function createFromAiSdk(
   const recipe = provider.recipe(env, name);
   const load = options.load ?? ((specifier: string): Promise<unknown> => import(specifier));
   try {
-    return fromAiSdk(recipe.make((await load(recipe.package)) as never, model), { secrets: recipe.secrets });
+    const { secrets, providerOptions } = recipe;
+    const made = recipe.make((await load(recipe.package)) as never, model);
+    return fromAiSdk(made, { secrets, ...(providerOptions ? { providerOptions } : {}) });
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new Error(`The model ${name} needs a package: npm install ${recipe.package}@${recipe.version}`);

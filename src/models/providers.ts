@@ -18,6 +18,7 @@ interface Recipe {
   make(loaded: Loaded, id: string): AiSdkModel;
   /** What must never be told to anyone. */
   secrets: string[];
+  providerOptions?: Record<string, Record<string, unknown>>;
 }
 
 /** A provider of models that comes with a package of the AI SDK. */
@@ -93,6 +94,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
         return {
           ...OPENAI,
           secrets,
+          // A local server remembers nothing: everything that was said is sent again.
+          providerOptions: { openai: { store: false } },
           make: (loaded, id) => maker(loaded, 'createOpenAI')(settings).responses(id),
         };
       }

@@ -64,6 +64,17 @@ describe('the model that is chosen', () => {
     expect(await names(env)).toEqual(chosen);
   });
 
+  test.each([
+    [{ DUOLOGUE_MODEL: 'vertex', GOOGLE_CLOUD_PROJECT: 'p' }, 'vertex/gemini-3.8-flash'],
+    [{ DUOLOGUE_MODEL: 'anthropic', ANTHROPIC_API_KEY: 'k' }, 'anthropic/claude-haiku-5-5'],
+    [
+      { DUOLOGUE_MODEL: 'openai, anthropic', OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' },
+      'openai/gpt-6-luna, live anthropic/claude-haiku-5-5',
+    ],
+  ])('has a whole name where only the provider was named: %j', async (env, name) => {
+    expect((await chooseModel(env, packages())).name).toBe(name);
+  });
+
   test('has no other one for live runs when none is wanted', async () => {
     expect((await names({ GOOGLE_API_KEY: 'k' }, false)).slice(0, 2)).toEqual([
       'gemini-3.8-flash',

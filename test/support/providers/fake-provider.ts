@@ -15,7 +15,7 @@ import {
 } from './dialect.ts';
 import { gemini } from './gemini.ts';
 import { compatible, openaiChat } from './openai-chat.ts';
-import { openaiResponses } from './openai-responses.ts';
+import { compatibleResponses, openaiResponses } from './openai-responses.ts';
 
 /** Every provider that there is a fake of. */
 export const DIALECTS: readonly Dialect[] = [
@@ -24,6 +24,7 @@ export const DIALECTS: readonly Dialect[] = [
   anthropic,
   bedrock,
   compatible,
+  compatibleResponses(),
   gemini,
 ];
 

@@ -190,6 +190,24 @@ function write({ thought, text, calls, finish }: Answer, memory: Memory): string
   return sse(events, true);
 }
 
+/** A server that speaks the same and remembers nothing: vLLM, Ollama, LM Studio. */
+export function compatibleResponses(): Dialect {
+  return {
+    ...openaiResponses,
+    name: 'compatible responses',
+    environment: (url, key) => ({
+      DUOLOGUE_MODEL: 'compatible/org/llama-fake',
+      DUOLOGUE_OPENAI_API: 'responses',
+      DUOLOGUE_COMPATIBLE_URL: `${url}/v1`,
+      DUOLOGUE_COMPATIBLE_KEY: key,
+    }),
+    read(body, memory) {
+      must(body.store === false, 'nothing is stored here');
+      return read(body, { ...memory, items: new Map() });
+    },
+  };
+}
+
 /** OpenAI's newer API, which remembers what it said. */
 export const openaiResponses: Dialect = {
   ...openaiChat,
