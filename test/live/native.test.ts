@@ -154,3 +154,19 @@ async function until(condition: () => boolean): Promise<void> {
   for (let i = 0; i < 2000 && !condition(); i++) await new Promise((resolve) => setImmediate(resolve));
   expect(condition()).toBe(true);
 }
+
+it.each([
+  [
+    'API key not valid. Please pass a valid API key.',
+    'The model provider does not accept the key of this server (401).',
+  ],
+  ['fetch failed', 'The model provider cannot be reached: try again in a moment.'],
+])('[S7] a live connection that fails says why: %s', async (message, errorText) => {
+  const model = new ScriptedModel([], { connections: [new Error(message), new Error(message)] });
+  const { connect } = await live([], [], { agent: new LlmAgent({ name: 'assistant', model }) });
+  const socket = await connect();
+  socket.say('hi');
+  expect(await socket.chunk('error')).toEqual({ type: 'error', errorText });
+  await socket.done();
+  socket.close();
+});
