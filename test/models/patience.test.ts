@@ -226,4 +226,40 @@ describe('the person', () => {
     expect(socket.chunks.map(({ type }) => type)).toEqual(shape);
     socket.close();
   });
+
+  const away = failing(503, { 'retry-after': '29' });
+
+  it('[S8] can stop the wait over SSE, and the next message works', async () => {
+    const { duologue, post, model } = harness([[away], streamed('Here.')], [], { patience });
+    const response = await duologue.fetch(
+      new Request('http://localhost/stream', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(say('hi')),
+      }),
+    );
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (!text.includes('data-waiting')) text += (await reader?.read())?.value ?? '';
+    await duologue.fetch(new Request('http://localhost/sessions/chat-1/stop', { method: 'POST' }));
+    while (!text.includes('[DONE]')) text += (await reader?.read())?.value ?? '';
+    expect(text).toContain('"interrupted":true');
+    expect(model.requests).toHaveLength(1);
+    const { chunks } = await post(say('again'));
+    expect(chunks).toContainEqual({ type: 'text-delta', id: '0', delta: 'Here.' });
+  });
+
+  it('[B6] can interrupt the wait over BIDI, and the next message works', async () => {
+    const { connect, model } = await live([[away], streamed('Here.')], [], { patience });
+    const socket = await connect();
+    socket.say('hi');
+    await socket.chunk('data-waiting');
+    socket.send('interrupt');
+    await socket.done();
+    expect(model.requests).toHaveLength(1);
+    socket.say('again');
+    await socket.done(2);
+    expect(socket.chunks).toContainEqual({ type: 'text-delta', id: '0', delta: 'Here.' });
+    socket.close();
+  });
 });

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { converse } from '../../scripts/fixtures/conversation.ts';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
+import { bedrock } from '../support/providers/bedrock.ts';
 import { DIALECTS, FakeProvider, type Fault } from '../support/providers/fake-provider.ts';
 import { provideTool, suffer } from '../support/providers/faults.ts';
 import { expectedGist, gist, type Provided, play, provide } from '../support/providers/play.ts';
@@ -124,4 +125,26 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('%s',
       expect([key, fake.key].filter((secret) => everything.includes(secret))).toEqual([]);
     },
   );
+});
+
+it('Bedrock takes requests that are signed with an access key, and their secret is shown to nobody', async () => {
+  const secret = 'Signing-Secret-0123456789';
+  const fake = await FakeProvider.start({
+    ...bedrock,
+    keyIn: ({ authorization }) =>
+      /^AWS4-HMAC-SHA256 Credential=([^/]+)\//.exec(String(authorization ?? ''))?.[1] ?? '',
+    environment: (url, key) => ({
+      DUOLOGUE_MODEL: 'bedrock/anthropic.claude-fake',
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: key,
+      AWS_SECRET_ACCESS_KEY: secret,
+      AWS_ENDPOINT_URL_BEDROCK_RUNTIME: url,
+    }),
+  });
+  const tool = await provideTool(fake);
+  expect(await suffer(fake, tool, 'bidi', ['key'])).toMatchObject({ ran: 0, goesOn: true });
+  expect(JSON.stringify(tool.logged)).not.toMatch(new RegExp(`${secret}|${fake.key}`));
+  expect(fake.refused).toEqual([]);
+  await tool.close();
+  await fake.stop();
 });
