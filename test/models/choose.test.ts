@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, test } from 'vitest';
 import { chooseModel } from '../../src/models/choose.ts';
@@ -219,4 +220,24 @@ describe('a choice that cannot work says what to do', () => {
     const broken = () => Promise.reject(new Error('broken package'));
     await expect(chooseModel({ OPENAI_API_KEY: 'k' }, { load: broken })).rejects.toThrow('broken package');
   });
+});
+
+test('the versions it names for missing packages are those that the demo brings', async () => {
+  const { dependencies } = JSON.parse(
+    readFileSync(new URL('../../demo/package.json', import.meta.url), 'utf8'),
+  ) as { dependencies: Record<string, string> };
+  const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
+  const load = () => Promise.reject(missing);
+  const environments: Record<string, string>[] = [
+    { OPENAI_API_KEY: 'k' },
+    { ANTHROPIC_API_KEY: 'k' },
+    { DUOLOGUE_MODEL: 'bedrock', AWS_REGION: 'r', AWS_BEARER_TOKEN_BEDROCK: 'k' },
+    { DUOLOGUE_MODEL: 'compatible/x', DUOLOGUE_COMPATIBLE_URL: 'http://localhost/v1' },
+  ];
+  for (const env of environments) {
+    const said = await chooseModel(env, { load }).catch((error: Error) => error.message);
+    const [, name = '', version] = /npm install (.+)@([^@]+)$/.exec(String(said)) ?? [];
+    expect([name, version]).toEqual([name, dependencies[name]]);
+    expect(version).toBeDefined();
+  }
 });

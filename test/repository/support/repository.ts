@@ -24,7 +24,9 @@ interface Manifest {
 export const manifest = JSON.parse(read('package.json')) as Manifest;
 
 /** The demo's package.json: a workspace of its own, never published. */
-export const demo = JSON.parse(read('demo/package.json')) as Pick<Manifest, 'devDependencies'>;
+export const demo = JSON.parse(read('demo/package.json')) as Pick<Manifest, 'devDependencies'> & {
+  dependencies: Record<string, string>;
+};
 
 /** One published entry: how it is imported, the source file behind it and the compiled file. */
 export interface Entry {
