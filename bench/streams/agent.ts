@@ -1,6 +1,6 @@
 import type { BaseLlmConnection, LlmAgent, LlmRequest, LlmResponse } from '@google/adk';
 import { z } from 'zod';
-import { PAYMENT, WEATHER } from './load.ts';
+import { CALLS_IN_A_STEP, PAYMENT, WEATHER } from './load.ts';
 import type { Source } from './source.ts';
 
 export type Adk = typeof import('@google/adk');
@@ -15,17 +15,20 @@ export function makeAgent(adk: Adk, source: Source): LlmAgent {
     override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void> {
       const parts = contents.flatMap((content) => content.parts ?? []);
       const question = parts.find((part) => part.text)?.text ?? '';
-      const step = parts.filter((part) => part.functionResponse).length;
+      const step = parts.filter((part) => part.functionResponse).length / CALLS_IN_A_STEP;
       let whole = '';
       for await (const text of source.step(question, step)) {
         whole += text;
         yield { content: { role: 'model', parts: [{ text }] }, partial: true };
       }
-      const functionCall = source.goesOn(question, step)
-        ? { name: 'get_weather', args: WEATHER.args }
-        : { name: 'process_payment', args: PAYMENT };
+      const calls = source.goesOn(question, step)
+        ? Array.from({ length: CALLS_IN_A_STEP }, () => ({ name: 'get_weather', args: WEATHER.args }))
+        : [{ name: 'process_payment', args: PAYMENT }];
       yield {
-        content: { role: 'model', parts: [{ text: whole }, { functionCall }] },
+        content: {
+          role: 'model',
+          parts: [{ text: whole }, ...calls.map((functionCall) => ({ functionCall }))],
+        },
         partial: false,
         usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 95, totalTokenCount: 100 },
       };

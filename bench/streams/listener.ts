@@ -1,11 +1,11 @@
 import { now } from './clock.ts';
-import { deltaAt, type Load, stepsOf } from './load.ts';
+import { callsOf, deltaAt, type Load } from './load.ts';
 
 /** What one piece of an answer is to the benchmark. */
 export interface Heard {
   text?: string;
-  /** A tool was called. */
-  call?: true;
+  /** So many tools were called. */
+  calls?: number;
   /** The person is asked. */
   card?: true;
 }
@@ -31,8 +31,8 @@ export class Listener {
     return this.cards > 0;
   }
 
-  hear({ text, call, card }: Heard): void {
-    if (call) this.calls++;
+  hear({ text, calls = 0, card }: Heard): void {
+    this.calls += calls;
     if (card) this.cards++;
     if (!text) return;
     let said = this.rest + text;
@@ -54,7 +54,7 @@ export class Listener {
   /** Everything must have come, once. */
   check(): void {
     const { deltas } = this.load;
-    const calls = stepsOf(deltas);
+    const calls = callsOf(deltas);
     if (this.next === deltas && this.rest === '' && this.calls === calls && this.cards === 1) return;
     throw new Error(
       `${this.next} of ${deltas} deltas, ${this.calls} of ${calls} calls and ${this.cards} of 1 cards came.`,

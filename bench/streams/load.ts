@@ -15,8 +15,11 @@ export const PACES: Record<Pace, string> = {
   pace20: 'one delta every 20 ms',
 };
 
-/** Deltas between two tool calls: with the two ends of a block and the three chunks of a call, 5 % are not text. */
-export const DELTAS_IN_A_STEP = 95;
+/** Deltas of one model call. With the two ends of its text and the three chunks of each tool call, 5 % are not text. */
+export const DELTAS_IN_A_STEP = 190;
+
+/** Tool calls that a model call ends with; the last one of a turn ends with a card. */
+export const CALLS_IN_A_STEP = 3;
 
 /** What the tool is asked and answers, the same everywhere. */
 export const WEATHER = { args: { location: 'Tokyo' }, output: { location: 'Tokyo', temperature: 20 } };
@@ -52,7 +55,12 @@ export function question(stream: number, { deltas, pace }: Load): string {
   return `${stream} ${deltas} ${pace}`;
 }
 
-/** How many tool calls stand between the deltas of a stream; the turn ends with a card. */
+/** How many model calls it takes to say so much. */
 export function stepsOf(deltas: number): number {
   return Math.ceil(deltas / DELTAS_IN_A_STEP);
+}
+
+/** How many tools are called in such a turn, the one that asks included. */
+export function callsOf(deltas: number): number {
+  return (stepsOf(deltas) - 1) * CALLS_IN_A_STEP + 1;
 }

@@ -24,7 +24,7 @@ export function asUi(chunk: Json): Heard {
     case 'text-delta':
       return { text: String(chunk.delta) };
     case 'tool-input-available':
-      return { call: true };
+      return { calls: 1 };
     case 'tool-approval-request':
       return { card: true };
     default:
@@ -39,7 +39,7 @@ export function asAgUi(event: Json): Heard {
     case 'TEXT_MESSAGE_CHUNK':
       return { text: String(event.delta) };
     case 'TOOL_CALL_START':
-      return event.toolCallName === 'process_payment' ? { call: true, card: true } : { call: true };
+      return event.toolCallName === 'process_payment' ? { calls: 1, card: true } : { calls: 1 };
     default:
       return {};
   }
@@ -52,5 +52,5 @@ export function asAdk(event: Json): Heard {
   if (partial) return { text: parts.map(({ text }) => text ?? '').join('') };
   const names = parts.flatMap(({ functionCall }) => (functionCall ? [(functionCall as Json).name] : []));
   if (names.includes('adk_request_confirmation')) return { card: true };
-  return names.length > 0 ? { call: true } : {};
+  return { calls: names.length };
 }

@@ -1,5 +1,5 @@
 import { type BaseEvent, EventType } from '@ag-ui/client';
-import { PAYMENT, WEATHER } from '../load.ts';
+import { CALLS_IN_A_STEP, PAYMENT, WEATHER } from '../load.ts';
 import type { Source } from '../source.ts';
 
 /** A whole answer as AG-UI's events, without any agent. */
@@ -22,14 +22,16 @@ export async function talk(
     }
     write({ type: EventType.TEXT_MESSAGE_END, messageId } as BaseEvent);
     if (!source.goesOn(question, step)) break;
-    const toolCallId = `${runId}-call-${step}`;
-    call(toolCallId, 'get_weather', WEATHER.args);
-    write({
-      type: EventType.TOOL_CALL_RESULT,
-      messageId: `${messageId}-result`,
-      toolCallId,
-      content: JSON.stringify(WEATHER.output),
-    } as BaseEvent);
+    const ids = Array.from({ length: CALLS_IN_A_STEP }, (_, n) => `${runId}-${step}-call-${n}`);
+    for (const id of ids) call(id, 'get_weather', WEATHER.args);
+    for (const toolCallId of ids) {
+      write({
+        type: EventType.TOOL_CALL_RESULT,
+        messageId: `${toolCallId}-result`,
+        toolCallId,
+        content: JSON.stringify(WEATHER.output),
+      } as BaseEvent);
+    }
   }
   call(`${runId}-payment`, 'process_payment', PAYMENT);
   write({ type: EventType.RUN_FINISHED, threadId, runId } as BaseEvent);

@@ -1,9 +1,11 @@
 import { createServer } from 'node:http';
 import { Server } from 'socket.io';
-import { DELTAS, PAYMENT, WEATHER } from '../load.ts';
+import { CALLS_IN_A_STEP, DELTAS, PAYMENT, WEATHER } from '../load.ts';
 import { listen, type Start } from '../servers/start.ts';
 
 const byDelta = new Map(DELTAS.map((delta) => [delta, { type: 'text-delta', id: '0', delta }]));
+
+const ids = Array.from({ length: CALLS_IN_A_STEP }, (_, n) => `call-${n}`);
 
 /** A chunk an event over socket.io; no agent. */
 export const start: Start = ({ source }) => {
@@ -12,7 +14,6 @@ export const start: Start = ({ source }) => {
   io.on('connection', (socket) => {
     const say = (chunk: object): void => void socket.emit('chunk', chunk);
     const call = (toolCallId: string, toolName: string, input: object): void => {
-      say({ type: 'text-end', id: '0' });
       say({ type: 'tool-input-start', toolCallId, toolName });
       say({ type: 'tool-input-available', toolCallId, toolName, input });
     };
@@ -21,12 +22,14 @@ export const start: Start = ({ source }) => {
       for (let step = 0; ; step++) {
         say({ type: 'text-start', id: '0' });
         for await (const delta of source.step(question, step)) say(byDelta.get(delta) ?? {});
+        say({ type: 'text-end', id: '0' });
         if (!source.goesOn(question, step)) break;
-        call('call-1', 'get_weather', WEATHER.args);
-        say({ type: 'tool-output-available', toolCallId: 'call-1', output: WEATHER.output });
+        for (const id of ids) call(id, 'get_weather', WEATHER.args);
+        for (const toolCallId of ids)
+          say({ type: 'tool-output-available', toolCallId, output: WEATHER.output });
       }
-      call('call-2', 'process_payment', PAYMENT);
-      say({ type: 'tool-approval-request', toolCallId: 'call-2', approvalId: 'approval-1' });
+      call('payment', 'process_payment', PAYMENT);
+      say({ type: 'tool-approval-request', toolCallId: 'payment', approvalId: 'approval-1' });
       say({ type: 'finish', finishReason: 'tool-calls' });
     });
   });

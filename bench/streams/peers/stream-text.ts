@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { isStepCount, type LanguageModel, streamText, tool } from 'ai7';
 import { z } from 'zod';
-import { PAYMENT, WEATHER } from '../load.ts';
+import { CALLS_IN_A_STEP, PAYMENT, WEATHER } from '../load.ts';
 import { listen, readPost, type Start } from '../servers/start.ts';
 import type { Source } from '../source.ts';
 
@@ -60,12 +60,14 @@ function modelOf(source: Source): Model {
             }
             const goesOn = source.goesOn(question, step);
             controller.enqueue({ type: 'text-end', id: '0' });
-            controller.enqueue({
-              type: 'tool-call',
-              toolCallId: `call-${step}`,
-              toolName: goesOn ? 'get_weather' : 'process_payment',
-              input: JSON.stringify(goesOn ? WEATHER.args : PAYMENT),
-            });
+            for (let n = 0; n < (goesOn ? CALLS_IN_A_STEP : 1); n++) {
+              controller.enqueue({
+                type: 'tool-call',
+                toolCallId: `call-${step}-${n}`,
+                toolName: goesOn ? 'get_weather' : 'process_payment',
+                input: JSON.stringify(goesOn ? WEATHER.args : PAYMENT),
+              });
+            }
             controller.enqueue({
               type: 'finish',
               finishReason: { unified: 'tool-calls', raw: undefined },

@@ -1,5 +1,5 @@
 import type { Event } from '@google/adk';
-import { DELTAS, PAYMENT, WEATHER } from '../load.ts';
+import { CALLS_IN_A_STEP, DELTAS, PAYMENT, WEATHER } from '../load.ts';
 
 /** The blocks of a stream, made once: a server that sends these does no mapping and no encoding. */
 const block = (chunk: object): string => `data: ${JSON.stringify(chunk)}\n\n`;
@@ -14,13 +14,16 @@ const call = (toolCallId: string, toolName: string, input: object): string =>
 export const OPENING = block({ type: 'text-start', id: '0' });
 export const CLOSING = block({ type: 'text-end', id: '0' });
 export const START = block({ type: 'start', messageId: 'message' }) + OPENING;
-export const CALL = CLOSING + call('call-1', 'get_weather', WEATHER.args);
-export const OUTPUT =
-  block({ type: 'tool-output-available', toolCallId: 'call-1', output: WEATHER.output }) + OPENING;
+const ids = Array.from({ length: CALLS_IN_A_STEP }, (_, n) => `call-${n}`);
+export const CALLS = CLOSING + ids.map((id) => call(id, 'get_weather', WEATHER.args)).join('');
+const outputs = ids.map((toolCallId) =>
+  block({ type: 'tool-output-available', toolCallId, output: WEATHER.output }),
+);
+export const OUTPUTS = outputs.join('') + OPENING;
 export const CARD =
   CLOSING +
-  call('call-2', 'process_payment', PAYMENT) +
-  block({ type: 'tool-approval-request', toolCallId: 'call-2', approvalId: 'approval-1' });
+  call('payment', 'process_payment', PAYMENT) +
+  block({ type: 'tool-approval-request', toolCallId: 'payment', approvalId: 'approval-1' });
 export const END = block({ type: 'finish', finishReason: 'tool-calls' });
 
 /** The block of a delta. */
@@ -32,7 +35,7 @@ export function deltaBlock(delta: string): string {
 export function eventBlock({ partial, content }: Event): string {
   const part = content?.parts?.find((one) => partial || one.functionCall || one.functionResponse);
   if (partial) return deltaBlock(part?.text ?? '');
-  if (part?.functionCall?.name === 'get_weather') return CALL;
+  if (part?.functionCall?.name === 'get_weather') return CALLS;
   if (part?.functionCall?.name === 'process_payment') return CARD;
-  return part?.functionResponse?.name === 'get_weather' ? OUTPUT : '';
+  return part?.functionResponse?.name === 'get_weather' ? OUTPUTS : '';
 }

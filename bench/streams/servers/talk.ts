@@ -1,5 +1,5 @@
 import type { Source } from '../source.ts';
-import { CALL, CARD, deltaBlock, END, OUTPUT, START } from './blocks.ts';
+import { CALLS, CARD, deltaBlock, END, OUTPUTS, START } from './blocks.ts';
 
 /** A whole answer as ready blocks, without any agent. */
 export async function talk(source: Source, question: string, write: (block: string) => void): Promise<void> {
@@ -7,8 +7,8 @@ export async function talk(source: Source, question: string, write: (block: stri
   for (let step = 0; ; step++) {
     for await (const delta of source.step(question, step)) write(deltaBlock(delta));
     if (!source.goesOn(question, step)) break;
-    write(CALL);
-    write(OUTPUT);
+    write(CALLS);
+    write(OUTPUTS);
   }
   write(CARD);
   write(END);
