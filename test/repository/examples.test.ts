@@ -67,6 +67,13 @@ test('the Express example runs an ADK tool and asks before another, beside its o
   }
 });
 
+test('the Next.js example leaves duologue to the bundler, where its hooks find the React of the page', async () => {
+  const { default: config } = (await import('../../examples/nextjs/next.config.mjs' as string)) as {
+    default: { serverExternalPackages: string[] };
+  };
+  expect(config.serverExternalPackages).toEqual(['@google/adk']);
+});
+
 test('the Next.js example serves the agent from its catch-all route', async () => {
   const health = await GET(new Request('http://localhost:3000/api/health'));
   const foreign = await GET(
