@@ -38,8 +38,8 @@ export function harness(
   const duologue = createDuologue({
     agent,
     newId: () => `id-${String(++id).padStart(4, '0')}`,
-    // A script has one turn for each call.
-    patience: { retries: 0 },
+    // A script has one turn for each call, and is silent for as long as the test is.
+    patience: { retries: 0, firstTokenMs: null, nextTokenMs: null },
     logger: SILENT,
     ...options,
   });
