@@ -1,7 +1,11 @@
+import { LogLevel, setLogLevel } from '@google/adk';
 import { EmbeddedModel } from 'duologue/models';
 import { createDuologue } from 'duologue/server';
 import { openSqliteStore } from 'duologue/server/sqlite';
 import { createAgent } from '../../../demo/server/agent/agent.ts';
+
+// What it writes is read by tests.
+setLogLevel(LogLevel.ERROR);
 
 // Run as a program, in the folder given: a server that is killed when a payment was approved, the tool has run, and its
 // outcome is about to be stored. Says on standard output what card it showed.

@@ -1,10 +1,13 @@
-import { LlmAgent } from '@google/adk';
+import { LlmAgent, LogLevel, setLogLevel } from '@google/adk';
 import { z } from 'zod';
 import { defineTool } from '../../../src/adk/index.ts';
 import { createDuologue } from '../../../src/server/index.ts';
 import type { Store } from '../../../src/server/store/store.ts';
 import { type Served, serve } from '../../../src/server/use/node.ts';
 import { call, ScriptedModel, text } from '../../support/scripted-model.ts';
+
+// What it writes is read by tests.
+setLogLevel(LogLevel.ERROR);
 
 /** A server whose model pays when it is asked to, and says what came of a payment. */
 export function payingServer(
