@@ -12,6 +12,7 @@ import {
   ToolConfirmation,
 } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
+import { rememberDeclaration } from './declarations.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { History } from './history.ts';
 import { mayWait, runDecided } from './run.ts';
@@ -56,6 +57,7 @@ class GateBuilder extends BaseLlmRequestProcessor {
     if (!isLlmAgent(agent)) return;
     if (agent.tools.length === 0) putGates(request, context, agent.name);
     else if (!(agent.tools.at(-1) instanceof Gate)) {
+      for (const tool of agent.tools) rememberDeclaration(tool);
       agent.tools = [...agent.tools.filter((tool) => !(tool instanceof Gate)), new Gate()];
     }
     // A plugin that chooses tools leaves out what it does not know; without the gate those it chose would ask nobody.
