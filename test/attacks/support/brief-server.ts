@@ -1,9 +1,12 @@
 import { writeSync } from 'node:fs';
-import { BaseLlm, LlmAgent } from '@google/adk';
+import { BaseLlm, LlmAgent, LogLevel, setLogLevel } from '@google/adk';
 import { createDuologue } from '../../../src/server/index.ts';
 import { openSqliteStore } from '../../../src/server/store/sqlite.ts';
 import { serve } from '../../../src/server/use/node.ts';
 import { text } from '../../support/scripted-model.ts';
+
+// What it writes is read by tests.
+setLogLevel(LogLevel.ERROR);
 
 /** A server that says one word to whatever it is sent, and keeps everything on the disk. */
 const [folder = ''] = process.argv.slice(2);
