@@ -47,9 +47,11 @@ async function main(): Promise<void> {
   console.log(`Another model: ${chosen.howToChange}`);
   console.log(`Data: ${settings.dataDir}`);
   // Told when it is known: nobody waits for it.
-  void checkModel(chosen.turn, { name: chosen.name }).then((wrong) => {
-    if (wrong) console.warn(wrong);
-  });
+  checkModel(chosen.turn, { name: chosen.name })
+    .then((wrong) => {
+      if (wrong) console.warn(wrong);
+    })
+    .catch((error: unknown) => console.warn(`The model was not checked: ${String(error)}`));
 
   let stoppedAt: number | undefined;
   const stop = () => {

@@ -163,7 +163,8 @@ class Gated extends BaseTool {
     if (decision.waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
     const output = await this.runHere(active, request);
     if (takeConfirmationRequest(toolContext, id)) return later({ runsOn: decision.runsOn, asks: true });
-    if (decision.runsOn === 'client' && output == null) return later({ runsOn: 'client', asks: false });
+    // What a long-running tool starts, the client ends.
+    if (inner.isLongRunning && output == null) return later({ runsOn: 'client', asks: false });
     return active.keep(id, output);
   }
 

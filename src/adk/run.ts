@@ -60,9 +60,12 @@ export async function decide(
   override: ApprovalOverride,
 ): Promise<Decision> {
   if (!(tool instanceof DuologueTool)) {
-    // What a long-running tool of ADK starts, the client ends.
-    const runsOn = tool.isLongRunning ? 'client' : 'server';
-    return { tool, args, runsOn, ...asking(tool, await asksNatively(tool, args, context), override) };
+    return {
+      tool,
+      args,
+      runsOn: 'server',
+      ...asking(tool, await asksNatively(tool, args, context), override),
+    };
   }
   const { runsOn } = tool;
   try {

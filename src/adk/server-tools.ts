@@ -141,9 +141,11 @@ function firstOf(work: Promise<void>, signal: AbortSignal | undefined): Promise<
   return new Promise((resolve) => {
     const leave = () => resolve();
     signal.addEventListener('abort', leave, { once: true });
-    void work.then(() => {
-      signal.removeEventListener('abort', leave);
-      resolve();
-    });
+    work
+      .catch(() => undefined)
+      .finally(() => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      });
   });
 }

@@ -133,6 +133,9 @@ export function stateConflict(toolName: string): string {
   return `${toolName} ran, but another call had changed the same data: nothing of it was kept`;
 }
 
+/** The text of a call that the model took back. */
+export const CANCELLED = 'Cancelled by the agent';
+
 /** The text of a call that a newer message of the person replaced. */
 export const SUPERSEDED = 'Superseded by a newer message';
 

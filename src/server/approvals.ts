@@ -6,6 +6,8 @@ import type { AuditEntry, AuditKind, CallRecord, SessionKey, Store } from './sto
 export type Verdict =
   | { kind: 'counts'; call: CallRecord }
   | { kind: 'ignored' }
+  /** Whoever decided is signed in no more: the call is over. */
+  | { kind: 'ended'; call: CallRecord }
   | { kind: 'refused'; why: string };
 
 /** SHA-256 over JSON with sorted keys: the same arguments always give the same hash. */

@@ -6,6 +6,7 @@ import { LIMITS, type Limits } from '../protocol/index.ts';
 import { Access, type AccessOptions } from './access.ts';
 import { type BudgetLimits, ByteBudget, defaultBudget, shareOfHeap } from './byte-budget.ts';
 import { type Clock, settlesWithin, systemClock } from './clock.ts';
+import type { Conversation } from './conversation/conversation.ts';
 import type { Engine, SessionOptions } from './engine.ts';
 import { type HttpContext, handle } from './http.ts';
 import { LargeJson } from './large-json.ts';
@@ -20,7 +21,6 @@ import {
 } from './rate-limit.ts';
 import { NO_SNIFFING, type Reply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
-import type { Session } from './session.ts';
 import { Sessions } from './sessions.ts';
 import { SignIn, type StillSignedIn } from './sign-in.ts';
 import type { SocketLimits } from './socket.ts';
@@ -155,7 +155,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   }
   /** Ends what runs and lets go of everything. */
   async function end(): Promise<void> {
-    const drained = async (drain: (session: Session) => Promise<void>) =>
+    const drained = async (drain: (session: Conversation) => Promise<void>) =>
       settlesWithin(Promise.allSettled((await sessions.all()).map(drain)), DRAIN_MS, clock);
     // Turns that run come to their end, if that is soon.
     await drained((session) => session.settled());

@@ -158,15 +158,15 @@ async function postStream({ context, requestId, user, identity, body: read }: Ca
         : error;
     });
     const { messageId } = input;
-    const { begun } = session.turns.answers(input.answers, { messageId, by: identity, requestId });
-    return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
+    const from = await session.postAnswers(input.answers, { messageId, by: identity, requestId });
+    return streamReply(new ResponseReader(session.output, context.pacing, from), id);
   }
   const { engine } = context;
   // What is refused leaves no session behind.
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
-  const { begun } = session.turns.message({ id: input.id, parts, requestId });
-  return streamReply(new ResponseReader(session.output, context.pacing, await begun), id);
+  const from = await session.post({ id: input.id, parts, requestId });
+  return streamReply(new ResponseReader(session.output, context.pacing, from), id);
 }
 
 /** Gives the rest of a response: from the last chunk the client names, or from the first of its message. */
@@ -179,7 +179,7 @@ async function resumeStream({ context, request, user, params: [id = ''] }: Call)
   const read = (from: number, reading: Reading) =>
     streamReply(new ResponseReader(output, context.pacing, from, reading), id);
   const current = session.isRunning ? session.current : null;
-  const isPaused = () => session.turns.current === null && !session.live.isBusy;
+  const isPaused = () => !session.isRunning;
   const place = log.placeOf(
     new URL(request.url).searchParams.get('last') ?? request.headers.get('last-event-id') ?? '',
   );
@@ -228,7 +228,7 @@ async function deleteSession({ context, user, params: [id = ''] }: Call): Promis
 
 async function stopSession({ context, user, params: [id = ''] }: Call): Promise<Reply> {
   const session = await context.sessions.get(user, id);
-  return json(200, { stopped: await session.stop() });
+  return json(200, { stopped: session.stop() });
 }
 
 async function getFile({ context, user, params: [id = '', fileId = ''] }: Call): Promise<Reply> {

@@ -66,7 +66,8 @@ export class Intake {
       this.takenBytes -= byteLength;
       this.hold();
     };
-    if (work) void work.finally(release);
+    // Whoever takes the frame tells what became of it.
+    if (work) work.then(release, release).catch(() => undefined);
     else release();
   }
 

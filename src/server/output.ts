@@ -1,4 +1,4 @@
-import { type Chunk, type Message, MessageFold, type ProtocolError } from '../protocol/index.ts';
+import { type Chunk, type Message, MessageFold } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
 import { ChunkLog } from './log.ts';
 import type { SessionKey, Store } from './store/store.ts';
@@ -26,12 +26,15 @@ export class Output {
   private readonly clock: Clock;
   private readonly folds = new Map<string, MessageFold>();
   private readonly starts = new Map<string, number>();
+  /** Of these the ones that began with nothing. */
+  private readonly births = new Map<string, number>();
   private readonly readers = new Set<Reader>();
   /** How many parts a message had when it was saved last, drafts apart. */
   private readonly saved = new Map<string, number>();
   private current: MessageFold | null = null;
   private cancelDraft: (() => void) | null = null;
   private moved: (() => void) | null = null;
+  private readonly resting = new Set<() => void>();
 
   constructor(store: Store, key: SessionKey, epoch: string, clock: Clock) {
     this.store = store;
@@ -45,7 +48,7 @@ export class Output {
     return this.current?.message ?? null;
   }
 
-  /** Begins a message, or goes on with one: says `start` unless it is the current one and `again` is not asked for. */
+  /** Begins a message, or goes on with one: says `start`. */
   begin(message: Message): void {
     const fold = this.folds.get(message.id) ?? new MessageFold(message);
     if (!this.folds.has(message.id)) this.saved.set(message.id, message.parts.length);
@@ -58,12 +61,16 @@ export class Output {
         ? { type: 'start', messageId: message.id, messageMetadata: { ...messageMetadata } }
         : { type: 'start', messageId: message.id },
     );
-    if (!this.starts.has(message.id)) this.starts.set(message.id, seq);
+    if (this.starts.has(message.id)) return;
+    this.starts.set(message.id, seq);
+    if (message.parts.length === 0) this.births.set(message.id, seq);
   }
 
-  /** Makes a message the current one; `start` is repeated only when another one was. */
-  switchTo(message: Message): void {
-    if (this.current?.message.id !== message.id) this.begin(message);
+  /** Takes up a message that is not over. */
+  adopt(message: Message): void {
+    if (this.folds.has(message.id)) return;
+    this.folds.set(message.id, new MessageFold(message));
+    this.saved.set(message.id, message.parts.length);
   }
 
   say(chunk: Chunk): void {
@@ -72,42 +79,46 @@ export class Output {
     this.cancelDraft ??= this.clock.after(DRAFT_MS, () => this.draft());
   }
 
-  /** Says a chunk only when the message that shows it is stored: whoever hears of it finds it after a crash too. */
-  async sayStored(chunk: Chunk): Promise<void> {
+  /**
+   * Says a chunk only when the message that shows it is stored: whoever hears of it finds it after a crash too. With
+   * `inStep` it stands between the two chunks of a step.
+   */
+  async sayStored(chunk: Chunk, inStep: boolean): Promise<void> {
     this.current?.push(chunk);
     await this.save();
+    if (inStep) this.log.append({ type: 'start-step' });
     this.log.append(chunk);
+    if (inStep) this.log.append({ type: 'finish-step' });
   }
 
   /**
    * Ends a response of a message. What it ends with is stored before anyone hears of it, and told in one piece: nothing of
    * another message comes between the end and its mark.
    */
-  async conclude(
-    message: Message,
-    chunks: Chunk[],
-    { prepare, turnTo }: { prepare: () => Promise<unknown>; turnTo: () => void },
-  ): Promise<void> {
+  async conclude(message: Message, chunks: Chunk[], prepare: () => Promise<unknown>): Promise<void> {
     const fold = this.folds.get(message.id);
     for (const chunk of chunks) fold?.push(chunk);
     try {
       await prepare();
       await this.save(message.id);
     } finally {
-      turnTo();
       for (const chunk of chunks) this.log.append(chunk);
       this.done();
     }
   }
 
+  /** Writes to a message that nobody is being told of. */
+  async amend(messageId: string, chunks: readonly Chunk[]): Promise<void> {
+    const message = await this.load(messageId);
+    if (!message) return;
+    const fold = this.folds.get(messageId) ?? new MessageFold(message);
+    for (const chunk of chunks) fold.push(chunk);
+    await this.store.putMessage(this.key, message);
+  }
+
   /** Says a chunk that shapes the stream but is no part of the message. */
   inject(chunk: Chunk): void {
     this.log.append(chunk);
-  }
-
-  /** Tells of an error that ends nothing. */
-  tell(error: ProtocolError): void {
-    this.inject({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
   /** Ends a response: whoever speaks next says `start`. */
@@ -127,16 +138,6 @@ export class Output {
     if (fold) return fold.message;
     const messages = await this.store.loadMessages(this.key);
     return messages.find((message) => message.id === messageId) ?? null;
-  }
-
-  /** A message that will be written to, as a fold; null when it is nowhere. */
-  async open(messageId: string): Promise<MessageFold | null> {
-    const message = await this.load(messageId);
-    if (!message) return null;
-    const fold = this.folds.get(messageId) ?? new MessageFold(message);
-    if (!this.folds.has(messageId)) this.saved.set(messageId, message.parts.length);
-    this.folds.set(messageId, fold);
-    return fold;
   }
 
   /** Stored messages, with what has been added since to those that are being written. */
@@ -174,13 +175,32 @@ export class Output {
     this.folds.delete(messageId);
     this.saved.delete(messageId);
     if (this.current?.message.id === messageId) this.current = null;
-    for (const [id, seq] of this.starts) if (seq < this.log.first) this.starts.delete(id);
+    for (const places of [this.starts, this.births]) {
+      for (const [id, seq] of places) if (seq < this.log.first) places.delete(id);
+    }
   }
 
   /** Where the message's first chunk stands in the log; null when it is not (or no longer) there. */
   startOf(messageId: string): number | null {
     const seq = this.starts.get(messageId);
     return seq !== undefined && seq >= this.log.first ? seq : null;
+  }
+
+  /** Where a message that is whole in the log begins; null when some of it is not there. */
+  bornAt(messageId: string): number | null {
+    const seq = this.births.get(messageId);
+    return seq !== undefined && seq >= this.log.first ? seq : null;
+  }
+
+  /** Calls back whenever the agent has come to rest; the returned function ends that. */
+  onRest(callback: () => void): () => void {
+    this.resting.add(callback);
+    return () => this.resting.delete(callback);
+  }
+
+  /** The agent has come to rest, and everything it said is in the log. */
+  rested(): void {
+    for (const callback of this.resting) callback();
   }
 
   attach(reader: Reader): () => void {

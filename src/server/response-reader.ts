@@ -51,6 +51,7 @@ export class ResponseReader implements Reader {
       output.log.subscribe(() => this.arrived()),
       output.attach(this),
       pacing.keepAlive.join(() => this.beat()),
+      ...(reading.isPaused ? [output.onRest(() => this.rested())] : []),
     ];
   }
 
@@ -70,7 +71,7 @@ export class ResponseReader implements Reader {
 
   /** Whether there is something to send now. */
   get isReady(): boolean {
-    return this.isDue && this.output.log.last > this.seq;
+    return this.isDue && (this.output.log.last > this.seq || this.reading.isPaused?.() === true);
   }
 
   /** The next text, or null when the response is over or the reader was closed. */
@@ -135,6 +136,12 @@ export class ResponseReader implements Reader {
 
   private depart(): void {
     if (this.output.log.last === this.seq) return;
+    this.isDue = true;
+    this.rouse();
+  }
+
+  /** The agent waits for the person or the browser: there may be no further chunk to wake anyone. */
+  private rested(): void {
     this.isDue = true;
     this.rouse();
   }

@@ -1,8 +1,8 @@
 import { agentToolNames } from '../adk/engine.ts';
 import { type Answer, ProtocolError } from '../protocol/index.ts';
+import { Conversation } from './conversation/conversation.ts';
 import type { Engine } from './engine.ts';
 import { type RateLimiter, rateLimited } from './rate-limit.ts';
-import { Session } from './session.ts';
 import type { SessionKey, SessionSummary } from './store/store.ts';
 
 /** How long a quiet session stays in memory, with its log, for those who come back. */
@@ -15,7 +15,7 @@ const MAX_NAMED = 4;
 export class Sessions {
   private readonly engine: Engine;
   private readonly newSessions: RateLimiter | null;
-  private readonly open = new Map<string, Promise<Session>>();
+  private readonly open = new Map<string, Promise<Conversation>>();
 
   /** `newSessions` says how many sessions a user may begin. */
   constructor(engine: Engine, newSessions: RateLimiter | null = null) {
@@ -24,7 +24,7 @@ export class Sessions {
   }
 
   /** The session, made when there is none. */
-  async getOrCreate(user: string, id: string): Promise<Session> {
+  async getOrCreate(user: string, id: string): Promise<Conversation> {
     const key = this.keyOf(user, id);
     const { store } = this.engine;
     const session = await this.find(user, id);
@@ -41,7 +41,7 @@ export class Sessions {
   }
 
   /** The session; throws `not_found` when this user has none such. */
-  async get(user: string, id: string): Promise<Session> {
+  async get(user: string, id: string): Promise<Conversation> {
     const session = await this.find(user, id);
     if (!session) throw new ProtocolError('not_found', 'There is no such session.');
     return session;
@@ -86,22 +86,19 @@ export class Sessions {
   /** Ends what runs and removes the session; the audit log stays. */
   async remove(user: string, id: string): Promise<void> {
     const session = await this.get(user, id);
-    session.holder?.end('not_found', 'This conversation was deleted.');
-    await session.stop();
-    await session.exclusive(async () => {
-      await session.live.close();
-      const { userId, sessionId } = session.history.key;
-      const { sessionService, rootAgent } = this.engine;
-      try {
-        await sessionService.deleteSession(session.history.key);
-        for (const name of agentToolNames(rootAgent)) {
-          await sessionService.deleteSession({ appName: name, userId, sessionId });
-        }
-      } finally {
-        // Closed for good, removed or not: whoever comes back gets it from the store.
-        this.open.delete(nameOf(session.key));
+    session.dismiss('not_found', 'This conversation was deleted.');
+    await session.remove();
+    const { userId, sessionId } = session.history.key;
+    const { sessionService, rootAgent } = this.engine;
+    try {
+      await sessionService.deleteSession(session.history.key);
+      for (const name of agentToolNames(rootAgent)) {
+        await sessionService.deleteSession({ appName: name, userId, sessionId });
       }
-    });
+    } finally {
+      // Closed for good, removed or not: whoever comes back gets it from the store.
+      this.open.delete(nameOf(session.key));
+    }
   }
 
   /** Lets go of sessions that nobody uses. */
@@ -118,13 +115,13 @@ export class Sessions {
   }
 
   /** Every session in memory. */
-  async all(): Promise<Session[]> {
+  async all(): Promise<Conversation[]> {
     const loaded = await Promise.allSettled(this.open.values());
     return loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   }
 
   /** The session; null when this user has none such. */
-  async find(user: string, id: string): Promise<Session | null> {
+  async find(user: string, id: string): Promise<Conversation | null> {
     const key = this.keyOf(user, id);
     const loading =
       this.open.get(nameOf(key)) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
@@ -139,11 +136,11 @@ export class Sessions {
     return page !== null && page.messages.length > 0;
   }
 
-  private load(key: SessionKey): Promise<Session> {
+  private load(key: SessionKey): Promise<Conversation> {
     const name = nameOf(key);
     const known = this.open.get(name);
     if (known) return known;
-    const loading = Session.load(key, this.engine);
+    const loading = Conversation.load(key, this.engine);
     this.open.set(name, loading);
     loading.catch(() => this.open.delete(name));
     return loading;

@@ -1,5 +1,5 @@
-import type { Session as AdkSession, EventActions } from '@google/adk';
-import { type Outcome, toResponse } from '../adk/engine.ts';
+import type { Session as AdkSession, Event, EventActions } from '@google/adk';
+import { type Outcome, responseEvent, toResponse } from '../adk/engine.ts';
 import {
   APPROVAL_TIMED_OUT,
   type Chunk,
@@ -42,7 +42,7 @@ export function settlementOf(outcome: Exclude<Outcome, { kind: 'asks' }>): Settl
 /** How a call ends whose time is up. */
 export function lateSettlement(call: CallRecord): Failure | null {
   if (call.status === 'requested') return { kind: 'error', errorText: APPROVAL_TIMED_OUT };
-  return call.status === 'running' && call.runsOn === 'client'
+  return call.status === 'parked' || (call.status === 'running' && call.runsOn === 'client')
     ? { kind: 'error', errorText: outputTimedOut(call.toolName) }
     : null;
 }
@@ -66,6 +66,17 @@ export function responseOf(settlement: Settlement): Record<string, unknown> {
     case 'denied':
       return { error: denialText(settlement.reason ?? undefined) };
   }
+}
+
+/** The event that answers the call in the history; it says how the answer is meant. */
+export function endEvent(call: CallRecord, settlement: Settlement): Event {
+  const { id, toolName: name } = call;
+  const response = responseOf(settlement);
+  const isOutput = settlement.kind === 'output';
+  return responseEvent(call, [{ id, name, response }], isOutput ? settlement.actions : undefined, {
+    settled: settlement.kind,
+    ...(isOutput && response !== settlement.output ? { wrapped: true } : {}),
+  });
 }
 
 /** What the person gets for the call. */

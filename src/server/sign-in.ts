@@ -70,9 +70,13 @@ export class SignIn {
     };
     const next = () => {
       cancel = this.clock.after(EVERY_MS, () => {
-        void this.ask(identity).then(() => {
-          if (this.watched.has(identity)) next();
-        });
+        this.ask(identity)
+          .then(() => {
+            if (this.watched.has(identity)) next();
+          })
+          .catch((error: unknown) =>
+            this.logger.error('someone is not watched any more', { error: String(error) }),
+          );
       });
     };
     this.watched.set(identity, () => {

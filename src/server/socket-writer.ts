@@ -1,5 +1,5 @@
 import { BINARY, type Chunk, DONE, encodeBinary, encodeBlock, SUBPROTOCOL } from '../protocol/index.ts';
-import type { Sound } from './live/run.ts';
+import type { Sound } from './conversation/conversation.ts';
 import type { ChunkLog } from './log.ts';
 import { Departure, type Window } from './pace.ts';
 import type { Socket, SocketLimits } from './socket.ts';
@@ -45,6 +45,18 @@ export class SocketWriter {
   startAt(seq: number, omitted: ReadonlySet<string>): void {
     this.seq = seq;
     this.omitted = omitted;
+  }
+
+  /** Whether a chunk is left out: a request, with the step around it when nothing else stands in that. */
+  private isOmitted(chunk: Chunk): boolean {
+    if (this.omitted.size === 0) return false;
+    if (chunk.type === 'tool-approval-request') return this.omitted.has(chunk.approvalId);
+    const asks = (seq: number) => {
+      const other = this.context.log.at(seq)?.chunk;
+      return other?.type === 'tool-approval-request' && this.omitted.has(other.approvalId);
+    };
+    if (chunk.type === 'start-step') return asks(this.seq + 1);
+    return chunk.type === 'finish-step' && asks(this.seq - 1);
   }
 
   /** Writes what comes into the log from now on. */
@@ -100,7 +112,7 @@ export class SocketWriter {
     for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
       this.seq = entry.seq;
       const { chunk } = entry;
-      if (chunk?.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
+      if (chunk && this.isOmitted(chunk)) continue;
       const block = chunk ? encodeBlock(chunk, this.isRich ? `${log.epoch}-${entry.seq}` : undefined) : DONE;
       if (this.isRich) text += block;
       else socket.send(block);

@@ -1,8 +1,8 @@
 import { ProtocolError, toProtocolError } from '../protocol/index.ts';
+import type { Conversation } from './conversation/conversation.ts';
 import { withAddresses } from './files.ts';
 import { type HttpContext, requestIdOf } from './http.ts';
 import { RateLimiter, rateLimited } from './rate-limit.ts';
-import type { Session } from './session.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from './sign-in.ts';
 import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
@@ -24,7 +24,7 @@ export interface Admission {
 interface Admitted {
   id: string;
   identity: Identity;
-  session: Session;
+  session: Conversation;
   url: URL;
   countOut: () => void;
 }
@@ -36,7 +36,7 @@ export class Sockets {
   private readonly open = new Set<Connection>();
   private readonly answers: RateLimiter;
   private readonly counts = new Map<string, number>();
-  private readonly graces = new Map<Session, () => void>();
+  private readonly graces = new Map<Conversation, () => void>();
 
   constructor(context: HttpContext, limits: Partial<SocketLimits> = {}) {
     this.context = context;
@@ -126,6 +126,7 @@ export class Sockets {
       pacing,
       logger: engine.logger,
       limits: this.limits,
+      protocolLimits: engine.options.limits,
       large: this.context.large,
       held: this.context.budget.open(user),
       arrivalMs: this.context.budget.limits.arrivalMs,
@@ -164,16 +165,14 @@ export class Sockets {
     };
   }
 
-  private take(connection: Connection, session: Session): void {
+  private take(connection: Connection, session: Conversation): void {
     const { logger } = this.context.engine;
     this.graces.get(session)?.();
     this.graces.delete(session);
     this.open.add(connection);
     // Admitted before the server was told to close, and here only now.
     if (this.context.isClosing()) return connection.end('shutting_down', 'The server is restarting.');
-    const before = session.holder;
-    session.holder = connection;
-    before?.end('taken_over', 'This conversation is open somewhere else now.');
+    session.join(connection);
     logger.info('connected', { connection: connection.id, session: session.key.id });
     connection.open().catch((error: unknown) => {
       logger.error('a connection failed to open', { connection: connection.id, error: String(error) });
@@ -181,18 +180,14 @@ export class Sockets {
     });
   }
 
-  private left(connection: Connection, session: Session): void {
+  private left(connection: Connection, session: Conversation): void {
     const { logger, clock } = this.context.engine;
     this.open.delete(connection);
     logger.info('disconnected', { connection: connection.id, session: session.key.id });
-    if (session.holder !== connection) return;
-    session.holder = null;
+    if (!session.leave(connection)) return;
     const cancel = clock.after(GRACE_MS, () => {
       this.graces.delete(session);
-      if (session.holder !== null) return;
-      session.live.abandon().catch((error: unknown) => {
-        logger.error('a live run did not end', { session: session.key.id, error: String(error) });
-      });
+      session.abandon();
     });
     this.graces.set(session, cancel);
   }

@@ -6,11 +6,11 @@ export class Turnstile {
   pass<T>(user: string, work: () => T | Promise<T>): Promise<T> {
     const before = this.tails.get(user);
     const done = (before ? before.then(nextRound) : Promise.resolve()).then(work);
-    const tail = done.then(ignore, ignore);
-    this.tails.set(user, tail);
-    void tail.then(() => {
+    const leave = () => {
       if (this.tails.get(user) === tail) this.tails.delete(user);
-    });
+    };
+    const tail: Promise<void> = done.then(leave, leave);
+    this.tails.set(user, tail);
     return done;
   }
 }
@@ -21,5 +21,3 @@ function nextRound(): Promise<void> {
     setImmediate(resolve);
   });
 }
-
-function ignore(): void {}

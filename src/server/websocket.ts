@@ -12,13 +12,13 @@ import {
 } from '../protocol/index.ts';
 import type { HeldBytes } from './byte-budget.ts';
 import type { Clock } from './clock.ts';
+import type { Conversation, Sound } from './conversation/conversation.ts';
 import { Intake, type WholeFrame } from './intake.ts';
 import type { LargeJson } from './large-json.ts';
 import type { Logger } from './logger.ts';
 import { decidedIn } from './output.ts';
 import { RateLimiter, rateLimited } from './rate-limit.ts';
 import type { Pacing } from './response-reader.ts';
-import type { Session } from './session.ts';
 import type { Identity } from './sign-in.ts';
 import type { Socket, SocketLimits } from './socket.ts';
 import { SocketWriter } from './socket-writer.ts';
@@ -27,7 +27,7 @@ import { SocketWriter } from './socket-writer.ts';
 export interface ConnectionContext {
   id: string;
   socket: Socket;
-  session: Session;
+  session: Conversation;
   /** Whose connection it is. */
   identity: Identity;
   /** The last chunk the client saw, as it said it. */
@@ -36,6 +36,8 @@ export interface ConnectionContext {
   pacing: Pacing;
   logger: Logger;
   limits: SocketLimits;
+  /** How much is taken in one frame. */
+  protocolLimits: Limits;
   large: LargeJson;
   /** Counts the bytes of frames, until they are taken. */
   held: HeldBytes;
@@ -60,7 +62,7 @@ export class Connection {
   /** The newest request of the connection that has a name. */
   request: string | null = null;
   private readonly context: ConnectionContext;
-  private readonly session: Session;
+  private readonly session: Conversation;
   private readonly writer: SocketWriter;
   private readonly frames: RateLimiter;
   private readonly mediaFrames: RateLimiter;
@@ -70,6 +72,7 @@ export class Connection {
   private lastInput: number;
   private dropped = 0;
   private isOpen = true;
+  private isFollowing = false;
   private cancelBeat: (() => void) | null = null;
   private readonly intake: Intake;
 
@@ -105,7 +108,7 @@ export class Connection {
   /** Greets, gives what was missed, and goes live. */
   async open(): Promise<void> {
     const { session, context, writer } = this;
-    const { output, live } = session;
+    const { output } = session;
     const { log } = output;
     const place = context.last === null ? null : log.placeOf(context.last);
     const resumed = place !== null;
@@ -130,19 +133,25 @@ export class Connection {
       seq,
     );
     if (context.last !== null && !resumed) {
-      const stored = await session.engine.store.loadMessages(session.key);
-      // What is being written follows from its first chunk on or, when that is no longer kept, stands here as it is now.
-      const messages =
-        start === null ? output.asNow(stored) : stored.filter((message) => message.id !== current);
-      if (start === null) seq = log.last;
+      const stored = await session.messages();
+      // What is said from that place on follows as chunks: it stands here only if it began before. When the first chunk of
+      // what is being written is not there, everything stands here as it is now.
+      const isWhole = start !== null && current !== null && output.bornAt(current) === start;
+      const messages = isWhole
+        ? stored.filter(({ id }) => (output.bornAt(id) ?? 0) < start)
+        : output.asNow(stored);
+      if (!isWhole) seq = log.last;
       writer.send({ type: 'data-reset', data: { messages: context.present(messages) }, transient: true });
+      // What follows belongs to a message whose `start` this connection has not seen.
+      const { message } = output;
+      if (!isWhole && message) writer.send({ type: 'start', messageId: message.id });
     }
     if (!this.isOpen) return;
     writer.startAt(seq, omitted);
-    live.onSound = (sound) => writer.play(sound);
+    this.isFollowing = true;
     writer.follow();
     this.beat();
-    live.takeUp();
+    session.takeUp();
     writer.flush();
   }
 
@@ -172,6 +181,11 @@ export class Connection {
     this.aliveAt = this.context.clock.elapsed();
   }
 
+  /** Sound for the person, once they get what else is said. */
+  play(sound: Sound): void {
+    if (this.isOpen && this.isFollowing) this.writer.play(sound);
+  }
+
   /** The socket is gone, and all that it held. */
   closed(): void {
     this.intake.close();
@@ -185,7 +199,6 @@ export class Connection {
     this.writer.close();
     this.cancelBeat?.();
     this.intake.stopWaiting();
-    if (this.session.live.onSound !== null && this.session.holder === this) this.session.live.onSound = null;
     this.context.onEnd(this);
   }
 
@@ -203,7 +216,7 @@ export class Connection {
   /** Takes a frame, unless the connection has ended while that was parsed. */
   private take(frame: WholeFrame): Promise<unknown> | undefined {
     if (!this.isOpen || (frame.kind !== 'binary' && this.isTooMany())) return;
-    const { limits } = this.session.engine.options;
+    const { protocolLimits: limits } = this.context;
     try {
       const work =
         frame.kind === 'binary'
@@ -220,7 +233,7 @@ export class Connection {
 
   /** Does what a frame says; what takes its time is given back. */
   private act(frame: ClientFrame): Promise<unknown> | undefined {
-    const { live } = this.session;
+    const { session } = this;
     const { identity } = this.context;
     if (frame.type !== 'ping') this.session.touchedAt = this.aliveAt;
     switch (frame.type) {
@@ -229,11 +242,12 @@ export class Connection {
         this.context.socket.send(JSON.stringify({ type: 'pong', timestamp: frame.timestamp ?? null }));
         return;
       case 'interrupt':
-        return this.session.stop();
+        session.stop();
+        return;
       case 'answers': {
         const wait = this.context.allow.answer();
         if (wait > 0) throw rateLimited('Too many answers', wait);
-        return live.answer(frame.answers, identity);
+        return session.answer(frame.answers, identity);
       }
       case 'message': {
         const wait = this.context.allow.message();
@@ -242,20 +256,22 @@ export class Connection {
         this.request = requestId ?? null;
         const again = trigger === 'regenerate-message' || messageId !== undefined;
         return input.kind === 'answers'
-          ? live.answer(input.answers, identity)
-          : live.say(input, { again, requestId });
+          ? session.answer(input.answers, identity)
+          : session.say(input, { again, requestId });
       }
       case 'audio_control':
         this.listens = frame.action === 'start';
         return;
       case 'audio_chunk':
-        return this.hear(frame.pcm);
+        this.hear(frame.pcm);
+        return;
       case 'video_frame':
-        return this.see(frame.jpeg);
+        this.see(frame.jpeg);
+        return;
     }
   }
 
-  private takeBinary(bytes: Uint8Array, limits: Limits): Promise<unknown> | undefined {
+  private takeBinary(bytes: Uint8Array, limits: Limits): void {
     if (this.mediaFrames.take('') > 0) {
       this.drop();
       return;
@@ -264,9 +280,8 @@ export class Connection {
       if (!this.writer.isRich)
         throw new ProtocolError('unknown_frame', 'Binary frames need the duologue.v1 protocol.');
       const frame = readBinaryFrame(bytes, limits);
-      return frame.type === 'audio'
-        ? this.hear(Buffer.from(frame.pcm).toString('base64'))
-        : this.see(Buffer.from(frame.jpeg).toString('base64'));
+      if (frame.type === 'audio') this.hear(Buffer.from(frame.pcm).toString('base64'));
+      else this.see(Buffer.from(frame.jpeg).toString('base64'));
     } catch (thrown) {
       // Each refusal is answered: it counts as what asks for an answer does.
       if (!this.isTooMany()) throw thrown;
@@ -281,20 +296,19 @@ export class Connection {
     return true;
   }
 
-  private hear(pcm: string): Promise<unknown> | undefined {
+  private hear(pcm: string): void {
     if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
-    return this.give({ mimeType: 'audio/pcm;rate=16000', data: pcm });
+    this.give({ mimeType: 'audio/pcm;rate=16000', data: pcm });
   }
 
-  private see(jpeg: string): Promise<unknown> | undefined {
-    return this.give({ mimeType: 'image/jpeg', data: jpeg });
+  private see(jpeg: string): void {
+    this.give({ mimeType: 'image/jpeg', data: jpeg });
   }
 
   /** Sound and pictures beyond what a person can give are dropped before they gather anywhere. */
-  private give(blob: { mimeType: string; data: string }): Promise<unknown> | undefined {
-    if (this.mediaBytes.take('', blob.data.length) === 0) return this.session.live.hear(blob);
-    this.drop();
-    return;
+  private give(blob: { mimeType: string; data: string }): void {
+    if (this.mediaBytes.take('', blob.data.length) === 0) this.session.hear(blob);
+    else this.drop();
   }
 
   private complain(thrown: unknown): void {

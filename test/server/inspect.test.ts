@@ -11,7 +11,9 @@ async function talked(inspect: boolean | undefined) {
     ...users,
     ...(inspect === undefined ? {} : { inspect }),
   });
-  const picture = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, ...new Array(400).fill(7)]);
+  const signature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+  const header = [0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, 1, 0, 0, 0, 1];
+  const picture = Buffer.from([...signature, ...header, ...new Array(400).fill(7)]);
   const message = {
     id: 'u1',
     role: 'user',
@@ -34,7 +36,7 @@ describe('the events behind a conversation', () => {
     expect(body.events.map((event: { author: string }) => event.author)).toEqual(['user', 'assistant']);
     expect(body.events[0].content.parts).toMatchObject([
       { text: 'Hi' },
-      { inlineData: { mimeType: 'image/png', data: '(544 characters)' } },
+      { inlineData: { mimeType: 'image/png', data: '(568 characters)' } },
     ]);
     expect(body.events[1].content.parts).toEqual([{ text: 'Hello.' }]);
   });

@@ -51,7 +51,7 @@ async function start(folder: string, place = ''): Promise<Running> {
   };
   onTestFinished(kill);
   await wrote('listening');
-  return { url: lines[0]?.split(' ')[1] ?? '', lines, wrote, kill };
+  return { url: lines.find((line) => line.startsWith('listening'))?.split(' ')[1] ?? '', lines, wrote, kill };
 }
 
 /** Starts the next server on a folder whose last one was killed: here, where it need not be killed. */

@@ -45,7 +45,15 @@ export interface StoredSession extends SessionSummary {
  * in the browser; `settled` has its answer in the history. `denied` and `expired` are decided but not yet written to the
  * history.
  */
-export type CallStatus = 'requested' | 'approved' | 'denied' | 'expired' | 'ready' | 'running' | 'settled';
+export type CallStatus =
+  | 'requested'
+  | 'approved'
+  | 'denied'
+  | 'expired'
+  | 'ready'
+  | 'running'
+  | 'parked'
+  | 'settled';
 
 /** A tool call that waits, or waited, for the person or the browser: written before anyone hears of it. */
 export interface CallRecord {

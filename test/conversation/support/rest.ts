@@ -34,13 +34,17 @@ async function goOn(world: World, waits: number): Promise<boolean> {
   else if (model.line?.mustStop) model.stop();
   else if (model.line && model.line.owes > 0 && !isWaiting(model.line)) model.complete();
   else {
-    const [open] = await world.openCalls();
-    if (!open) return world.posts.some(({ isOver }) => !isOver);
+    const calls = await world.openCalls();
+    if (calls.length === 0) return world.posts.some(({ isOver }) => !isOver);
     // Most run out of time; a card that came over SSE has none.
     if (waits < 6) world.pass(31_000);
-    else if (open.status === 'requested')
-      page?.send('tool_result', { toolCallId: open.id, status: 'rejected' });
-    else page?.send('tool_result', { toolCallId: open.id, result: {} });
+    else {
+      // Which of them are shown the page knows; those that are not are refused.
+      for (const { id: toolCallId, status } of calls) {
+        const isAsked = status === 'requested';
+        page?.send('tool_result', { toolCallId, ...(isAsked ? { status: 'rejected' } : { result: {} }) });
+      }
+    }
   }
   return true;
 }

@@ -107,6 +107,7 @@ function ends(heard: Heard[]): string[] {
 /** [B13] [B6] A turn has one end, and nothing of it comes after an interruption. */
 function turns(heard: Heard[], lifted: Lifted): string[] {
   const wrong: string[] = [];
+  const told = new Set(heard.map(({ chunk }) => endedBy(chunk)));
   const open = new Map<string, Set<string>>();
   const over = new Set<string>();
   const ended = new Set<string>();
@@ -123,7 +124,9 @@ function turns(heard: Heard[], lifted: Lifted): string[] {
     if (chunk.messageMetadata?.interrupted && calls.size === 0) over.add(messageId);
     // Over SSE every response has its own end; and what failed or was cut off may be gone on with.
     if (posted.has(messageId) || chunk.finishReason === 'error' || chunk.finishReason === 'other') continue;
-    const isPause = calls.size > 0 || chunk.finishReason === 'tool-calls';
+    // What ended with a process that died is told by the whole conversation, and by no chunk.
+    const isOpen = [...calls].some((call) => told.has(call));
+    const isPause = isOpen || chunk.finishReason === 'tool-calls';
     if (isPause && !lifted.turnEndsBesideCall) continue;
     if (isPause) wrong.push(`[B13] ${messageId} ends while ${[...calls].join(', ')} is open`);
     if (ended.has(messageId)) wrong.push(`[B13] ${messageId} ends twice`);

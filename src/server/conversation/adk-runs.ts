@@ -1,0 +1,202 @@
+import { type Event, LiveRequestQueue, type RunConfig, StreamingMode } from '@google/adk';
+import type { Blob, Content } from '@google/genai';
+import type { DeferredCall, RunView, ServerTools } from '../../adk/engine.ts';
+import { failedWith } from '../../models/engine.ts';
+import { settlesWithin } from '../clock.ts';
+import type { Engine } from '../engine.ts';
+import type { History } from '../history.ts';
+import type { CallRecord } from '../store/store.ts';
+import type { Failure } from './agent-failure.ts';
+import type { RunRequest, Ticket } from './effects.ts';
+import type { Input } from './inputs.ts';
+
+/** What runs of an agent need from around them. */
+export interface AdkRunsContext {
+  engine: Engine;
+  history: History;
+  tools: ServerTools;
+  openCalls: () => CallRecord[];
+  push: (input: Input) => void;
+  /** Something to wait for before more is read from the agent. */
+  room: () => Promise<void> | undefined;
+}
+
+/** A run that was opened and is not over. */
+interface OpenRun {
+  n: number;
+  queue: LiveRequestQueue | null;
+  controller: AbortController;
+  isOver: boolean;
+}
+
+/** A call that ADK waits with until it is written down. */
+class CallTicket {
+  readonly settled: Promise<void>;
+  private resolve: () => void = () => undefined;
+  private reject: (error: Error) => void = () => undefined;
+
+  constructor() {
+    this.settled = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    this.settled.catch(() => undefined);
+  }
+
+  letGo(error: string | null): void {
+    if (error === null) this.resolve();
+    else this.reject(new Error(error));
+  }
+}
+
+/** How long a run that is told to end may take; a model's connection that hangs is left behind. */
+const END_MS = 5000;
+/** So many events in one go, then everyone else gets a turn. */
+const EVENTS_IN_A_ROW = 200;
+
+/** The runs of a conversation's agent in ADK: opened, fed, read and closed. What comes of them is pushed to the machine. */
+export class AdkRuns {
+  private readonly context: AdkRunsContext;
+  private readonly runs = new Map<number, OpenRun>();
+
+  constructor(context: AdkRunsContext) {
+    this.context = context;
+  }
+
+  /** Opens a run. Never throws: whatever goes wrong is how it ended. */
+  open(n: number, request: RunRequest): void {
+    const live = request.driver === 'live';
+    const run: OpenRun = {
+      n,
+      queue: live ? new LiveRequestQueue() : null,
+      controller: new AbortController(),
+      isOver: false,
+    };
+    this.runs.set(n, run);
+    this.read(run, request)
+      .then((error) => this.over(run, error))
+      .catch((error: unknown) => this.over(run, failedWith(error)));
+  }
+
+  send(n: number, content: Content): void {
+    this.runs.get(n)?.queue?.sendContent(content);
+  }
+
+  show(n: number, blob: Blob): void {
+    this.runs.get(n)?.queue?.sendRealtime(blob);
+  }
+
+  /** The person interrupts the model. */
+  hush(n: number): void {
+    this.runs.get(n)?.queue?.sendActivityStart();
+  }
+
+  /** Tells a run to end; one that does not is left behind. */
+  close(n: number): void {
+    const run = this.runs.get(n);
+    if (!run) return;
+    run.queue?.close();
+    run.controller.abort();
+    const { engine, history } = this.context;
+    const late = () => {
+      if (run.isOver) return;
+      engine.logger.error('the run does not end', { session: history.key.sessionId });
+      this.over(run, null);
+    };
+    // A turn ends with what its model says next: only a live connection can hang for ever.
+    if (run.queue) engine.clock.after(END_MS, late);
+  }
+
+  letGo(ticket: Ticket, error: string | null): void {
+    if (ticket instanceof CallTicket) ticket.letGo(error);
+  }
+
+  /** Resolves when no run is open any more, or after a while. */
+  async ended(): Promise<void> {
+    const { clock } = this.context.engine;
+    const all = [...this.runs.values()].map(
+      (run) =>
+        new Promise<void>((resolve) => {
+          this.waiting.push({ run, resolve });
+        }),
+    );
+    if (all.length > 0) await settlesWithin(Promise.all(all), END_MS, clock);
+  }
+
+  private readonly waiting: { run: OpenRun; resolve: () => void }[] = [];
+
+  /** Gives what went wrong, or null. Never rejects. */
+  private async read(run: OpenRun, request: RunRequest): Promise<Failure | null> {
+    const { engine, history, tools, openCalls, push, room } = this.context;
+    const { plugin } = engine;
+    const { appName, userId, sessionId: id } = history.key;
+    let view: RunView | null = null;
+    let count = 0;
+    try {
+      const defer = async (call: DeferredCall): Promise<void> => {
+        const ticket = new CallTicket();
+        push({ type: 'deferred', n: run.n, call, ticket });
+        await ticket.settled;
+      };
+      view = plugin.begin({ appName, userId, id }, { live: run.queue !== null, defer, tools, openCalls });
+      const events = this.events(run, request);
+      // What is stored before ADK has read the session would reach the model twice.
+      if (run.queue) {
+        view.begun
+          .then(() => push({ type: 'opened', n: run.n }))
+          .catch((error: unknown) => this.over(run, failedWith(error)));
+      }
+      for await (const event of events) {
+        if (run.isOver) return null;
+        push({ type: 'event', n: run.n, event, view });
+        const full = room();
+        if (full) await Promise.race([full, aborted(run.controller.signal)]);
+        if (++count % EVENTS_IN_A_ROW === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+      return null;
+    } catch (error) {
+      return failedWith(error);
+    } finally {
+      if (view) plugin.end(view);
+    }
+  }
+
+  private events({ queue, controller }: OpenRun, request: RunRequest): AsyncIterable<Event> {
+    const { engine, history } = this.context;
+    const { runner, options } = engine;
+    const { userId, sessionId } = history.key;
+    if (queue) {
+      return runner.runLive({
+        userId,
+        sessionId,
+        liveRequestQueue: queue,
+        runConfig: options.live as RunConfig,
+      });
+    }
+    const { content: newMessage, customMetadata } = request as Extract<RunRequest, { driver: 'turn' }>;
+    return runner.runAsync({
+      userId,
+      sessionId,
+      newMessage,
+      runConfig: { streamingMode: StreamingMode.SSE },
+      abortSignal: controller.signal,
+      customMetadata,
+    });
+  }
+
+  private over(run: OpenRun, error: Failure | null): void {
+    if (run.isOver) return;
+    run.isOver = true;
+    run.queue?.close();
+    this.runs.delete(run.n);
+    for (const waiting of this.waiting) if (waiting.run === run) waiting.resolve();
+    this.context.push({ type: 'ended', n: run.n, error });
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

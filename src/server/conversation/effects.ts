@@ -1,0 +1,110 @@
+import type { Session as AdkSession, Event } from '@google/adk';
+import type { Blob, Content } from '@google/genai';
+import type { Answer, Chunk, Message, ProtocolError } from '../../protocol/index.ts';
+import type { AdmittedPart } from '../files.ts';
+import type { Identity } from '../sign-in.ts';
+import type { CallRecord } from '../store/store.ts';
+import type { Wire } from './inputs.ts';
+
+/** Who asked for something. The machine only passes it on. */
+export interface Asker {
+  /** Its turn has come: what is said from now on is its answer. */
+  mark(): void;
+  /** It was taken. */
+  begin(): void;
+  refuse(error: ProtocolError): void;
+}
+
+/** A place in ADK's run that waits for a call to be written down. The machine only passes it on. */
+export type Ticket = object;
+
+/** What a run is opened with. A live one gets what is said later; a turn is one answer, and ends by itself. */
+export type RunRequest =
+  | { driver: 'live' }
+  | { driver: 'turn'; content: Content; customMetadata: Record<string, unknown> };
+
+/** One thing to be written to the store. */
+export type Write =
+  | { do: 'keep'; id: string; parts: AdmittedPart[] }
+  | { do: 'rewind'; messageId: string }
+  | { do: 'append'; event: Event; seen?: AdkSession }
+  | { do: 'issue'; call: CallRecord }
+  | { do: 'show'; call: CallRecord }
+  | { do: 'take'; call: CallRecord }
+  | { do: 'expire'; call: CallRecord; reason: string }
+  | { do: 'save'; messageId: string }
+  | {
+      do: 'decide';
+      decisions: Extract<Answer, { kind: 'decision' }>[];
+      shown: ReadonlySet<string>;
+      /** Whether whoever decides is still signed in; otherwise an approval ends its call. */
+      isSignedIn: boolean;
+    }
+  | { do: 'withdraw'; call: CallRecord }
+  | { do: 'find-unfinished'; messageId: string | undefined }
+  | { do: 'close-dangling'; errorText: string; messageId: string | null; waiting: ReadonlySet<string> }
+  | { do: 'keep-words'; messageId: string; text: string };
+
+/** What a batch of writes was for: whoever hears that it was stored, or not, knows where to go on. */
+export type About =
+  | { what: 'message'; asker: Asker; messageId: string | null }
+  | { what: 'call'; callId: string; ticket: Ticket }
+  | { what: 'card'; callId: string }
+  | { what: 'decision'; given: GivenAnswers; isSignedIn: boolean }
+  | { what: 'execution'; callId: string }
+  | { what: 'end'; call: CallRecord; wasOutput: boolean }
+  | { what: 'rest'; messageId: string };
+
+/** Answers of one person, read and in order. */
+export interface GivenAnswers {
+  wire: Wire;
+  asker: Asker;
+  by: Identity;
+  answers: Answer[];
+  messageId: string | undefined;
+  /** Calls whose time was up when they came. */
+  late: LateCall[];
+}
+
+/** Why it is asked whether someone is still signed in. */
+export type SignInQuestion = { why: 'decision'; given: GivenAnswers } | { why: 'execution'; callId: string };
+
+/** A call whose time was up before anyone looked: the chunks that tell it, and where. */
+export interface LateCall {
+  messageId: string;
+  chunks: Chunk[];
+}
+
+/**
+ * What the machine wants done, in order. A `store`, `say-stored` and `finish` hold back what comes after them until they are
+ * written. `after` follows only when everything was written. Nothing else is
+ * waited for: `store-apart` writes while everything goes on, and is heard of as an input.
+ */
+export type Effect =
+  | { type: 'start'; message: Message }
+  | { type: 'say'; chunk: Chunk }
+  | { type: 'say-stored'; chunk: Chunk; inStep: boolean }
+  | { type: 'inject'; chunk: Chunk }
+  | { type: 'amend'; messageId: string; chunks: Chunk[] }
+  | { type: 'mark-card'; messageId: string; callId: string; approved: boolean; reason: string | undefined }
+  | { type: 'finish'; message: Message; chunks: Chunk[] }
+  | { type: 'release'; messageId: string }
+  | { type: 'sound'; data: string; sampleRate: number }
+  | { type: 'store'; writes: Write[]; after: Effect[]; about: About | null }
+  | { type: 'store-apart'; writes: Write[]; about: About }
+  | { type: 'open-run'; n: number; request: RunRequest }
+  | { type: 'close-run'; n: number }
+  | { type: 'send'; n: number; content: Content }
+  | { type: 'show-media'; n: number; blob: Blob }
+  | { type: 'hush'; n: number }
+  | { type: 'let-go'; ticket: Ticket; error: string | null }
+  | { type: 'want-slot'; call: CallRecord }
+  | { type: 'give-slot-back'; callId: string }
+  | { type: 'run-tool'; call: CallRecord }
+  | { type: 'ask-sign-in'; by: Identity; question: SignInQuestion }
+  | { type: 'abort-tools' }
+  | { type: 'mark'; asker: Asker }
+  | { type: 'begun'; asker: Asker }
+  | { type: 'refuse'; asker: Asker; error: ProtocolError }
+  | { type: 'wake'; at: number | null }
+  | { type: 'note'; level: 'info' | 'error'; text: string; fields: Record<string, unknown> };

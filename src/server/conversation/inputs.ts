@@ -1,0 +1,66 @@
+import type { Event } from '@google/adk';
+import type { Blob } from '@google/genai';
+import type { DeferredCall, Outcome, RunView } from '../../adk/engine.ts';
+import type { Answer, Chunk, Message } from '../../protocol/index.ts';
+import type { Verdict } from '../approvals.ts';
+import type { AdmittedPart } from '../files.ts';
+import type { Identity, Standing } from '../sign-in.ts';
+import type { Failure } from './agent-failure.ts';
+import type { About, Asker, SignInQuestion, Ticket } from './effects.ts';
+
+/** How the person reaches the agent: one request a turn, or one socket for everything. */
+export type Wire = 'sse' | 'bidi';
+
+/** A message of the person, checked, that waits for the agent. */
+export interface Said {
+  kind: 'message';
+  wire: Wire;
+  asker: Asker;
+  id: string | undefined;
+  parts: AdmittedPart[];
+}
+
+/** Answers that came as a request of their own, and wait for the agent as a message does. */
+export interface Posted {
+  kind: 'answers';
+  wire: 'sse';
+  asker: Asker;
+  answers: Answer[];
+  by: Identity;
+  messageId: string | undefined;
+}
+
+/** What a batch of writes gave back, in the order of the writes. */
+export interface WriteResults {
+  /** For `decide`: what became of each decision. */
+  verdicts?: Verdict[];
+  /** For `decide` over SSE: a message that nothing went on with after its calls were answered. */
+  unfinished?: Message | null;
+  /** For `take`: whether the call was still there to be taken. */
+  isTaken?: boolean;
+  /** For `close-dangling`: what the message does not show yet. */
+  missed?: Chunk[];
+}
+
+/** Everything that can happen to a conversation. */
+export type Input =
+  | { type: 'say'; said: Said; again: boolean; requestId: string | undefined }
+  | { type: 'post-answers'; posted: Posted }
+  | { type: 'answer'; answers: Answer[]; by: Identity; asker: Asker }
+  | { type: 'signed-in'; question: SignInQuestion; standing: Standing }
+  | { type: 'interrupt' }
+  | { type: 'media'; blob: Blob }
+  | { type: 'joined' }
+  | { type: 'left' }
+  | { type: 'abandoned' }
+  | { type: 'recovered' }
+  | { type: 'opened'; n: number }
+  | { type: 'event'; n: number; event: Event; view: RunView }
+  | { type: 'deferred'; n: number; call: DeferredCall; ticket: Ticket }
+  | { type: 'ended'; n: number; error: Failure | null }
+  | { type: 'slot'; callId: string }
+  | { type: 'tool-ended'; callId: string; outcome: Outcome }
+  | { type: 'stored'; about: About; results: WriteResults }
+  | { type: 'store-failed'; about: About | null; error: unknown }
+  | { type: 'time' }
+  | { type: 'shut-down' };

@@ -1,0 +1,159 @@
+import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
+import { isSettled, type Message, MessageFold, OUTCOME_UNKNOWN, toolNameOf } from '../../protocol/index.ts';
+import type { Engine } from '../engine.ts';
+import type { History } from '../history.ts';
+import type { Output } from '../output.ts';
+import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../reconcile.ts';
+import { endEvent, leftBehind, outputChunk } from '../settlement.ts';
+import type { CallRecord, SessionKey } from '../store/store.ts';
+import type { Standing } from './call-flow.ts';
+import { fingerprint, type Recovered } from './machine.ts';
+
+/** What a session is taken up from. */
+export interface Remains {
+  key: SessionKey;
+  engine: Engine;
+  output: Output;
+  history: History;
+}
+
+/** What a process left of a session, brought in order: what waits is open again, what was cut off has an end. */
+export interface TakenUp extends Remains {
+  recovered: Recovered;
+  /** Whether nothing was said yet. */
+  isNew: boolean;
+}
+
+/** Takes up what the store has of a session. */
+export async function recover(remains: Remains): Promise<TakenUp> {
+  const { key, engine, history } = remains;
+  const { store } = engine;
+  const open = await endLeftBehind(remains, await store.openCalls(key));
+  const messages = await reconcile(store, key, await history.load());
+  await endCutOff(remains, open, messages);
+  await keepWords(remains, messages);
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  const owners = new Map<string, Message>();
+  const calls = open.map((record) => {
+    const owner = byId.get(record.messageId) ?? { id: record.messageId, role: 'assistant', parts: [] };
+    owners.set(owner.id, owner);
+    return { record, ...standingOf(record, owner) };
+  });
+  const said = messages
+    .filter(({ role }) => role === 'user')
+    .map(({ id, parts }) => ({ id, fingerprint: fingerprint(parts) }));
+  const last = messages.at(-1);
+  const unanswered = last?.role === 'user' ? last.id : null;
+  return {
+    ...remains,
+    recovered: { calls, messages: [...owners.values()], said, unanswered },
+    isNew: messages.length === 0,
+  };
+}
+
+/** Where a stored call stands; a card that the message does not show was not seen by anyone. */
+function standingOf(
+  { id, approvalId, status, runsOn }: CallRecord,
+  owner: Message,
+): { standing: Standing; isAnnounced: boolean; isConfirming: boolean } {
+  const parts = owner.parts.filter((part) => 'toolCallId' in part);
+  const own = parts.find((part) => part.toolCallId === id);
+  const confirmation = parts.find((part) => part.toolCallId === approvalId);
+  const isShown = confirmation !== undefined || (own !== undefined && 'approval' in own);
+  const view = {
+    isAnnounced: own !== undefined,
+    isConfirming: confirmation !== undefined && 'state' in confirmation && !isSettled(confirmation.state),
+  };
+  if (status === 'requested') return { standing: isShown ? 'asked' : 'hidden', ...view };
+  if (status === 'approved' || status === 'ready' || status === 'parked')
+    return { standing: status, ...view };
+  return { standing: runsOn === 'client' ? 'client' : 'running', ...view };
+}
+
+/**
+ * Decisions that the messages do not show yet are written on their cards, and calls that were in the middle of something end:
+ * a tool that was running on the server has an unknown outcome and is not run again. Gives the calls that stay open.
+ */
+async function endLeftBehind(remains: Remains, calls: CallRecord[]): Promise<CallRecord[]> {
+  const { key, engine, history } = remains;
+  const { store, options } = engine;
+  if (calls.length === 0) return calls;
+  const messages = new Map((await store.loadMessages(key)).map((message) => [message.id, message]));
+  const open: CallRecord[] = [];
+  for (const call of calls) {
+    const message = messages.get(call.messageId);
+    const fold = message && new MessageFold(message);
+    const isDecided = call.status === 'approved' || call.status === 'denied';
+    if (isDecided) fold?.decide(call.id, call.status === 'approved', call.reason ?? undefined);
+    const settlement = leftBehind(call);
+    if (settlement) {
+      await history.append(endEvent(call, settlement));
+      for (const id of [call.approvalId, call.id]) {
+        if (id !== null && fold?.isOpen(id)) fold.push(outputChunk(id, settlement, options.denials));
+      }
+    } else open.push(call);
+    if (message && (isDecided || settlement)) await store.putMessage(key, message);
+  }
+  return open;
+}
+
+/**
+ * Ends what a process that died left in the middle: the draft of a message is what was said of it, and is marked as
+ * interrupted, as after a stop. Its calls that nobody will answer end too, and the history gets the words that it lacks.
+ */
+async function endCutOff(
+  { key, engine, history }: Remains,
+  open: readonly CallRecord[],
+  messages: readonly Message[],
+): Promise<void> {
+  const events = (await history.load()).events;
+  const waiting = new Map(open.map((call) => [call.id, call]));
+  for (const message of messages) {
+    const isLast = message === messages.at(-1);
+    if (message.role !== 'assistant' || !isCutOff(message, open, isLast ? events : [])) continue;
+    for (const part of message.parts) if (isStreaming(part)) part.state = 'done';
+    if (!open.some(({ messageId }) => messageId === message.id)) {
+      await history.closeDangling(OUTCOME_UNKNOWN, waiting);
+      const fold = new MessageFold(message);
+      for (const chunk of missedOutputs(message, await history.load(), waiting)) fold.push(chunk);
+      fold.push({ type: 'message-metadata', messageMetadata: { interrupted: true } });
+    }
+    await engine.store.putMessage(key, message);
+  }
+}
+
+/** The model knows what it said before it was interrupted, though ADK keeps only what comes to its end. */
+async function keepWords({ engine, history }: Remains, messages: readonly Message[]): Promise<void> {
+  const message = messages.at(-1);
+  if (message?.role !== 'assistant' || message.metadata?.interrupted !== true) return;
+  const said = wordsSince(messages, (await history.load()).events);
+  const shown = wordsIn(message);
+  if (said === null || said.length >= shown.length || !shown.startsWith(said)) return;
+  await history.append(
+    createEvent({
+      author: engine.rootAgent.name,
+      content: { role: 'model', parts: [{ text: shown.slice(said.length) }] },
+      customMetadata: { messageId: message.id },
+    }),
+  );
+}
+
+/** Whether a message was being written when its process died. `events`: the history, if it is the last message. */
+function isCutOff(message: Message, open: readonly CallRecord[], events: readonly Event[]): boolean {
+  if (message.parts.some(isStreaming)) return true;
+  const isWaiting = (id: string) => open.some((call) => call.id === id || call.approvalId === id);
+  const isLeftOpen = message.parts.some(
+    (part) =>
+      toolNameOf(part) !== null &&
+      'toolCallId' in part &&
+      !isSettled(part.state) &&
+      !isWaiting(part.toolCallId),
+  );
+  if (isLeftOpen) return true;
+  // Its tools are done, and nothing was said after them. What ended once, at a card, is gone on with by its answer.
+  const last = events.findLast((event) => event.content?.parts?.length);
+  const isMidway =
+    last !== undefined && getFunctionCalls(last).length + getFunctionResponses(last).length > 0;
+  const hasOpen = open.some(({ messageId }) => messageId === message.id);
+  return isMidway && message.metadata?.usage === undefined && !hasOpen;
+}

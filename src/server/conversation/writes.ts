@@ -1,0 +1,183 @@
+import { createEvent } from '@google/adk';
+import type { Answer, Chunk, Message } from '../../protocol/index.ts';
+import type { Approvals, Verdict } from '../approvals.ts';
+import type { Engine } from '../engine.ts';
+import { externalise, storeMessage } from '../files.ts';
+import type { History } from '../history.ts';
+import type { Output } from '../output.ts';
+import { missedOutputs } from '../reconcile.ts';
+import type { CallRecord, SessionKey } from '../store/store.ts';
+import type { Write } from './effects.ts';
+import type { WriteResults } from './inputs.ts';
+
+/** What writing needs from around it. */
+export interface WritesContext {
+  key: SessionKey;
+  engine: Engine;
+  output: Output;
+  history: History;
+  approvals: Approvals;
+  /** Whether nothing was said in the session yet. */
+  isNew: boolean;
+  log: (level: 'warn', text: string, fields: Record<string, unknown>) => void;
+}
+
+/** Ids longer than this are not ours. */
+const MAX_LOGGED_ID = 256;
+
+/** Performs what the machine wants written, one thing after the other. */
+export class Writes {
+  private readonly context: WritesContext;
+  private isNew: boolean;
+
+  constructor(context: WritesContext) {
+    this.context = context;
+    this.isNew = context.isNew;
+  }
+
+  /** Writes in order; rejects at the first that fails. */
+  async all(writes: readonly Write[]): Promise<WriteResults> {
+    const results: WriteResults = {};
+    for (const write of writes) await this.one(write, results);
+    return results;
+  }
+
+  /** Moves the images of a message to where they are stored. */
+  keepImages(message: Message): Promise<void> {
+    const { key, engine } = this.context;
+    return externalise(message, engine.store, key, engine.newId);
+  }
+
+  private async one(write: Write, results: WriteResults): Promise<void> {
+    const { key, engine, output, history, approvals } = this.context;
+    const { store } = engine;
+    switch (write.do) {
+      case 'keep':
+        return this.keep(write);
+      case 'rewind':
+        output.dropDraft();
+        if (await store.truncateMessages(key, write.messageId)) await history.rewindTo(write.messageId);
+        return;
+      case 'append':
+        return write.seen ? history.appendChange(write.event, write.seen) : history.append(write.event);
+      case 'issue':
+        return store.issueCalls(key, [write.call]);
+      case 'show':
+        await store.moveCall(key, showMove(write.call), null);
+        return;
+      case 'take':
+        results.isTaken = (await this.take(write.call)) !== null;
+        return;
+      case 'expire':
+        await approvals.expire(write.call, write.reason);
+        return;
+      case 'save':
+        return output.save(write.messageId);
+      case 'decide':
+        results.verdicts = [];
+        for (const decision of write.decisions) results.verdicts.push(await this.decide(decision, write));
+        return;
+      case 'withdraw':
+        await approvals.signedOut(write.call, 'approved');
+        return;
+      case 'find-unfinished':
+        results.unfinished = await this.unfinished(write.messageId);
+        return;
+      case 'close-dangling':
+        results.missed = await this.closeDangling(write);
+        return;
+      case 'keep-words':
+        return this.keepWords(write.messageId, write.text);
+    }
+  }
+
+  /** Keeps a message of the person; the first one names the session. */
+  private async keep({ id, parts }: Extract<Write, { do: 'keep' }>): Promise<void> {
+    const { key, engine } = this.context;
+    const { store, newId, clock } = engine;
+    await store.putMessage(key, await storeMessage(id, parts, store, key, newId, clock.now()));
+    if (!this.isNew) return;
+    this.isNew = false;
+    const text = parts
+      .find((part) => part.type === 'text')
+      ?.text.trim()
+      .replace(/\s+/g, ' ');
+    if (text) await store.renameSession(key, text.length > 60 ? `${text.slice(0, 59)}…` : text);
+  }
+
+  private async decide(
+    decision: Extract<Answer, { kind: 'decision' }>,
+    { shown, isSignedIn }: Extract<Write, { do: 'decide' }>,
+  ): Promise<Verdict> {
+    const { approvals, log } = this.context;
+    const isShown = (call: CallRecord) => shown.has(call.id);
+    if (isSignedIn) {
+      const verdict = await approvals.decide(decision, isShown);
+      if (verdict.kind === 'refused') {
+        const call = decision.toolCallId.slice(0, MAX_LOGGED_ID);
+        log('warn', 'an approval was refused', { call, why: verdict.why });
+      }
+      return verdict;
+    }
+    const call = await approvals.refuseSignedOut(decision, isShown);
+    return call ? { kind: 'ended', call } : { kind: 'ignored' };
+  }
+
+  private take(call: CallRecord): Promise<CallRecord | null> {
+    const { key, engine, approvals } = this.context;
+    if (call.approvalId !== null)
+      return approvals.consume(call, call.runsOn === 'client' ? call.expiresAt : null);
+    return engine.store.moveCall(key, { id: call.id, from: 'ready', to: 'running' }, null);
+  }
+
+  /** The message whose calls are all answered but which the model has not gone on with: its process died in between. */
+  private async unfinished(messageId: string | undefined): Promise<Message | null> {
+    const { key, engine, history } = this.context;
+    const { events } = await history.load();
+    const last = events.findLast((event) => event.content?.parts?.length);
+    if (!last?.content?.parts?.some((part) => part.functionResponse)) return null;
+    const message = (await engine.store.loadMessages(key)).at(-1);
+    const isThat = message?.role === 'assistant' && (messageId === undefined || message.id === messageId);
+    return isThat ? message : null;
+  }
+
+  /** Answers every call in the history that nothing answers and that does not wait; gives what the message does not show. */
+  private async closeDangling(write: Extract<Write, { do: 'close-dangling' }>): Promise<Chunk[]> {
+    const { output, history } = this.context;
+    const { errorText, messageId, waiting } = write;
+    const isWaiting = { get: (id: string) => (waiting.has(id) ? true : undefined) };
+    const ids = await history.closeDangling(errorText, isWaiting);
+    const fold = messageId === null ? undefined : output.fold(messageId);
+    if (!fold) return [];
+    const closed = ids
+      .filter((id) => fold.isOpen(id))
+      .map((toolCallId): Chunk => ({ type: 'tool-output-error', toolCallId, errorText }));
+    const known = new Set(ids);
+    const missed = missedOutputs(fold.message, await history.load(), {
+      get: (id) => (known.has(id) ? true : isWaiting.get(id)),
+    });
+    return [...closed, ...missed];
+  }
+
+  /** What was said before an abort or a failure belongs to the history, though ADK does not keep it. */
+  private async keepWords(messageId: string, text: string): Promise<void> {
+    const { history, engine } = this.context;
+    const { events } = await history.load();
+    const last = events.findLast((event) => event.content?.parts?.length);
+    // Stopped between ADK's keeping the whole text and giving it to us.
+    const isKept = last?.content?.parts?.some((part) => part.text?.startsWith(text));
+    if (isKept && last?.content?.role === 'model') return;
+    await history.append(
+      createEvent({
+        author: engine.rootAgent.name,
+        content: { role: 'model', parts: [{ text }] },
+        customMetadata: { messageId },
+      }),
+    );
+  }
+}
+
+/** A card gets its deadline; a tool that was started and is ended from outside waits from now on. */
+function showMove({ id, status, expiresAt }: CallRecord) {
+  return { id, from: status === 'parked' ? ('running' as const) : status, to: status, expiresAt };
+}

@@ -1,0 +1,301 @@
+import { LlmAgent, LongRunningFunctionTool, ParallelAgent } from '@google/adk';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { fourTools } from '../support/demo-tools.ts';
+import { decision, live } from '../support/live.ts';
+import { call, ScriptedLiveConnection, ScriptedModel, type Sent, text } from '../support/scripted-model.ts';
+import { settle, World } from './support/world.ts';
+
+const audio = {
+  content: { role: 'model', parts: [{ inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA' } }] },
+};
+const words = (said: string, finished = false) => ({
+  outputTranscription: { text: said, finished },
+  partial: !finished,
+});
+const pay = call('process_payment', { amount: 30, recipient: 'Alice' }, 'call-p');
+
+/** A server with a live model whose side the test plays. */
+async function native(connections?: (ScriptedLiveConnection | Error)[]) {
+  const connection = new ScriptedLiveConnection();
+  const log: string[] = [];
+  const { payment, weather } = fourTools(log);
+  const model = new ScriptedModel([], { connections: connections ?? [connection] });
+  const agent = new LlmAgent({ name: 'assistant', model, tools: [payment, weather] });
+  return { ...(await live([], [], { agent })), connection, log, nativeModel: model };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let i = 0; i < 400 && !condition(); i++) await settle(1);
+  expect(condition()).toBe(true);
+}
+
+const toldSomething = ({ sent }: ScriptedLiveConnection) => sent.some(({ kind }) => kind === 'content');
+
+/** A world in which the person has said something and the model has made these calls. */
+async function asked(...tools: Parameters<World['model']['call']>[0]): Promise<World> {
+  const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
+  await world.join('lost');
+  await settle();
+  world.say();
+  await settle();
+  world.model.call(tools);
+  await settle();
+  return world;
+}
+
+describe('a live model', () => {
+  it('[B13] sound and words that come after the end of a turn are no message that never ends', async () => {
+    const { connect, connection } = await native();
+    const socket = await connect();
+    socket.say('hello');
+    await until(() => toldSomething(connection));
+    connection.push(words('Hi.'), words('Hi.', true), { turnComplete: true });
+    await socket.done();
+    connection.push(audio);
+    await settle(30);
+    // The next message is taken at once: nothing is being said.
+    socket.say('again');
+    await until(() => connection.sent.filter(({ kind }) => kind === 'content').length === 2);
+  });
+
+  it('[E1] a microphone that is on while the model refuses connections opens few, and the person is told', async () => {
+    const refusals = Array.from({ length: 60 }, () => new Error('API key not valid'));
+    const { connect, nativeModel } = await native(refusals as Error[]);
+    const socket = await connect();
+    socket.send('audio_control', { action: 'start' });
+    for (let i = 0; i < 50; i++) {
+      socket.send('audio_chunk', { chunk: 'AAECAw==' });
+      await settle(3);
+    }
+    await settle(50);
+    expect(nativeModel.connects.length).toBeLessThan(5);
+    expect(socket.received.some((one) => one.kind === 'chunk' && one.chunk.type === 'data-error')).toBe(true);
+  });
+
+  it('[T12] a call that the model takes back while its card is open ends, and cannot be approved', async () => {
+    const { connect, connection, log } = await native();
+    const socket = await connect();
+    socket.say('pay');
+    await until(() => toldSomething(connection));
+    connection.push(pay);
+    const card = await socket.chunk('tool-approval-request');
+    connection.push({ interrupted: true, customMetadata: { toolCallCancellation: ['call-p'] } });
+    await settle(30);
+    expect(socket.chunks.filter(({ type }) => type === 'tool-output-error')).toEqual([
+      { type: 'tool-output-error', toolCallId: 'call-p', errorText: 'Cancelled by the agent' },
+    ]);
+    // The service closes a connection that answers a call it has taken back.
+    const answered = (sent: Sent) => JSON.stringify(sent).includes('functionResponse');
+    expect(connection.sent.filter(answered)).toEqual([]);
+    socket.send('message', decision(card));
+    await settle(30);
+    expect(log).toEqual([]);
+  });
+
+  it('[B13] a model that ends its turn beside an open card gets one [DONE], after the card is answered', async () => {
+    const { connect, connection } = await native();
+    const socket = await connect();
+    socket.say('pay');
+    await until(() => toldSomething(connection));
+    connection.push(pay);
+    const card = await socket.chunk('tool-approval-request');
+    connection.push(words('Please look.'), words('Please look.', true), { turnComplete: true });
+    await settle(30);
+    expect(socket.dones).toBe(0);
+    socket.send('message', decision(card));
+    await socket.chunk('tool-output-available');
+    connection.push(words('Paid.'), words('Paid.', true), { turnComplete: true });
+    await socket.done();
+    await settle(30);
+    expect(socket.dones).toBe(1);
+    expect(socket.chunks.filter(({ type }) => type === 'finish')).toHaveLength(1);
+  });
+});
+
+describe('agents and tools that are not made for live runs', () => {
+  it('[S7] an agent that cannot run live says so, and the next message is answered as well', async () => {
+    const model = new ScriptedModel([[text('One.')], [text('Two.')]]);
+    const agent = new ParallelAgent({
+      name: 'both',
+      subAgents: [new LlmAgent({ name: 'one', model })],
+    });
+    const { connect } = await live([], [], { agent });
+    const socket = await connect();
+    socket.say('hello');
+    await settle(60);
+    expect(socket.dones).toBe(1);
+    socket.say('again');
+    await settle(60);
+    expect(socket.dones).toBe(2);
+  });
+
+  it('[T2] a long-running tool of ADK runs on the server', async () => {
+    const log: string[] = [];
+    const tool = new LongRunningFunctionTool({
+      name: 'order',
+      description: 'Orders',
+      parameters: z.object({}),
+      execute: () => {
+        log.push('order');
+        return { ticket: 7 };
+      },
+    });
+    const { connect } = await live([[call('order', {}, 'call-o')], [text('Ordered.')]], [tool]);
+    const socket = await connect();
+    socket.say('order');
+    await settle(60);
+    expect(log).toEqual(['order']);
+    expect(socket.chunks.find(({ type }) => type === 'tool-input-start')).toMatchObject({
+      toolMetadata: { runsOn: 'server' },
+    });
+  });
+});
+
+describe('posts beside a socket', () => {
+  it('[B13] a turn whose card a posted message supersedes ends', async () => {
+    const world = await asked('pay');
+    world.postMessage();
+    await settle();
+    world.model.complete();
+    await settle();
+    expect(world.page?.view.unfinished).toEqual([]);
+    await world.shutDown();
+  });
+
+  it('[S8] a post that waited behind another can be stopped', async () => {
+    const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
+    world.postMessage();
+    world.postMessage();
+    await settle();
+    world.model.complete();
+    await settle();
+    world.stop();
+    await settle();
+    expect(world.posts.map(({ isOver }) => isOver)).toEqual([true, true]);
+    await world.shutDown();
+  });
+
+  it('[B22] a post that waits when the server shuts down is refused or ends', async () => {
+    const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
+    world.postMessage();
+    world.postMessage();
+    await settle();
+    await world.shutDown();
+    await settle();
+    expect(world.posts.map(({ isOver }) => isOver)).toEqual([true, true]);
+  });
+
+  it('[T17] a card that waited behind another one is shown when a post answers that one', async () => {
+    const world = await asked('locate');
+    world.say();
+    await settle();
+    world.model.call(['locate']);
+    await settle();
+    const [card] = world.seenCalls;
+    world.page?.send('tool_result', { toolCallId: card?.id, status: 'approved' });
+    await settle();
+    world.model.generation?.end();
+    world.postAnswer({ type: 'tool-locate', toolCallId: card?.id, state: 'output-available', output: {} });
+    await settle();
+    expect(world.seenCalls.map(({ id }) => id).sort()).toEqual(['c1', 'c2']);
+    await world.shutDown();
+  });
+});
+
+describe('messages and calls that cross', () => {
+  it('[T18] the answer to a message that waited lands in its own message, when several calls were made before it', async () => {
+    const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
+    await world.join('lost');
+    world.say();
+    await settle();
+    world.say();
+    world.model.call(['locate', 'look_up', 'pay']);
+    await settle();
+    world.bench.running[0]?.end('returns');
+    await settle();
+    world.model.complete();
+    await settle();
+    const last = world.journal.chunks.flatMap(({ chunk }) =>
+      chunk.type === 'start' ? [chunk.messageId] : [],
+    );
+    const finished = world.journal.chunks.findLastIndex(({ chunk }) => chunk.type === 'finish');
+    const ended = world.journal.chunks
+      .slice(0, finished)
+      .findLast(({ chunk }) => chunk.type === 'start')?.chunk;
+    expect(ended).toMatchObject({ messageId: [...new Set(last)][1] });
+    await world.shutDown();
+  });
+
+  it('[R5] a page that loads everything while an earlier card is open shows no message twice', async () => {
+    const world = await asked('pay');
+    world.say();
+    await settle();
+    world.model.complete();
+    await settle();
+    await world.join('lost');
+    await settle();
+    const stored = await world.messages();
+    const texts = [...(world.page?.view.messages.values() ?? [])].filter((message) =>
+      message.includes('End.'),
+    );
+    expect(texts.map((message) => message.split('End.').length - 1)).toEqual([1]);
+    expect(stored.filter(({ role }) => role === 'assistant')).toHaveLength(2);
+    await world.shutDown();
+  });
+
+  it('[R5] a page that loads everything in the middle of a message that an earlier process began gets all of it', async () => {
+    const world = await asked('play');
+    await world.shutDown();
+    world.start();
+    await world.join('back');
+    await settle();
+    world.page?.send('tool_result', { toolCallId: 'c1', result: {} });
+    await settle();
+    await world.join('lost');
+    await settle();
+    expect([...(world.page?.view.messages.values() ?? [])].join()).toContain('tool-play');
+    await world.shutDown();
+  });
+
+  it('[C8] a decided card that is left out of a replay leaves no empty step', async () => {
+    const world = await asked('pay');
+    world.page?.send('tool_result', { toolCallId: 'c1', status: 'approved' });
+    await settle();
+    await world.join('lost');
+    await settle();
+    expect(world.page?.wrong).toEqual([]);
+    await world.shutDown();
+  });
+});
+
+describe('a disk that fails', () => {
+  it('[E3] its words reach nobody when a call cannot be written down', async () => {
+    const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
+    await world.join('lost');
+    world.say();
+    await settle();
+    world.store.failOnce('issueCalls');
+    world.model.call(['look_up']);
+    await settle();
+    expect(JSON.stringify(world.journal.chunks)).not.toContain('The disk is full.');
+    await world.shutDown();
+  });
+
+  it('[T1] a call whose deadline cannot be written down is answered once', async () => {
+    const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
+    await world.join('lost');
+    world.say();
+    await settle();
+    world.store.failOnce('moveCall');
+    world.model.call(['locate']);
+    await settle();
+    world.page?.send('interrupt');
+    await settle();
+    const answers = (await world.events()).flatMap(({ content }) =>
+      (content?.parts ?? []).filter((part) => part.functionResponse?.id === 'c1'),
+    );
+    expect(answers).toHaveLength(1);
+    await world.shutDown();
+  });
+});
