@@ -165,6 +165,30 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   });
 });
 
+describe('the page before the first word', () => {
+  it.each([
+    ['on a small phone', { ...phone, viewport: { width: 375, height: 667 } }, true],
+    [
+      'on a small phone, in Japanese',
+      { ...phone, viewport: { width: 375, height: 667 }, locale: 'ja-JP' },
+      true,
+    ],
+    ['in a low window', { viewport: { width: 900, height: 420 } }, false],
+  ] as [string, OpenOptions, boolean][])('starts at its top, %s', async (_, options, fits) => {
+    const { page } = new Person(await here.open(options));
+    const list = page.getByRole('region', { name: /^(Conversation|会話)$/ });
+    const title = list.getByRole('heading');
+    await title.waitFor();
+    const view = await list.evaluate((box) => ({
+      top: box.scrollTop,
+      title: (box.querySelector('h2')?.getBoundingClientRect().top ?? 0) > box.getBoundingClientRect().top,
+      fits: box.scrollHeight <= box.clientHeight,
+    }));
+    expect(view).toEqual({ top: 0, title: true, fits });
+    expect(await page.getByRole('button', { name: /^(Latest|最新)/ }).count()).toBe(0);
+  });
+});
+
 describe('the conversation of the README, in Japanese', () => {
   it.each(['sse', 'bidi'] as const)(
     'is held on a phone, over %s',

@@ -11,15 +11,16 @@ let resized: (() => void)[] = [];
 let root: Root;
 
 /** A list as a browser lays it out: it scrolls no further than its end. */
-function List() {
-  const { box, content, isAtEnd } = useStickyScroll();
+function List({ follows }: { follows: boolean }) {
+  const { box, content, isAtEnd } = useStickyScroll(follows);
   const laidOut = useCallback(
     (node: HTMLElement | null) => {
       if (!node) return;
       Object.defineProperties(node, {
-        clientHeight: { get: () => VIEW },
-        scrollHeight: { get: () => height },
+        clientHeight: { configurable: true, get: () => VIEW },
+        scrollHeight: { configurable: true, get: () => height },
         scrollTop: {
+          configurable: true,
           get: () => top,
           set: (value: number) => {
             top = Math.max(0, Math.min(value, height - VIEW));
@@ -70,13 +71,25 @@ beforeEach(async () => {
   );
   document.body.innerHTML = '<main></main>';
   root = createRoot(document.querySelector('main') as HTMLElement);
-  await act(async () => root.render(<List />));
+  await act(async () => root.render(<List follows />));
   await grow(0);
 });
 
 afterEach(async () => {
   await act(async () => root.unmount());
   vi.unstubAllGlobals();
+});
+
+test('a conversation in which nothing was said stays at its top, with nothing to go down to, until something is', async () => {
+  await act(async () => root.unmount());
+  [top, resized] = [0, []];
+  root = createRoot(document.querySelector('main') as HTMLElement);
+  await act(async () => root.render(<List follows={false} />));
+  await grow(0);
+  expect([top, list().dataset.end]).toEqual([0, 'true']);
+  await act(async () => root.render(<List follows />));
+  await grow(30);
+  expect(fromEnd()).toBe(0);
 });
 
 describe('a conversation that grows', () => {

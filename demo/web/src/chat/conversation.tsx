@@ -34,7 +34,7 @@ export function Conversation({
   children: ReactNode;
 }) {
   const words = useMessages();
-  const { box, content, isAtEnd, toEnd } = useStickyScroll();
+  const { box, content, isAtEnd, toEnd } = useStickyScroll(messages.length > 0);
   const { around, unseen } = useUnseenCards();
   const [firstUnseen] = unseen;
   const last = messages.at(-1);

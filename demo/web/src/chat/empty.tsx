@@ -8,11 +8,11 @@ const ICONS: readonly LucideIcon[] = [CreditCard, Users, CloudSun, Music2, MapPi
 export function Empty({ onSuggest }: { onSuggest: (text: string) => void }) {
   const { empty } = useMessages();
   return (
-    <div className="flex min-h-full flex-col justify-center py-10">
-      <Logo className="size-12" />
-      <h2 className="mt-6 text-3xl font-semibold tracking-tight">{empty.title}</h2>
-      <p className="mt-3 max-w-prose text-soft">{empty.hint}</p>
-      <ul aria-label={empty.tryOne} className="mt-8 grid gap-2.5 sm:grid-cols-2">
+    <div className="flex min-h-full flex-col justify-center sm:py-10">
+      <Logo className="size-9 sm:size-12" />
+      <h2 className="mt-4 text-2xl sm:mt-6 sm:text-3xl font-semibold tracking-tight">{empty.title}</h2>
+      <p className="mt-2 max-w-prose text-sm text-soft sm:mt-3 sm:text-base">{empty.hint}</p>
+      <ul aria-label={empty.tryOne} className="mt-5 grid gap-1.5 sm:mt-8 sm:grid-cols-2 sm:gap-2.5">
         {empty.suggestions.map(({ title, text }, index) => {
           const Icon = ICONS[index] ?? ScrollText;
           return (
@@ -20,12 +20,12 @@ export function Empty({ onSuggest }: { onSuggest: (text: string) => void }) {
               <button
                 type="button"
                 onClick={() => onSuggest(text)}
-                className="flex h-full w-full items-start gap-3 rounded-2xl border border-line bg-surface px-4 py-3.5 text-left transition-colors hover:border-accent-line hover:bg-accent-tint/50"
+                className="flex h-full w-full items-center gap-3 rounded-xl border border-line bg-surface px-3 py-2 sm:items-start sm:rounded-2xl sm:px-4 sm:py-3.5 text-left transition-colors hover:border-accent-line hover:bg-accent-tint/50"
               >
-                <Icon className="mt-1 size-4.5 shrink-0 text-accent" aria-hidden="true" />
+                <Icon className="size-4.5 sm:mt-1 shrink-0 text-accent" aria-hidden="true" />
                 <span>
-                  <span className="block text-sm font-medium">{title}</span>
-                  <span className="block text-sm text-soft">{text}</span>
+                  <span className="hidden text-sm font-medium sm:block">{title}</span>
+                  <span className="block text-sm sm:text-soft">{text}</span>
                 </span>
               </button>
             </li>

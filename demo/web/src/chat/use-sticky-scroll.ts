@@ -2,8 +2,11 @@ import { type RefCallback, useCallback, useRef, useState } from 'react';
 
 const NEAR_PX = 64;
 
-/** Keeps a list at its end while it grows, until the person scrolls up; from when they reach the end on, again. */
-export function useStickyScroll(): {
+/**
+ * Keeps a list at its end while it grows, until the person scrolls up; from when they reach the end on, again. While it is
+ * not to follow, because nothing has been said yet, it stays where the person reads: at first at its top.
+ */
+export function useStickyScroll(follows: boolean): {
   box: RefCallback<HTMLElement>;
   content: RefCallback<HTMLElement>;
   isAtEnd: boolean;
@@ -18,10 +21,10 @@ export function useStickyScroll(): {
   const follow = useCallback(() => {
     const node = element.current;
     if (!node) return;
-    if (sticks.current) node.scrollTop = node.scrollHeight;
+    if (follows && sticks.current) node.scrollTop = node.scrollHeight;
     seen.current = { top: node.scrollTop, height: node.scrollHeight };
-    setAtEnd(sticks.current || isNear(node));
-  }, []);
+    setAtEnd(!follows || sticks.current || isNear(node));
+  }, [follows]);
 
   const toEnd = useCallback(() => {
     sticks.current = true;
@@ -38,7 +41,7 @@ export function useStickyScroll(): {
         if (node.scrollTop < top && node.scrollHeight >= height) sticks.current = false;
         else if (node.scrollTop > top && isNear(node)) sticks.current = true;
         seen.current = { top: node.scrollTop, height: node.scrollHeight };
-        setAtEnd(sticks.current || isNear(node));
+        setAtEnd(!follows || sticks.current || isNear(node));
       };
       node.addEventListener('scroll', onScroll, { passive: true });
       const observer = new ResizeObserver(follow);
@@ -48,7 +51,7 @@ export function useStickyScroll(): {
         observer.disconnect();
       };
     },
-    [follow],
+    [follow, follows],
   );
 
   const content = useCallback(
