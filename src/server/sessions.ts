@@ -16,6 +16,8 @@ export class Sessions {
   private readonly engine: Engine;
   private readonly newSessions: RateLimiter | null;
   private readonly open = new Map<string, Promise<Conversation>>();
+  /** Those that are being removed: whoever looks for one waits until it is gone. */
+  private readonly removing = new Map<string, Promise<void>>();
 
   /** `newSessions` says how many sessions a user may begin. */
   constructor(engine: Engine, newSessions: RateLimiter | null = null) {
@@ -86,18 +88,25 @@ export class Sessions {
   /** Ends what runs and removes the session; the audit log stays. */
   async remove(user: string, id: string): Promise<void> {
     const session = await this.get(user, id);
-    session.dismiss('not_found', 'This conversation was deleted.');
+    const name = nameOf(session.key);
+    const removal =
+      this.removing.get(name) ??
+      this.erase(session).finally(() => {
+        // Closed for good, removed or not: whoever comes back gets it from the store.
+        this.open.delete(name);
+        this.removing.delete(name);
+      });
+    this.removing.set(name, removal);
+    await removal;
+  }
+
+  private async erase(session: Conversation): Promise<void> {
     await session.remove();
     const { userId, sessionId } = session.history.key;
     const { sessionService, rootAgent } = this.engine;
-    try {
-      await sessionService.deleteSession(session.history.key);
-      for (const name of agentToolNames(rootAgent)) {
-        await sessionService.deleteSession({ appName: name, userId, sessionId });
-      }
-    } finally {
-      // Closed for good, removed or not: whoever comes back gets it from the store.
-      this.open.delete(nameOf(session.key));
+    await sessionService.deleteSession(session.history.key);
+    for (const name of agentToolNames(rootAgent)) {
+      await sessionService.deleteSession({ appName: name, userId, sessionId });
     }
   }
 
@@ -123,8 +132,11 @@ export class Sessions {
   /** The session; null when this user has none such. */
   async find(user: string, id: string): Promise<Conversation | null> {
     const key = this.keyOf(user, id);
+    const name = nameOf(key);
+    // How the removal went is told to whoever asked for it.
+    while (this.removing.has(name)) await this.removing.get(name)?.catch(() => undefined);
     const loading =
-      this.open.get(nameOf(key)) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
+      this.open.get(name) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
     const session = await loading;
     // Not to be let go between being found and being used.
     if (session) session.touchedAt = this.engine.clock.elapsed();

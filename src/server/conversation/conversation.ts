@@ -1,5 +1,11 @@
 import type { Blob } from '@google/genai';
-import type { Answer, ErrorCode, Input as FrameInput, Message, ProtocolError } from '../../protocol/index.ts';
+import {
+  type Answer,
+  type ErrorCode,
+  type Input as FrameInput,
+  type Message,
+  ProtocolError,
+} from '../../protocol/index.ts';
 import { Approvals } from '../approvals.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
@@ -83,6 +89,7 @@ class Post implements Asker {
 
 /** How long whoever closes a conversation waits for what runs to end. */
 const END_MS = 5000;
+const DELETED = 'This conversation was deleted.';
 
 /**
  * One conversation: the machine that decides, and the hands that do what it says. Whatever comes of that is pushed back to
@@ -102,6 +109,10 @@ export class Conversation {
   private readonly queue: Effect[] = [];
   private isPerforming = false;
   private isGone = false;
+  /** Whether it is being removed: nobody joins it, and nothing is asked of it any more. */
+  private isRemoved = false;
+  /** What was asked for and is neither begun nor refused. */
+  private readonly asking = new Set<Post>();
   private listener: Listener | null = null;
   /** The request that is being answered. */
   private request: string | null = null;
@@ -222,7 +233,12 @@ export class Conversation {
   }
 
   private newPost(requestId: string | null = null): Post {
-    return new Post(() => this.output.log.last, requestId);
+    if (this.isRemoved) throw new ProtocolError('not_found', DELETED);
+    const post = new Post(() => this.output.log.last, requestId);
+    this.asking.add(post);
+    const isAnswered = () => this.asking.delete(post);
+    post.begun.then(isAnswered, isAnswered).catch(() => undefined);
+    return post;
   }
 
   /** Sound or a picture from the person. */
@@ -239,6 +255,7 @@ export class Conversation {
 
   /** Someone is there; whoever was there before loses the conversation. */
   join(listener: Listener): void {
+    if (this.isRemoved) return listener.end('not_found', DELETED);
     const before = this.listener;
     this.listener = listener;
     before?.end('taken_over', 'This conversation is open somewhere else now.');
@@ -262,11 +279,6 @@ export class Conversation {
     if (!this.listener) this.push({ type: 'abandoned' });
   }
 
-  /** Tells whoever is there that the conversation is over for them. */
-  dismiss(code: ErrorCode, message: string): void {
-    this.listener?.end(code, message);
-  }
-
   /** Resolves when the agent is not at work and nothing waits. */
   async settled(): Promise<void> {
     while (this.machine.isBusy || this.machine.isBeginning || this.queue.length > 0) {
@@ -283,10 +295,17 @@ export class Conversation {
       }
     };
     await settlesWithin(Promise.all([stopped(), this.runs.ended()]), END_MS, this.engine.clock);
+    // Nobody waits for what will not come.
+    const why = this.isRemoved
+      ? new ProtocolError('not_found', DELETED)
+      : new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
+    for (const post of this.asking) post.refuse(why);
   }
 
-  /** Closes for good: whatever still comes of what ran is of no interest. */
+  /** Closes for good, and tells whoever is there: whatever still comes of what ran is of no interest. */
   async remove(): Promise<void> {
+    this.isRemoved = true;
+    this.listener?.end('not_found', DELETED);
     await this.close();
     this.isGone = true;
   }

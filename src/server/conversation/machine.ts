@@ -217,7 +217,8 @@ export class Machine {
     const isHeard = requestId !== undefined && this.requests.has(requestId);
     // A client that lost its connection cannot know whether its message arrived, and sends it again.
     const isPassedOver = isHeard || (said.wire === 'bidi' && !again && this.isRepeated(said));
-    if (this.life === 'closed' || isPassedOver) return this.core.emit({ type: 'begun', asker: said.asker });
+    const isTaken = isPassedOver || (this.life === 'closed' && said.wire === 'bidi');
+    if (isTaken) return this.core.emit({ type: 'begun', asker: said.asker });
     if (said.wire === 'bidi') {
       if (this.isBusy && this.core.options.whenBusy === 'interrupt') this.interrupt();
     }
@@ -226,6 +227,10 @@ export class Machine {
 
   /** Lets something wait for the agent; false when too much waits already. */
   private queue(command: Said | Posted): boolean {
+    if (this.life === 'closed') {
+      this.core.emit({ type: 'refuse', asker: command.asker, error: closing() });
+      return false;
+    }
     if (this.waiting.length >= MAX_WAITING) {
       const error = new ProtocolError('busy', 'Too many messages are waiting. Try again in a moment.', {
         retryAfterMs: 2000,
@@ -682,8 +687,7 @@ export class Machine {
         core.emit({ type: 'begun', asker });
         continue;
       }
-      const error = new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
-      core.emit({ type: 'refuse', asker, error });
+      core.emit({ type: 'refuse', asker, error: closing() });
     }
     core.emit({ type: 'abort-tools' });
     if (response) this.interrupt();
@@ -769,6 +773,10 @@ export class Machine {
     this.wakesAt = at;
     this.core.emit({ type: 'wake', at });
   }
+}
+
+function closing(): ProtocolError {
+  return new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
 }
 
 /** Answers of one message that are read; nobody waits for more at once. */
