@@ -177,12 +177,30 @@ describe('an approval card', () => {
   });
 
   test.each([
-    [true, 'Goes ahead once you have answered the other questions.'],
-    [false, 'The assistant is told once you have answered the other questions.'],
-  ])('that waits for the others says what then happens; approved: %s', async (approved, text) => {
-    const answered = { ...ASKING, state: 'approval-responded', approval: { id: 'a1', approved } } as const;
-    await showWithin('idle', answered, { ...ASKING, toolCallId: 'c2' });
-    expect(card().textContent).toContain(text);
+    [true, 'Approved', 'Goes ahead once you have answered the other questions.'],
+    [false, 'Denied', 'The assistant is told once you have answered the other questions.'],
+  ])(
+    'that waits for the others says what then happens, and nothing else; approved: %s',
+    async (approved, title, text) => {
+      const answered = { ...ASKING, state: 'approval-responded', approval: { id: 'a1', approved } } as const;
+      await showWithin('idle', answered, { ...ASKING, toolCallId: 'c2' });
+      expect(card().querySelector('[data-testid=approval-state]')?.textContent).toBe(title);
+      expect(card().textContent).toContain(text);
+    },
+  );
+
+  test('has its keys anywhere on the page, unless another one asks before it or a dialog is open', async () => {
+    await show(ASKING, { ...ASKING, toolCallId: 'c2' });
+    expect(document.querySelector('[aria-live=assertive]')?.textContent).not.toContain('Alt+Y');
+    composer.focus();
+    const dialog = document.body.appendChild(document.createElement('div'));
+    dialog.setAttribute('role', 'dialog');
+    const key = { key: 'y', code: 'KeyY', altKey: true, cancelable: true };
+    await press(composer, key);
+    expect(onDecide).not.toHaveBeenCalled();
+    dialog.remove();
+    await press(composer, key);
+    expect(onDecide).toHaveBeenCalledExactlyOnceWith('c1', true, '');
   });
 
   test.each<[Reach, string]>([

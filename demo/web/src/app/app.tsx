@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { Chat } from '../chat/chat.tsx';
 import { useMessages } from '../i18n/language.tsx';
 import { MusicButton } from '../music/music-button.tsx';
@@ -26,6 +26,7 @@ export function App() {
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const [panel, setPanel] = useState<PanelName | null>(null);
   const [isClearing, setClearing] = useState(false);
+  const settings = useRef<HTMLButtonElement>(null);
   const current = useCurrentSession();
   const sessions = useSessions();
   const { replay } = useWire();
@@ -62,6 +63,7 @@ export function App() {
           <>
             <MusicButton player={player} />
             <SettingsMenu
+              button={settings}
               theme={theme}
               onTheme={setTheme}
               onPanel={setPanel}
@@ -72,7 +74,14 @@ export function App() {
         }
       />
       {panel === null ? null : (
-        <SidePanel name={panel} sessionId={current.id} onClose={() => setPanel(null)} />
+        <SidePanel
+          name={panel}
+          sessionId={current.id}
+          onClose={() => {
+            setPanel(null);
+            settings.current?.focus();
+          }}
+        />
       )}
       {isDrawerOpen ? null : note}
       <Confirm

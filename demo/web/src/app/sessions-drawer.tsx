@@ -1,5 +1,6 @@
 import { Dialog } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
+import { focusBox } from '../composer/focus-box.ts';
 import { useMessages } from '../i18n/language.tsx';
 
 /** The list of conversations where there is no room for it beside the conversation. */
@@ -13,12 +14,22 @@ export function SessionsDrawer({
   children: ReactNode;
 }) {
   const { sessions } = useMessages();
+  const opener = useRef<HTMLElement | null>(null);
   return (
     <Dialog.Root open={isOpen} onOpenChange={onOpenChange}>
       <Dialog.Portal>
         <Dialog.Overlay className="fixed inset-0 z-40 animate-fade bg-black/40 lg:hidden" />
         <Dialog.Content
           aria-describedby={undefined}
+          onOpenAutoFocus={() => {
+            opener.current = document.activeElement as HTMLElement | null;
+          }}
+          onCloseAutoFocus={(event) => {
+            event.preventDefault();
+            // Another conversation has a header of its own.
+            if (opener.current?.isConnected) opener.current.focus();
+            else focusBox();
+          }}
           className="fixed inset-y-0 left-0 z-50 w-72 max-w-[85vw] animate-slide border-r border-line bg-canvas shadow-float lg:hidden"
         >
           <Dialog.Title className="sr-only">{sessions.title}</Dialog.Title>

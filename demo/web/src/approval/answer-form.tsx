@@ -62,9 +62,7 @@ export function AnswerForm({
             {approval.addReason}
           </Button>
         ) : null}
-        <span className="ml-auto hidden text-xs text-soft sm:inline">
-          {approval.keys(KEYS.approve, KEYS.deny)}
-        </span>
+        <span className="card-keys ml-auto text-xs text-soft">{approval.keys(KEYS.approve, KEYS.deny)}</span>
       </div>
     </div>
   );

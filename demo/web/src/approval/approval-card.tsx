@@ -1,5 +1,5 @@
 import { CONFIRMATION_TOOL } from 'duologue/protocol';
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useLanguage } from '../i18n/language.tsx';
 import { failureText } from '../tools/failure-text.ts';
 import { type ToolPart, toolName } from '../tools/tool-part.ts';
@@ -14,7 +14,8 @@ import { LOOKS } from './look.ts';
 import { questionOf, sentenceOf } from './question.ts';
 import { type Reach, useReach } from './reach.tsx';
 import { Sentence } from './sentence.tsx';
-import { decisionOf, KEYS } from './shortcuts.ts';
+import { KEYS } from './shortcuts.ts';
+import { cardOfKeys, useCardKeys } from './use-card-keys.ts';
 import { useFocus } from './use-focus.ts';
 
 /** Asks the person before a call is carried out, and shows afterwards what became of it. */
@@ -41,18 +42,12 @@ export function ApprovalCard({
   const card = useRef<HTMLElement>(null);
   const title = useId();
   const asked = useFocus(card, isAsking);
-  useAnnouncements(state, sentenceOf(question));
-
   const decide = (isApproved: boolean) => onDecide(part.toolCallId, isApproved, reason.trim());
   const obstacle = obstacleOf(reach, approval);
-  const onKeyDown = (event: KeyboardEvent) => {
-    const decision = isAsking && obstacle === null ? decisionOf(event.nativeEvent) : null;
-    if (decision === null) return;
-    event.preventDefault();
-    decide(decision === 'approve');
-  };
+  useCardKeys(card, isAsking && obstacle === null, decide);
   const { icon: Icon, frame, mark } = LOOKS[state];
   const { name, text } = wordsOf(state, isHeld, reach, approval);
+  useAnnouncements(card, state, name, sentenceOf(question));
   const expiresAt = part.approval?.descriptor?.expiresAt;
   return (
     <section
@@ -63,7 +58,6 @@ export function ApprovalCard({
       data-state={state}
       data-tool={question.tool}
       {...(isAsking ? { 'data-asking': '' } : {})}
-      onKeyDown={onKeyDown}
       className={`animate-rise scroll-m-4 scroll-mb-16 space-y-3 rounded-2xl border p-4 transition-colors sm:p-5 ${frame}`}
     >
       <div className={`flex items-center gap-2 text-sm font-medium ${mark}`}>
@@ -113,7 +107,12 @@ function useCardState(part: ToolPart, isHeld: boolean, reach: Reach): CardState 
 }
 
 /** Tells screen readers that a question is there, and what became of it. */
-function useAnnouncements(state: CardState, sentence: string): void {
+function useAnnouncements(
+  card: RefObject<HTMLElement | null>,
+  state: CardState,
+  name: string,
+  sentence: string,
+): void {
   const { messages } = useLanguage();
   const announce = useAnnounce();
   const before = useRef<CardState | null>(null);
@@ -122,8 +121,14 @@ function useAnnouncements(state: CardState, sentence: string): void {
     const was = before.current;
     before.current = state;
     if (was === state) return;
-    if (state === 'requested') announce(approval.announce(sentence, KEYS.approve, KEYS.deny));
+    if (state === 'requested') {
+      // The keys decide one card: the others are told of without them.
+      const hasKeys = card.current === cardOfKeys();
+      announce(
+        hasKeys ? approval.announce(sentence, KEYS.approve, KEYS.deny) : approval.announceAlso(sentence),
+      );
+    }
     // A card of a conversation that was loaded is no news.
-    else if (was !== null) announce(approval.announceState(LOOKS[state].title(approval), sentence));
-  }, [announce, messages, sentence, state]);
+    else if (was !== null) announce(approval.announceState(name, sentence));
+  }, [announce, card, messages, name, sentence, state]);
 }

@@ -13,7 +13,12 @@ export function wordsOf(
   const { title, text } = LOOKS[state];
   const [name, usual] = [title(messages), text?.(messages) ?? null];
   if (state !== 'processing' && state !== 'denying') return { name, text: usual };
-  if (isHeld) return { name, text: state === 'denying' ? messages.heldDenyingText : messages.heldText };
+  // Nothing is in progress before the other questions are answered.
+  if (isHeld) {
+    return state === 'denying'
+      ? { name: messages.denied, text: messages.heldDenyingText }
+      : { name: messages.approved, text: messages.heldText };
+  }
   const unsettled = unsettledText(reach, messages);
   if (unsettled === null) return { name, text: usual };
   return { name: state === 'processing' ? messages.approved : name, text: unsettled };

@@ -8,3 +8,10 @@ export function goToCard(card: HTMLElement): void {
   card.focus({ preventScroll: true });
   card.scrollIntoView({ block: 'nearest' });
 }
+
+/** Whether any of a card can be seen in the conversation. */
+export function isInSight(card: HTMLElement): boolean {
+  const box = card.closest('[data-conversation]')?.getBoundingClientRect();
+  const { top, bottom } = card.getBoundingClientRect();
+  return box === undefined || (bottom > box.top && top < box.bottom);
+}

@@ -2,9 +2,9 @@ import { type Mode, type ToldData, useDuologue } from 'duologue/react';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import { Header } from '../app/header.tsx';
 import { ReachProvider, reachOf } from '../approval/reach.tsx';
-import { useGoToCard } from '../approval/use-go-to-card.ts';
 import { Composer } from '../composer/composer.tsx';
 import { DropZone } from '../composer/drop-zone.tsx';
+import { focusBox } from '../composer/focus-box.ts';
 import { Queued } from '../composer/queued.tsx';
 import { type Draft, heldBy, useSendQueue } from '../composer/send-queue.ts';
 import { ConnectionBanner } from '../connection/banner.tsx';
@@ -87,7 +87,6 @@ export function Chat({
   const { queue, add, remove } = useSendQueue(replay ? null : current.id, held === null, actions.send);
   const pictures = usePictures();
   const title = useTitle(current, sessions, messages);
-  useGoToCard();
   const { keep } = current;
   useEffect(() => {
     if (messages.length + queue.length > 0 && !replay) keep();
@@ -99,7 +98,10 @@ export function Chat({
     if (error && !plainError(error, words.errors).canRetry) clearError();
     add(draft);
   };
-  const suggest = (text: string) => write({ id: crypto.randomUUID(), text, pictures: [] });
+  const suggest = (text: string) => {
+    write({ id: crypto.randomUUID(), text, pictures: [] });
+    focusBox();
+  };
   const isMissing = wasOpened && queue.length === 0 && !replay;
   const empty = isMissing ? <Missing onNew={current.startNew} /> : <Empty onSuggest={suggest} />;
   return (

@@ -48,6 +48,7 @@ export function Conversation({
     <div ref={around} className="relative min-h-0 grow">
       <section
         ref={box}
+        data-conversation
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a pointer
         tabIndex={0}
         aria-label={words.message.conversation}

@@ -1,8 +1,9 @@
 import { ArrowUp, ImagePlus, Square } from 'lucide-react';
-import { type ClipboardEvent, type KeyboardEvent, useRef } from 'react';
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useRef } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import type { Pictures } from '../images/use-pictures.ts';
 import { IconButton } from '../ui/icon-button.tsx';
+import { focusBox } from './focus-box.ts';
 import { useKeptText } from './kept-text.ts';
 import { PictureStrip } from './picture-strip.tsx';
 import type { Draft } from './send-queue.ts';
@@ -24,15 +25,22 @@ export function Composer({
 }) {
   const { composer } = useMessages();
   const [text, setText] = useKeptText(sessionId);
+  const keys = useId();
   const chooser = useRef<HTMLInputElement>(null);
   const isEmpty = text.trim() === '' && pictures.pictures.length === 0;
   const canSend = !isEmpty && !pictures.isPreparing;
+  useEffect(focusBox, []);
 
   const send = () => {
     if (!canSend) return;
     onSend({ id: crypto.randomUUID(), text: text.trim(), pictures: pictures.pictures });
     setText('');
     pictures.clear();
+    focusBox();
+  };
+  const stop = () => {
+    onStop();
+    focusBox();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     // An Enter that picks a candidate of an input method sends nothing.
@@ -50,70 +58,87 @@ export function Composer({
     pictures.add(files);
   };
   return (
-    <form
-      data-testid="chat-form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-      className="rounded-3xl border border-line-strong bg-surface shadow-lift transition-colors focus-within:border-accent"
-    >
-      <PictureStrip pictures={pictures} />
-      <div className="flex items-end gap-1 p-2">
-        <IconButton
-          label={composer.attach}
-          onClick={() => chooser.current?.click()}
-          isRound
-          className="mb-0.5 text-soft hover:bg-sunken hover:text-ink"
-        >
-          <ImagePlus className="size-5" />
-        </IconButton>
-        <input
-          ref={chooser}
-          type="file"
-          accept="image/png,image/jpeg,image/webp"
-          multiple
-          hidden
-          data-testid="picture-input"
-          onChange={(event) => {
-            pictures.add([...(event.target.files ?? [])]);
-            event.target.value = '';
-          }}
-        />
-        <textarea
-          id="message"
-          dir="auto"
-          aria-label={composer.label}
-          placeholder={composer.placeholder}
-          value={text}
-          rows={1}
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={onKeyDown}
-          onPaste={onPaste}
-          enterKeyHint="send"
-          className="field-sizing-content max-h-52 min-h-10 grow resize-none bg-transparent px-2 py-2 leading-6 outline-none placeholder:text-soft"
-        />
-        {isBusy && isEmpty ? (
+    <>
+      <form
+        data-testid="chat-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          send();
+        }}
+        className="rounded-3xl border border-line-strong bg-surface shadow-lift transition-colors focus-within:border-accent"
+      >
+        <PictureStrip pictures={pictures} />
+        <div className="flex items-end gap-1 p-2">
           <IconButton
-            label={composer.stop}
-            onClick={onStop}
+            label={composer.attach}
+            onClick={() => chooser.current?.click()}
             isRound
-            className="mb-0.5 bg-ink text-canvas hover:bg-ink/85"
+            className="mb-0.5 text-soft hover:bg-sunken hover:text-ink"
           >
-            <Square className="size-3.5 fill-current" />
+            <ImagePlus className="size-5" />
           </IconButton>
-        ) : (
-          <IconButton
-            label={composer.send}
-            type="submit"
-            disabled={!canSend}
-            isRound
-            className="mb-0.5 bg-accent text-on-accent hover:bg-accent-hover disabled:bg-sunken disabled:text-soft"
-          >
-            <ArrowUp className="size-5" />
-          </IconButton>
-        )}
-      </div>
-    </form>
+          <input
+            ref={chooser}
+            type="file"
+            accept="image/png,image/jpeg,image/webp"
+            multiple
+            hidden
+            data-testid="picture-input"
+            onChange={(event) => {
+              pictures.add([...(event.target.files ?? [])]);
+              event.target.value = '';
+            }}
+          />
+          <textarea
+            id="message"
+            dir="auto"
+            aria-label={composer.label}
+            aria-describedby={keys}
+            placeholder={composer.placeholder}
+            value={text}
+            rows={1}
+            onChange={(event) => setText(event.target.value)}
+            onKeyDown={onKeyDown}
+            onPaste={onPaste}
+            enterKeyHint="send"
+            className="field-sizing-content max-h-52 min-h-10 grow resize-none bg-transparent px-2 py-2 leading-6 outline-none placeholder:text-soft"
+          />
+          {isBusy ? (
+            <IconButton
+              ref={handFocusOn}
+              label={composer.stop}
+              hint={composer.stopHint}
+              aria-keyshortcuts="Escape"
+              onClick={stop}
+              isRound
+              className="mb-0.5 bg-ink text-canvas hover:bg-ink/85"
+            >
+              <Square className="size-3.5 fill-current" />
+            </IconButton>
+          ) : null}
+          {isBusy && isEmpty ? null : (
+            <IconButton
+              label={composer.send}
+              type="submit"
+              disabled={!canSend}
+              isRound
+              className="mb-0.5 bg-accent text-on-accent hover:bg-accent-hover disabled:bg-sunken disabled:text-soft"
+            >
+              <ArrowUp className="size-5" />
+            </IconButton>
+          )}
+        </div>
+      </form>
+      <p id={keys} className="mt-1.5 hidden text-center text-xs text-soft sm:block pointer-coarse:hidden">
+        {isBusy ? `${composer.sendHint} · ${composer.stopHint}` : composer.sendHint}
+      </p>
+    </>
   );
+}
+
+/** What is taken away while it has the focus gives it to the place where one writes. */
+function handFocusOn(node: HTMLElement | null) {
+  return () => {
+    if (node === document.activeElement) focusBox();
+  };
 }

@@ -46,7 +46,8 @@ export const en = {
       error: 'Waits until you try again or dismiss the error',
     },
     unqueue: 'Do not send',
-    enterHint: 'Enter to send, Shift+Enter for a new line',
+    sendHint: 'Enter to send, Shift+Enter for a new line',
+    stopHint: 'Esc to stop the answer',
   },
 
   pictures: {
@@ -139,6 +140,7 @@ export const en = {
     denyingText: 'Telling the assistant.',
     announce: (sentence: string, approve: string, deny: string) =>
       `Approval needed: ${sentence} Press ${approve} to approve, ${deny} to deny.`,
+    announceAlso: (sentence: string) => `Approval needed: ${sentence}`,
     announceSoon: (seconds: number) => `${seconds} seconds left to answer.`,
     announceState: (state: string, sentence: string) => `${state}: ${sentence}`,
     waiting: (count: number) => (count === 1 ? 'An approval waits' : `${count} approvals wait`),

@@ -48,7 +48,8 @@ export const ja: Messages = {
       error: 'もう一度試すか、エラーを閉じると送信されます',
     },
     unqueue: '送信しない',
-    enterHint: 'Enter で送信、Shift+Enter で改行',
+    sendHint: 'Enter で送信、Shift+Enter で改行',
+    stopHint: 'Esc で回答を停止',
   },
 
   pictures: {
@@ -141,6 +142,7 @@ export const ja: Messages = {
     denyingText: 'アシスタントに伝えています。',
     announce: (sentence, approve, deny) =>
       `承認が必要です：${sentence} ${approve} で承認、${deny} で断ります。`,
+    announceAlso: (sentence) => `承認が必要です：${sentence}`,
     announceSoon: (seconds) => `残り ${seconds} 秒です。`,
     announceState: (state, sentence) => `${state}：${sentence}`,
     waiting: (count) => `承認待ち ${count} 件`,

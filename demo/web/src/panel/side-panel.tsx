@@ -1,5 +1,5 @@
 import { X } from 'lucide-react';
-import { type ComponentType, lazy, Suspense } from 'react';
+import { type ComponentType, type KeyboardEvent, lazy, Suspense } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { loadPanel, type PanelName, type PanelProps } from './panels.ts';
@@ -8,6 +8,9 @@ const CONTENTS: Readonly<Record<PanelName, ComponentType<PanelProps>>> = {
   inspector: lazy(() => loadPanel('inspector').catch(() => ({ default: Missing }))),
   audit: lazy(() => loadPanel('audit').catch(() => ({ default: Missing }))),
 };
+
+/** The id of the panel, for whoever gives it the focus. */
+export const PANEL = 'panel';
 
 /** Stands where a panel could not be loaded. */
 function Missing() {
@@ -31,10 +34,17 @@ export function SidePanel({
 }) {
   const { panel, settings } = useMessages();
   const Content = CONTENTS[name];
+  const onKeyDown = (event: KeyboardEvent) => {
+    // A tooltip takes an Escape for itself too, but not from us; what opens over the panel has its own.
+    if (event.key === 'Escape' && event.currentTarget.contains(event.target as Node)) onClose();
+  };
   return (
     <aside
+      id={PANEL}
+      tabIndex={-1}
       aria-label={settings[name]}
-      className="fixed inset-0 z-30 flex flex-col border-l border-line bg-surface lg:static lg:w-[26rem] lg:shrink-0"
+      onKeyDown={onKeyDown}
+      className="fixed inset-0 z-30 flex flex-col border-l border-line bg-surface outline-none lg:static lg:w-[26rem] lg:shrink-0"
     >
       <div className="flex h-14 shrink-0 items-center justify-between border-b border-line pr-2 pl-4">
         <h2 className="text-sm font-semibold">{settings[name]}</h2>

@@ -1,8 +1,9 @@
 import { Check, Monitor, Moon, PanelRight, Settings2, Sun, Trash2 } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, type RefObject, useRef } from 'react';
 import { type Language, languages, useLanguage } from '../i18n/language.tsx';
 import { PANELS, type PanelName } from '../panel/panels.ts';
+import { PANEL } from '../panel/side-panel.tsx';
 import type { Theme } from '../theme/theme.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 
@@ -17,12 +18,14 @@ const ITEM =
 
 /** How the page looks and speaks, what stands beside the conversation, and how to be rid of it. */
 export function SettingsMenu({
+  button,
   theme,
   onTheme,
   onPanel,
   onClear,
   canClear,
 }: {
+  button: RefObject<HTMLButtonElement | null>;
   theme: Theme;
   onTheme: (theme: Theme) => void;
   onPanel: (panel: PanelName) => void;
@@ -31,15 +34,22 @@ export function SettingsMenu({
 }) {
   const { messages, language, setLanguage } = useLanguage();
   const { settings, sessions } = messages;
+  const opensPanel = useRef(false);
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>
-        <IconButton label={settings.title}>
+        <IconButton ref={button} label={settings.title}>
           <Settings2 className="size-4.5" />
         </IconButton>
       </DropdownMenu.Trigger>
       <DropdownMenu.Content
         align="end"
+        onCloseAutoFocus={(event) => {
+          if (!opensPanel.current) return;
+          opensPanel.current = false;
+          event.preventDefault();
+          document.getElementById(PANEL)?.focus();
+        }}
         sideOffset={8}
         collisionPadding={12}
         className="z-50 w-60 animate-fade rounded-2xl border border-line bg-surface p-1.5 text-sm shadow-float"
@@ -66,7 +76,14 @@ export function SettingsMenu({
         </Group>
         <DropdownMenu.Separator className="my-1.5 h-px bg-line" />
         {PANELS.map((name) => (
-          <DropdownMenu.Item key={name} onSelect={() => onPanel(name)} className={ITEM}>
+          <DropdownMenu.Item
+            key={name}
+            onSelect={() => {
+              opensPanel.current = true;
+              onPanel(name);
+            }}
+            className={ITEM}
+          >
             <PanelRight className="size-4 text-soft" aria-hidden="true" />
             {settings[name]}
           </DropdownMenu.Item>

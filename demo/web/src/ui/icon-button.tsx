@@ -4,12 +4,19 @@ import type { ComponentProps, FocusEvent, ReactNode } from 'react';
 /** A button that shows a picture, and says its name to a pointer and to a screen reader. */
 export function IconButton({
   label,
+  hint = label,
   children,
   isRound = false,
   className = '',
   onFocus,
   ...rest
-}: ComponentProps<'button'> & { label: string; children: ReactNode; isRound?: boolean }) {
+}: ComponentProps<'button'> & {
+  label: string;
+  /** What a pointer is told, when that is more than the name. */
+  hint?: string;
+  children: ReactNode;
+  isRound?: boolean;
+}) {
   return (
     <Tooltip.Root>
       <Tooltip.Trigger asChild>
@@ -31,7 +38,7 @@ export function IconButton({
         collisionPadding={8}
         className="z-50 animate-fade rounded-md bg-ink px-2 py-1 text-xs text-canvas"
       >
-        {label}
+        {hint}
       </Tooltip.Content>
     </Tooltip.Root>
   );

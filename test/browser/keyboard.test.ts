@@ -1,0 +1,140 @@
+import type { Locator } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { stage } from './support/browser.ts';
+import { Person } from './support/person.ts';
+
+const here = stage();
+
+/** Waits until something has the focus. */
+const hasFocus = (place: Locator) =>
+  expect.poll(() => place.evaluate((one) => one === document.activeElement)).toBe(true);
+
+describe('the keys of a card', () => {
+  it('decide the first open card from the message box, in the middle of a sentence', async () => {
+    const person = new Person(await here.open({ mode: 'sse' }));
+    await person.say('Send $30 to Alice and $40 to Bob');
+    await expect.poll(() => person.statesOfCards()).toEqual(['requested', 'requested']);
+    const hints = person.page.getByText('Alt+Y approve, Alt+N deny');
+    const shown = () => hints.evaluateAll((all) => all.map((one) => (one as HTMLElement).checkVisibility()));
+    await person.box.focus();
+    expect(await shown()).toEqual([true, false]);
+    // The keys decide the card that has the focus, and it says so.
+    await person.cards.nth(1).focus();
+    expect(await shown()).toEqual([false, true]);
+    await person.box.pressSequentially('And the');
+    await person.page.keyboard.press('Alt+y');
+    await expect.poll(() => person.statesOfCards()).toEqual(['processing', 'requested']);
+    expect(await shown()).toEqual([true]);
+    await hasFocus(person.box);
+    await person.page.keyboard.press('Alt+n');
+    await expect.poll(() => person.statesOfCards()).toEqual(['done', 'denied']);
+    expect(await person.box.inputValue()).toBe('And the');
+  });
+
+  it('decide nothing while a dialog is open, and only show a card that is out of sight', async () => {
+    const person = new Person(await here.open({ mode: 'bidi', viewport: { width: 900, height: 600 } }));
+    await person.say('Send $50 to Alice');
+    const card = person.card('requested');
+    await card.waitFor();
+    await person.page.getByRole('button', { name: 'Show conversations' }).click();
+    await person.page.getByRole('dialog').waitFor();
+    await person.page.keyboard.press('Alt+y');
+    await person.page.keyboard.press('Escape');
+    await person.page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await person.statesOfCards()).toEqual(['requested']);
+    await person.say('Tell me a story');
+    await person.page.getByRole('button', { name: 'An approval waits' }).waitFor();
+    await expect.poll(() => person.isBusy(), { timeout: 20_000 }).toBe(false);
+    const inSight = () =>
+      card.evaluate((one) => {
+        const box = one.closest('[data-conversation]') as Element;
+        return one.getBoundingClientRect().bottom > box.getBoundingClientRect().top;
+      });
+    expect(await inSight()).toBe(false);
+    await person.page.keyboard.press('Alt+y');
+    await hasFocus(card);
+    expect([await inSight(), await person.statesOfCards()]).toEqual([true, ['requested']]);
+    await person.page.keyboard.press('Alt+y');
+    await person.card('done').waitFor();
+  });
+});
+
+describe('an answer that is being given', () => {
+  it('can be stopped and written after at once, with a button each; Escape stops it too, as the page says', async () => {
+    const person = new Person(await here.open());
+    const { page } = person;
+    await page.getByText('Enter to send, Shift+Enter for a new line', { exact: true }).waitFor();
+    await person.say('Count to 60');
+    await expect.poll(() => person.isBusy()).toBe(true);
+    await page.getByText(/Esc to stop the answer/).waitFor();
+    await person.box.fill('And then');
+    const stop = page.getByRole('button', { name: 'Stop' });
+    await page.getByRole('button', { name: 'Send', exact: true }).click({ trial: true });
+    await stop.click();
+    await expect.poll(() => person.isBusy()).toBe(false);
+    expect(await person.box.inputValue()).toBe('And then');
+    await hasFocus(person.box);
+    await person.say('Count to 60');
+    await expect.poll(() => person.isBusy()).toBe(true);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => person.isBusy()).toBe(false);
+    await stop.waitFor({ state: 'detached' });
+    await page.getByText('Stopped').nth(1).waitFor();
+  });
+});
+
+describe('the focus', () => {
+  it('is in the message box on load, after a suggestion, after Stop, and in a new conversation', async () => {
+    const person = new Person(await here.open());
+    const { page } = person;
+    await hasFocus(person.box);
+    await page.getByRole('button', { name: 'Tell me a story' }).click();
+    await hasFocus(person.box);
+    await expect.poll(() => person.isBusy()).toBe(true);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasFocus(person.box);
+    await page
+      .getByRole('navigation')
+      .getByRole('button', { name: 'New conversation', exact: true })
+      .first()
+      .click();
+    await page.getByText('What shall we do?').waitFor();
+    await hasFocus(person.box);
+  });
+
+  it('does not bring up the keyboard of a phone', async () => {
+    const person = new Person(
+      await here.open({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }),
+    );
+    await person.box.waitFor();
+    await person.page.getByRole('button', { name: 'Play track 2' }).tap();
+    await person.page.locator('[data-track="2"]').waitFor();
+    expect(await person.box.evaluate((box) => box === document.activeElement)).toBe(false);
+  });
+
+  it('goes into a panel that opens, and back when Escape closes it', async () => {
+    const person = new Person(await here.open());
+    const settings = person.page.getByRole('button', { name: 'Settings' });
+    for (const name of ['Inspector', 'Approval log'] as const) {
+      const panel = await person.openPanel(name);
+      await hasFocus(panel);
+      await person.page.keyboard.press('Tab');
+      await hasFocus(panel.getByRole('button', { name: 'Close the panel' }));
+      await person.page.keyboard.press('Escape');
+      await panel.waitFor({ state: 'detached' });
+      await hasFocus(settings);
+    }
+  });
+
+  it('goes back to what opened the list of conversations', async () => {
+    const person = new Person(await here.open({ viewport: { width: 900, height: 700 } }));
+    const opener = person.page.getByRole('button', { name: 'Show conversations' });
+    await opener.click();
+    await person.page.getByRole('dialog').waitFor();
+    await person.page.keyboard.press('Escape');
+    await hasFocus(opener);
+    await opener.click();
+    await person.page.getByRole('dialog').getByRole('button', { name: 'New conversation' }).first().click();
+    await hasFocus(person.box);
+  });
+});
