@@ -99,13 +99,35 @@ describe('an approval card', () => {
     await person.page.getByRole('button', { name: 'Latest' }).waitFor();
   });
 
-  it('is overtaken by a new message, over SSE', async () => {
+  it('is not cancelled by a new message before the person has chosen so, over SSE', async () => {
     const person = new Person(await here.open({ mode: 'sse' }));
+    const warning = person.page.getByTestId('cancel-warning');
     await person.say('Send $50 to Alice');
     await person.card('requested').waitFor();
     await person.say('What is the weather in Tokyo?');
+    await warning.getByText('Sending your message now cancels it.').waitFor();
+    await person.page.getByText('Will be sent once the open approval is settled').waitFor();
+    expect(await person.statesOfCards()).toEqual(['requested']);
+    await warning.getByRole('button', { name: 'Answer first' }).click();
+    await expect
+      .poll(() => person.card('requested').evaluate((card) => card === document.activeElement))
+      .toBe(true);
+    await warning.getByRole('button', { name: 'Send anyway' }).click();
     await person.card('cancelled').waitFor();
     await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
+    expect(await warning.count()).toBe(0);
+  });
+
+  it('is carried out before a message that waited for its answer is sent, over SSE', async () => {
+    const person = new Person(await here.open({ mode: 'sse' }));
+    await person.say('Send $30 to Alice');
+    await person.card('requested').waitFor();
+    await person.say('What is the weather in Tokyo?');
+    await person.page.getByTestId('cancel-warning').waitFor();
+    await person.approve();
+    await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
+    expect(await person.statesOfCards()).toEqual(['done']);
+    expect(await person.own.count()).toBe(2);
   });
 });
 

@@ -92,6 +92,21 @@ describe('a conversation', () => {
     },
   );
 
+  it('says above the message box that the connection was lost, and what then waits for, over SSE', async () => {
+    const relay = await relayed();
+    const person = new Person(await here.open({ mode: 'sse', url: relay.url }));
+    await person.say(COUNT);
+    await began(person);
+    relay.cut();
+    const banner = person.page.getByTestId('connection-banner');
+    await banner.getByText('The connection was lost.').waitFor();
+    await person.say('What is the weather in Tokyo?');
+    await person.page.getByText('Will be sent when you are back online').waitFor();
+    relay.restore();
+    await banner.waitFor({ state: 'detached' });
+    await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
+  });
+
   it.each(modes)('sends what was written offline when it is back, once, over %s', async (mode) => {
     const relay = await relayed();
     const person = new Person(await here.open({ mode, url: relay.url }));

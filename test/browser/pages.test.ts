@@ -108,7 +108,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     90_000,
   );
 
-  it('an error, a lost connection and a replay have none either', async () => {
+  it('an error, a lost connection, a warning and a replay have none either', async () => {
     const person = new Person(await here.open({ colorScheme, mode: 'sse' }));
     const { page } = person;
     await person.say('x'.repeat(100_001));
@@ -119,6 +119,14 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     await page.getByTestId('connection-banner').waitFor();
     expect(await violations(page)).toEqual([]);
     await page.context().setOffline(false);
+    await person.say('Send $50 to Alice');
+    await person.card('requested').waitFor();
+    await person.say('What is the weather in Tokyo?');
+    await page.getByTestId('cancel-warning').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await person.approve();
+    await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
     const panel = await person.openPanel('Inspector');
     const events = [{ at: 0, channel: 1, type: 'open', path: '/live' }];
     const recording = {

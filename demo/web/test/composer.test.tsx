@@ -12,7 +12,12 @@ describe('a message that was written', () => {
     status: Held['status'],
     connection: Held['connection']['status'] = 'live',
     session: Held['session']['status'] = 'ready',
-  ) => heldBy({ status, connection: { status: connection }, session: { status: session } } as Held);
+    isQuestionOpen = false,
+  ) =>
+    heldBy(
+      { status, connection: { status: connection }, session: { status: session } } as Held,
+      isQuestionOpen,
+    );
 
   test.each([
     ['goes at once when nothing is in its way', chat('ready'), null],
@@ -23,6 +28,7 @@ describe('a message that was written', () => {
     ['waits for the network', chat('ready', 'offline'), 'network'],
     ['waits until the conversation is used here', chat('ready', 'taken-over'), 'elsewhere'],
     ['waits until the person connects', chat('ready', 'closed'), 'closed'],
+    ['waits while it would cancel an open question', chat('ready', 'idle', 'ready', true), 'approval'],
     ['waits for the network first', chat('error', 'reconnecting'), 'network'],
   ])('%s', (_, held, expected) => {
     expect(held).toBe(expected);

@@ -2,6 +2,8 @@ import { type Mode, type ToldData, useDuologue } from 'duologue/react';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import { Header } from '../app/header.tsx';
 import { ReachProvider, reachOf } from '../approval/reach.tsx';
+import { useOpenQuestion } from '../approval/use-open-question.ts';
+import { CancelWarning } from '../composer/cancel-warning.tsx';
 import { Composer } from '../composer/composer.tsx';
 import { DropZone } from '../composer/drop-zone.tsx';
 import { focusBox } from '../composer/focus-box.ts';
@@ -78,13 +80,17 @@ export function Chat({
   useWireChat(duologue);
   const { messages, status, connection, approvals, session, error, clearError } = duologue;
   const isBusy = status === 'submitted' || status === 'streaming';
-  const held = heldBy(duologue);
   useWhenSaid(messages, isBusy, waiting.clear);
   // A recording tells everything itself, when it is its time.
   const reach = replay ? 'live' : reachOf(duologue.mode, connection.status, error);
   const isCutOff = useIsCutOff(duologue.mode === 'sse' && isBusy && !replay);
+  const shownConnection =
+    isCutOff && connection.status === 'idle'
+      ? ({ status: 'reconnecting', attempt: 0, retryAt: 0 } as const)
+      : connection;
+  const held = heldBy({ status, connection: shownConnection, session }, useOpenQuestion(duologue));
   const actions = useActions(duologue);
-  const { queue, add, remove } = useSendQueue(replay ? null : current.id, held === null, actions.send);
+  const { queue, add, remove, insist } = useSendQueue(replay ? null : current.id, held, actions.send);
   const pictures = usePictures();
   const title = useTitle(current, sessions, messages);
   const { keep } = current;
@@ -110,11 +116,7 @@ export function Chat({
         title={title}
         mode={duologue.mode}
         wantedMode={wantedMode}
-        connection={
-          isCutOff && connection.status === 'idle'
-            ? { status: 'reconnecting', attempt: 0, retryAt: 0 }
-            : connection
-        }
+        connection={shownConnection}
         onMode={onMode}
         onSessions={onSessions}
       >
@@ -153,7 +155,11 @@ export function Chat({
         </Conversation>
       </ReachProvider>
       <div className="mx-auto w-full max-w-3xl shrink-0 px-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
-        <ConnectionBanner connection={connection} onReconnect={() => void duologue.reconnect()} />
+        <ConnectionBanner
+          connection={shownConnection}
+          onReconnect={shownConnection === connection ? () => void duologue.reconnect() : null}
+        />
+        {held === 'approval' && queue.length > 0 ? <CancelWarning onSend={insist} /> : null}
         <Queued queue={queue} why={held} onRemove={remove} />
         {replay ? (
           <Suspense fallback={null}>

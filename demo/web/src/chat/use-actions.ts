@@ -58,6 +58,7 @@ export function useActions(duologue: UseDuologueHelpers): Actions {
   return { send, decide, edit, regenerate, retry, stop };
 }
 
-function hasUnsettledDecision({ parts }: Message): boolean {
+/** Whether a decision of the person has not come to its end. */
+export function hasUnsettledDecision({ parts }: Message): boolean {
   return parts.some((part) => 'toolCallId' in part && part.state === 'approval-responded');
 }

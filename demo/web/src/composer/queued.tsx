@@ -1,7 +1,7 @@
 import { Clock, X } from 'lucide-react';
 import { useMessages } from '../i18n/language.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
-import type { Draft, heldBy } from './send-queue.ts';
+import type { Draft, Hold } from './send-queue.ts';
 
 /** The messages that wait to be sent. */
 export function Queued({
@@ -10,7 +10,7 @@ export function Queued({
   onRemove,
 }: {
   queue: readonly Draft[];
-  why: ReturnType<typeof heldBy>;
+  why: Hold | null;
   onRemove: (id: string) => void;
 }) {
   const { composer } = useMessages();

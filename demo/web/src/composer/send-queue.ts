@@ -10,23 +10,23 @@ export interface Draft {
   pictures: readonly Picture[];
 }
 
-/** Why nothing can be sent now; null when it can. A message that was refused holds back those that follow it. */
-export function heldBy({
-  status,
-  connection,
-  session,
-}: Pick<UseDuologueHelpers, 'status' | 'connection' | 'session'>):
-  | 'elsewhere'
-  | 'closed'
-  | 'network'
-  | 'answer'
-  | 'error'
-  | null {
+/** Why nothing can be sent now. */
+export type Hold = 'elsewhere' | 'closed' | 'network' | 'answer' | 'error' | 'approval';
+
+/**
+ * Why nothing can be sent now; null when it can. A message that was refused holds back those that follow it, and one that
+ * would cancel an open question waits until that is settled, or the person insists.
+ */
+export function heldBy(
+  { status, connection, session }: Pick<UseDuologueHelpers, 'status' | 'connection' | 'session'>,
+  isQuestionOpen: boolean,
+): Hold | null {
   if (connection.status === 'taken-over') return 'elsewhere';
   if (connection.status === 'closed') return 'closed';
   if (!['live', 'idle', 'connecting'].includes(connection.status)) return 'network';
   if (status === 'error') return 'error';
-  return status === 'ready' && session.status === 'ready' ? null : 'answer';
+  if (status !== 'ready' || session.status !== 'ready') return 'answer';
+  return isQuestionOpen ? 'approval' : null;
 }
 
 /**
@@ -35,11 +35,19 @@ export function heldBy({
  */
 export function useSendQueue(
   sessionId: string | null,
-  canSend: boolean,
+  held: Hold | null,
   send: (draft: Draft) => void,
-): { queue: readonly Draft[]; add: (draft: Draft) => void; remove: (id: string) => void } {
+): {
+  queue: readonly Draft[];
+  add: (draft: Draft) => void;
+  remove: (id: string) => void;
+  /** Sends the first one although it cancels an open question. */
+  insist: () => void;
+} {
   const [queue, setQueue] = useState<readonly Draft[]>(() => keptDrafts(sessionId));
+  const [insisted, setInsisted] = useState<string | null>(null);
   const [first] = queue;
+  const canSend = held === null || (held === 'approval' && first?.id === insisted);
   useEffect(() => keepDrafts(sessionId, queue), [sessionId, queue]);
   useEffect(() => {
     if (!canSend || !first) return;
@@ -48,5 +56,6 @@ export function useSendQueue(
   }, [canSend, first, send]);
   const add = useCallback((draft: Draft) => setQueue((all) => [...all, draft]), []);
   const remove = useCallback((id: string) => setQueue((all) => all.filter((one) => one.id !== id)), []);
-  return { queue, add, remove };
+  const insist = () => setInsisted(first?.id ?? null);
+  return { queue, add, remove, insist };
 }

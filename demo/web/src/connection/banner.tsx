@@ -1,9 +1,11 @@
 import type { ConnectionState } from 'duologue/client';
 import { MonitorSmartphone, RefreshCw, WifiOff } from 'lucide-react';
-import type { ReactNode } from 'react';
 import { useMessages } from '../i18n/language.tsx';
+import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { secondsUntil, useNow } from '../ui/use-now.ts';
+
+const ID = 'connection-banner';
 
 /** Says what is wrong with the connection, and what to do about it; nothing while all is well. */
 export function ConnectionBanner({
@@ -11,7 +13,8 @@ export function ConnectionBanner({
   onReconnect,
 }: {
   connection: ConnectionState;
-  onReconnect: () => void;
+  /** Null where it is tried again without anyone's help. */
+  onReconnect: (() => void) | null;
 }) {
   const { connection: words } = useMessages();
   const isCounting = connection.status === 'reconnecting';
@@ -20,6 +23,7 @@ export function ConnectionBanner({
     case 'offline':
       return (
         <Banner
+          id={ID}
           icon={<WifiOff className="size-4" />}
           text={words.offlineText}
           look="border-bad-line bg-bad-tint"
@@ -28,57 +32,41 @@ export function ConnectionBanner({
     case 'reconnecting':
       return (
         <Banner
+          id={ID}
           icon={<RefreshCw className="size-4" />}
           text={words.reconnectingText(secondsUntil(connection.retryAt, now))}
           look="border-warn-line bg-warn-tint"
         >
-          <Button onClick={onReconnect}>{words.tryNow}</Button>
+          {onReconnect ? <Button onClick={onReconnect}>{words.tryNow}</Button> : null}
         </Banner>
       );
     case 'taken-over':
       return (
         <Banner
+          id={ID}
           icon={<MonitorSmartphone className="size-4" />}
           text={words.takenOverText}
           look="border-odd-line bg-odd-tint"
         >
-          <Button look="accent" onClick={onReconnect}>
-            {words.useHere}
-          </Button>
+          {onReconnect ? (
+            <Button look="accent" onClick={onReconnect}>
+              {words.useHere}
+            </Button>
+          ) : null}
         </Banner>
       );
     case 'closed':
       return (
-        <Banner icon={<WifiOff className="size-4" />} text={words.closed} look="border-bad-line bg-bad-tint">
-          <Button onClick={onReconnect}>{words.tryNow}</Button>
+        <Banner
+          id={ID}
+          icon={<WifiOff className="size-4" />}
+          text={words.closed}
+          look="border-bad-line bg-bad-tint"
+        >
+          {onReconnect ? <Button onClick={onReconnect}>{words.tryNow}</Button> : null}
         </Banner>
       );
     default:
       return null;
   }
-}
-
-function Banner({
-  icon,
-  text,
-  look,
-  children,
-}: {
-  icon: ReactNode;
-  text: string;
-  look: string;
-  children?: ReactNode;
-}) {
-  return (
-    <div
-      role="status"
-      aria-live="polite"
-      data-testid="connection-banner"
-      className={`mb-2 flex animate-rise flex-wrap items-center gap-x-3 gap-y-2 rounded-2xl border px-4 py-2 text-sm ${look}`}
-    >
-      <span aria-hidden="true">{icon}</span>
-      <span className="min-w-48 grow basis-0 tabular-nums">{text}</span>
-      {children}
-    </div>
-  );
 }
