@@ -100,6 +100,11 @@ export class MessageFold {
     part.state = 'approval-responded';
   }
 
+  /** The blocks that are being written, by the ids of their chunks. */
+  get openBlocks(): { id: string; part: BlockPart }[] {
+    return [...this.open].map(([id, part]) => ({ id, part }));
+  }
+
   /** Whether the message shows the call. */
   knows(toolCallId: string): boolean {
     return this.calls.has(toolCallId);

@@ -26,8 +26,6 @@ export class Output {
   private readonly clock: Clock;
   private readonly folds = new Map<string, MessageFold>();
   private readonly starts = new Map<string, number>();
-  /** Of these the ones that began with nothing. */
-  private readonly births = new Map<string, number>();
   private readonly readers = new Set<Reader>();
   /** How many parts a message had when it was saved last, drafts apart. */
   private readonly saved = new Map<string, number>();
@@ -61,9 +59,7 @@ export class Output {
         ? { type: 'start', messageId: message.id, messageMetadata: { ...messageMetadata } }
         : { type: 'start', messageId: message.id },
     );
-    if (this.starts.has(message.id)) return;
-    this.starts.set(message.id, seq);
-    if (message.parts.length === 0) this.births.set(message.id, seq);
+    if (!this.starts.has(message.id)) this.starts.set(message.id, seq);
   }
 
   /** Takes up a message that is not over. */
@@ -140,11 +136,31 @@ export class Output {
     return messages.find((message) => message.id === messageId) ?? null;
   }
 
-  /** Stored messages, with what has been added since to those that are being written. */
+  /** Stored messages, with what has been added since to those that are being written; without blocks that are still open. */
   asNow(stored: Message[]): Message[] {
     const messages = stored.map((message) => this.folds.get(message.id)?.message ?? message);
     const { message } = this;
-    return message && !stored.some(({ id }) => id === message.id) ? [...messages, message] : messages;
+    const all = message && !stored.some(({ id }) => id === message.id) ? [...messages, message] : messages;
+    const open = new Set<unknown>(this.current?.openBlocks.map(({ part }) => part));
+    if (open.size === 0) return all;
+    return all.map((one) =>
+      one === message ? { ...one, parts: one.parts.filter((part) => !open.has(part)) } : one,
+    );
+  }
+
+  /** The chunks that open again what is being said, with all that was said of it so far. */
+  openBlocks(): Chunk[] {
+    return (this.current?.openBlocks ?? []).flatMap(({ id, part }): Chunk[] =>
+      part.type === 'text'
+        ? [
+            { type: 'text-start', id },
+            { type: 'text-delta', id, delta: part.text },
+          ]
+        : [
+            { type: 'reasoning-start', id },
+            { type: 'reasoning-delta', id, delta: part.text },
+          ],
+    );
   }
 
   /** Stored messages without what is only a draft: whoever reads the response in progress gets that from its chunks. */
@@ -175,20 +191,12 @@ export class Output {
     this.folds.delete(messageId);
     this.saved.delete(messageId);
     if (this.current?.message.id === messageId) this.current = null;
-    for (const places of [this.starts, this.births]) {
-      for (const [id, seq] of places) if (seq < this.log.first) places.delete(id);
-    }
+    for (const [id, seq] of this.starts) if (seq < this.log.first) this.starts.delete(id);
   }
 
   /** Where the message's first chunk stands in the log; null when it is not (or no longer) there. */
   startOf(messageId: string): number | null {
     const seq = this.starts.get(messageId);
-    return seq !== undefined && seq >= this.log.first ? seq : null;
-  }
-
-  /** Where a message that is whole in the log begins; null when some of it is not there. */
-  bornAt(messageId: string): number | null {
-    const seq = this.births.get(messageId);
     return seq !== undefined && seq >= this.log.first ? seq : null;
   }
 

@@ -112,11 +112,13 @@ export class Connection {
     const { log } = output;
     const place = context.last === null ? null : log.placeOf(context.last);
     const resumed = place !== null;
+    // Read before anything is said here: what is being said then goes on behind it.
+    const stored = context.last === null || resumed ? null : await session.messages();
     const current = session.current;
     const start = current === null ? null : output.startOf(current);
-    let seq = place ?? (start === null ? log.last : start - 1);
+    const seq = place ?? (start === null || stored ? log.last : start - 1);
     // A card that was decided is not shown again: no chunk could take the decision along.
-    const omitted = decidedIn(resumed || current === null ? null : await output.load(current));
+    const omitted = decidedIn(resumed || stored || current === null ? null : await output.load(current));
     // Its id is the place where the connection begins: one that breaks before the first chunk can resume, too.
     writer.send(
       {
@@ -132,19 +134,16 @@ export class Connection {
       },
       seq,
     );
-    if (context.last !== null && !resumed) {
-      const stored = await session.messages();
-      // What is said from that place on follows as chunks: it stands here only if it began before. When the first chunk of
-      // what is being written is not there, everything stands here as it is now.
-      const isWhole = start !== null && current !== null && output.bornAt(current) === start;
-      const messages = isWhole
-        ? stored.filter(({ id }) => (output.bornAt(id) ?? 0) < start)
-        : output.asNow(stored);
-      if (!isWhole) seq = log.last;
+    if (stored) {
+      // Everything stands here as it is now, and what is being said goes on behind it.
+      const messages = output.asNow(stored);
       writer.send({ type: 'data-reset', data: { messages: context.present(messages) }, transient: true });
-      // What follows belongs to a message whose `start` this connection has not seen.
+    }
+    if (stored || (!resumed && start === null)) {
+      // What follows belongs to a message whose `start` this connection does not get.
       const { message } = output;
-      if (!isWhole && message) writer.send({ type: 'start', messageId: message.id });
+      if (message) writer.send({ type: 'start', messageId: message.id });
+      for (const chunk of output.openBlocks()) writer.send(chunk);
     }
     if (!this.isOpen) return;
     writer.startAt(seq, omitted);

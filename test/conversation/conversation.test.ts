@@ -6,16 +6,15 @@ import { NOTHING_LIFTED } from './support/restrictions.ts';
 
 failOnUnhandled();
 
-/** The same conversations every time, and some that nobody has tried. */
-const SEEDS = [1, undefined];
+/** The same conversations every time: what nobody has tried belongs to a hunt, not to a check. */
+const SEEDS = [1, 2];
 
 describe.each(['turns', 'live'] as const)('with a model of the kind %s', (model) => {
   it.each(SEEDS)(
     '[B6] [B13] [C6] [C9] [C11] [R2] [R7] [T1] [T10] [T12] anything in any order keeps the rules, from seed %s',
     { timeout: 120_000 },
     async (seed) => {
-      const effort = seed === undefined ? { numRuns: 8 } : { numRuns: 80, seed };
-      await fc.assert(conversations(model, NOTHING_LIFTED, 80), effort);
+      await fc.assert(conversations(model, NOTHING_LIFTED, 80), { numRuns: 60, seed });
     },
   );
 });

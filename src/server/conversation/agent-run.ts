@@ -54,8 +54,10 @@ export class AgentRun {
   private heard = '';
   /** Whether the person gave the model something since it ended its turn. */
   private isFed = false;
-  /** Arguments of calls that the run announced and nobody took out of it yet. */
-  private readonly called = new Map<string, Record<string, unknown>>();
+  /** Calls that a live run announced and nobody took out of it yet: their arguments, and the message they belong to. */
+  private readonly called = new Map<string, { args: Record<string, unknown>; writing: Writing }>();
+  /** Whether the model speaks though nobody gave it anything to answer: it keeps nothing waiting. */
+  private isUnasked = false;
   /** Calls that the model took back: it must get no response to them. */
   private readonly forgotten = new Set<string>();
 
@@ -74,6 +76,11 @@ export class AgentRun {
   /** Whether the model hears what is said as it is said. */
   get isLive(): boolean {
     return this.run.is !== 'none' && this.run.driver === 'live';
+  }
+
+  /** Whether calls that the model made are still to come out of the run. */
+  get hasCalls(): boolean {
+    return this.called.size > 0;
   }
 
   /** Opens a live run, if there is none. */
@@ -114,6 +121,7 @@ export class AgentRun {
   send(content: Content): void {
     if (this.run.is !== 'open') return;
     this.isFed = true;
+    this.isUnasked = false;
     this.context.core.emit({ type: 'send', n: this.run.n, content });
   }
 
@@ -123,7 +131,10 @@ export class AgentRun {
     response: Record<string, unknown>,
   ): void {
     if (this.forgotten.delete(id)) return;
+    const { isFed } = this;
     this.send({ role: 'user', parts: [{ functionResponse: { id, name, response } }] });
+    // That nobody wants a call any more is nothing to answer to.
+    if (response.interrupted === true) this.isFed = isFed;
   }
 
   /** The model wants to hear no more of a call. */
@@ -158,6 +169,8 @@ export class AgentRun {
     const { run } = this;
     if (run.is !== 'open') return;
     run.isMuted = true;
+    this.isFed = false;
+    this.called.clear();
     this.context.core.emit({ type: 'hush', n: run.n });
   }
 
@@ -173,14 +186,14 @@ export class AgentRun {
   deferred(n: number, call: DeferredCall, ticket: Ticket): void {
     const { core, messages, calls } = this.context;
     const { run } = this;
+    const writing = this.called.get(call.id)?.writing ?? messages.speaking;
     this.called.delete(call.id);
     if (run.is !== 'open' || run.n !== n) {
       core.emit({ type: 'let-go', ticket, error: 'The run is over.' });
       return;
     }
-    const { speaking } = messages;
-    if (!speaking || run.isMuted) calls().turnDown(call, ticket);
-    else calls().issue(call, speaking, ticket);
+    if (!writing || run.isMuted) calls().turnDown(call, ticket);
+    else calls().issue(call, writing, ticket);
   }
 
   event(n: number, event: Event, view: RunView): void {
@@ -242,21 +255,23 @@ export class AgentRun {
   private cutOff(isLetGo: boolean, text: string): void {
     const { messages, open, isClosed } = this.context;
     const { speaking, next, isAtWork } = messages;
-    for (const writing of isAtWork && speaking ? [speaking, ...next] : next) {
+    // Also one that the model was to go on with, and did not.
+    const isOwed = speaking !== null && open.in(speaking.message.id).length === 0;
+    for (const writing of speaking && (isAtWork || isOwed) ? [speaking, ...next] : next) {
       const { id, parts } = writing.message;
       if (isClosed() && parts.length === 0) {
         // A message without a word in it never was, and can be asked for again.
         messages.forget(writing);
         continue;
       }
-      const hasFailed = writing === speaking && !isLetGo;
+      const hasFailed = writing === speaking && isAtWork && !isLetGo;
       if (!hasFailed && open.in(id).length > 0) {
         // It goes on when its calls are answered, in this process or the next.
         messages.rest(writing);
         continue;
       }
       if (hasFailed) writing.failure ??= text;
-      messages.finish(writing, { interrupted: isLetGo && writing === speaking });
+      messages.finish(writing, { interrupted: isLetGo && isAtWork && writing === speaking });
     }
     if (messages.speaking) messages.isAtWork = false;
     messages.speaking = null;
@@ -273,8 +288,8 @@ export class AgentRun {
     if (!says && !event.outputTranscription?.text) return this.silent;
     const { turn } = messages.begin();
     // The agent speaks first, or goes on by itself; or it is what was left of a turn that ended, and nothing follows.
-    const hasWords = event.content?.parts?.some((part) => part.text || part.functionCall) === true;
-    messages.isAtWork = hasWords || this.isFed;
+    this.isUnasked = !this.isFed;
+    messages.isAtWork = this.isFed;
     return turn;
   }
 
@@ -298,7 +313,7 @@ export class AgentRun {
     switch (out.type) {
       case 'call':
         messages.lastToSpeak = speaking.message.id;
-        this.called.set(out.id, out.args);
+        this.called.set(out.id, { args: out.args, writing: speaking });
         return;
       case 'response':
         return this.answeredInside(speaking, out, view);
@@ -313,7 +328,7 @@ export class AgentRun {
         messages.isAtWork = true;
         return;
       default:
-        messages.isAtWork = true;
+        messages.isAtWork ||= !this.isUnasked;
         messages.lastToSpeak = speaking.message.id;
         messages.say(speaking, out);
     }
@@ -366,7 +381,7 @@ export class AgentRun {
     view: RunView,
   ): void {
     const { messages, calls } = this.context;
-    const args = this.called.get(id) ?? {};
+    const args = this.called.get(id)?.args ?? {};
     this.called.delete(id);
     calls().announceInside({ id, toolName, args }, speaking);
     messages.say(speaking, view.outputChunk(id, response));
@@ -403,6 +418,8 @@ export class AgentRun {
   private completed(goesOn: boolean | undefined): void {
     const { messages, open, onFree } = this.context;
     this.isFed = false;
+    this.isUnasked = false;
+    this.called.clear();
     const conclude = (writing: Writing) => {
       // The turn goes on when what is open is answered: it has one end.
       const waits = writing.failure === null && open.in(writing.message.id).length > 0;

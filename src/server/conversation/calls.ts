@@ -399,9 +399,10 @@ export class Calls {
     const { messageId } = record;
     const chunks = this.endChunks(call, settlement);
     open.move(call, 'settle');
-    core.storing(this.endWrites(record, settlement), null, () =>
-      core.emit({ type: 'amend', messageId, chunks }),
-    );
+    core.storing(this.endWrites(record, settlement), null, () => {
+      // A call that was never shown stands in no message.
+      if (chunks.length > 0) core.emit({ type: 'amend', messageId, chunks });
+    });
     this.giveSlotBack(call);
     return { messageId, chunks };
   }

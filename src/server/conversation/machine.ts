@@ -128,7 +128,7 @@ export class Machine {
 
   /** Whether the agent is at work, as opposed to waiting for the person or the browser. */
   get isBusy(): boolean {
-    return this.messages.isAtWork || this.open.areAtWork || this.response !== null;
+    return this.messages.isAtWork || this.open.areAtWork || this.run.hasCalls || this.response !== null;
   }
 
   /** Whether something waits to begin, or is beginning. */
@@ -283,6 +283,7 @@ export class Machine {
     if ((wire === 'sse' || rewinds) && !run.isNone) return run.close();
     // What waits with an unfinished turn is about to be replaced: the turn has its end before anything else begins.
     if (command.kind === 'message' && (wire === 'sse' || rewinds)) this.finishWaiting();
+    this.messages.closeBlocks();
     if (wire === 'sse') core.emit({ type: 'mark', asker });
     if (command.kind === 'answers') {
       const { answers, by, messageId } = command;
@@ -664,7 +665,10 @@ export class Machine {
     }
     messages.isAtWork = false;
     messages.next = [];
-    for (const writing of touched) messages.finish(writing, { interrupted: true });
+    // Some may have had their end with their last call.
+    for (const writing of touched) {
+      if (writing.isUnderWay) messages.finish(writing, { interrupted: true });
+    }
     // What was typed before is still to be answered.
     this.advance();
   }

@@ -5,7 +5,8 @@ import type { Effect } from './effects.ts';
 /** A message that the agent writes, from its `start` until nothing of it is open. */
 export interface Writing {
   readonly message: Message;
-  readonly turn: Turn;
+  /** Turns the agent's events into chunks; a response of its own begins with a new one. */
+  turn: Turn;
   /** Whether something of it was said since it last had a `finish`. */
   isUnderWay: boolean;
   /** What the person is told when it ends, if the agent failed. */
@@ -49,16 +50,17 @@ export class Messages {
     if (known) return known;
     const writing: Writing = {
       message,
-      turn: new Turn({
-        images: this.context.images,
-        usage: message.metadata?.usage ?? null,
-        firstId: message.parts.length,
-      }),
+      turn: this.newTurn(message),
       isUnderWay: false,
       failure: null,
     };
     this.unfinished.set(message.id, writing);
     return writing;
+  }
+
+  private newTurn(message: Message): Turn {
+    const usage = message.metadata?.usage ?? null;
+    return new Turn({ images: this.context.images, usage, firstId: message.parts.length });
   }
 
   get(messageId: string): Writing | undefined {
@@ -104,17 +106,23 @@ export class Messages {
   turnTo(writing: Writing): void {
     const { current } = this;
     if (current === writing) return;
-    for (const chunk of current?.turn.close() ?? []) this.context.emit({ type: 'say', chunk });
+    this.closeBlocks();
     this.current = writing;
     writing.isUnderWay = true;
     this.context.emit({ type: 'start', message: writing.message });
   }
 
+  /** Closes what is being said. */
+  closeBlocks(): void {
+    for (const chunk of this.current?.turn.close() ?? []) this.context.emit({ type: 'say', chunk });
+  }
+
   /** Goes on with a message in a response of its own: `start` is said again. */
   resume(writing: Writing): void {
     this.speak(writing);
-    for (const chunk of this.current?.turn.close() ?? []) this.context.emit({ type: 'say', chunk });
+    this.closeBlocks();
     this.current = null;
+    writing.turn = this.newTurn(writing.message);
     this.turnTo(writing);
   }
 
@@ -135,6 +143,10 @@ export class Messages {
       if (!isKnown) this.next.push(owner);
       return;
     }
+    const { speaking } = this;
+    // What the model said by itself in between is over.
+    if (speaking && speaking !== owner && !this.context.hasOpenCalls(speaking.message.id))
+      this.finish(speaking);
     // The calls of one step are answered together, unless the conversation has moved on.
     this.speak(owner, isComplete || this.lastToSpeak !== owner.message.id);
   }
@@ -143,7 +155,7 @@ export class Messages {
   rest(writing: Writing): void {
     this.interject(writing);
     if (this.speaking === writing) this.isAtWork = false;
-    this.save(writing);
+    if (writing.message.parts.length > 0) this.save(writing);
   }
 
   /** Ends a response of a message: what it ends with is stored before anyone hears of it. */

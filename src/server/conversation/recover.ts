@@ -112,12 +112,12 @@ async function endCutOff(
     const isLast = message === messages.at(-1);
     if (message.role !== 'assistant' || !isCutOff(message, open, isLast ? events : [])) continue;
     for (const part of message.parts) if (isStreaming(part)) part.state = 'done';
-    if (!open.some(({ messageId }) => messageId === message.id)) {
-      await history.closeDangling(OUTCOME_UNKNOWN, waiting);
-      const fold = new MessageFold(message);
-      for (const chunk of missedOutputs(message, await history.load(), waiting)) fold.push(chunk);
-      fold.push({ type: 'message-metadata', messageMetadata: { interrupted: true } });
-    }
+    await history.closeDangling(OUTCOME_UNKNOWN, waiting);
+    const fold = new MessageFold(message);
+    for (const chunk of missedOutputs(message, await history.load(), waiting)) fold.push(chunk);
+    // One that waits for an answer goes on when that comes.
+    const isOver = !open.some(({ messageId }) => messageId === message.id);
+    if (isOver) fold.push({ type: 'message-metadata', messageMetadata: { interrupted: true } });
     await engine.store.putMessage(key, message);
   }
 }

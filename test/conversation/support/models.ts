@@ -216,7 +216,9 @@ export class SteppedModel extends BaseLlm {
       const isOfNow = line.waiting.get(id) === line.turn;
       line.waiting.delete(id);
       // A response to an earlier turn gets a turn of its own.
-      if (response?.interrupted !== true && !isOfNow) line.owes += 1;
+      if (response?.interrupted === true) continue;
+      // A model that called something answers to what came of it, also when nobody had asked it anything.
+      line.owes = isOfNow ? Math.max(1, line.owes) : line.owes + 1;
     }
   }
 }

@@ -60,9 +60,11 @@ function everythingHeard({ journal }: World): Heard[] {
   const current = new Map<string, string>();
   const heard = new Map<string, Heard>();
   journal.entries.forEach((entry, at) => {
-    if (entry.kind !== 'chunk' || !entry.id || entry.chunk.type === 'data-session') return;
+    if (entry.kind !== 'chunk' || entry.chunk.type === 'data-session') return;
     const { by, id, chunk, wire } = entry;
+    // Behind a reset it comes without an id.
     if (chunk.type === 'start') current.set(by, chunk.messageId ?? '');
+    if (!id) return;
     const known = heard.get(id);
     if (known) known.isPosted ||= wire === 'post';
     else heard.set(id, { at, id, chunk, messageId: current.get(by) ?? '', isPosted: wire === 'post' });
@@ -113,13 +115,17 @@ function turns(heard: Heard[], lifted: Lifted): string[] {
   const ended = new Set<string>();
   const posted = new Set(heard.flatMap(({ isPosted, messageId }) => (isPosted ? [messageId] : [])));
   for (const { chunk, messageId, id } of heard) {
+    if (chunk.type === 'data-settled') {
+      for (const others of open.values()) others.delete(chunk.data.toolCallId);
+    }
     if ('transient' in chunk && chunk.transient) continue;
     if (over.has(messageId))
       wrong.push(`[B6] ${id} ${chunk.type} comes after the interruption of ${messageId}`);
     const calls = open.get(messageId) ?? new Set();
     open.set(messageId, calls);
     if (chunk.type === 'tool-input-start') calls.add(chunk.toolCallId);
-    calls.delete(endedBy(chunk) ?? '');
+    // A page that came in the middle may not know which message it is in.
+    for (const others of open.values()) others.delete(endedBy(chunk) ?? '');
     if (chunk.type !== 'finish') continue;
     if (chunk.messageMetadata?.interrupted && calls.size === 0) over.add(messageId);
     // Over SSE every response has its own end; and what failed or was cut off may be gone on with.
