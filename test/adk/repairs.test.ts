@@ -426,6 +426,30 @@ describe('what the application hangs around tools', () => {
     expect(log).toEqual(['pay A 5']);
   });
 
+  it('a toolset that cannot be asked for its tools after a pause ends the call, and the conversation goes on', async () => {
+    const log: string[] = [];
+    let isDown = false;
+    class Bank extends BaseToolset {
+      constructor() {
+        super([]);
+      }
+      override async getTools() {
+        if (isDown) throw new Error('The bank is closed.');
+        return [fourTools(log).payment];
+      }
+      override async close() {}
+    }
+    const model = new ScriptedModel([[call('process_payment', { amount: 5, recipient: 'A' })], [text('Ok')]]);
+    const made = talk(createDuologue({ agent: new LlmAgent({ name: 'a', model, tools: [new Bank()] }) }));
+    const first = await made.post(say('pay'));
+    isDown = true;
+    const second = await answers(made, first, approve());
+    expect(second.chunks.find(({ type }) => type === 'tool-output-error')).toMatchObject({
+      errorText: 'The bank is closed.',
+    });
+    expect({ log, dones: second.dones }).toEqual({ log: [], dones: 1 });
+  });
+
   it('a sub-agent asks, and goes on itself after the answer', async () => {
     const log: string[] = [];
     for (const disallowTransferToParent of [false, true]) {

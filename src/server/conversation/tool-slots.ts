@@ -30,9 +30,10 @@ export class ToolSlots {
     });
   }
 
-  /** Waits for the slot. A call that leaves the line because tools are stopped gets nothing. */
+  /** Waits for the slot. A call that leaves the line because tools are stopped gets nothing. Never rejects. */
   async want(call: CallRecord): Promise<void> {
-    const tool = await this.toolOf(call);
+    // One that cannot be found waits as well: what is wrong is told when it is to run.
+    const tool = await this.toolOf(call).catch(() => undefined);
     const release = await this.tools.take(tool, this.stopping.signal);
     if (!release) return;
     this.releases.set(call.id, release);
