@@ -65,17 +65,39 @@ export function webApp(folder: string): (request: IncomingMessage, response: Ser
       return;
     }
     const isHashed = relative(folder, file).startsWith(`assets${sep}`);
+    const { path: sent, encoding } = copyFor(file, String(request.headers['accept-encoding'] ?? ''));
     response.writeHead(200, {
       'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
-      'content-length': statSync(file).size,
+      'content-length': statSync(sent).size,
       'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+      vary: 'accept-encoding',
+      ...(encoding === null ? {} : { 'content-encoding': encoding }),
     });
     if (request.method === 'HEAD') response.end();
     else
-      createReadStream(file)
+      createReadStream(sent)
         .on('error', () => response.destroy())
         .pipe(response);
   };
+}
+
+/** The copies that the build puts beside a file, the smallest first. */
+const COPIES = [
+  { encoding: 'br', ending: '.br' },
+  { encoding: 'gzip', ending: '.gz' },
+] as const;
+
+/** The smallest copy of a file that the browser can read; the file itself where there is none. */
+function copyFor(file: string, accepted: string): { path: string; encoding: string | null } {
+  const names = accepted
+    .split(',')
+    .map((one) => one.trim().toLowerCase())
+    .filter((one) => !/;\s*q=0(\.0*)?$/.test(one))
+    .map((one) => one.replace(/\s*;.*/, ''));
+  for (const { encoding, ending } of COPIES) {
+    if (names.includes(encoding) && isFile(file + ending)) return { path: file + ending, encoding };
+  }
+  return { path: file, encoding: null };
 }
 
 function decodePath(url: string): string | null {

@@ -7,7 +7,22 @@ const routes = ['/stream', '/sessions', '/approvals', '/health', '/login'];
 
 export default defineConfig({
   plugins: [react(), tailwind()],
-  build: { target: 'es2022', sourcemap: false, manifest: true },
+  build: {
+    target: 'es2022',
+    sourcemap: false,
+    manifest: true,
+    rolldownOptions: {
+      output: {
+        // What seldom changes stays in the browser's cache when the app does.
+        codeSplitting: {
+          groups: [
+            { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\//, priority: 2 },
+            { name: 'chat', test: /node_modules\/(ai|@ai-sdk|zod)\//, priority: 1 },
+          ],
+        },
+      },
+    },
+  },
   server: {
     proxy: {
       ...Object.fromEntries(routes.map((route) => [route, { target: server }])),

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
 import { root, tool } from './run.mjs';
 
 function filesUnder(path) {
@@ -42,6 +45,21 @@ function filesUnderOutput(outDir) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
+/** Puts a Brotli and a gzip copy beside every file that becomes smaller by it, so that nothing is compressed while it is served. */
+async function compress(outDir) {
+  const texts = filesUnderOutput(outDir).filter((file) => /\.(html|js|css|svg)$/.test(file));
+  for (const file of texts) {
+    const bytes = await readFile(file);
+    const copies = await Promise.all([
+      promisify(brotliCompress)(bytes).then((copy) => ['.br', copy]),
+      promisify(gzip)(bytes, { level: 9 }).then((copy) => ['.gz', copy]),
+    ]);
+    for (const [ending, copy] of copies) {
+      if (copy.length < bytes.length) await writeFile(file + ending, copy);
+    }
+  }
+}
+
 const shared = ['package-lock.json', 'tsconfig.json', 'scripts/lib/build.mjs'];
 
 /** What is built, in order: each part only when one of its inputs has changed. */
@@ -78,13 +96,16 @@ const parts = [
     when: () => existsSync(resolve(root, 'demo/web/index.html')),
     inputs: ['demo/web', 'demo/package.json', 'src/protocol', 'src/client', 'src/react', ...shared],
     output: 'demo/web/dist',
-    build: () =>
-      tool('vite/bin/vite.js', ['build'], {
+    async build() {
+      const result = await tool('vite/bin/vite.js', ['build'], {
         cwd: resolve(root, 'demo/web'),
         // Whoever asks for it: a test runner's own NODE_ENV would bring the development build of React.
         env: { NODE_ENV: 'production' },
         timeoutMs: 5 * 60_000,
-      }),
+      });
+      if (result.code === 0) await compress('demo/web/dist');
+      return result;
+    },
   },
 ];
 

@@ -5,7 +5,7 @@ import { Tooltip } from 'radix-ui';
 import { act, type ReactNode } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Answer } from '../src/chat/answer.tsx';
+import Answer from '../src/chat/answer.tsx';
 import { UserMessage } from '../src/chat/user-message.tsx';
 import { LanguageProvider } from '../src/i18n/language.tsx';
 

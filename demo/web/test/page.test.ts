@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { plainError } from '../src/errors/plain-words.ts';
 import { en } from '../src/i18n/en.ts';
 import { ja } from '../src/i18n/ja.ts';
+import { languages } from '../src/i18n/language.tsx';
 import { pictureType } from '../src/images/kind.ts';
 import { fittingSize, hasNoHoles } from '../src/images/shrink.ts';
 import { SCORES } from '../src/music/score.ts';
@@ -21,6 +22,7 @@ function shape(table: object, path = ''): string[] {
 describe('the languages', () => {
   test('say the same things', () => {
     expect(shape(ja)).toEqual(shape(en));
+    expect(languages.map(({ name }) => name)).toEqual([en.languageName, ja.languageName]);
   });
 
   test('leave nothing unsaid, and every place of a sentence is filled in both', () => {

@@ -6,7 +6,7 @@ import { type Decide, Part } from './part.tsx';
 import { Sources } from './sources.tsx';
 
 /** A message of the assistant. */
-export const Answer = memo(function Answer({
+const Answer = memo(function Answer({
   message,
   isGrowing,
   isHeld,
@@ -46,6 +46,8 @@ export const Answer = memo(function Answer({
     </article>
   );
 });
+
+export default Answer;
 
 /** Whether a part shows a call that has not come to its end. */
 function isOpen(part: Message['parts'][number]): boolean {

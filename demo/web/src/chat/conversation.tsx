@@ -4,8 +4,8 @@ import { type ComponentProps, type ReactNode, useEffect } from 'react';
 import { goToCard } from '../approval/go-to-card.ts';
 import { useUnseenCards } from '../approval/use-unseen-cards.ts';
 import { useMessages } from '../i18n/language.tsx';
-import { Answer } from './answer.tsx';
 import { Dots } from './dots.tsx';
+import { Answer, loadAnswer } from './lazy-answer.tsx';
 import type { Decide } from './part.tsx';
 import { useAnswerAnnounced } from './use-answer-announced.ts';
 import { useStickyScroll } from './use-sticky-scroll.ts';
@@ -42,6 +42,11 @@ export function Conversation({
   useEffect(() => {
     if (asked !== undefined) toEnd();
   }, [asked, toEnd]);
+  const hasBegun = messages.length > 0;
+  useEffect(() => {
+    // While the agent thinks; one that cannot be loaded says so in its place.
+    if (hasBegun) loadAnswer().catch(() => undefined);
+  }, [hasBegun]);
   useAnswerAnnounced(isBusy, last);
   const isSilent = isBusy && !(last?.role === 'assistant' && last.parts.some(isVisible));
   return (

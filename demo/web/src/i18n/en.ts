@@ -297,7 +297,7 @@ export const en = {
   panel: {
     close: 'Close the panel',
     loading: 'Loading',
-    missing: 'This panel could not be loaded. Reload the page when the server is back.',
+    missing: 'This could not be loaded. Reload the page when the server is back.',
   },
 
   login: {

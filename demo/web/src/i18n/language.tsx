@@ -1,13 +1,11 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { keep, kept } from '../storage/storage.ts';
 import { en, type Messages } from './en.ts';
-import { ja } from './ja.ts';
 
-const TABLES = { en, ja } as const;
 const STORED = 'duologue.language';
 
 /** The languages of the page. */
-export type Language = keyof typeof TABLES;
+export type Language = 'en' | 'ja';
 
 interface Speech {
   language: Language;
@@ -17,24 +15,48 @@ interface Speech {
 
 const Context = createContext<Speech | null>(null);
 
-/** Gives the page its language: the one chosen before, else the browser's. */
+/** Gives the page its language: the one chosen before, else the browser's. English stands in for what cannot be loaded. */
 export function LanguageProvider({ children }: { children: ReactNode }) {
-  const [language, setLanguage] = useState<Language>(firstLanguage);
+  const [wanted, setWanted] = useState<Language>(firstLanguage);
+  const [spoken, setSpoken] = useState<Pick<Speech, 'language' | 'messages'> | null>(
+    wanted === 'en' ? ENGLISH : null,
+  );
   useEffect(() => {
-    document.documentElement.lang = language;
+    let isWanted = true;
+    load(wanted).then((loaded) => {
+      if (isWanted) setSpoken(loaded);
+    });
+    return () => {
+      isWanted = false;
+    };
+  }, [wanted]);
+  const language = spoken?.language;
+  useEffect(() => {
+    if (language !== undefined) document.documentElement.lang = language;
   }, [language]);
   const speech = useMemo(
-    () => ({
-      language,
-      messages: TABLES[language],
-      setLanguage: (chosen: Language) => {
-        keep('localStorage', STORED, chosen);
-        setLanguage(chosen);
+    () =>
+      spoken && {
+        ...spoken,
+        setLanguage: (chosen: Language) => {
+          keep('localStorage', STORED, chosen);
+          setWanted(chosen);
+        },
       },
-    }),
-    [language],
+    [spoken],
   );
-  return <Context value={speech}>{children}</Context>;
+  return speech && <Context value={speech}>{children}</Context>;
+}
+
+const ENGLISH = { language: 'en', messages: en } as const;
+
+/** Loads a language: a page needs only its own. */
+async function load(language: Language): Promise<Pick<Speech, 'language' | 'messages'>> {
+  if (language === 'en') return ENGLISH;
+  return import('./ja.ts').then(
+    ({ ja }) => ({ language, messages: ja }),
+    () => ENGLISH,
+  );
 }
 
 /** The language of the page, and the way to change it. */
@@ -52,7 +74,7 @@ export function useMessages(): Messages {
 /** The languages there are, each by its own name. */
 export const languages: readonly { id: Language; name: string }[] = [
   { id: 'en', name: en.languageName },
-  { id: 'ja', name: ja.languageName },
+  { id: 'ja', name: '日本語' },
 ];
 
 function firstLanguage(): Language {

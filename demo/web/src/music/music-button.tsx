@@ -1,20 +1,16 @@
-import { Music2, Pause, Play, Volume2 } from 'lucide-react';
-import { Popover, Slider } from 'radix-ui';
-import { useState, useSyncExternalStore } from 'react';
+import { Music2 } from 'lucide-react';
+import { Popover } from 'radix-ui';
+import { lazy, Suspense, useSyncExternalStore } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import type { MusicPlayer } from './player.ts';
-import type { TrackNumber } from './score.ts';
+
+const MusicControls = lazy(() => import('./music-controls.tsx').catch(() => ({ default: Missing })));
 
 /** The music of the page: what plays, how loud, and the other track. */
 export function MusicButton({ player }: { player: MusicPlayer }) {
-  const { music } = useMessages();
-  const { track, isPlaying, volume } = useSyncExternalStore(player.subscribe, () => player.state);
-  const [isBlocked, setBlocked] = useState(false);
-  const play = (wanted: TrackNumber) => {
-    setBlocked(false);
-    player.play(wanted).catch(() => setBlocked(true));
-  };
+  const { music, panel } = useMessages();
+  const { track, isPlaying } = useSyncExternalStore(player.subscribe, () => player.state);
   const label = isPlaying && track !== null ? `${music.title}: ${music.tracks[track]}` : music.title;
   return (
     <Popover.Root>
@@ -33,46 +29,21 @@ export function MusicButton({ player }: { player: MusicPlayer }) {
         collisionPadding={12}
         className="z-40 w-72 animate-fade rounded-2xl border border-line bg-surface p-3 shadow-float"
       >
-        <ul className="space-y-1">
-          {([1, 2] as const).map((number) => {
-            const isThis = isPlaying && track === number;
-            return (
-              <li key={number}>
-                <button
-                  type="button"
-                  aria-pressed={isThis}
-                  onClick={() => (isThis ? player.pause() : play(number))}
-                  className="flex w-full items-center gap-3 rounded-xl px-3 py-2.5 text-left text-sm transition-colors hover:bg-sunken aria-pressed:bg-accent-tint aria-pressed:text-accent"
-                >
-                  {isThis ? <Pause className="size-4" /> : <Play className="size-4" />}
-                  <span className="grow font-medium">{music.tracks[number]}</span>
-                  <span className="text-xs text-soft">{music.track(number)}</span>
-                </button>
-              </li>
-            );
-          })}
-        </ul>
-        <div className="mt-2 flex items-center gap-3 px-3 py-2">
-          <Volume2 className="size-4 shrink-0 text-soft" />
-          <Slider.Root
-            value={[Math.round(volume * 100)]}
-            onValueChange={([value = 0]) => player.setVolume(value / 100)}
-            max={100}
-            step={5}
-            className="relative flex h-5 grow touch-none items-center select-none"
-          >
-            <Slider.Track className="relative h-1.5 grow rounded-full bg-sunken">
-              <Slider.Range className="absolute h-full rounded-full bg-accent" />
-            </Slider.Track>
-            <Slider.Thumb
-              aria-label={music.volume}
-              className="block size-4 rounded-full border-2 border-accent bg-surface shadow-lift"
-            />
-          </Slider.Root>
-        </div>
-        {isBlocked ? <p className="px-3 pb-1 text-xs text-warn">{music.blocked}</p> : null}
+        <Suspense fallback={<p className="p-3 text-sm text-soft">{panel.loading}</p>}>
+          <MusicControls player={player} />
+        </Suspense>
       </Popover.Content>
     </Popover.Root>
+  );
+}
+
+/** Stands where the controls could not be loaded. */
+function Missing() {
+  const { panel } = useMessages();
+  return (
+    <p role="alert" className="p-3 text-sm">
+      {panel.missing}
+    </p>
   );
 }
 
