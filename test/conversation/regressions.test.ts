@@ -1,6 +1,7 @@
 import { LlmAgent, LongRunningFunctionTool, ParallelAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { createMemoryStore } from '../../src/server/index.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { decision, live } from '../support/live.ts';
 import { call, ScriptedLiveConnection, ScriptedModel, type Sent, text } from '../support/scripted-model.ts';
@@ -297,5 +298,28 @@ describe('a disk that fails', () => {
     );
     expect(answers).toHaveLength(1);
     await world.shutDown();
+  });
+
+  it('[E4] [B2] whoever said something that cannot be kept is told, and may say it again', async () => {
+    const store = createMemoryStore();
+    const { connect } = await live([[text('one')], [text('two')]], [], { store });
+    const socket = await connect();
+    socket.say('hello');
+    await socket.done();
+    const { putMessage } = store;
+    store.putMessage = () => Promise.reject(new Error('The disk is full.'));
+    const again = {
+      requestId: 'request',
+      messages: [{ id: 'again', role: 'user', parts: [{ type: 'text', text: 'again' }] }],
+    };
+    socket.send('message', again);
+    await socket.until((all) => all.some((one) => one.kind === 'chunk' && one.chunk.type === 'data-error'));
+    store.putMessage = putMessage;
+    socket.send('message', again);
+    await socket.done(2);
+    expect(socket.chunks.filter((chunk) => chunk.type === 'text-delta')).toMatchObject([
+      { delta: 'one' },
+      { delta: 'two' },
+    ]);
   });
 });

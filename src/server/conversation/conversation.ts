@@ -201,8 +201,8 @@ export class Conversation {
     const { id } = message;
     const parts = await admitted;
     const asker = this.newPost();
-    const said = { kind: 'message' as const, wire: 'bidi' as const, asker, id, parts };
-    this.push({ type: 'say', said, again, requestId });
+    const said = { kind: 'message' as const, wire: 'bidi' as const, asker, id, requestId, parts };
+    this.push({ type: 'say', said, again });
     await asker.begun;
   }
 
@@ -217,8 +217,10 @@ export class Conversation {
   /** Takes a message that was posted. Resolves, when its turn comes, with the place before its response in the log. */
   post({ id, parts, requestId }: PostedMessage): Promise<number> {
     const post = this.newPost(requestId);
-    const said = { kind: 'message' as const, wire: 'sse' as const, asker: post, id, parts };
-    this.push({ type: 'say', said, again: true, requestId: undefined });
+    const wire = 'sse' as const;
+    // Posts are not sent again by themselves; the name of this one is for the log.
+    const said = { kind: 'message' as const, wire, asker: post, id, requestId: undefined, parts };
+    this.push({ type: 'say', said, again: true });
     return post.begun;
   }
 

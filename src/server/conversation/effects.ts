@@ -47,7 +47,15 @@ export type Write =
 
 /** What a batch of writes was for: whoever hears that it was stored, or not, knows where to go on. */
 export type About =
-  | { what: 'message'; asker: Asker; messageId: string | null }
+  | {
+      what: 'message';
+      asker: Asker;
+      /** The message of the person. */
+      said: string;
+      requestId: string | undefined;
+      /** The message that answers it. */
+      messageId: string | null;
+    }
   | { what: 'call'; callId: string; ticket: Ticket }
   | { what: 'card'; callId: string }
   | { what: 'decision'; given: GivenAnswers; isSignedIn: boolean }

@@ -17,6 +17,8 @@ export interface Said {
   wire: Wire;
   asker: Asker;
   id: string | undefined;
+  /** What the client calls the request, if it may send it again. */
+  requestId: string | undefined;
   parts: AdmittedPart[];
 }
 
@@ -44,7 +46,7 @@ export interface WriteResults {
 
 /** Everything that can happen to a conversation. */
 export type Input =
-  | { type: 'say'; said: Said; again: boolean; requestId: string | undefined }
+  | { type: 'say'; said: Said; again: boolean }
   | { type: 'post-answers'; posted: Posted }
   | { type: 'answer'; answers: Answer[]; by: Identity; asker: Asker }
   | { type: 'signed-in'; question: SignInQuestion; standing: Standing }

@@ -213,7 +213,8 @@ export class Machine {
     }
   }
 
-  private say({ said, again, requestId }: Extract<Input, { type: 'say' }>): void {
+  private say({ said, again }: Extract<Input, { type: 'say' }>): void {
+    const { requestId } = said;
     const isHeard = requestId !== undefined && this.requests.has(requestId);
     // A client that lost its connection cannot know whether its message arrived, and sends it again.
     const isPassedOver = isHeard || (said.wire === 'bidi' && !again && this.isRepeated(said));
@@ -269,7 +270,6 @@ export class Machine {
     const [command] = index === -1 ? [] : this.waiting.splice(index, 1);
     if (!command) return;
     this.beginning = { command, id: null, isKept: false };
-    if (command.wire === 'bidi') this.core.emit({ type: 'begun', asker: command.asker });
     this.begin(this.beginning);
   }
 
@@ -292,7 +292,7 @@ export class Machine {
     const late = wire === 'sse' ? this.expireQuietly() : [];
     for (const one of late) this.tellSettled(one);
     if (wire === 'sse' || rewinds) this.supersede();
-    const { id = `msg_${core.newId()}`, parts } = command;
+    const { id = `msg_${core.newId()}`, parts, requestId } = command;
     beginning.id = id;
     beginning.isKept = true;
     if (rewinds) this.forgetFrom(id);
@@ -304,7 +304,9 @@ export class Machine {
     ];
     if (wire === 'sse') return this.respond(writes, asker, command, id);
     if (run.isOpen) return this.enter(writes, beginning);
-    core.storing(writes, { what: 'message', asker, messageId: null });
+    core.storing(writes, { what: 'message', asker, said: id, requestId, messageId: null }, () =>
+      core.emit({ type: 'begun', asker }),
+    );
     run.openLive();
   }
 
@@ -322,8 +324,10 @@ export class Machine {
       messages.finish(speaking, { interrupted: messages.isAtWork });
     }
     let writing: Writing | null = null;
-    const about: About = { what: 'message', asker: command.asker, messageId: null };
+    const { asker, requestId } = command;
+    const about: About = { what: 'message', asker, said: id, requestId, messageId: null };
     core.storing([...writes, { do: 'append', event }], about, () => {
+      core.emit({ type: 'begun', asker });
       writing = messages.begin();
       run.send(content);
     });
@@ -331,11 +335,11 @@ export class Machine {
   }
 
   /** The agent gets a message of the person, turn by turn. */
-  private respond(writes: Write[], asker: Asker, { parts }: Said, id: string): void {
+  private respond(writes: Write[], asker: Asker, { parts, requestId }: Said, id: string): void {
     const { core, messages, run } = this;
     this.beginning = null;
     this.unanswered = null;
-    const about: About = { what: 'message', asker, messageId: null };
+    const about: About = { what: 'message', asker, said: id, requestId, messageId: null };
     core.storing(writes, about, () => {
       core.emit({ type: 'begun', asker });
       const writing = messages.begin();
@@ -601,7 +605,7 @@ export class Machine {
     });
     switch (about?.what) {
       case 'message':
-        return this.notBegun(about.asker, about.messageId, error);
+        return this.notBegun(about, error);
       case 'decision':
         core.emit({ type: 'refuse', asker: about.given.asker, error: toProtocolError(error) });
         return this.notAnswered(about.given);
@@ -627,8 +631,14 @@ export class Machine {
   }
 
   /** A message was not kept: whoever said it is told, and nothing of it is left. */
-  private notBegun(asker: Asker, messageId: string | null, error: unknown): void {
+  private notBegun(
+    { asker, said, requestId, messageId }: Extract<About, { what: 'message' }>,
+    error: unknown,
+  ): void {
     const { core, messages } = this;
+    // Said again, it is not passed over.
+    this.said.delete(said);
+    if (requestId !== undefined) this.requests.delete(requestId);
     const writing = messageId === null ? undefined : messages.get(messageId);
     if (writing) messages.forget(writing);
     this.beginning = null;
