@@ -300,6 +300,21 @@ describe('a disk that fails', () => {
     await world.shutDown();
   });
 
+  it.each(['turns', 'live'] as const)(
+    '[C9] nothing is heard of a card that cannot be written down, with a model of the kind %s',
+    async (model) => {
+      const world = new World({ model, approvals: 'sequential', whenBusy: 'queue' });
+      await world.join('lost');
+      world.say();
+      await settle();
+      world.store.failOnce('moveCall');
+      world.model.call(['pay']);
+      await settle();
+      expect(JSON.stringify(world.journal.chunks)).not.toContain('"c1"');
+      await world.shutDown();
+    },
+  );
+
   it('[E4] [B2] whoever said something that cannot be kept is told, and may say it again', async () => {
     const store = createMemoryStore();
     const { connect } = await live([[text('one')], [text('two')]], [], { store });

@@ -22,7 +22,7 @@ import type { Identity } from '../sign-in.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { AgentRun } from './agent-run.ts';
 import type { Core } from './core.ts';
-import type { LateCall, Ticket, Write } from './effects.ts';
+import type { About, LateCall, Ticket, Write } from './effects.ts';
 import type { Messages, Writing } from './messages.ts';
 import type { OpenCall, OpenCalls, Step } from './open-calls.ts';
 import type { Policy } from './policy.ts';
@@ -169,7 +169,8 @@ export class Calls {
       const expiresAt = approvalTimeoutMs === null ? null : core.now + approvalTimeoutMs;
       call.record = { ...call.record, expiresAt };
       messages.interject(writing);
-      core.storing([{ do: 'show', call: call.record }], { what: 'card', callId: call.record.id }, () => {
+      const about: About = { what: 'card', callId: call.record.id, isAnnounced: call.isAnnounced };
+      core.storing([{ do: 'show', call: call.record }], about, () => {
         if (this.areConfirmed) {
           this.announceConfirmation(call, writing);
           messages.save(writing);

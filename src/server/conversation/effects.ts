@@ -57,7 +57,7 @@ export type About =
       messageId: string | null;
     }
   | { what: 'call'; callId: string; ticket: Ticket }
-  | { what: 'card'; callId: string }
+  | { what: 'card'; callId: string; isAnnounced: boolean }
   | { what: 'decision'; given: GivenAnswers; isSignedIn: boolean }
   | { what: 'execution'; callId: string }
   | { what: 'end'; call: CallRecord; wasOutput: boolean }

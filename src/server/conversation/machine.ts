@@ -613,8 +613,11 @@ export class Machine {
         return calls.notIssued(about.callId, about.ticket);
       case 'card': {
         const call = this.open.get(about.callId);
-        if (call) calls.end(call, { kind: 'error', errorText: 'The question could not be written down.' });
-        return;
+        if (!call) return;
+        // What was to follow the write was not said: only what was known before has an end to be told.
+        call.isAnnounced = about.isAnnounced;
+        call.isConfirming = false;
+        return calls.end(call, { kind: 'error', errorText: 'The question could not be written down.' });
       }
       case 'execution':
         return calls.notRun(about.callId, true);
