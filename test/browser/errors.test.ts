@@ -51,6 +51,8 @@ describe('when something goes wrong the page', () => {
     await person.say('What is the weather in Tokyo?');
     const card = person.page.getByTestId('error-card');
     await card.getByText('The server cannot be reached').waitFor();
+    // There is one way to try again, and it is in the card.
+    expect(await person.page.getByRole('button', { name: 'Answer again' }).count()).toBe(0);
     await server.start();
     await card.getByRole('button', { name: 'Try again' }).click();
     await person.answers.getByText(/Tokyo/).last().waitFor();

@@ -6,9 +6,11 @@ import { LanguageProvider } from './i18n/language.tsx';
 import './styles.css';
 import { paintTheme } from './theme/theme.ts';
 import { Announcer } from './ui/announcer.tsx';
+import { watchInput } from './ui/watch-input.ts';
 import { WireProvider } from './wire/wire.tsx';
 
 paintTheme();
+watchInput();
 const root = document.getElementById('root');
 if (root) {
   createRoot(root).render(

@@ -32,6 +32,14 @@ describe('what the server says went wrong', () => {
     expect(buttons.map((button) => button.getAttribute('aria-label') ?? button.textContent)).toEqual(names);
   });
 
+  test.each([
+    ['has no details when they would only say it again', new Error('The key was refused.'), 0],
+    ['has details when they say more', Object.assign(new Error('said the server'), { code: 'internal' }), 1],
+  ])('%s', async (_, error, count) => {
+    await mount(<ErrorCard error={error} onRetry={null} onDismiss={() => undefined} />);
+    expect(document.querySelectorAll('details')).toHaveLength(count);
+  });
+
   test('can be tried again when the time is over, also when the page was drawn just then', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());

@@ -39,14 +39,14 @@ export function App() {
   const list = <SessionList sessions={sessions} current={current} onLeave={() => setDrawerOpen(false)} />;
   const note = <FailureNote sessions={sessions} />;
   return (
-    <div className="flex h-full">
+    <div className="flex h-full print:block">
       <a
         href="#message"
         className="sr-only z-50 rounded-lg bg-accent px-4 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
         {words.skipToInput}
       </a>
-      <div className="hidden w-64 shrink-0 border-r border-line lg:block">{list}</div>
+      <div className="hidden w-64 shrink-0 border-r border-line lg:block print:hidden">{list}</div>
       <SessionsDrawer isOpen={isDrawerOpen} onOpenChange={setDrawerOpen}>
         {list}
         {note}

@@ -27,7 +27,7 @@ export function Header({
 }) {
   const { sessions } = useMessages();
   return (
-    <header className="flex h-14 shrink-0 items-center gap-2 border-b border-line px-2 sm:px-4">
+    <header className="flex h-14 shrink-0 items-center gap-2 border-b border-line px-2 sm:px-4 print:[&>:not(h1)]:hidden">
       <IconButton label={sessions.open} onClick={onSessions} className="lg:hidden">
         <PanelLeft className="size-4.5" />
       </IconButton>

@@ -126,6 +126,7 @@ export function Chat({
         <Conversation
           messages={messages}
           isBusy={isBusy}
+          hasError={error !== undefined}
           isHeld={duologue.mode === 'sse' && approvals.length > 0}
           onDecide={actions.decide}
           onRegenerate={actions.regenerate}
@@ -154,7 +155,7 @@ export function Chat({
           ))}
         </Conversation>
       </ReachProvider>
-      <div className="mx-auto w-full max-w-3xl shrink-0 px-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
+      <div className="mx-auto w-full max-w-3xl shrink-0 px-3 print:hidden pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
         <ConnectionBanner
           connection={shownConnection}
           onReconnect={shownConnection === connection ? () => void duologue.reconnect() : null}

@@ -15,6 +15,7 @@ import { UserMessage } from './user-message.tsx';
 export function Conversation({
   messages,
   isBusy,
+  hasError,
   isHeld,
   onDecide,
   onRegenerate,
@@ -25,6 +26,8 @@ export function Conversation({
 }: {
   messages: readonly Message[];
   isBusy: boolean;
+  /** Whether the last message is followed by an error, which has its own way to try again. */
+  hasError: boolean;
   isHeld: boolean;
   onDecide: Decide;
   onRegenerate: (messageId: string) => void;
@@ -57,7 +60,7 @@ export function Conversation({
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a pointer
         tabIndex={0}
         aria-label={words.message.conversation}
-        className="h-full overflow-y-auto overscroll-contain outline-none"
+        className="h-full overflow-y-auto overscroll-contain outline-none print:h-auto print:overflow-visible"
       >
         <div
           ref={content}
@@ -70,7 +73,7 @@ export function Conversation({
                 key={message.id}
                 message={message}
                 onEdit={isBusy ? null : onEdit}
-                onRetry={!isBusy && message === last ? onRetry : null}
+                onRetry={!isBusy && !hasError && message === last ? onRetry : null}
               />
             ) : (
               <Answer
@@ -79,7 +82,7 @@ export function Conversation({
                 isGrowing={isBusy && message === last}
                 isHeld={isHeld && message === last}
                 onDecide={onDecide}
-                onRegenerate={!isBusy && message === last ? onRegenerate : null}
+                onRegenerate={!isBusy && !hasError && message === last ? onRegenerate : null}
               />
             ),
           )}
@@ -108,7 +111,7 @@ function Pill(props: ComponentProps<'button'>) {
     <button
       type="button"
       {...props}
-      className="absolute bottom-3 left-1/2 inline-flex h-10 -translate-x-1/2 animate-fade items-center gap-2 rounded-full border border-line bg-surface px-4 text-sm whitespace-nowrap shadow-float hover:bg-sunken"
+      className="absolute bottom-3 left-1/2 inline-flex h-10 -translate-x-1/2 animate-fade items-center gap-2 rounded-full print:hidden border border-line bg-surface px-4 text-sm whitespace-nowrap shadow-float hover:bg-sunken"
     />
   );
 }

@@ -8,6 +8,9 @@ import { useKeptText } from './kept-text.ts';
 import { PictureStrip } from './picture-strip.tsx';
 import type { Draft } from './send-queue.ts';
 
+/** Where the browser cannot fit the box to its text, it grows with the lines up to this. */
+const MAX_ROWS = 8;
+
 /** Where the person writes. It can always be written in; what cannot be sent yet waits. */
 export function Composer({
   sessionId,
@@ -96,12 +99,12 @@ export function Composer({
             aria-describedby={keys}
             placeholder={composer.placeholder}
             value={text}
-            rows={1}
+            rows={Math.min(MAX_ROWS, text.split('\n').length)}
             onChange={(event) => setText(event.target.value)}
             onKeyDown={onKeyDown}
             onPaste={onPaste}
             enterKeyHint="send"
-            className="field-sizing-content max-h-52 min-h-10 grow resize-none bg-transparent px-2 py-2 leading-6 outline-none placeholder:text-soft"
+            className="field-sizing-content max-h-[min(13rem,35dvh)] min-h-10 grow resize-none bg-transparent px-2 py-2 leading-6 outline-none placeholder:text-soft"
           />
           {isBusy ? (
             <IconButton

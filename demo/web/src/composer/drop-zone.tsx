@@ -32,7 +32,7 @@ export function DropZone({
       onDragEnter={watch(1)}
       onDragLeave={watch(-1)}
       onDrop={drop}
-      className="relative flex min-h-0 min-w-0 grow flex-col"
+      className="relative flex min-h-0 min-w-0 grow flex-col print:block"
     >
       {children}
       {isOver ? (

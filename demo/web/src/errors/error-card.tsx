@@ -45,10 +45,12 @@ export function ErrorCard({
             {seconds > 0 ? errors.retryIn(seconds) : errors.retry}
           </Button>
         ) : null}
-        <details className="text-xs text-soft">
-          <summary>{errors.details}</summary>
-          <p className="mt-1 font-mono break-words">{details}</p>
-        </details>
+        {details.endsWith(text) ? null : (
+          <details className="text-xs text-soft">
+            <summary>{errors.details}</summary>
+            <p className="mt-1 font-mono break-words">{details}</p>
+          </details>
+        )}
       </div>
     </section>
   );

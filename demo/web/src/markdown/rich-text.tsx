@@ -6,7 +6,7 @@ const Markdown = lazy(() => import('./markdown.tsx').catch(() => ({ default: Pla
 /** Text from the assistant: Markdown, and until its renderer is loaded the text as it came. */
 export function RichText({ text, isGrowing }: { text: string; isGrowing: boolean }) {
   return (
-    <div className="space-y-4 break-words">
+    <div data-text className="space-y-4 break-words">
       <Suspense fallback={<PlainText text={text} />}>
         <Markdown text={text} isGrowing={isGrowing} />
       </Suspense>

@@ -44,7 +44,7 @@ export function SidePanel({
       tabIndex={-1}
       aria-label={settings[name]}
       onKeyDown={onKeyDown}
-      className="fixed inset-0 z-30 flex flex-col border-l border-line bg-surface outline-none lg:static lg:w-[26rem] lg:shrink-0"
+      className="fixed inset-0 z-30 flex flex-col border-l border-line bg-surface outline-none print:hidden lg:static lg:w-[26rem] lg:shrink-0"
     >
       <div className="flex h-14 shrink-0 items-center justify-between border-b border-line pr-2 pl-4">
         <h2 className="text-sm font-semibold">{settings[name]}</h2>

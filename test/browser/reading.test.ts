@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { stage } from './support/browser.ts';
+import { Person } from './support/person.ts';
+
+const here = stage();
+
+it('an answer is read to screen readers and printed as it is shown: without signs, and on as many pages as it takes', async () => {
+  const person = new Person(await here.open({ viewport: { width: 900, height: 500 }, colorScheme: 'dark' }));
+  const { page } = person;
+  await person.say('Show Markdown');
+  await person.answers.locator('pre').first().waitFor();
+  await expect.poll(() => person.isBusy(), { timeout: 20_000 }).toBe(false);
+  const heard = page.locator('body > div > [aria-live="polite"]').last();
+  const heading = await person.answers.locator('h2, h3').first().innerText();
+  await expect.poll(() => heard.innerText()).toContain(heading);
+  expect(await heard.innerText()).not.toMatch(/^#|\*\*|```/m);
+  const pages = String(await page.pdf({ width: '600px', height: '400px' })).match(/\/Type\s*\/Page\b/g);
+  expect(pages?.length).toBeGreaterThan(1);
+  await page.emulateMedia({ media: 'print' });
+  const colour = await person.answers.first().evaluate((answer) => getComputedStyle(answer).color);
+  expect(colour).toBe('rgb(33, 31, 28)');
+});
+
+it('what is chosen is seen where the browser takes colours away', async () => {
+  const { page } = new Person(await here.open({ forcedColors: 'active' }));
+  const ground = (name: string) =>
+    page.getByRole('radio', { name }).evaluate((one) => getComputedStyle(one).backgroundColor);
+  await page.getByRole('radio', { name: 'SSE' }).waitFor();
+  expect(await ground('BIDI')).not.toBe(await ground('SSE'));
+});
+
+it('a menu that was used with the mouse leaves no ring, and one that was used with keys does', async () => {
+  const { page } = new Person(await here.open());
+  const settings = page.getByRole('button', { name: 'Settings' });
+  const ring = () =>
+    settings.evaluate((one) => [one === document.activeElement, getComputedStyle(one).outlineStyle]);
+  await settings.click();
+  await page.getByRole('menuitemradio', { name: 'Light' }).click();
+  await expect.poll(ring).toEqual([true, 'none']);
+  await page.keyboard.press('Enter');
+  await page.getByRole('menu').waitFor();
+  await page.keyboard.press('Escape');
+  await expect.poll(ring).toEqual([true, 'solid']);
+});
+
+it('a tall draft leaves room for the conversation, and its last line is in sight', async () => {
+  const person = new Person(await here.open({ viewport: { width: 900, height: 420 } }));
+  await person.box.fill(Array.from({ length: 30 }, (_, index) => `line ${index + 1}`).join('\n'));
+  const sizes = await person.box.evaluate((box) => ({
+    isSmall: box.clientHeight < innerHeight / 2,
+    isInside: box.getBoundingClientRect().bottom < innerHeight,
+    isAtEnd: box.scrollTop + box.clientHeight >= box.scrollHeight - 12,
+  }));
+  expect(sizes).toEqual({ isSmall: true, isInside: true, isAtEnd: true });
+});
