@@ -12,15 +12,13 @@ const phone: OpenOptions = { viewport: { width: 390, height: 844 }, isMobile: tr
 
 /** What axe finds wrong on the page, in short. */
 async function violations(page: Page): Promise<string[]> {
-  // Colours are measured as they are, not as they fade in.
-  await page.evaluate(() =>
-    Promise.allSettled(
-      document
-        .getAnimations()
-        .filter(({ effect }) => effect?.getComputedTiming().iterations === 1)
-        .map(({ finished }) => finished),
-    ),
-  );
+  // Colours are measured as they are, not as they fade in, or as they come and go.
+  await page.evaluate(async () => {
+    const isOnce = ({ effect }: Animation) => effect?.getComputedTiming().iterations === 1;
+    const animations = document.getAnimations();
+    for (const animation of animations) if (!isOnce(animation)) animation.cancel();
+    await Promise.allSettled(animations.filter(isOnce).map(({ finished }) => finished));
+  });
   await page.evaluate(axe);
   return page.evaluate(async () => {
     const { axe: engine } = window as unknown as {
