@@ -16,6 +16,7 @@ import { rememberDeclaration } from './declarations.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { History } from './history.ts';
 import { mayWait, runDecided } from './run.ts';
+import { putTap } from './tap.ts';
 import { DuologueTool } from './tools.ts';
 
 /** Prepares every LLM agent of a tree to run behind gates. Doing it twice changes nothing. */
@@ -85,9 +86,13 @@ class Gate extends BaseTool {
 }
 
 /** Puts a gate before every tool that is in a request. */
-function putGates({ toolsDict }: LlmRequest, context: InvocationContext, agentName: string): void {
+function putGates(request: LlmRequest, context: InvocationContext, agentName: string): void {
   const active = pluginIn(context)?.activeIn(context);
   if (!active) return;
+  // An agent of another kind around it may hold back what it says.
+  const { agent } = context;
+  if (agent && isAllLlm(agent.rootAgent)) putTap(request, context, active.run.tap);
+  const { toolsDict } = request;
   const tools = new Map<string, BaseTool>();
   for (const [name, tool] of Object.entries(toolsDict)) {
     const gated = tool instanceof Gated ? tool : new Gated(tool);

@@ -1,6 +1,7 @@
 import type { BaseTool, Context } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
 import type { ServerTools } from './server-tools.ts';
+import type { Tap } from './tap.ts';
 import { DuologueTool } from './tools.ts';
 
 /** What was found out about a call before it runs: once, so that card, ledger and execution agree. */
@@ -35,6 +36,8 @@ export interface OpenCall {
 /** One run of an agent as its tools see it: turn by turn (SSE) or live (BIDI). */
 export interface Run {
   readonly live: boolean;
+  /** Takes partial texts straight to whoever shows them. */
+  readonly tap?: Tap;
   /** Runs the tools that ADK's loop calls. */
   readonly tools: ServerTools;
   /** Takes a call that is answered later. Resolves when it is recorded. */

@@ -1,5 +1,6 @@
 import { type BaseLlm, Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
+import { type Tap, tapOf } from '../adk/tap.ts';
 import { isUnreadable, markUnreadable } from '../adk/unreadable.ts';
 import { ARGUMENTS_UNREADABLE } from '../protocol/index.ts';
 import { FinalResponse } from './final-response.ts';
@@ -45,6 +46,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private readonly patience: Patience;
   private readonly final = new FinalResponse();
   private readonly usedIds: Set<string>;
+  private readonly tap: Tap | undefined;
   private isOver = false;
   /** The step that the caller waits for. */
   private settle: ((step: Step | Promise<Step>) => void) | undefined;
@@ -66,6 +68,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     this.model = model;
     this.request = request;
     this.stream = stream ?? false;
+    this.tap = this.stream ? tapOf(request) : undefined;
     this.signal = signal;
     this.patience = patienceOf(patience);
     // Read before the call: models may change the request.
@@ -150,8 +153,21 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     }
     const partial = withoutCalls(response);
     if (partial) this.final.addPartial(partial);
-    if (partial && this.stream) this.settle?.(partial === response ? step : { done: false, value: partial });
+    if (partial && this.tap) this.speak(partial, this.tap);
+    else if (partial && this.stream)
+      this.settle?.(partial === response ? step : { done: false, value: partial });
     else this.pull();
+  }
+
+  /** Says a partial text past ADK, and reads on. */
+  private speak(partial: LlmResponse, tap: Tap): void {
+    try {
+      const room = tap(partial);
+      if (room) room.then(() => this.pull()).catch((error: unknown) => this.fail(error));
+      else this.pull();
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   private fail(error: unknown): void {

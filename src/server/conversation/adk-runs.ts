@@ -1,4 +1,4 @@
-import { type Event, LiveRequestQueue, type RunConfig, StreamingMode } from '@google/adk';
+import { type Event, LiveRequestQueue, type LlmResponse, type RunConfig, StreamingMode } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
 import type { DeferredCall, RunView, ServerTools } from '../../adk/engine.ts';
 import { failedWith } from '../../models/engine.ts';
@@ -132,13 +132,22 @@ export class AdkRuns {
     const { appName, userId, sessionId: id } = history.key;
     let view: RunView | null = null;
     let count = 0;
+    const tell = (event: Event): Promise<void> | undefined => {
+      if (view) push({ type: 'event', n: run.n, event, view });
+      const full = room();
+      if (full) return Promise.race([full, aborted(run.controller.signal)]);
+      return ++count % EVENTS_IN_A_ROW === 0 ? nextRound() : undefined;
+    };
     try {
       const defer = async (call: DeferredCall): Promise<void> => {
         const ticket = new CallTicket();
         push({ type: 'deferred', n: run.n, call, ticket });
         await ticket.settled;
       };
-      view = plugin.begin({ appName, userId, id }, { live: run.queue !== null, defer, tools, openCalls });
+      // Turn by turn the machine wants nothing of a partial text but its words.
+      const tap = run.queue ? {} : { tap: (response: LlmResponse) => tell(response as Event) };
+      const live = run.queue !== null;
+      view = plugin.begin({ appName, userId, id }, { live, defer, tools, openCalls, ...tap });
       const events = this.events(run, request);
       // What is stored before ADK has read the session would reach the model twice.
       if (run.queue) {
@@ -148,10 +157,8 @@ export class AdkRuns {
       }
       for await (const event of events) {
         if (run.isOver) return null;
-        push({ type: 'event', n: run.n, event, view });
-        const full = room();
-        if (full) await Promise.race([full, aborted(run.controller.signal)]);
-        if (++count % EVENTS_IN_A_ROW === 0) await new Promise((resolve) => setImmediate(resolve));
+        const wait = tell(event);
+        if (wait) await wait;
       }
       return null;
     } catch (error) {
@@ -192,6 +199,13 @@ export class AdkRuns {
     for (const waiting of this.waiting) if (waiting.run === run) waiting.resolve();
     this.context.push({ type: 'ended', n: run.n, error });
   }
+}
+
+/** Lets everyone else have a turn. */
+function nextRound(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

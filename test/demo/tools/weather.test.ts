@@ -150,14 +150,14 @@ describe('the weather with a key', () => {
     },
     {
       what: 'no answer at all',
-      timeoutMs: 50,
+      timeoutMs: 1000,
       answer: () => undefined,
       error: 'The weather service did not answer for Tokyo. Try again later.',
       ja: '天気サービスから返答がありません。',
     },
     {
       what: 'an answer that never ends',
-      timeoutMs: 50,
+      timeoutMs: 1000,
       answer: (_: IncomingMessage, response: ServerResponse) =>
         void response.writeHead(200).write('{"main":'),
       error: 'The weather service did not answer for Tokyo. Try again later.',
