@@ -31,6 +31,7 @@ export const common = {
     // For what hangs, not for what is slow: a busy machine is no failure.
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 };
 
