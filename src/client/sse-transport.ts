@@ -262,7 +262,9 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
       while (response && stream.isOpen) {
         const isWhole = await this.pipe(reading, response);
         if (!stream.isOpen || reading.hasFailed) break;
-        response = isWhole ? await this.continue(reading) : await this.resume(reading);
+        const rest: Response | null = isWhole ? null : await this.resume(reading);
+        // A response that broke off behind its last chunk has no rest, and is whole.
+        response = rest ?? (await this.continue(reading));
       }
       stream.end();
     } catch (error) {
