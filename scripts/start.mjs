@@ -33,7 +33,7 @@ const built = await alone(() =>
 if (!built.ok) give(`building the ${built.note}.`, built.output);
 
 // In this very process: signals reach the server itself, and its exit code is ours.
-const server = resolve(root, 'demo/dist/main.js');
+const server = resolve(root, 'demo/dist/server/main.js');
 process.argv[1] = server;
 process.setSourceMapsEnabled(true);
 await import(pathToFileURL(server).href);

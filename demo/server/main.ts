@@ -6,7 +6,8 @@ import { checkModel, chooseModel } from 'duologue/models';
 import { createDuologue } from 'duologue/server';
 import { serve } from 'duologue/server/node';
 import { openSqliteStore } from 'duologue/server/sqlite';
-import { createAgent } from './agent/agent.ts';
+import { loadTools } from '../tools/load.ts';
+import { createAgent } from './agent.ts';
 import { loadProvider } from './providers.ts';
 import { readSettings } from './settings.ts';
 import { webApp } from './web.ts';
@@ -15,17 +16,18 @@ async function main(): Promise<void> {
   // What matters of ADK's own lines is in ours.
   setLogLevel(LogLevel.ERROR);
   const settings = readSettings(process.env);
-  const chosen = await chooseModel(process.env, { load: loadProvider });
+  const tools = await loadTools();
+  const chosen = await chooseModel(process.env, {
+    load: loadProvider,
+    embedded: { rules: tools.flatMap(({ rules }) => rules) },
+  });
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const store = await openSqliteStore(settings.dataDir);
   const duologue = createDuologue({
     agent: createAgent({
       model: chosen.model,
-      weather: {
-        apiKey: process.env.OPENWEATHERMAP_API_KEY || undefined,
-        baseUrl: process.env.OPENWEATHERMAP_URL || undefined,
-        cacheDir: join(settings.dataDir, 'weather'),
-      },
+      tools,
+      surroundings: { env: process.env, dataDir: settings.dataDir },
     }),
     store,
     apiKey: settings.apiKey,
@@ -40,7 +42,7 @@ async function main(): Promise<void> {
   const served = await serve(duologue, {
     host: settings.host,
     port: settings.port,
-    fallback: webApp(join(here, '..', 'web', 'dist')),
+    fallback: webApp(join(here, '..', '..', 'web', 'dist')),
   });
   console.log(`Duologue listens on ${served.url}`);
   console.log(`Model: ${chosen.name} (${chosen.why})`);

@@ -81,20 +81,28 @@ const parts = [
     name: 'demo server',
     when: () => existsSync(resolve(root, 'demo/server/main.ts')),
     // The library's types are an input of the demo's compilation.
-    inputs: ['demo/server', 'tsconfig.demo.json', 'tsconfig.build.json', 'src', ...shared],
+    inputs: ['demo/server', 'demo/tools', 'tsconfig.demo.json', 'tsconfig.build.json', 'src', ...shared],
     output: 'demo/dist',
     async build() {
       const result = await tool('typescript/bin/tsc', ['-p', 'tsconfig.demo.json'], {
         timeoutMs: 5 * 60_000,
       });
-      if (result.code === 0) removeOrphans('demo/dist', 'demo/server');
+      if (result.code === 0) removeOrphans('demo/dist', 'demo');
       return result;
     },
   },
   {
     name: 'web app',
     when: () => existsSync(resolve(root, 'demo/web/index.html')),
-    inputs: ['demo/web', 'demo/package.json', 'src/protocol', 'src/client', 'src/react', ...shared],
+    inputs: [
+      'demo/web',
+      'demo/tools',
+      'demo/package.json',
+      'src/protocol',
+      'src/client',
+      'src/react',
+      ...shared,
+    ],
     output: 'demo/web/dist',
     async build() {
       const result = await tool('vite/bin/vite.js', ['build'], {

@@ -1,6 +1,6 @@
 import { type BaseLlm, LLMRegistry } from '@google/adk';
 import { fromAiSdk } from './ai-sdk.ts';
-import { EMBEDDED_MODEL, EmbeddedModel } from './embedded/index.ts';
+import { EMBEDDED_MODEL, EmbeddedModel, type EmbeddedModelOptions } from './embedded/index.ts';
 import { DuologueGemini } from './gemini.ts';
 import { isLiveModelName } from './gemini-live.ts';
 import { pairOf } from './pair.ts';
@@ -23,6 +23,8 @@ export interface ChooseOptions {
   live?: boolean;
   /** Loads an optional package. */
   load?: (name: string) => Promise<unknown>;
+  /** For the embedded model, when that is the one: the rules of your tools, for example. */
+  embedded?: EmbeddedModelOptions;
 }
 
 const GEMINI_TURN = 'gemini-3.8-flash';
@@ -78,7 +80,7 @@ function wholeName(name: string): string {
 }
 
 async function create(name: string, env: Environment, options: ChooseOptions): Promise<BaseLlm> {
-  if (name === 'embedded' || name === EMBEDDED_MODEL) return new EmbeddedModel();
+  if (name === 'embedded' || name === EMBEDDED_MODEL) return new EmbeddedModel(options.embedded);
   const [prefix = '', ...rest] = name.split('/');
   const id = rest.join('/');
   if (prefix === 'vertex') return createVertex(id || GEMINI_TURN, env);

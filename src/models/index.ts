@@ -1,7 +1,17 @@
 export { type AiSdkModel, type FromAiSdkOptions, fromAiSdk } from './ai-sdk.ts';
 export { checkModel } from './check.ts';
 export { type ChooseOptions, type ChosenModel, chooseModel } from './choose.ts';
-export * from './embedded/index.ts';
+export {
+  type DecodeImage,
+  EMBEDDED_MODEL,
+  EmbeddedModel,
+  type EmbeddedModelOptions,
+  type Pixels,
+  type Reply,
+  type Rule,
+  type RuleContext,
+  type ToolRequest,
+} from './embedded/index.ts';
 export { DuologueGemini, type DuologueGeminiParams } from './gemini.ts';
 export type { GeminiLiveOptions } from './gemini-live.ts';
 export { instrumentModels } from './instrument-models.ts';

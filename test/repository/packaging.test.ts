@@ -33,6 +33,7 @@ const needs: Record<string, Needs> = {
   'duologue/protocol': { always: ['zod'], onDemand: [] },
   'duologue/adk': { always: ['@google/adk', 'zod'], onDemand: [] },
   'duologue/models': { always: ['@google/adk', '@google/genai', 'zod'], onDemand: [computed] },
+  'duologue/models/embedded': { always: ['@google/adk', '@google/genai', 'zod'], onDemand: [] },
   'duologue/server': { always: ['@google/adk', '@google/genai', 'zod'], onDemand: [] },
   'duologue/server/sqlite': { always: [], onDemand: ['libsql'] },
   'duologue/server/node': { always: ['ws', 'zod'], onDemand: [] },

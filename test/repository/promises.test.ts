@@ -4,7 +4,7 @@ import { parseFile } from './support/module.ts';
 import { sourcesUnder } from './support/repository.ts';
 
 /** Where a promise that is rejected and heard by nobody ends the process of everyone. */
-const PLACES = ['src/adk', 'src/models', 'src/server', 'src/cli', 'demo/server'];
+const PLACES = ['src/adk', 'src/models', 'src/server', 'src/cli', 'demo/server', 'demo/tools'];
 
 /** Calls whose promise is thrown away by `void`; those that are not even marked so are found by the linter. */
 function unheard(file: string, text?: string): string[] {

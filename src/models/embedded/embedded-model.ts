@@ -6,7 +6,7 @@ import { createDecoder } from './image/decode.ts';
 import type { DecodeImage } from './image/pixels.ts';
 import { pause, piecesOf } from './pieces.ts';
 import type { Reply, Rule } from './rule.ts';
-import { RULES } from './rules/index.ts';
+import { FIRST_RULES, LAST_RULES } from './rules/index.ts';
 import { think } from './think.ts';
 import { type Language, languageOf } from './understand/language.ts';
 
@@ -19,7 +19,7 @@ export interface EmbeddedModelOptions {
   paceMs?: number;
   /** Whether a short thought comes before an answer. */
   thinks?: boolean;
-  /** Rules of your own, asked before the built-in ones. */
+  /** Rules of your own, one or more for each of your tools. They are asked before general talk. */
   rules?: readonly Rule[];
   /** How pictures become pixels, to support more formats. */
   decodeImage?: DecodeImage;
@@ -40,7 +40,7 @@ export class EmbeddedModel extends BaseLlm {
     super({ model: EMBEDDED_MODEL });
     this.paceMs = options.paceMs ?? 15;
     this.thinks = options.thinks ?? true;
-    this.rules = [...(options.rules ?? []), ...RULES];
+    this.rules = [...FIRST_RULES, ...(options.rules ?? []), ...LAST_RULES];
     this.decodeImage = options.decodeImage ?? createDecoder();
   }
 
@@ -94,6 +94,7 @@ export class EmbeddedModel extends BaseLlm {
       conversation,
       can: (tool) => tools.has(tool),
       decodeImage: this.decodeImage,
+      rules: this.rules,
     });
   }
 }

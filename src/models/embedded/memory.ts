@@ -6,24 +6,6 @@ export function callsOf(turns: readonly Turn[], tool: string): Call[] {
   return turns.flatMap((turn) => turn.calls).filter((call) => call.name === tool);
 }
 
-/** A payment that was asked for, with how it ended. */
-export interface KnownPayment {
-  amount: number;
-  currency: string;
-  recipient: string;
-  settled: Settled;
-}
-
-/** Every payment that was asked for in these turns. */
-export function paymentsIn(turns: readonly Turn[]): KnownPayment[] {
-  return callsOf(turns, 'process_payment').flatMap((call) => {
-    const { amount, currency = 'USD', recipient } = call.args;
-    if (typeof amount !== 'number' || typeof currency !== 'string' || typeof recipient !== 'string')
-      return [];
-    return [{ amount, currency, recipient, settled: { call, outcome: outcomeOf(call) } }];
-  });
-}
-
 /** Calls that still wait for the person. */
 export function waitingCalls(conversation: Conversation): Settled[] {
   return conversation.turns

@@ -1,7 +1,7 @@
 import type { Conversation } from './conversation.ts';
 import type { DecodeImage } from './image/pixels.ts';
 import type { Settled } from './results/outcome.ts';
-import type { Language } from './understand/language.ts';
+import type { Bilingual, Language } from './understand/language.ts';
 
 /** A tool call a rule wants to make. */
 export interface ToolRequest {
@@ -30,13 +30,34 @@ export interface RuleContext {
   /** Whether the agent offers this tool. */
   can(tool: string): boolean;
   decodeImage: DecodeImage;
+  /** Every rule of the model, in the order they are asked. */
+  rules: readonly Rule[];
 }
 
-/** One thing the embedded model understands: a rule is one file, and the list in `rules/index.ts` names it. */
+/** How a rule speaks about the calls of the tool that it makes. */
+export interface RuleTool {
+  name: string;
+  /** Tells what came of calls. */
+  report(settled: readonly Settled[], context: RuleContext): string;
+  /**
+   * For a tool that must not run twice by mistake: what "again" is answered with when the last call may have had its
+   * effect. Such a tool is also called only when every sentence of the message was understood.
+   */
+  again?(context: RuleContext): Reply;
+}
+
+/** One thing the embedded model understands. */
 export interface Rule {
   name: string;
   /** The answer to the person's message, or null when it is not about this. */
   match(context: RuleContext): Reply | null | Promise<Reply | null>;
-  /** The tool this rule calls and how it tells what came of its calls. */
-  tool?: { name: string; report(settled: readonly Settled[], context: RuleContext): string };
+  /** The tool that this rule calls. */
+  tool?: RuleTool;
+  /** What the tool does ("send payments"), for a greeting, and a line with an example, for help. */
+  ability?: { does: Bilingual; example: Bilingual };
+}
+
+/** The tool of this name, if one of the rules calls it. */
+export function toolOf(rules: readonly Rule[], name: string): RuleTool | undefined {
+  return rules.find(({ tool }) => tool?.name === name)?.tool;
 }

@@ -2,9 +2,9 @@ import type { Call, Turn } from './conversation.ts';
 import { waitingCalls } from './memory.ts';
 import { outcomeOf, type Settled } from './results/outcome.ts';
 import { troubleText } from './results/words.ts';
-import type { Reply, Rule, RuleContext } from './rule.ts';
+import { type Reply, type Rule, type RuleContext, toolOf } from './rule.ts';
 import { say } from './understand/language.ts';
-import { isNegated } from './understand/payments.ts';
+import { isNegated } from './understand/negation.ts';
 import { sentencesOf } from './understand/text.ts';
 import { unknownReply } from './unknown.ts';
 
@@ -57,9 +57,9 @@ async function answerSentences(rules: readonly Rule[], context: RuleContext): Pr
   for (const text of sentences) replies.push(await firstMatch(rules, { ...context, text }));
   const understood = replies.filter((reply) => reply !== null).filter((reply) => reply.isUnsure !== true);
   const calls = understood.flatMap((reply) => reply.calls ?? []);
-  // Money moves only when every word around it was understood: the next sentence may take it back.
+  // What is not lightly done again needs every word around it understood: the next sentence may take it back.
   const isDoubtful = understood.length < replies.length || sentences.some((sentence) => isNegated(sentence));
-  if (isDoubtful && calls.some((call) => call.name === 'process_payment')) return null;
+  if (isDoubtful && calls.some((call) => toolOf(rules, call.name)?.again !== undefined)) return null;
   const [first] = understood;
   if (first === undefined) return null;
   if (calls.length > 0) {
@@ -82,8 +82,7 @@ function reportOn(rules: readonly Rule[], calls: readonly Call[], context: RuleC
   const names = [...new Set(settled.map(({ call }) => call.name))];
   const texts = names.map((name) => {
     const own = settled.filter(({ call }) => call.name === name);
-    const rule = rules.find(({ tool }) => tool?.name === name);
-    return rule?.tool?.report(own, context) ?? own.map((one) => plainReport(one, context)).join(' ');
+    return toolOf(rules, name)?.report(own, context) ?? own.map((one) => plainReport(one, context)).join(' ');
   });
   const text = texts.join(context.language === 'ja' ? '' : ' ').trim();
   return text === ''

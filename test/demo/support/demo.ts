@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BaseLlm } from '@google/adk';
 import { afterEach } from 'vitest';
-import { createAgent } from '../../../demo/server/agent/agent.ts';
-import type { WeatherOptions } from '../../../demo/server/agent/weather.ts';
+import type { WeatherOptions } from '../../../demo/tools/weather/definition.ts';
 import { EmbeddedModel } from '../../../src/models/index.ts';
 import type { Chunk } from '../../../src/protocol/index.ts';
 import { type AuditLine, createDuologue, type DuologueOptions } from '../../../src/server/index.ts';
@@ -12,6 +11,7 @@ import { openSqliteStore } from '../../../src/server/store/sqlite.ts';
 import { type Served, serve } from '../../../src/server/use/node.ts';
 import { type Posted, read, say } from '../../support/harness.ts';
 import { TestSocket } from '../../support/socket.ts';
+import { demoAgent, rules } from './agent.ts';
 
 /** Things to take down after a test, last first. */
 const made: (() => Promise<void> | void)[] = [];
@@ -59,8 +59,8 @@ export interface Demo {
 export function demo(
   options: Partial<DuologueOptions> & { model?: BaseLlm; weather?: Partial<WeatherOptions> } = {},
 ): Demo {
-  const { model = new EmbeddedModel({ paceMs: 0 }), weather, ...rest } = options;
-  const agent = createAgent({ model, weather: { cacheDir: join(tmpdir(), 'duologue-unused'), ...weather } });
+  const { model = new EmbeddedModel({ paceMs: 0, rules }), weather, ...rest } = options;
+  const agent = demoAgent({ model, dataDir: join(tmpdir(), 'duologue-unused'), weather });
   const duologue = createDuologue({ agent, ...rest });
   let served: Promise<Served> | undefined;
   let closed: Promise<void> | undefined;

@@ -2,7 +2,7 @@ import { LogLevel, setLogLevel } from '@google/adk';
 import { EmbeddedModel } from 'duologue/models';
 import { createDuologue } from 'duologue/server';
 import { openSqliteStore } from 'duologue/server/sqlite';
-import { createAgent } from '../../../demo/server/agent/agent.ts';
+import { demoAgent, rules } from './agent.ts';
 
 // What it writes is read by tests.
 setLogLevel(LogLevel.ERROR);
@@ -11,7 +11,7 @@ setLogLevel(LogLevel.ERROR);
 // outcome is about to be stored. Says on standard output what card it showed.
 const [folder = ''] = process.argv.slice(2);
 const store = await openSqliteStore(folder);
-const agent = createAgent({ model: new EmbeddedModel({ paceMs: 0 }), weather: { cacheDir: folder } });
+const agent = demoAgent({ model: new EmbeddedModel({ paceMs: 0, rules }), dataDir: folder });
 const duologue = createDuologue({ agent, store });
 
 async function post(message: object): Promise<string> {

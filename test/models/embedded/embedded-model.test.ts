@@ -1,22 +1,47 @@
-import {
-  FunctionTool,
-  InMemoryRunner,
-  LlmAgent,
-  type LlmRequest,
-  type LlmResponse,
-  LogLevel,
-  StreamingMode,
-  setLogLevel,
-} from '@google/adk';
+import type { LlmRequest, LlmResponse } from '@google/adk';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { z } from 'zod';
-import { EmbeddedModel, type Rule } from '../../../src/models/embedded/index.ts';
+import { EmbeddedModel, type Rule, say, troubleText } from '../../../src/models/embedded/index.ts';
 import { piecesOf } from '../../../src/models/embedded/pieces.ts';
-import { ask, requestOf, saidIn, user } from './talk.ts';
+import { answered, ask, called, model, requestOf, saidIn, user } from './talk.ts';
+
+/** "Order 2 teas": a rule as an application writes one, for a tool that must not run twice by mistake. */
+const order: Rule = {
+  name: 'order',
+  match({ text, language }) {
+    const found = [...text.matchAll(/order (\d+) (\w+)|(\w+)を(\d+)つ/g)];
+    if (found.length === 0) return null;
+    return {
+      thought: say(language, 'An order.', '注文です。'),
+      calls: found.map(([, count, item, itemJa, countJa]) => ({
+        name: 'order',
+        args: { item: item ?? itemJa, count: Number(count ?? countJa) },
+      })),
+    };
+  },
+  tool: {
+    name: 'order',
+    report: (settled, { language }) =>
+      settled
+        .map(({ call: { args }, outcome }) => {
+          const subject = { en: `the order of ${args.count} ${args.item}`, ja: '注文' };
+          return (
+            troubleText(language, subject, outcome, [[/sold out/, '売り切れです。']]) ??
+            say(language, `I ordered ${args.count} ${args.item}.`, '注文しました。')
+          );
+        })
+        .join(' '),
+    again: () => ({ thought: 'Again?', text: 'Please say the whole order.' }),
+  },
+  ability: {
+    does: { en: 'order drinks', ja: '注文' },
+    example: { en: 'drinks: “Order 2 teas”', ja: '飲み物' },
+  },
+};
+const withOrders = { rules: [order] };
 
 async function collect(text: string, stream: boolean, signal?: AbortSignal): Promise<LlmResponse[]> {
   const responses: LlmResponse[] = [];
-  for await (const response of new EmbeddedModel({ paceMs: 0 }).generateContentAsync(
+  for await (const response of new EmbeddedModel({ paceMs: 0, ...withOrders }).generateContentAsync(
     requestOf([user(text)]),
     stream,
     signal,
@@ -52,26 +77,16 @@ describe('the shape of an answer', () => {
   });
 
   test('calls are only in the final response and have no ids', async () => {
-    const responses = await collect('Aliceに30ドル、Bobに40ドル送金してください', true);
-    const thought = 'Aliceさんに30ドル、Bobさんに40ドルを送金する依頼だと理解しました。';
+    const responses = await collect('order 2 teas and order 1 coffee', true);
+    const thought = 'An order.';
     expect(responses.slice(0, -1)).toEqual(piecesOf(thought).map((piece) => partial(piece, true)));
     expect(responses.at(-1)).toEqual({
       content: {
         role: 'model',
         parts: [
           part(thought, true),
-          {
-            functionCall: {
-              name: 'process_payment',
-              args: { amount: 30, recipient: 'Alice', currency: 'USD' },
-            },
-          },
-          {
-            functionCall: {
-              name: 'process_payment',
-              args: { amount: 40, recipient: 'Bob', currency: 'USD' },
-            },
-          },
+          { functionCall: { name: 'order', args: { item: 'teas', count: 2 } } },
+          { functionCall: { name: 'order', args: { item: 'coffee', count: 1 } } },
         ],
       },
       partial: false,
@@ -117,7 +132,7 @@ describe('the shape of an answer', () => {
     });
   });
 
-  test('a rule of your own comes before the built-in ones', async () => {
+  test('a rule of your own comes before general talk', async () => {
     const dice: Rule = {
       name: 'dice',
       match: ({ text }) => (text === 'roll' ? { thought: 'A die.', text: '4' } : null),
@@ -138,15 +153,13 @@ describe('the shape of an answer', () => {
       return saidIn(last);
     };
     await say(requestOf([user('my name is Ken')]));
-    await say(requestOf([user('send money to Bob')]));
     expect((await say(requestOf([user('what is my name?')]))).text).toBe(
       'You have not told me your name yet.',
     );
-    expect((await say(requestOf([user('50 dollars')]))).calls).toEqual([]);
   });
 
   test('a request is not changed', async () => {
-    const request = requestOf([user('send $50 to Bob')]);
+    const request = requestOf([user('order 2 teas')]);
     const before = structuredClone({ contents: request.contents, config: request.config });
     for await (const _ of new EmbeddedModel({ paceMs: 0 }).generateContentAsync(request, true));
     expect({ contents: request.contents, config: request.config }).toEqual(before);
@@ -159,7 +172,9 @@ describe('the shape of an answer', () => {
 
 describe('live, turn by turn', () => {
   test('a call that waits is mentioned, and its late result is told', async () => {
-    const connection = await new EmbeddedModel({ paceMs: 0 }).connect(requestOf([]));
+    const connection = await new EmbeddedModel({ paceMs: 0, ...withOrders }).connect(
+      requestOf([], ['order']),
+    );
     const received = connection.receive();
     const nextFinal = async (): Promise<LlmResponse> => {
       for (let count = 0; count < 100; count += 1) {
@@ -169,29 +184,78 @@ describe('live, turn by turn', () => {
       throw new Error('No final response came.');
     };
 
-    await connection.sendContent(user('send $50 to Bob'));
+    await connection.sendContent(user('order 2 teas'));
     const called = await nextFinal();
     const call = called.content?.parts?.find((one) => one.functionCall)?.functionCall;
     await connection.sendContent(user('thanks'));
     const meanwhile = saidIn(await nextFinal());
-    const response = { success: true, amount: 50, recipient: 'Bob', currency: 'USD', wallet_balance: 950 };
     await connection.sendContent({
       role: 'user',
-      parts: [{ functionResponse: { id: call?.id ?? '', name: 'process_payment', response } }],
+      parts: [{ functionResponse: { id: call?.id ?? '', name: 'order', response: { success: true } } }],
     });
     const late = saidIn(await nextFinal());
-    await connection.sendContent(user('balance'));
-    const afterwards = saidIn(await nextFinal());
     await connection.close();
 
-    expect([saidIn(called).calls, meanwhile.text, late.text, afterwards.text]).toEqual([
-      [['process_payment', { amount: 50, recipient: 'Bob', currency: 'USD' }]],
-      'You are welcome!\n\n(The payment of $50 to Bob is waiting for your approval.)',
-      'I sent $50 to Bob.',
-      'After the last payment I know of, the balance was $950.',
+    expect([saidIn(called).calls, meanwhile.text, late.text]).toEqual([
+      [['order', { item: 'teas', count: 2 }]],
+      'You are welcome!\n\n(The order of 2 teas is still waiting for you.)',
+      'I ordered 2 teas.',
     ]);
   });
 });
+
+describe('the rules of an application', () => {
+  const ordered = (response: Record<string, unknown>) => [
+    user('order 2 teas'),
+    called(['order', { item: 'teas', count: 2 }]),
+    answered(['order', response]),
+    model('…'),
+  ];
+
+  test('are named in a greeting and in help, as far as the agent has their tools', async () => {
+    expect((await ask('hello', ['order'], withOrders)).text).toBe(
+      'Hello! I can order drinks. What would you like?',
+    );
+    expect((await ask('hello', [], withOrders)).text).toBe('Hello! What would you like?');
+    expect((await ask('help', ['order'], withOrders)).text).toContain('- drinks: “Order 2 teas”\n');
+    expect((await ask('help', [], withOrders)).text).not.toContain('drinks');
+  });
+
+  test.each([
+    [{ success: true }, []],
+    [{ error: 'Outcome unknown' }, []],
+    [{ error: 'sold out' }, [['order', { item: 'teas', count: 2 }]]],
+  ])('after %j a mere "again" makes these calls: %j', async (response, calls) => {
+    const said = await ask([...ordered(response), user('again')], ['order'], withOrders);
+    expect(said.calls).toEqual(calls);
+    expect(said.text).toBe(calls.length === 0 ? 'Please say the whole order.' : '');
+  });
+
+  test('call nothing that must not run twice when a sentence beside it takes it back', async () => {
+    const careful = { rules: [{ ...order, match: onlySentences(order.match) }] };
+    expect((await ask('Order 2 teas. Thanks!', ['order'], careful)).calls.length).toBe(1);
+    expect((await ask('Order 2 teas. No, stop!', ['order'], careful)).calls).toEqual([]);
+  });
+
+  test('tell reasons in Japanese when they know them', async () => {
+    const said = await ask(
+      [
+        user('茶を2つ'),
+        called(['order', { item: '茶', count: 2 }]),
+        answered(['order', { error: 'sold out' }]),
+      ],
+      ['order'],
+      withOrders,
+    );
+    expect(said.text).toBe('注文は失敗しました：売り切れです。（sold out）');
+  });
+});
+
+/** Matches a message only when it is one sentence. */
+function onlySentences(match: Rule['match']): Rule['match'] {
+  return (context) =>
+    /[.!] /.test(context.text) ? null : match({ ...context, text: context.text.toLowerCase() });
+}
 
 describe('pace and abort', () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -234,132 +298,5 @@ describe('pace and abort', () => {
     await reading;
     expect(seen.length).toBe(2);
     expect(vi.getTimerCount()).toBe(0);
-  });
-});
-
-describe('with the real ADK', () => {
-  setLogLevel(LogLevel.ERROR);
-  const ledger: unknown[] = [];
-  const tools = () => [
-    new FunctionTool({
-      name: 'get_weather',
-      description: 'The weather.',
-      parameters: z.object({ location: z.string() }),
-      execute: ({ location }) => ({
-        location,
-        temperature: 18,
-        condition: 'Cloudy',
-        humidity: 65,
-        sample: true,
-      }),
-    }),
-    new FunctionTool({
-      name: 'process_payment',
-      description: 'Pays.',
-      parameters: z.object({ amount: z.number(), recipient: z.string(), currency: z.string() }),
-      execute: (args) => {
-        ledger.push(args);
-        return {
-          success: true,
-          transaction_id: `txn_${ledger.length}`,
-          ...args,
-          wallet_balance: 1000 - args.amount,
-        };
-      },
-    }),
-  ];
-
-  async function run(messages: string[], abortAt?: string): Promise<{ finals: unknown[]; partials: string }> {
-    const runner = new InMemoryRunner({
-      agent: new LlmAgent({ name: 'assistant', model: new EmbeddedModel({ paceMs: 0 }), tools: tools() }),
-      appName: 'test',
-    });
-    const session = await runner.sessionService.createSession({ appName: 'test', userId: 'u' });
-    const finals: unknown[] = [];
-    let partials = '';
-    for (const message of messages) {
-      const stop = new AbortController();
-      for await (const event of runner.runAsync({
-        userId: 'u',
-        sessionId: session.id,
-        newMessage: { role: 'user', parts: [{ text: message }] },
-        runConfig: { streamingMode: StreamingMode.SSE },
-        abortSignal: stop.signal,
-      })) {
-        const parts = event.content?.parts ?? [];
-        if (event.partial) {
-          partials += parts.map(({ text, thought }) => (thought ? '' : text)).join('');
-          if (abortAt !== undefined && message === messages[0] && partials.endsWith(abortAt)) stop.abort();
-          continue;
-        }
-        for (const { text, thought, functionCall, functionResponse } of parts) {
-          if (functionCall) finals.push(['call', functionCall.name, functionCall.args]);
-          else if (functionResponse) finals.push(['response', functionResponse.name]);
-          else if (!thought) finals.push(text);
-        }
-      }
-    }
-    return { finals, partials };
-  }
-
-  test('the weather is asked, looked up and told', async () => {
-    expect(await run(['東京の天気を教えて'])).toEqual({
-      finals: [
-        ['call', 'get_weather', { location: 'Tokyo' }],
-        ['response', 'get_weather'],
-        '東京の天気は曇り、気温18℃、湿度65%です。（これはサンプルデータで、実際の観測値ではありません。）',
-      ],
-      partials:
-        '東京の天気は曇り、気温18℃、湿度65%です。（これはサンプルデータで、実際の観測値ではありません。）',
-    });
-  });
-
-  test('two payments are two calls in one response, and the conversation goes on from there', async () => {
-    ledger.length = 0;
-    const { finals } = await run([
-      'Aliceに30ドル、Bobに40ドル送金してください',
-      '残高は？',
-      'Carolにも同じ額を送って',
-    ]);
-    expect(finals).toEqual([
-      ['call', 'process_payment', { amount: 30, recipient: 'Alice', currency: 'USD' }],
-      ['call', 'process_payment', { amount: 40, recipient: 'Bob', currency: 'USD' }],
-      ['response', 'process_payment'],
-      ['response', 'process_payment'],
-      'Aliceさんに30ドル、Bobさんに40ドルを送金しました。',
-      'わかっている最後の残高は960ドルです。',
-      ['call', 'process_payment', { amount: 40, recipient: 'Carol', currency: 'USD' }],
-      ['response', 'process_payment'],
-      'Carolさんに40ドルを送金しました。',
-    ]);
-    expect(ledger).toEqual([
-      { amount: 30, recipient: 'Alice', currency: 'USD' },
-      { amount: 40, recipient: 'Bob', currency: 'USD' },
-      { amount: 40, recipient: 'Carol', currency: 'USD' },
-    ]);
-  });
-
-  test('what is missing is asked for and the answer completes it', async () => {
-    ledger.length = 0;
-    const { finals } = await run(['send money to Bob', '50 dollars']);
-    expect(finals).toEqual([
-      'How much should I send to Bob?',
-      ['call', 'process_payment', { amount: 50, recipient: 'Bob', currency: 'USD' }],
-      ['response', 'process_payment'],
-      'I sent $50 to Bob.',
-    ]);
-  });
-
-  test('a tool the agent does not have is not called', async () => {
-    expect((await run(['where am I?'])).finals).toEqual([
-      'I cannot find out where you are: this agent has no location tool.',
-    ]);
-  });
-
-  test('an abort leaves no final event, and the next message is answered', async () => {
-    const { finals, partials } = await run(['count to 500', 'thanks'], '41 42 ');
-    expect(finals).toEqual(['You are welcome!']);
-    expect(partials.startsWith('1 2 3 ')).toBe(true);
-    expect(partials.includes(' 50 ')).toBe(false);
   });
 });

@@ -386,9 +386,8 @@ describe('a picture in the conversation', () => {
   });
 
   test('does not hide a request in the same message', async () => {
-    expect((await ask([withPicture(PICTURES.GREY, 'send $50 to Bob')])).calls).toEqual([
-      ['process_payment', { amount: 50, recipient: 'Bob', currency: 'USD' }],
-    ]);
+    const said = await ask([withPicture(PICTURES.GREY, 'count to 3')]);
+    expect(said.text).toBe('1 2 3');
   });
 
   test('transparent parts are told', async () => {

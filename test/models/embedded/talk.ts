@@ -3,11 +3,8 @@ import { EmbeddedModel, type EmbeddedModelOptions } from '../../../src/models/em
 
 type Content = LlmRequest['contents'][number];
 
-/** The tools of the demo agent. */
-const ALL_TOOLS = ['get_weather', 'process_payment', 'change_bgm', 'get_location'];
-
 /** A request as ADK makes it for these contents and tools. */
-export function requestOf(contents: Content[], tools: readonly string[] = ALL_TOOLS): LlmRequest {
+export function requestOf(contents: Content[], tools: readonly string[] = []): LlmRequest {
   return {
     contents,
     config: { tools: [{ functionDeclarations: tools.map((name) => ({ name })) }] },
@@ -62,27 +59,4 @@ export async function ask(
     responses.push(response);
   }
   return saidIn(responses.at(-1));
-}
-
-/** A conversation of messages only: the model's own words are put in between as it says them. */
-export async function converse(...messages: string[]): Promise<Said> {
-  const contents: Content[] = [];
-  let said: Said = { thought: '', text: '', calls: [] };
-  for (const message of messages) {
-    contents.push(user(message));
-    said = await ask(contents);
-    contents.push(said.calls.length > 0 ? called(...said.calls) : model(said.text));
-    if (said.calls.length > 0) {
-      contents.push(
-        answered(
-          ...said.calls.map(([name, args]): [string, Record<string, unknown>] => [
-            name,
-            { success: true, ...args },
-          ]),
-        ),
-      );
-      if (message !== messages.at(-1)) contents.push(model((await ask(contents)).text));
-    }
-  }
-  return said;
 }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { LlmResponse } from '@google/adk';
 import { EmbeddedModel } from '../../../src/models/index.ts';
+import { rules } from '../../demo/support/agent.ts';
 import { anthropic } from './anthropic.ts';
 import { bedrock } from './bedrock.ts';
 import {
@@ -66,7 +67,7 @@ export class FakeProvider {
   /** Says something else than the rules would. */
   answer: ((asked: Asked) => Omit<Answer, 'calls'> & { calls?: Answer['calls'] }) | undefined;
   url = '';
-  private readonly rules = new EmbeddedModel({ paceMs: 0 });
+  private readonly rules = new EmbeddedModel({ paceMs: 0, rules });
   private readonly memory: Memory = { items: new Map(), count: 0 };
   private readonly server: Server;
   private calls = 0;

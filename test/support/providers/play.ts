@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAgent } from '../../../demo/server/agent/agent.ts';
 import type { Fixture } from '../../../scripts/fixtures/capture.ts';
 import { chunkIn, converse } from '../../../scripts/fixtures/conversation.ts';
 import { normaliser } from '../../../scripts/fixtures/normalise.ts';
@@ -9,6 +8,7 @@ import type { Scenario } from '../../../scripts/fixtures/scenarios.ts';
 import { chooseModel } from '../../../src/models/index.ts';
 import { createDuologue, type DuologueOptions, type Logger } from '../../../src/server/index.ts';
 import { serve } from '../../../src/server/use/node.ts';
+import { demoAgent } from '../../demo/support/agent.ts';
 import type { FakeProvider } from './fake-provider.ts';
 
 /** The demo's agent behind a server of ours, with a model that is chosen by the environment alone. */
@@ -25,16 +25,15 @@ export async function provide(
   options: Partial<DuologueOptions> = {},
   environment: Record<string, string> = fake.environment,
 ): Promise<Provided> {
-  const cacheDir = mkdtempSync(join(tmpdir(), 'duologue-weather-'));
+  const dataDir = mkdtempSync(join(tmpdir(), 'duologue-weather-'));
   const logged: Provided['logged'] = [];
   const log =
     (level: keyof Logger) =>
     (...said: unknown[]) =>
       void logged.push({ level, said });
   const { model } = await chooseModel(environment);
-  const weather = { apiKey: undefined, baseUrl: undefined, cacheDir };
   const duologue = createDuologue({
-    agent: createAgent({ model, weather }),
+    agent: demoAgent({ model, dataDir }),
     rateLimit: false,
     logger: { info: log('info'), warn: log('warn'), error: log('error') },
     ...options,
@@ -45,7 +44,7 @@ export async function provide(
     logged,
     async close() {
       await served.close();
-      rmSync(cacheDir, { recursive: true, force: true });
+      rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -1,14 +1,16 @@
-import { type Language, say } from '../understand/language.ts';
+import { type Bilingual, type Language, say } from '../understand/language.ts';
 import type { Outcome } from './outcome.ts';
 
-/** What was tried, in both languages: "the payment of $50 to Bob", 花子さんへの50ドルの送金. */
-export interface Subject {
-  en: string;
-  ja: string;
-}
-
-/** Says how a call ended that did not succeed; gives undefined for one that did. */
-export function troubleText(language: Language, subject: Subject, outcome: Outcome): string | undefined {
+/**
+ * Says how a call ended that did not succeed; undefined for one that did. `subject` is what was tried ("the payment of
+ * $50 to Bob"), `reasonsJa` are the tool's own reasons in Japanese.
+ */
+export function troubleText(
+  language: Language,
+  subject: Bilingual,
+  outcome: Outcome,
+  reasonsJa: readonly [RegExp, string][] = [],
+): string | undefined {
   const { en, ja } = subject;
   const subjectEn = en.charAt(0).toUpperCase() + en.slice(1);
   switch (outcome.kind) {
@@ -55,14 +57,18 @@ export function troubleText(language: Language, subject: Subject, outcome: Outco
       return say(
         language,
         `${subjectEn} was refused: ${sentence(outcome.why)}`,
-        `${ja}はできませんでした：${reasonJa(outcome.why)}`,
+        `${ja}はできませんでした：${reasonJa(outcome.why, reasonsJa)}`,
       );
     case 'failed': {
       const why =
         outcome.why === ''
           ? say(language, 'no reason was given.', '理由は示されませんでした。')
           : outcome.why;
-      return say(language, `${subjectEn} failed: ${sentence(why)}`, `${ja}は失敗しました：${reasonJa(why)}`);
+      return say(
+        language,
+        `${subjectEn} failed: ${sentence(why)}`,
+        `${ja}は失敗しました：${reasonJa(why, reasonsJa)}`,
+      );
     }
     case 'silent':
       return say(
@@ -77,25 +83,8 @@ function sentence(text: string): string {
   return /[.!?。]$/.test(text) ? text : `${text}.`;
 }
 
-const REASONS_JA: readonly [RegExp, string][] = [
-  [/weather service does not know/i, '天気サービスがその場所を知りません。'],
-  [/weather service does not accept/i, '天気サービスがキーを受け付けません。'],
-  [/weather service did not answer/i, '天気サービスから返答がありません。'],
-  [/weather service answered with status/i, '天気サービスでエラーが起きました。'],
-  [/weather service sent/i, '天気サービスの返答を読み取れません。'],
-  [/insufficient funds/i, '残高が足りません。'],
-  [/currency|unsupported|payments in \S+ are not supported/i, 'その通貨は使えません。'],
-  [
-    /must be positive|non-?positive|greater than (?:0|zero)|positive/i,
-    '金額は0より大きくなければなりません。',
-  ],
-  [/decimal|precis/i, '金額の小数点以下が細かすぎます。'],
-  [/finite|amount/i, '金額が正しくありません。'],
-  [/recipient/i, '宛先が正しくありません。'],
-];
-
-function reasonJa(why: string): string {
+function reasonJa(why: string, reasons: readonly [RegExp, string][]): string {
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(why)) return /[。！？]$/.test(why) ? why : `${why}。`;
-  const known = REASONS_JA.find(([pattern]) => pattern.test(why))?.[1];
+  const known = reasons.find(([pattern]) => pattern.test(why))?.[1];
   return known === undefined ? `「${why}」` : `${known}（${why}）`;
 }

@@ -1,31 +1,22 @@
 import type { Rule } from '../rule.ts';
 import { approval } from './approval.ts';
-import { balance } from './balance.ts';
 import { count } from './count.ts';
 import { help } from './help.ts';
 import { identity } from './identity.ts';
-import { location } from './location.ts';
 import { markdown } from './markdown.ts';
-import { music } from './music.ts';
 import { name } from './name.ts';
 import { past } from './past.ts';
-import { payment } from './payment.ts';
 import { picture } from './picture.ts';
 import { retry } from './retry.ts';
 import { smallTalk } from './small-talk.ts';
 import { story } from './story.ts';
-import { weather } from './weather.ts';
 
-/** The rules in the order they are asked; the first that answers wins. To add one, write its file and name it here. */
-export const RULES: readonly Rule[] = [
-  approval,
-  past,
-  payment,
+/** The rules about the conversation itself: they are asked before those of the application. */
+export const FIRST_RULES: readonly Rule[] = [approval, past];
+
+/** General talk, asked after the rules of the application; the first that answers wins. */
+export const LAST_RULES: readonly Rule[] = [
   retry,
-  music,
-  weather,
-  location,
-  balance,
   name,
   identity,
   count,

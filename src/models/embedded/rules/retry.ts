@@ -1,6 +1,7 @@
+import type { Call } from '../conversation.ts';
 import { earlierTurns } from '../memory.ts';
 import { outcomeOf } from '../results/outcome.ts';
-import type { Rule } from '../rule.ts';
+import { type Rule, toolOf } from '../rule.ts';
 import { say } from '../understand/language.ts';
 import { coreOf } from '../understand/text.ts';
 
@@ -12,11 +13,13 @@ const JAPANESE =
 /** Repeats the last tool calls, because the person says so. */
 export const retry: Rule = {
   name: 'retry',
-  match({ text, language, conversation, can }) {
+  match(context) {
+    const { text, language, conversation, can } = context;
     const core = coreOf(text);
     if (!ENGLISH.test(core) && !JAPANESE.test(core)) return null;
     const last = earlierTurns(conversation).findLast((turn) => turn.calls.length > 0);
     const calls = (last?.calls ?? []).filter((call) => can(call.name));
+    const again = (call: Call) => toolOf(context.rules, call.name)?.again;
     if (calls.length === 0) {
       return {
         thought: say(
@@ -27,29 +30,17 @@ export const retry: Rule = {
         text: say(language, 'There is nothing to repeat yet.', 'やり直す操作がまだありません。'),
       };
     }
-    // A payment that may have happened is only made again when it is asked for in full.
-    const mayHavePaid = calls.some(
-      (call) =>
-        call.name === 'process_payment' &&
-        ['done', 'unknown', 'silent', 'pending', 'result-timeout'].includes(outcomeOf(call).kind),
-    );
-    if (mayHavePaid) {
-      return {
-        thought: say(
-          language,
-          'Again, but the payment may have happened.',
-          'やり直しの依頼ですが、送金は済んでいるかもしれません。',
-        ),
-        text: say(
-          language,
-          'That payment was made, still waits, or may have been made. To be sure, please say the whole request again, for example: send $50 to Bob.',
-          'その送金は済んでいるか、承認待ちか、済んでいる可能性があります。念のため「花子さんに50ドル送金して」のように依頼の全文を言ってください。',
-        ),
-      };
-    }
+    const doubtful = calls.find((call) => again(call) !== undefined && !isSurelyUndone(call));
+    const instead = doubtful && again(doubtful);
+    if (instead) return instead(context);
     return {
       thought: say(language, 'The person wants the same once more.', '同じ操作をもう一度行う依頼です。'),
       calls: calls.map(({ name, args }) => ({ name, args })),
     };
   },
 };
+
+/** Whether a call certainly had no effect: only then it is repeated by a short word. */
+function isSurelyUndone(call: Call): boolean {
+  return !['done', 'unknown', 'silent', 'pending', 'result-timeout'].includes(outcomeOf(call).kind);
+}

@@ -1,13 +1,17 @@
+import { abilitiesOf } from '../abilities.ts';
 import type { Reply, Rule } from '../rule.ts';
-import { say } from '../understand/language.ts';
+import { listOf, say } from '../understand/language.ts';
 import { withoutClosing } from '../understand/text.ts';
 import { knownName } from './name.ts';
+
+/** What is answered, knowing the person's name and what the tools do. */
+type Says = (name: string, abilities: string) => string;
 
 interface Phrase {
   english: RegExp;
   japanese: RegExp;
   thought: [en: string, ja: string];
-  reply: [en: (name: string) => string, ja: (name: string) => string];
+  reply: [en: Says, ja: Says];
 }
 
 const PHRASES: readonly Phrase[] = [
@@ -18,10 +22,10 @@ const PHRASES: readonly Phrase[] = [
       /^(?:こんにち[はわ]|こんばん[はわ]|おはよう(?:ございます)?|やあ|もしもし|はじめまして|初めまして|どうも|ハロー|ヘイ|よろしく(?:お願い(?:いた)?します|ね)?|ただいま|ご?きげんよう|久しぶり(?:です)?)$/,
     thought: ['The person greets me.', '挨拶だと理解しました。'],
     reply: [
-      (name) =>
-        `Hello${name === '' ? '' : ` ${name}`}! I can tell the weather, send payments, change the music and find where you are. What would you like?`,
-      (name) =>
-        `${name === '' ? '' : `${name}さん、`}こんにちは！天気、送金、音楽の変更、現在地の確認などができます。何をしましょうか？`,
+      (name, abilities) =>
+        `Hello${name === '' ? '' : ` ${name}`}!${abilities === '' ? '' : ` I can ${abilities}.`} What would you like?`,
+      (name, abilities) =>
+        `${name === '' ? '' : `${name}さん、`}こんにちは！${abilities === '' ? '' : `${abilities}などができます。`}何をしましょうか？`,
     ],
   },
   {
@@ -69,7 +73,8 @@ const PHRASES: readonly Phrase[] = [
 /** Greetings, thanks, goodbyes and short words. */
 export const smallTalk: Rule = {
   name: 'small-talk',
-  match({ text, language, conversation }): Reply | null {
+  match(context): Reply | null {
+    const { text, language, conversation } = context;
     const whole = phraseOf(text);
     // "Thanks, bye": several small words are answered by what the last one says.
     const pieces = text.split(/[,、。!?.]\s*/).filter((piece) => /\p{L}/u.test(piece));
@@ -77,9 +82,27 @@ export const smallTalk: Rule = {
     const phrase = whole ?? (each.every((one) => one !== undefined) ? each.at(-1) : undefined);
     if (phrase === undefined) return null;
     const name = knownName(conversation.turns) ?? '';
+    const does = abilitiesOf(context).map((ability) => ability.does);
+    const [en, ja] = phrase.reply;
     return {
       thought: say(language, phrase.thought[0], phrase.thought[1]),
-      text: say(language, phrase.reply[0](name), phrase.reply[1](name)),
+      text: say(
+        language,
+        en(
+          name,
+          listOf(
+            'en',
+            does.map((one) => one.en),
+          ),
+        ),
+        ja(
+          name,
+          listOf(
+            'ja',
+            does.map((one) => one.ja),
+          ),
+        ),
+      ),
     };
   },
 };

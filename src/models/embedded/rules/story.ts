@@ -1,6 +1,6 @@
 import type { Rule } from '../rule.ts';
 import { say } from '../understand/language.ts';
-import { isNegated } from '../understand/payments.ts';
+import { isNegated } from '../understand/negation.ts';
 import { coreOf } from '../understand/text.ts';
 
 const ENGLISH =

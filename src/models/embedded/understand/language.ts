@@ -16,6 +16,9 @@ export function languageOf(text: string, before: Language = 'en'): Language {
   return before === 'ja' && isShort && !ENGLISH_WORDS.test(text) ? 'ja' : 'en';
 }
 
+/** The same words in each language. */
+export type Bilingual = Readonly<Record<Language, string>>;
+
 /** Picks the sentence of the person's language. */
 export function say(language: Language, english: string, japanese: string): string {
   return language === 'ja' ? japanese : english;

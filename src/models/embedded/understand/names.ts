@@ -11,7 +11,7 @@ const NOT_A_NAME = new Set(
   maybe perhaps hmm bye goodbye i i'm tell show play change switch location name`.split(/\s+/),
 );
 
-/** The name of a person or place to pay, or undefined when the words cannot be one. */
+/** The name of a person or a place, or undefined when the words cannot be one. */
 export function personName(words: string): string | undefined {
   const name = words
     .trim()

@@ -1,6 +1,6 @@
-import { type Language, languageOf } from './language.ts';
-import { isNegatedEn, understandPaymentsEn } from './payments-en.ts';
-import { isNegatedJa, understandPaymentsJa } from './payments-ja.ts';
+import { languageOf } from 'duologue/models/embedded';
+import { understandPaymentsEn } from './payments-en.ts';
+import { understandPaymentsJa } from './payments-ja.ts';
 import type { PaymentHistory, PaymentIntent } from './requests.ts';
 
 /** Understands a tidied message as a request to pay, or gives null when it is about something else. */
@@ -8,11 +8,6 @@ export function understandPayments(text: string, history: PaymentHistory): Payme
   return languageOf(text) === 'ja'
     ? understandPaymentsJa(text, history)
     : understandPaymentsEn(text, history);
-}
-
-/** Whether the message tells not to do something. */
-export function isNegated(text: string, language: Language = languageOf(text)): boolean {
-  return language === 'ja' ? isNegatedJa(text) : isNegatedEn(text);
 }
 
 const CANCELS_EN =

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Context } from '@google/adk';
 import { defineTool } from 'duologue/adk';
 import { z } from 'zod';
+import { TOOL } from './known-payments.ts';
 
 const START_CENTS = 100_000;
 const WALLET = 'wallet_cents';
@@ -16,7 +17,7 @@ const parameters = z.object({
 /** Pays from a wallet that lives with the session. It asks first, and it pays once for each approval. */
 export function paymentTool() {
   return defineTool({
-    name: 'process_payment',
+    name: TOOL,
     description:
       'Sends money from the user’s wallet to a recipient. The user is asked to approve every payment.',
     parameters,

@@ -1,6 +1,5 @@
+import { coreOf, languageOf, withoutClosing, withoutOpening } from 'duologue/models/embedded';
 import { isKnownCity } from './cities.ts';
-import { languageOf } from './language.ts';
-import { coreOf, withoutClosing, withoutOpening } from './text.ts';
 
 /** A question about the weather; without cities the person has not said where. */
 export interface WeatherQuestion {
@@ -93,7 +92,7 @@ const NOT_A_CITY = new Set(
   channel underneath under hello hi hey help thanks thank yes no ok okay sure please send pay transfer give money
   music track song picture image balance location name story count again never mind cancel stop change play true same
   about with without because and or if but so very really some any all today tomorrow yesterday now cool wow awesome
-  amazing interesting markdown`.split(/\s+/),
+  amazing interesting markdown try retry repeat once more one time`.split(/\s+/),
 );
 
 function citiesEn(written: string): string[] | null {
@@ -157,7 +156,7 @@ function citiesJa(written: string): string[] | null {
         /^[\p{Script=Han}]{1,6}$|^[\p{Script=Katakana}ー・]{2,12}$|^[A-Za-z][A-Za-z .'-]{1,24}$/u.test(
           name,
         )) &&
-      !/^(?:良|悪|好|嫌|何|誰|今日|明日|昨日|天気|予報|最近|最高|最低|残高|送金|音楽|曲|現在地|写真|画像|名前|世界|全国|トラック|キャンセル|ヘルプ|メニュー|カウント|ストーリー|ハロー|株価|料金|金額|値段|時間|電車|体調|気分|調子|元気)/.test(
+      !/^(?:良|悪|好|嫌|何|誰|今日|明日|昨日|天気|予報|最近|最高|最低|残高|送金|音楽|曲|現在地|写真|画像|名前|世界|全国|トラック|キャンセル|ヘルプ|メニュー|カウント|ストーリー|ハロー|株価|料金|金額|値段|時間|電車|体調|気分|調子|元気|再度|再試行|リトライ)/.test(
         name,
       ),
   );

@@ -1,9 +1,13 @@
-import { callsOf } from '../memory.ts';
-import { outcomeOf, type Settled } from '../results/outcome.ts';
-import { troubleText } from '../results/words.ts';
-import type { Rule, RuleContext } from '../rule.ts';
-import { say } from '../understand/language.ts';
-import { understandMusic } from '../understand/music.ts';
+import {
+  callsOf,
+  outcomeOf,
+  type Rule,
+  type RuleContext,
+  type Settled,
+  say,
+  troubleText,
+} from 'duologue/models/embedded';
+import { understandMusic } from './wishes.ts';
 
 const TOOL = 'change_bgm';
 
@@ -53,6 +57,10 @@ export const music: Rule = {
     };
   },
   tool: { name: TOOL, report },
+  ability: {
+    does: { en: 'change the music', ja: '音楽の変更' },
+    example: { en: 'the music: “Play track 2”', ja: '音楽：「トラック2に変更して」' },
+  },
 };
 
 /** The music starts with track 1; what plays now is the last track that was really changed to. */

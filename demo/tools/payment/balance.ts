@@ -1,8 +1,6 @@
-import { paymentsIn } from '../memory.ts';
-import type { Rule } from '../rule.ts';
-import { say } from '../understand/language.ts';
-import { moneyText } from '../understand/money-text.ts';
-import { coreOf } from '../understand/text.ts';
+import { coreOf, type Rule, say } from 'duologue/models/embedded';
+import { paymentsIn } from './known-payments.ts';
+import { moneyText } from './understand/money-text.ts';
 
 const ENGLISH =
   /^(?:(?:what'?s|what is|whats|tell me|show me|check|give me|know|see|how much is|what was|get)(?: in)? )?(?:my |the |our )?(?:current |remaining |wallet |account |present )*(?:balance|wallet)(?: (?:now|left|is|in my (?:wallet|account)))*$|^how much (?:money )?(?:do|have) (?:i|we) (?:still )?(?:have|got)(?: (?:left|remaining|now|in my (?:wallet|account)))*$|^how much (?:money )?is (?:left|there|in my (?:wallet|account))(?: (?:in my (?:wallet|account)|left))*$|^(?:what do i have left|am i (?:broke|out of money)|how much (?:can i (?:still )?spend|money (?:is )?left|is left))$/i;

@@ -1,13 +1,20 @@
-import { earlierTurns, waitingCalls } from '../memory.ts';
-import type { Settled } from '../results/outcome.ts';
-import { type Subject, troubleText } from '../results/words.ts';
-import type { Reply, Rule, RuleContext } from '../rule.ts';
-import { type Language, listOf, say } from '../understand/language.ts';
-import { moneyText } from '../understand/money-text.ts';
-import { paymentStep } from '../understand/payment-dialogue.ts';
-import { isComplete, type PaymentRequest } from '../understand/requests.ts';
-
-const TOOL = 'process_payment';
+import {
+  type Bilingual,
+  earlierTurns,
+  type Language,
+  listOf,
+  type Reply,
+  type Rule,
+  type RuleContext,
+  type Settled,
+  say,
+  troubleText,
+  waitingCalls,
+} from 'duologue/models/embedded';
+import { TOOL } from './known-payments.ts';
+import { paymentStep } from './understand/dialogue.ts';
+import { moneyText } from './understand/money-text.ts';
+import { isComplete, type PaymentRequest } from './understand/requests.ts';
 
 /** Payments: one or several in a message, asked back for what is missing. */
 export const payment: Rule = {
@@ -16,8 +23,31 @@ export const payment: Rule = {
     const step = paymentStep(earlierTurns(context.conversation), context.text);
     return step === null ? null : replyTo(step, context);
   },
-  tool: { name: TOOL, report },
+  tool: { name: TOOL, report, again },
+  ability: {
+    does: { en: 'send payments', ja: '送金' },
+    example: {
+      en: 'payments, after your approval: “Send $30 to Alice and $40 to Bob”, “What is my balance?”',
+      ja: '送金（承認が必要）：「Aliceに30ドル、Bobに40ドル送金してください」「残高は？」',
+    },
+  },
 };
+
+/** Payments are not made twice by a short word. */
+function again({ language }: RuleContext): Reply {
+  return {
+    thought: say(
+      language,
+      'Again, but the payment may have happened.',
+      'やり直しの依頼ですが、送金は済んでいるかもしれません。',
+    ),
+    text: say(
+      language,
+      'That payment was made, still waits, or may have been made. To be sure, please say the whole request again, for example: send $50 to Bob.',
+      'その送金は済んでいるか、承認待ちか、済んでいる可能性があります。念のため「花子さんに50ドル送金して」のように依頼の全文を言ってください。',
+    ),
+  };
+}
 
 function replyTo(step: NonNullable<ReturnType<typeof paymentStep>>, context: RuleContext): Reply {
   const { language } = context;
@@ -222,6 +252,18 @@ function paid({ call, outcome }: Settled): { amount: number; currency: string; r
   };
 }
 
+const REASONS_JA: readonly [RegExp, string][] = [
+  [/insufficient funds/i, '残高が足りません。'],
+  [/currency|unsupported|payments in \S+ are not supported/i, 'その通貨は使えません。'],
+  [
+    /must be positive|non-?positive|greater than (?:0|zero)|positive/i,
+    '金額は0より大きくなければなりません。',
+  ],
+  [/decimal|precis/i, '金額の小数点以下が細かすぎます。'],
+  [/finite|amount/i, '金額が正しくありません。'],
+  [/recipient/i, '宛先が正しくありません。'],
+];
+
 function report(settled: readonly Settled[], { language }: RuleContext): string {
   const isPaid = ({ outcome }: Settled): boolean => outcome.kind === 'done' && outcome.value.success === true;
   const sentences: string[] = [];
@@ -236,7 +278,7 @@ function report(settled: readonly Settled[], { language }: RuleContext): string 
   for (const one of settled) {
     if (isPaid(one)) continue;
     const { amount, currency, recipient } = paid(one);
-    const subject: Subject = {
+    const subject: Bilingual = {
       en: `the payment of ${moneyText('en', amount, currency)} to ${recipient}`,
       ja: `${named('ja', recipient)}への${moneyText('ja', amount, currency)}の送金`,
     };
@@ -250,7 +292,7 @@ function report(settled: readonly Settled[], { language }: RuleContext): string 
           `${subject.ja}は承認待ちです。`,
         ),
       );
-    } else sentences.push(troubleText(language, subject, outcome) ?? '');
+    } else sentences.push(troubleText(language, subject, outcome, REASONS_JA) ?? '');
   }
   return sentences.join(language === 'ja' ? '' : ' ');
 }

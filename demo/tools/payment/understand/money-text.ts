@@ -1,4 +1,4 @@
-import type { Language } from './language.ts';
+import type { Language } from 'duologue/models/embedded';
 
 const SIGNS: Readonly<Record<string, string>> = { USD: '$', EUR: '€', GBP: '£', JPY: '¥' };
 const UNITS_JA: Readonly<Record<string, string>> = { USD: 'ドル', EUR: 'ユーロ', GBP: 'ポンド', JPY: '円' };

@@ -1,6 +1,6 @@
-import type { Turn } from '../conversation.ts';
-import { paymentsIn } from '../memory.ts';
-import { answerPayment } from './payment-answer.ts';
+import type { Turn } from 'duologue/models/embedded';
+import { paymentsIn, TOOL } from '../known-payments.ts';
+import { answerPayment } from './answer.ts';
 import { takesBack, understandPayments } from './payments.ts';
 import { isComplete, type PaymentHistory, type PaymentIntent, type PaymentRequest } from './requests.ts';
 
@@ -47,6 +47,6 @@ function historyOf(before: readonly Turn[]): PaymentHistory {
   const previous = before.at(-1);
   return {
     ...(last === undefined ? {} : { last }),
-    isTopic: previous?.calls.some((call) => call.name === 'process_payment') ?? false,
+    isTopic: previous?.calls.some((call) => call.name === TOOL) ?? false,
   };
 }

@@ -1,5 +1,4 @@
-import { isNegated } from './payments.ts';
-import { coreOf } from './text.ts';
+import { coreOf, isNegated } from 'duologue/models/embedded';
 
 /** A wish about the music: a certain track, another one than now, or something the player cannot do. */
 export type MusicWish = { kind: 'track'; track: number } | { kind: 'other' } | { kind: 'unable' };

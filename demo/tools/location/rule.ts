@@ -1,9 +1,12 @@
-import type { Settled } from '../results/outcome.ts';
-import { troubleText } from '../results/words.ts';
-import type { Rule, RuleContext } from '../rule.ts';
-import { say } from '../understand/language.ts';
-import { isNegated } from '../understand/payments.ts';
-import { coreOf } from '../understand/text.ts';
+import {
+  coreOf,
+  isNegated,
+  type Rule,
+  type RuleContext,
+  type Settled,
+  say,
+  troubleText,
+} from 'duologue/models/embedded';
 
 const TOOL = 'get_location';
 
@@ -43,6 +46,13 @@ export const location: Rule = {
     };
   },
   tool: { name: TOOL, report },
+  ability: {
+    does: { en: 'find where you are', ja: '現在地の確認' },
+    example: {
+      en: 'where you are, after your approval: “Where am I?”',
+      ja: '現在地（承認が必要）：「現在地を教えて」',
+    },
+  },
 };
 
 function report(settled: readonly Settled[], context: RuleContext): string {

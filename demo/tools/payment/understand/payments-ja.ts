@@ -1,7 +1,6 @@
+import { coreOf, isNegated, personNameJa, withoutClosing } from 'duologue/models/embedded';
 import { type Money, markAmounts } from './money.ts';
-import { personNameJa } from './names.ts';
 import type { PaymentHistory, PaymentIntent, PaymentRequest } from './requests.ts';
-import { coreOf, withoutClosing } from './text.ts';
 
 const ASKING =
   '(?:ください(?:ませ|ますか|ませんか)?|下さい|くれ(?:る|ない(?:か(?:な)?)?|ませんか|ますか)?|もらえ(?:ない(?:でしょうか|か(?:な)?)?|ますか|ませんか|る(?:かな)?)|もらいたい(?:です|んですが)?|(?:いただけ|頂け)(?:ない(?:でしょうか|か)|ますか|ませんか|ますでしょうか|る)?|(?:ほしい|欲しい)(?:です|んですが|んだけど|のですが)?|おいて(?:ください|くれ)?|ちょうだい|頂戴|お願い(?:します)?)';
@@ -12,10 +11,6 @@ const HAND_VERB = `(?:を)?(?:送って|渡して|あげて|届けて)${ASKING}?
 const VERB = new RegExp(`${MONEY_VERB}|${HAND_VERB}`, 'g');
 const IS_MONEY_VERB = new RegExp(MONEY_VERB);
 
-const POLITE_NEGATIVE =
-  /(?:くれ|もらえ|いただけ|頂け|でき|ください)(?:ない(?:でしょうか|ですか|か(?:な)?|(?=[?]|$))|ません(?:か|でしょうか))/g;
-const NEGATION =
-  /ない|ません|なく|なし|ずに|やめ|止め|辞め|中止|キャンセル|取り消|取消|不要|いらな|要らな|いりま|禁止|だめ|ダメ|駄目|ストップ|(?:する|送る|払う|支払う|振り込む|渡す|送金)な(?:[よ!。]|$)/;
 const HAPPENED =
   /(?:送金|振込|振り込み|支払い?|決済)(?:を)?(?:し(?:た(?!い)|ました|てい(?!た?だ)|てた|てる|ちゃった)|済み|済)|(?:送っ|払っ|支払っ|渡し|もらっ|くれ)た(?!い)|振り込んだ|(?:送り|払い|支払い|渡し|振り込み)ました|(?:送っ|払っ|支払っ|渡し)て(?:いる|いた(?!だ)|る|た|しま)/;
 const NO_REQUEST =
@@ -25,17 +20,12 @@ const LATER =
 
 const TO = '(?:宛て?に|あてに|に対して|に|へ|まで)';
 
-/** Whether a Japanese message says not to do something; polite questions such as くれませんか do not. */
-export function isNegatedJa(text: string): boolean {
-  return NEGATION.test(text.replace(/す[みい]ません|かもしれません/g, '').replace(POLITE_NEGATIVE, ''));
-}
-
 /** Understands a Japanese message as one or more payments, or gives null when it is about something else. */
 export function understandPaymentsJa(text: string, history: PaymentHistory): PaymentIntent | null {
   const { marked, amounts } = markAmounts(text);
   const mentions =
     marked.match(VERB) !== null || /送金|振り?込|支払|送[っらりるれ]|払[っわいうえ]/.test(text);
-  if (isNegatedJa(text)) {
+  if (isNegated(text)) {
     return mentions && !/[?]|か$|履歴|仕組|方法/.test(text) ? { kind: 'negated' } : null;
   }
   if (HAPPENED.test(text) || NO_REQUEST.test(text)) return null;

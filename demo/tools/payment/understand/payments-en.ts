@@ -1,16 +1,11 @@
-import type { Money } from './money.ts';
-import { markAmounts } from './money.ts';
-import { personName } from './names.ts';
+import { coreOf, isNegated, personName, withoutClosing } from 'duologue/models/embedded';
+import { type Money, markAmounts } from './money.ts';
 import type { PaymentHistory, PaymentIntent, PaymentRequest } from './requests.ts';
-import { coreOf, withoutClosing } from './text.ts';
 
 const VERB =
   /^(?:(?<money>pay back|pay|repay|remit)|(?<hand>send|transfer|give|wire)|(?<noun>(?:make|process|do|start|initiate|submit|set up|perform) (?:an? |the |another )?(?:payment|money transfer|transfer|transaction|remittance)|(?:an? |another )?(?:payment|transfer) of(?= ⟦)))(?=[\s:]|$)/i;
 
 const MENTIONS_PAYING = /\b(?:send|pay|transfer|give|wire|remit|payment|sending|paying)\b/i;
-
-const NEGATION =
-  /\b(?:don'?t|doesn'?t|didn'?t|can'?t|won'?t|wouldn'?t|shouldn'?t|mustn'?t|couldn'?t|cannot|never|not|no|none|nothing|nobody|stop|cancel|avoid|refuse|without|unless|instead|rather than|hold off|undo|revert|neither|nor|forbid|forbidden|refrain)\b|n't\b/i;
 
 const LATER =
   /\b(?:tomorrow|tonight|later|next (?:week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|every (?:day|week|month|year)|each (?:day|week|month|year)|daily|weekly|monthly|yearly|in \S+ (?:minutes?|hours?|days?|weeks?|months?)|on (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)|per (?:day|week|month))\b/i;
@@ -18,11 +13,6 @@ const LATER =
 const SAME = '(?:the )?same(?: amount| thing)?(?: again)?';
 const MONEY_WORDS = '(?:(?:some|the|a little|a bit of|any) )?(?:money|cash|funds|payment|something)';
 const NOT_PAID = /^(?:attention|respect|homage|heed|tribute|a visit|your respects)\b/i;
-
-/** Whether an English message says not to do something. */
-export function isNegatedEn(text: string): boolean {
-  return NEGATION.test(text.replace(/^no[,.!]\s+/i, ''));
-}
 
 /** Understands an English message as one or more payments, or gives null when it is about something else. */
 export function understandPaymentsEn(text: string, history: PaymentHistory): PaymentIntent | null {
@@ -32,7 +22,7 @@ export function understandPaymentsEn(text: string, history: PaymentHistory): Pay
     .replace(/\b(?:an?|the) (⟦\d+⟧) (?:payment|transfer|tip)\b/i, '$1')
     .replace(/^((?:make|process|do|start|send|initiate)) (⟦\d+⟧ to)/i, 'send $2');
   const verb = VERB.exec(request);
-  if (isNegatedEn(text)) {
+  if (isNegated(text)) {
     const isAboutPaying = MENTIONS_PAYING.test(text) && /\b(?:send|pay|transfer|wire|remit)\b/i.test(text);
     return isAboutPaying && !/^(?:why|how|what|when|who|did|is|are)\b/i.test(text)
       ? { kind: 'negated' }

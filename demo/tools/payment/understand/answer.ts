@@ -1,9 +1,6 @@
-import { languageOf } from './language.ts';
+import { coreOf, isNegated, languageOf, personName, personNameJa } from 'duologue/models/embedded';
 import { markAmounts } from './money.ts';
-import { personName, personNameJa } from './names.ts';
-import { isNegated } from './payments.ts';
 import { isComplete, type PaymentRequest } from './requests.ts';
-import { coreOf } from './text.ts';
 
 const LEAD_EN =
   /^(?:(?:make it|about|only|exactly|it'?s|it is|it was|that'?s|let'?s say|say|i said|send (?:it|them|that)|give (?:it|them)|pay|send|the recipient is|the amount is|how about|maybe|to|for)\s+)+/i;

@@ -1,11 +1,17 @@
-import type { Turn } from '../conversation.ts';
-import { earlierTurns, previousTurn } from '../memory.ts';
-import type { Settled } from '../results/outcome.ts';
-import { troubleText } from '../results/words.ts';
-import type { Reply, Rule, RuleContext } from '../rule.ts';
-import { cityForLookup, cityInJapanese } from '../understand/cities.ts';
-import { listOf, say } from '../understand/language.ts';
-import { cityAlone, isAboutAnotherTime, understandWeather } from '../understand/weather.ts';
+import {
+  earlierTurns,
+  listOf,
+  previousTurn,
+  type Reply,
+  type Rule,
+  type RuleContext,
+  type Settled,
+  say,
+  type Turn,
+  troubleText,
+} from 'duologue/models/embedded';
+import { cityForLookup, cityInJapanese } from './cities.ts';
+import { cityAlone, isAboutAnotherTime, understandWeather } from './questions.ts';
 
 const TOOL = 'get_weather';
 
@@ -26,6 +32,10 @@ export const weather: Rule = {
     );
   },
   tool: { name: TOOL, report },
+  ability: {
+    does: { en: 'tell the weather', ja: '天気' },
+    example: { en: 'the weather: “What is the weather in Tokyo?”', ja: '天気：「東京の天気を教えて」' },
+  },
 };
 
 function isAboutWeather(turn: Turn): boolean {
@@ -85,6 +95,14 @@ const CONDITIONS_JA: readonly [RegExp, string][] = [
   [/wind/i, '風が強い状態'],
 ];
 
+const REASONS_JA: readonly [RegExp, string][] = [
+  [/weather service does not know/i, '天気サービスがその場所を知りません。'],
+  [/weather service does not accept/i, '天気サービスがキーを受け付けません。'],
+  [/weather service did not answer/i, '天気サービスから返答がありません。'],
+  [/weather service answered with status/i, '天気サービスでエラーが起きました。'],
+  [/weather service sent/i, '天気サービスの返答を読み取れません。'],
+];
+
 function report(settled: readonly Settled[], { language, conversation }: RuleContext): string {
   const question =
     conversation.turns.findLast((turn) => turn.calls.some((call) => call.name === TOOL))?.text ?? '';
@@ -114,7 +132,7 @@ function report(settled: readonly Settled[], { language, conversation }: RuleCon
 function weatherText({ call, outcome }: Settled, language: 'en' | 'ja'): string {
   const city = String(call.args.location ?? '');
   const subject = { en: `the weather look-up for ${city}`, ja: `${cityInJapanese(city)}の天気の取得` };
-  if (outcome.kind !== 'done') return troubleText(language, subject, outcome) ?? '';
+  if (outcome.kind !== 'done') return troubleText(language, subject, outcome, REASONS_JA) ?? '';
   const {
     condition,
     description,

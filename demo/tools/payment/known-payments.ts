@@ -1,0 +1,22 @@
+import { callsOf, outcomeOf, type Settled, type Turn } from 'duologue/models/embedded';
+
+/** The name of the payment tool. */
+export const TOOL = 'process_payment';
+
+/** A payment that was asked for, with how it ended. */
+export interface KnownPayment {
+  amount: number;
+  currency: string;
+  recipient: string;
+  settled: Settled;
+}
+
+/** Every payment that was asked for in these turns. */
+export function paymentsIn(turns: readonly Turn[]): KnownPayment[] {
+  return callsOf(turns, TOOL).flatMap((call) => {
+    const { amount, currency = 'USD', recipient } = call.args;
+    if (typeof amount !== 'number' || typeof currency !== 'string' || typeof recipient !== 'string')
+      return [];
+    return [{ amount, currency, recipient, settled: { call, outcome: outcomeOf(call) } }];
+  });
+}

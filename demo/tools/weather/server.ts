@@ -1,0 +1,18 @@
+import { join } from 'node:path';
+import type { DemoTool } from '../tool.ts';
+import { weatherTool } from './definition.ts';
+import { weather } from './rule.ts';
+
+/** The weather of a city: a tool that runs on the server and asks nobody. */
+const tool: DemoTool = {
+  instruction: 'get_weather: the weather of a city (give the city in English).',
+  define: ({ env, dataDir }) =>
+    weatherTool({
+      apiKey: env.OPENWEATHERMAP_API_KEY || undefined,
+      baseUrl: env.OPENWEATHERMAP_URL || undefined,
+      cacheDir: join(dataDir, 'weather'),
+    }),
+  rules: [weather],
+};
+
+export default tool;
