@@ -6,7 +6,6 @@ import {
   type Message,
   ProtocolError,
 } from '../../protocol/index.ts';
-import { Approvals } from '../approvals.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import { type AdmittedPart, admit } from '../files.ts';
@@ -14,13 +13,9 @@ import { History } from '../history.ts';
 import { Output } from '../output.ts';
 import type { Identity } from '../sign-in.ts';
 import type { SessionKey } from '../store/store.ts';
-import { AdkRuns } from './adk-runs.ts';
-import type { Asker, Effect } from './effects.ts';
-import type { Input } from './inputs.ts';
-import { Machine } from './machine.ts';
-import { recover } from './recover.ts';
-import { ToolSlots } from './tool-slots.ts';
-import { Writes } from './writes.ts';
+import { Post } from './post.ts';
+import { recover, type TakenUp } from './recover.ts';
+import { Shell } from './shell.ts';
 
 /** Something that a person typed. */
 export type TypedMessage = Extract<FrameInput, { kind: 'message' }>;
@@ -55,60 +50,17 @@ export interface AnsweredBy {
   requestId?: string;
 }
 
-/** Something that was asked for, over either wire. */
-class Post implements Asker {
-  /** Resolves, when its turn comes, with the place in the log before its first chunk; rejects when it is refused. */
-  readonly begun: Promise<number>;
-  readonly requestId: string | null;
-  private readonly place: () => number;
-  private from = 0;
-  private resolve: (place: number) => void = () => undefined;
-  private reject: (error: ProtocolError) => void = () => undefined;
-
-  constructor(place: () => number, requestId: string | null) {
-    this.place = place;
-    this.requestId = requestId;
-    this.begun = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
-  }
-
-  mark(): void {
-    this.from = this.place();
-  }
-
-  begin(): void {
-    this.resolve(this.from);
-  }
-
-  refuse(error: ProtocolError): void {
-    this.reject(error);
-  }
-}
-
 /** How long whoever closes a conversation waits for what runs to end. */
 const END_MS = 5000;
 const DELETED = 'This conversation was deleted.';
 
-/**
- * One conversation: the machine that decides, and the hands that do what it says. Whatever comes of that is pushed back to
- * the machine. Effects are done in order; one that writes holds back those behind it, and nothing else does.
- */
+/** One conversation, as those see it who speak in it, listen to it or read it. */
 export class Conversation {
   readonly key: SessionKey;
   readonly output: Output;
   readonly history: History;
-  /** Time of the last input or output, for eviction. */
-  touchedAt: number;
   private readonly engine: Engine;
-  private readonly machine: Machine;
-  private readonly writes: Writes;
-  private readonly runs: AdkRuns;
-  private readonly slots: ToolSlots;
-  private readonly queue: Effect[] = [];
-  private isPerforming = false;
-  private isGone = false;
+  private readonly shell: Shell;
   /** Whether it is being removed: nobody joins it, and nothing is asked of it any more. */
   private isRemoved = false;
   /** What was asked for and is neither begun nor refused. */
@@ -117,33 +69,23 @@ export class Conversation {
   /** The request that is being answered. */
   private request: string | null = null;
   private admitting: Promise<unknown> = Promise.resolve();
-  private readonly resting = new Set<() => void>();
-  private cancelWake: () => void = () => undefined;
 
-  private constructor(key: SessionKey, engine: Engine, parts: Awaited<ReturnType<typeof recover>>) {
-    const { store, clock, newId, options } = engine;
-    const { output, history, recovered, isNew } = parts;
-    this.key = key;
-    this.engine = engine;
-    this.output = output;
-    this.history = history;
-    this.touchedAt = clock.elapsed();
-    this.machine = new Machine(options, newId, recovered);
-    for (const message of recovered.messages) output.adopt(message);
-    const push = (input: Input) => this.push(input);
-    const log = (level: 'info' | 'warn', text: string, fields: Record<string, unknown>) =>
-      engine.logger[level](text, { ...this.about, ...fields });
-    this.slots = new ToolSlots({ engine, history, push, log });
-    this.runs = new AdkRuns({
-      engine,
-      history,
-      push,
-      tools: this.slots.tools,
-      openCalls: () => this.machine.open.records,
-      room: () => output.room(),
+  private constructor(taken: TakenUp) {
+    this.key = taken.key;
+    this.engine = taken.engine;
+    this.output = taken.output;
+    this.history = taken.history;
+    this.shell = new Shell(taken, {
+      about: () => this.about,
+      play: (sound) => this.listener?.play(sound),
+      onMark: (asker) => {
+        if (asker instanceof Post) this.request = asker.requestId;
+      },
+      onRest: () => {
+        const { machine } = this.shell;
+        if (!machine.isResponding && !machine.isBeginning) this.request = null;
+      },
     });
-    const approvals = new Approvals(store, key, () => clock.now());
-    this.writes = new Writes({ key, engine, output, history, approvals, isNew, log });
   }
 
   /** Takes up a stored session. */
@@ -151,10 +93,19 @@ export class Conversation {
     const { store, clock, newId } = engine;
     const output = new Output(store, key, newId().slice(0, 8), clock);
     const history = new History(engine.sessionService, key);
-    const conversation = new Conversation(key, engine, await recover({ key, engine, output, history }));
-    conversation.push({ type: 'recovered' });
-    await conversation.atRest();
+    const conversation = new Conversation(await recover({ key, engine, output, history }));
+    conversation.shell.push({ type: 'recovered' });
+    await conversation.shell.rest();
     return conversation;
+  }
+
+  /** Time of the last input or output, for eviction. */
+  get touchedAt(): number {
+    return this.shell.touchedAt;
+  }
+
+  set touchedAt(time: number) {
+    this.shell.touchedAt = time;
   }
 
   /** The messages as they are stored. */
@@ -175,19 +126,19 @@ export class Conversation {
 
   /** Whether nothing runs and nobody reads. */
   get isIdle(): boolean {
-    const { machine } = this;
-    const isAtWork = machine.isBusy || machine.isBeginning || machine.isRunOpen;
-    return !isAtWork && this.queue.length === 0 && this.output.log.readers === 0;
+    const { machine, isAtWork } = this.shell;
+    const isUsed = machine.isBusy || machine.isBeginning || machine.isRunOpen;
+    return !isUsed && !isAtWork && this.output.log.readers === 0;
   }
 
   /** Whether the agent is at work. */
   get isRunning(): boolean {
-    return this.machine.isBusy || this.isPerforming;
+    return this.shell.machine.isBusy || this.shell.isAtWork;
   }
 
   /** The message that is being written, or that waits for an answer. */
   get current(): string | null {
-    return this.machine.current;
+    return this.shell.machine.current;
   }
 
   /** Takes a typed message: at once, or when the agent is done. Resolves when it was taken, rejects when it is refused. */
@@ -202,7 +153,7 @@ export class Conversation {
     const parts = await admitted;
     const asker = this.newPost();
     const said = { kind: 'message' as const, wire: 'bidi' as const, asker, id, requestId, parts };
-    this.push({ type: 'say', said, again });
+    this.shell.push({ type: 'say', said, again });
     await asker.begun;
   }
 
@@ -210,7 +161,7 @@ export class Conversation {
   async answer(answers: Answer[], by: Identity): Promise<void> {
     await this.admitting;
     const asker = this.newPost();
-    this.push({ type: 'answer', answers, by, asker });
+    this.shell.push({ type: 'answer', answers, by, asker });
     await asker.begun;
   }
 
@@ -220,14 +171,14 @@ export class Conversation {
     const wire = 'sse' as const;
     // Posts are not sent again by themselves; the name of this one is for the log.
     const said = { kind: 'message' as const, wire, asker: post, id, requestId: undefined, parts };
-    this.push({ type: 'say', said, again: true });
+    this.shell.push({ type: 'say', said, again: true });
     return post.begun;
   }
 
   /** Takes answers that were posted. */
   postAnswers(answers: Answer[], { messageId, by, requestId }: AnsweredBy): Promise<number> {
     const asker = this.newPost(requestId);
-    this.push({
+    this.shell.push({
       type: 'post-answers',
       posted: { kind: 'answers', wire: 'sse', asker, answers, messageId, by },
     });
@@ -245,13 +196,13 @@ export class Conversation {
 
   /** Sound or a picture from the person. */
   hear(blob: Blob): void {
-    this.push({ type: 'media', blob });
+    this.shell.push({ type: 'media', blob });
   }
 
   /** Stops what the agent does; false when it does nothing. */
   stop(): boolean {
-    const wasRunning = this.machine.isBusy;
-    this.push({ type: 'interrupt' });
+    const wasRunning = this.shell.machine.isBusy;
+    this.shell.push({ type: 'interrupt' });
     return wasRunning;
   }
 
@@ -267,36 +218,32 @@ export class Conversation {
   leave(listener: Listener): boolean {
     if (this.listener !== listener) return false;
     this.listener = null;
-    this.push({ type: 'left' });
+    this.shell.push({ type: 'left' });
     return true;
   }
 
   /** The one that is there listens from now on: takes up what another run, or another process, left open. */
   takeUp(): void {
-    this.push({ type: 'joined' });
+    this.shell.push({ type: 'joined' });
   }
 
   /** Nobody came back: lets go of the run and all that runs for it. */
   abandon(): void {
-    if (!this.listener) this.push({ type: 'abandoned' });
+    if (!this.listener) this.shell.push({ type: 'abandoned' });
   }
 
   /** Resolves when the agent is not at work and nothing waits. */
-  async settled(): Promise<void> {
-    while (this.machine.isBusy || this.machine.isBeginning || this.queue.length > 0) {
-      await new Promise<void>((resolve) => this.resting.add(resolve));
-    }
+  settled(): Promise<void> {
+    const { machine } = this.shell;
+    return this.shell.rest(() => machine.isBusy || machine.isBeginning);
   }
 
   /** Stops what runs and waits for it; calls that wait stay open in the store. */
   async close(): Promise<void> {
-    this.push({ type: 'shut-down' });
-    const stopped = async () => {
-      while (this.machine.isResponding || this.isPerforming) {
-        await new Promise<void>((resolve) => this.resting.add(resolve));
-      }
-    };
-    await settlesWithin(Promise.all([stopped(), this.runs.ended()]), END_MS, this.engine.clock);
+    const { shell } = this;
+    shell.push({ type: 'shut-down' });
+    const stopped = shell.rest(() => shell.machine.isResponding);
+    await settlesWithin(Promise.all([stopped, shell.runsEnded()]), END_MS, this.engine.clock);
     // Nobody waits for what will not come.
     const why = this.isRemoved
       ? new ProtocolError('not_found', DELETED)
@@ -309,176 +256,6 @@ export class Conversation {
     this.isRemoved = true;
     this.listener?.end('not_found', DELETED);
     await this.close();
-    this.isGone = true;
-  }
-
-  /** Resolves when everything that was to be done is done. */
-  private async atRest(): Promise<void> {
-    while (this.queue.length > 0 || this.isPerforming) {
-      await new Promise<void>((resolve) => this.resting.add(resolve));
-    }
-  }
-
-  private push(input: Input): void {
-    if (this.isGone) return;
-    const { clock } = this.engine;
-    this.touchedAt = clock.elapsed();
-    try {
-      for (const effect of this.machine.push(input, clock.now())) this.queue.push(effect);
-    } catch (error) {
-      this.failed(`what came of "${input.type}" was not worked out`, error);
-    }
-    if (!this.isPerforming) this.perform();
-  }
-
-  /** Does what is to be done, up to something that has to be waited for. */
-  private perform(): void {
-    this.isPerforming = true;
-    for (let effect = this.queue.shift(); effect !== undefined; effect = this.queue.shift()) {
-      const work = this.attempt(effect);
-      if (!work) continue;
-      this.apart(work.then(() => this.perform()));
-      return;
-    }
-    this.isPerforming = false;
-    if (!this.machine.isResponding && !this.machine.isBeginning) this.request = null;
-    if (!this.machine.isBusy) this.output.rested();
-    if (this.resting.size === 0) return;
-    for (const resolve of this.resting) resolve();
-    this.resting.clear();
-  }
-
-  /** Does one thing; one that fails in an unforeseen way leaves the rest to be done. */
-  private attempt(effect: Effect): Promise<void> | undefined {
-    try {
-      return this.act(effect);
-    } catch (error) {
-      this.failed(`"${effect.type}" was not done`, error);
-      return undefined;
-    }
-  }
-
-  /** Does one thing. What it gives has to be waited for, and never rejects. */
-  private act(effect: Effect): Promise<void> | undefined {
-    const { output, runs, slots, engine } = this;
-    switch (effect.type) {
-      case 'say':
-        output.say(effect.chunk);
-        return;
-      case 'start':
-        output.begin(effect.message);
-        return;
-      case 'inject':
-        output.inject(effect.chunk);
-        return;
-      case 'say-stored':
-        return this.note('a card was not kept', output.sayStored(effect.chunk, effect.inStep));
-      case 'finish':
-        return this.note('a message was not kept', this.finish(effect));
-      case 'amend':
-        return this.note('a message was not kept', output.amend(effect.messageId, effect.chunks));
-      case 'mark-card':
-        output.fold(effect.messageId)?.decide(effect.callId, effect.approved, effect.reason);
-        return;
-      case 'release':
-        output.release(effect.messageId);
-        return;
-      case 'sound':
-        this.listener?.play(effect);
-        return;
-      case 'store':
-        return this.store(effect);
-      case 'store-apart':
-        this.apart(this.store({ ...effect, type: 'store', after: [] }));
-        return;
-      case 'open-run':
-        runs.open(effect.n, effect.request);
-        return;
-      case 'close-run':
-        runs.close(effect.n);
-        return;
-      case 'send':
-        runs.send(effect.n, effect.content);
-        return;
-      case 'show-media':
-        runs.show(effect.n, effect.blob);
-        return;
-      case 'hush':
-        runs.hush(effect.n);
-        return;
-      case 'let-go':
-        runs.letGo(effect.ticket, effect.error);
-        return;
-      case 'want-slot':
-        this.apart(slots.want(effect.call));
-        return;
-      case 'give-slot-back':
-        slots.giveBack(effect.callId);
-        return;
-      case 'run-tool':
-        this.apart(slots.run(effect.call));
-        return;
-      case 'ask-sign-in':
-        this.apart(this.askSignIn(effect));
-        return;
-      case 'abort-tools':
-        slots.abort();
-        return;
-      case 'mark':
-        effect.asker.mark();
-        if (effect.asker instanceof Post) this.request = effect.asker.requestId;
-        return;
-      case 'begun':
-        effect.asker.begin();
-        return;
-      case 'refuse':
-        effect.asker.refuse(effect.error);
-        return;
-      case 'wake':
-        this.wake(effect.at);
-        return;
-      case 'note':
-        engine.logger[effect.level](effect.text, { ...this.about, ...effect.fields });
-        return;
-    }
-  }
-
-  private async store({ writes, after, about }: Extract<Effect, { type: 'store' }>): Promise<void> {
-    try {
-      const results = await this.writes.all(writes);
-      this.queue.unshift(...after);
-      if (about) this.push({ type: 'stored', about, results });
-    } catch (error) {
-      this.push({ type: 'store-failed', about, error });
-    }
-  }
-
-  private finish({ message, chunks }: Extract<Effect, { type: 'finish' }>): Promise<void> {
-    return this.output.conclude(message, chunks, () => this.writes.keepImages(message));
-  }
-
-  private async askSignIn({ by, question }: Extract<Effect, { type: 'ask-sign-in' }>): Promise<void> {
-    const standing = await this.engine.signIn.ask(by);
-    this.push({ type: 'signed-in', question, standing });
-  }
-
-  private wake(at: number | null): void {
-    const { clock } = this.engine;
-    this.cancelWake();
-    this.cancelWake =
-      at === null ? () => undefined : clock.after(at - clock.now(), () => this.push({ type: 'time' }));
-  }
-
-  private note(text: string, work: Promise<void>): Promise<void> {
-    return work.catch((error: unknown) => this.failed(text, error));
-  }
-
-  /** Work that nothing waits for: what it gives comes back as an input. */
-  private apart(work: Promise<void>): void {
-    work.catch((error: unknown) => this.failed('something failed in a conversation', error));
-  }
-
-  private failed(text: string, error: unknown): void {
-    this.engine.logger.error(text, { ...this.about, error: String(error) });
+    this.shell.drop();
   }
 }

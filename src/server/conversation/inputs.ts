@@ -5,7 +5,9 @@ import type { Answer, Chunk, Message } from '../../protocol/index.ts';
 import type { Verdict } from '../approvals.ts';
 import type { AdmittedPart } from '../files.ts';
 import type { Identity, Standing } from '../sign-in.ts';
+import type { CallRecord } from '../store/store.ts';
 import type { Failure } from './agent-failure.ts';
+import type { Standing as CallStanding } from './call-flow.ts';
 import type { About, Asker, SignInQuestion, Ticket } from './effects.ts';
 
 /** How the person reaches the agent: one request a turn, or one socket for everything. */
@@ -30,6 +32,22 @@ export interface Posted {
   answers: Answer[];
   by: Identity;
   messageId: string | undefined;
+}
+
+/** What a conversation begins with: what the store has of it. */
+export interface Recovered {
+  calls: {
+    record: CallRecord;
+    standing: Exclude<CallStanding, 'ending'>;
+    isAnnounced: boolean;
+    isConfirming: boolean;
+  }[];
+  /** The messages that these calls belong to. */
+  messages: Message[];
+  /** The messages of the person, in order. */
+  said: { id: string; fingerprint: string }[];
+  /** The person's last message, when nothing answers it. */
+  unanswered: string | null;
 }
 
 /** What a batch of writes gave back, in the order of the writes. */

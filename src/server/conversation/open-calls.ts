@@ -6,24 +6,37 @@ import type { Identity } from '../sign-in.ts';
 import type { CallRecord } from '../store/store.ts';
 import { CALL_FLOW, type CallEvent, STORED_AS, type Standing } from './call-flow.ts';
 
+/** Where an open call stands, with what is known only there. */
+type CallState =
+  | {
+      is: 'issuing';
+      /** It is wanted no more, and ends as soon as it is written down. */
+      isUnwanted: boolean;
+    }
+  | {
+      is: 'approved' | 'ready';
+      /** Whether it stands in line for the slot of the server tools. */
+      isInLine: boolean;
+    }
+  | {
+      is: 'ending';
+      /** How it ends, which cannot be told yet. */
+      settlement: Settlement;
+    }
+  | { is: Exclude<Standing, 'issuing' | 'approved' | 'ready' | 'ending'> };
+
 /** A call that is not settled yet. */
 export interface OpenCall {
   record: CallRecord;
-  standing: Standing;
+  state: CallState;
   /** Whether the person was told that there is such a call. */
   isAnnounced: boolean;
   /** In the confirmation dialect: the confirmation was shown and is not closed. */
   isConfirming: boolean;
-  /** Whether it stands in line for the slot of the server tools. */
-  isInLine: boolean;
   /** Its tool has ended, and the slot is given back when its end is written down. */
   givesSlotBack: boolean;
   /** Who approved it, in this process. */
   by: Identity | null;
-  /** It is wanted no more, and ends as soon as it is written down. */
-  isUnwanted: boolean;
-  /** How it ends, once that is known and cannot be told yet. */
-  ending: Settlement | null;
 }
 
 /** What an answer lets happen next. */
@@ -68,12 +81,12 @@ export class OpenCalls {
   /** Whether a card is on screen. */
   get isShowing(): boolean {
     return this.all.some(
-      ({ record, standing }) => record.approvalId !== null && standing !== 'hidden' && standing !== 'issuing',
+      ({ record, state }) => record.approvalId !== null && state.is !== 'hidden' && state.is !== 'issuing',
     );
   }
 
   get shown(): ReadonlySet<string> {
-    return new Set(this.all.filter(({ standing }) => standing === 'asked').map(({ record }) => record.id));
+    return new Set(this.all.filter(({ state }) => state.is === 'asked').map(({ record }) => record.id));
   }
 
   /** A call that the agent makes. */
@@ -104,38 +117,41 @@ export class OpenCalls {
     );
   }
 
-  add(record: CallRecord, standing: Standing): OpenCall {
+  add(record: CallRecord, standing: Exclude<Standing, 'ending'>): OpenCall {
     const call: OpenCall = {
       record,
-      standing,
+      state: stateOf(standing),
       isAnnounced: false,
       isConfirming: false,
-      isInLine: false,
       givesSlotBack: false,
       by: null,
-      isUnwanted: false,
-      ending: null,
     };
     this.open.set(record.id, call);
     return call;
   }
 
   /** Something happened to a call; false when it cannot happen where the call stands. */
-  move(call: OpenCall, event: CallEvent): boolean {
-    const next = CALL_FLOW[call.standing][event];
-    if (next === undefined) return false;
-    call.standing = next;
-    call.isInLine = false;
+  move(call: OpenCall, event: Exclude<CallEvent, 'end'>): boolean {
+    const next = CALL_FLOW[call.state.is][event];
+    if (next === undefined || next === 'ending') return false;
+    call.state = stateOf(next);
     if (next === 'settled') this.open.delete(call.record.id);
-    else if (next !== 'ending') call.record = { ...call.record, status: STORED_AS[next] };
+    else call.record = { ...call.record, status: STORED_AS[next] };
+    return true;
+  }
+
+  /** How a call ends is known, and cannot be told yet; false when it cannot end where it stands. */
+  endLater(call: OpenCall, settlement: Settlement): boolean {
+    if (CALL_FLOW[call.state.is].end === undefined) return false;
+    call.state = { is: 'ending', settlement };
     return true;
   }
 
   /** A call that could not be taken stands where it stood. */
   putBack(call: OpenCall): void {
-    call.standing = call.record.approvalId === null ? 'ready' : 'approved';
-    call.isInLine = false;
-    call.record = { ...call.record, status: STORED_AS[call.standing] };
+    const standing = call.record.approvalId === null ? 'ready' : 'approved';
+    call.state = stateOf(standing);
+    call.record = { ...call.record, status: STORED_AS[standing] };
   }
 
   /** The calls whose time is up, with how they end. */
@@ -143,14 +159,14 @@ export class OpenCalls {
     return this.all.flatMap((call) => {
       const { expiresAt } = call.record;
       const settlement = expiresAt !== null && expiresAt <= now ? lateSettlement(call.record) : null;
-      return settlement && call.standing !== 'ending' ? [{ call, settlement }] : [];
+      return settlement && call.state.is !== 'ending' ? [{ call, settlement }] : [];
     });
   }
 
   /** When the next call runs out of time; null when none does. */
   nextDeadline(): number | null {
-    const times = this.all.flatMap(({ standing, record }) =>
-      record.expiresAt === null || !DEADLINED.has(standing) ? [] : [record.expiresAt],
+    const times = this.all.flatMap(({ state, record }) =>
+      record.expiresAt === null || !DEADLINED.has(state.is) ? [] : [record.expiresAt],
     );
     return times.length === 0 ? null : Math.min(...times);
   }
@@ -187,14 +203,31 @@ export class OpenCalls {
 /** Standings in which a call has only so much time. */
 const DEADLINED: ReadonlySet<Standing> = new Set(['asked', 'client', 'parked']);
 
-/** Whether the server has work to do for a call, now or when its turn comes. */
-function isAtWork({ standing, isInLine }: OpenCall): boolean {
-  return isInLine || standing === 'issuing' || standing === 'running' || standing === 'ending';
+function stateOf(standing: Exclude<Standing, 'ending'>): CallState {
+  switch (standing) {
+    case 'issuing':
+      return { is: standing, isUnwanted: false };
+    case 'approved':
+    case 'ready':
+      return { is: standing, isInLine: false };
+    default:
+      return { is: standing };
+  }
 }
 
-function isAnswerable({ record, standing }: OpenCall): boolean {
+/** Whether the server has work to do for a call, now or when its turn comes. */
+function isAtWork({ state }: OpenCall): boolean {
   return (
-    standing === 'client' || standing === 'parked' || (standing === 'approved' && record.runsOn === 'client')
+    state.is === 'issuing' ||
+    state.is === 'running' ||
+    state.is === 'ending' ||
+    ('isInLine' in state && state.isInLine)
+  );
+}
+
+function isAnswerable({ record, state }: OpenCall): boolean {
+  return (
+    state.is === 'client' || state.is === 'parked' || (state.is === 'approved' && record.runsOn === 'client')
   );
 }
 

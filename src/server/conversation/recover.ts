@@ -7,7 +7,8 @@ import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../r
 import { endEvent, leftBehind, outputChunk } from '../settlement.ts';
 import type { CallRecord, SessionKey } from '../store/store.ts';
 import type { Standing } from './call-flow.ts';
-import { fingerprint, type Recovered } from './machine.ts';
+import type { Recovered } from './inputs.ts';
+import { fingerprint } from './said-before.ts';
 
 /** What a session is taken up from. */
 export interface Remains {
@@ -55,7 +56,7 @@ export async function recover(remains: Remains): Promise<TakenUp> {
 function standingOf(
   { id, approvalId, status, runsOn }: CallRecord,
   owner: Message,
-): { standing: Standing; isAnnounced: boolean; isConfirming: boolean } {
+): { standing: Exclude<Standing, 'ending'>; isAnnounced: boolean; isConfirming: boolean } {
   const parts = owner.parts.filter((part) => 'toolCallId' in part);
   const own = parts.find((part) => part.toolCallId === id);
   const confirmation = parts.find((part) => part.toolCallId === approvalId);

@@ -1,0 +1,221 @@
+import type { Event } from '@google/adk';
+import { type RunView, Turn, type TurnOutput } from '../../adk/engine.ts';
+import { CANCELLED } from '../../protocol/index.ts';
+import { agentFailure, type Failure } from './agent-failure.ts';
+import type { OpenRun } from './agent-run.ts';
+import type { Writing } from './messages.ts';
+import type { Parts } from './parts.ts';
+
+type ToolResponse = Extract<TurnOutput, { type: 'response' }>;
+
+/** What the events of a run mean: words and sound of a message, calls, what the person was heard saying, the end of a turn. */
+export class AgentEvents {
+  /** Reads what belongs to no message. */
+  private silent = new Turn();
+  private heard = '';
+  /** Whether the person gave the model something since it ended its turn. */
+  private isFed = false;
+  /** Whether the model speaks though nobody gave it anything to answer: it keeps nothing waiting. */
+  private isUnasked = false;
+  /** Calls that a live run announced and nobody took out of it yet: their arguments, and the message they belong to. */
+  private readonly called = new Map<string, { args: Record<string, unknown>; writing: Writing }>();
+  private readonly parts: Parts;
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+  }
+
+  /** Whether calls that the model made are still to come out of the run. */
+  get hasCalls(): boolean {
+    return this.called.size > 0;
+  }
+
+  /** The model was told something, which it is expected to answer or not. */
+  fed(isAsked: boolean): void {
+    if (isAsked) this.isFed = true;
+    this.isUnasked = false;
+  }
+
+  /** The model was shown something, or hears something. */
+  shown(): void {
+    this.isFed = true;
+  }
+
+  /** The model was interrupted. */
+  hushed(): void {
+    this.isFed = false;
+    this.forgetCalls();
+  }
+
+  forgetCalls(): void {
+    this.called.clear();
+  }
+
+  /** The message that a call was announced in; asked once. */
+  callerOf(callId: string): Writing | undefined {
+    const writing = this.called.get(callId)?.writing;
+    this.called.delete(callId);
+    return writing;
+  }
+
+  /** Takes an event of the run that is open. */
+  take(run: OpenRun, event: Event, view: RunView): void {
+    // The user's words are in the history already, and an event without a message has nothing to show.
+    for (const out of this.turnFor(event, run).push(event)) {
+      if (run.driver === 'live') this.tellLive(run, out, view);
+      else this.tellTurn(out, view);
+    }
+  }
+
+  private turnFor(event: Event, run: OpenRun): Turn {
+    const { messages } = this.parts;
+    // What still comes of an interrupted turn is not the next message's.
+    if (run.isMuted) return this.silent;
+    if (messages.speaking) return messages.speaking.turn;
+    const says = (event.content?.parts?.length ?? 0) > 0 && event.author !== 'user';
+    if (!says && !event.outputTranscription?.text) return this.silent;
+    const { turn } = messages.begin();
+    // The agent speaks first, or goes on by itself; or it is what was left of a turn that ended, and nothing follows.
+    this.isUnasked = !this.isFed;
+    messages.isAtWork = this.isFed;
+    return turn;
+  }
+
+  private tellLive(run: OpenRun, out: TurnOutput, view: RunView): void {
+    const { messages, core, callEnds } = this.parts;
+    if (!this.parts.run.isStill(run)) return;
+    const { speaking } = messages;
+    if (out.type === 'turn-complete') {
+      if (!run.isMuted && !out.isIdle) return this.completed(out.goesOn);
+      run.isMuted = false;
+      this.silent = new Turn();
+      return;
+    }
+    if (out.type === 'heard') return this.listenTo(out.text, out.finished);
+    if (out.type === 'interrupted' && out.cancelled.length > 0) {
+      callEnds.cancel(out.cancelled, { kind: 'error', errorText: CANCELLED });
+      return;
+    }
+    if (run.isMuted || !speaking) return;
+    switch (out.type) {
+      case 'call':
+        messages.lastToSpeak = speaking.message.id;
+        this.called.set(out.id, { args: out.args, writing: speaking });
+        return;
+      case 'response':
+        return this.answeredInside(speaking, out, view);
+      case 'audio':
+        core.emit({ type: 'sound', data: out.data, sampleRate: out.sampleRate });
+        return;
+      case 'failed':
+        return this.failed(speaking, out);
+      case 'interrupted':
+        // The model stopped by itself, because the person spoke; it still says that its turn is over.
+        messages.finish(speaking, { interrupted: true });
+        messages.isAtWork = true;
+        return;
+      default:
+        messages.isAtWork ||= !this.isUnasked;
+        messages.lastToSpeak = speaking.message.id;
+        messages.say(speaking, out);
+    }
+  }
+
+  private tellTurn(out: TurnOutput, view: RunView): void {
+    const { messages, callChunks } = this.parts;
+    const { speaking } = messages;
+    if (!speaking) return;
+    switch (out.type) {
+      case 'call': {
+        const { id, name: toolName, args } = out;
+        return callChunks.announceEarly({ id, toolName, args }, view.factsOf(id), speaking);
+      }
+      case 'response':
+        return this.ranInside(speaking, out, view);
+      case 'audio': {
+        const { data: chunk, sampleRate } = out;
+        const data = { chunk, sampleRate, channels: 1 as const, bitDepth: 16 as const };
+        return messages.say(speaking, { type: 'data-pcm', data, transient: true });
+      }
+      case 'failed':
+        return this.failed(speaking, out);
+      case 'heard':
+      case 'interrupted':
+      case 'turn-complete':
+        return;
+      default:
+        messages.say(speaking, out);
+    }
+  }
+
+  private failed(speaking: Writing, failure: Failure): void {
+    const { note, text } = agentFailure(failure);
+    this.parts.core.emit(note);
+    speaking.failure = text;
+  }
+
+  /** Only callbacks of the application, ADK's own tools and calls of unknown tools are answered inside a live run. */
+  private answeredInside(
+    speaking: Writing,
+    { id, name: toolName, response }: ToolResponse,
+    view: RunView,
+  ): void {
+    const { messages, callChunks } = this.parts;
+    const args = this.called.get(id)?.args ?? {};
+    this.called.delete(id);
+    callChunks.announceInside({ id, toolName, args }, speaking);
+    messages.say(speaking, view.outputChunk(id, response));
+  }
+
+  /** A tool that ADK's own loop ran. */
+  private ranInside(
+    speaking: Writing,
+    { id: call, name: tool, response }: ToolResponse,
+    view: RunView,
+  ): void {
+    const { core, messages } = this.parts;
+    const chunk = view.outputChunk(call, response);
+    const outcome = chunk.type === 'tool-output-available' ? 'output' : 'error';
+    core.emit({ type: 'note', level: 'info', text: 'a tool ran', fields: { call, tool, outcome } });
+    messages.say(speaking, chunk);
+  }
+
+  /** The person's speech: shown as it is understood, and kept as their message when it is. */
+  private listenTo(text: string, finished: boolean): void {
+    const { core, messages, said } = this.parts;
+    this.heard = finished ? text : this.heard + text;
+    this.isFed = true;
+    messages.inject({
+      type: 'data-transcript',
+      data: { role: 'user', text: this.heard, finished },
+      transient: true,
+    });
+    if (!finished) return;
+    this.heard = '';
+    const id = `msg_${core.newId()}`;
+    const parts = [{ type: 'text' as const, text }];
+    said.add(id, parts);
+    core.storing([{ do: 'keep', id, parts }], null);
+  }
+
+  /** The model has nothing more to say for now, or goes on at once about calls of other messages. */
+  private completed(goesOn: boolean | undefined): void {
+    const { messages, open, inbox } = this.parts;
+    this.isFed = false;
+    this.isUnasked = false;
+    this.called.clear();
+    const conclude = (writing: Writing) => {
+      // The turn goes on when what is open is answered: it has one end.
+      const waits = writing.failure === null && open.in(writing.message.id).length > 0;
+      if (waits) messages.rest(writing);
+      else messages.finish(writing);
+    };
+    messages.isAtWork = false;
+    if (messages.speaking) conclude(messages.speaking);
+    // Several results may have been told to the model at once: it speaks once for all of them.
+    for (const writing of messages.next.splice(goesOn === false ? 0 : 1)) conclude(writing);
+    const next = messages.next.shift();
+    if (next) messages.speak(next, goesOn === true);
+    if (!messages.isAtWork) inbox.advance();
+  }
+}

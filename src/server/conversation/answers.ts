@@ -1,0 +1,220 @@
+import { type Answer, ProtocolError } from '../../protocol/index.ts';
+import type { Verdict } from '../approvals.ts';
+import { type Settlement, SIGNED_OUT_END } from '../settlement.ts';
+import { type Identity, NO_LONGER_SIGNED_IN, type Standing } from '../sign-in.ts';
+import type { About, Asker, GivenAnswers, LateCall } from './effects.ts';
+import type { Posted, WriteResults } from './inputs.ts';
+import type { Writing } from './messages.ts';
+import type { Step } from './open-calls.ts';
+import type { Parts } from './parts.ts';
+
+type Decided = Extract<About, { what: 'decision' }>;
+
+/** What the answers allow, in the order of the calls, and why some were refused. */
+interface Applied {
+  steps: Step[];
+  refused: string[];
+}
+
+/** Answers of one message that are read; nobody waits for more at once. */
+const MAX_ANSWERS = 100;
+
+/** What the person answers to open calls: read one after the other, decided in the store, and then done. */
+export class Answers {
+  /** Answers that came over the socket while a response over SSE was given. */
+  private readonly held: { answers: Answer[]; by: Identity; asker: Asker }[] = [];
+  /** Whether answers are being read: those behind them do not overtake them. */
+  private isReading = false;
+  private readonly parts: Parts;
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+  }
+
+  /** Takes answers to open calls, while everything else goes on. */
+  take(answers: Answer[], by: Identity, asker: Asker): void {
+    const { core, life, responses, inbox, callEnds } = this.parts;
+    if (life.isClosed) return core.emit({ type: 'begun', asker });
+    if (this.isReading || responses.current || inbox.isPosting) {
+      this.held.push({ answers, by, asker });
+      return;
+    }
+    callEnds.expire();
+    this.read({ wire: 'bidi', asker, by, answers, messageId: undefined, late: [] });
+  }
+
+  /** Reads the answers that waited for something else to be over, as far as they may be read now. */
+  takeHeld(): void {
+    for (const { answers, by, asker } of this.held.splice(0)) this.take(answers, by, asker);
+  }
+
+  /** Reads answers that came as a request of their own. */
+  readPosted({ wire, asker, by, answers, messageId }: Posted, late: LateCall[]): void {
+    this.read({ wire, asker, by, answers, messageId, late });
+  }
+
+  /** Reads answers; whoever decides must still be signed in. */
+  private read(given: GivenAnswers): void {
+    const { core, open } = this.parts;
+    const answers = given.answers.slice(0, MAX_ANSWERS).map((answer) => open.asDecision(answer));
+    const asked = { ...given, answers };
+    this.isReading = true;
+    const decides = answers.some(({ kind }) => kind === 'decision');
+    if (!decides) return this.decide(asked, true);
+    core.emit({ type: 'ask-sign-in', by: given.by, question: { why: 'decision', given: asked } });
+  }
+
+  /** It is known whether whoever decides is still signed in. */
+  signedIn(given: GivenAnswers, standing: Standing): void {
+    if (standing !== 'unknown') return this.decide(given, standing === 'signed-in');
+    const error = new ProtocolError(
+      'internal',
+      'It could not be found out whether you are still signed in. Please decide again in a moment.',
+      { retryAfterMs: 2000 },
+    );
+    this.refused(given, error);
+  }
+
+  private decide(given: GivenAnswers, isSignedIn: boolean): void {
+    const { core, open } = this.parts;
+    const decisions = given.answers.filter((answer) => answer.kind === 'decision');
+    const { messageId } = given;
+    const isLooking = given.wire === 'sse' && open.size === 0;
+    core.storing(
+      [
+        { do: 'decide', decisions, shown: open.shown, isSignedIn },
+        ...(isLooking ? [{ do: 'find-unfinished' as const, messageId }] : []),
+      ],
+      { what: 'decision', given, isSignedIn },
+    );
+  }
+
+  /** Nothing came of answers. */
+  refused({ asker, wire }: GivenAnswers, error: ProtocolError): void {
+    const { core, inbox } = this.parts;
+    core.emit({ type: 'refuse', asker, error });
+    this.isReading = false;
+    if (wire === 'sse') inbox.wasRead();
+    this.takeHeld();
+    inbox.advance();
+  }
+
+  /** The store knows what was decided: it is done. */
+  decided(about: Decided, results: WriteResults): void {
+    if (about.given.wire === 'bidi') this.decidedLive(about, results);
+    else this.decidedByPost(about, results);
+  }
+
+  private decidedLive({ given, isSignedIn }: Decided, results: WriteResults): void {
+    const { answers, by, asker } = given;
+    const { steps, refused } = this.apply(answers, by, results.verdicts ?? []);
+    this.parts.core.emit({ type: 'begun', asker });
+    for (const why of refused) this.tell('answer_refused', `The answer was refused: ${why}.`);
+    // Whoever is signed in no more is gone already.
+    if (isSignedIn && steps.length === 0 && refused.length === 0) {
+      this.tell('nothing_to_answer', 'The answer belongs to no call that is open.');
+    }
+    for (const step of steps) this.parts.calls.take(step);
+    this.isReading = false;
+    this.takeHeld();
+    this.parts.changed();
+  }
+
+  private decidedByPost(
+    { given, isSignedIn }: Decided,
+    { verdicts = [], unfinished = null }: WriteResults,
+  ): void {
+    const { core, messages, open, inbox, responses, callEnds } = this.parts;
+    const { asker, answers, by, late } = given;
+    inbox.wasRead();
+    this.isReading = false;
+    const { steps, refused } = this.apply(answers, by, verdicts);
+    if (!isSignedIn) {
+      for (const step of steps) if (step.next === 'end') callEnds.endQuietly(step.call, step.settlement);
+      core.emit({ type: 'refuse', asker, error: new ProtocolError('unauthorized', NO_LONGER_SIGNED_IN) });
+      return responses.over();
+    }
+    const target = steps[0]?.call.record.messageId ?? late[0]?.messageId;
+    const owner = target === undefined ? undefined : messages.get(target)?.message;
+    const message = owner ?? (open.size === 0 ? unfinished : null);
+    if (!message) {
+      const error =
+        refused.length > 0
+          ? new ProtocolError('answer_refused', `The answer was refused: ${refused.join('; ')}.`)
+          : new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
+      core.emit({ type: 'refuse', asker, error });
+      return responses.over();
+    }
+    const writing = messages.add(message);
+    responses.beginWith(writing, steps);
+    core.emit({ type: 'begun', asker });
+    messages.resume(writing);
+    for (const one of late) {
+      if (one.messageId !== message.id) callEnds.tellSettled(one);
+      else for (const chunk of one.chunks) messages.inject(chunk);
+    }
+    for (const why of refused) this.tell('answer_refused', `An answer was refused: ${why}.`);
+    this.parts.changed();
+  }
+
+  private apply(answers: Answer[], by: Identity, verdicts: Verdict[]): Applied {
+    const { open, messages } = this.parts;
+    const steps = new Map<string, Step>();
+    const refused: string[] = [];
+    const touched = new Set<Writing>();
+    const decisions = answers.filter((answer) => answer.kind === 'decision');
+    decisions.forEach((answer, index) => {
+      const verdict = verdicts[index];
+      if (verdict?.kind === 'refused') refused.push(verdict.why);
+      const step = verdict && this.applyDecision(answer, verdict, by);
+      if (!step) return;
+      steps.set(step.call.record.id, step);
+      const writing = verdict.kind === 'counts' ? messages.get(step.call.record.messageId) : undefined;
+      if (writing) touched.add(writing);
+    });
+    // A tool may run for long, or for ever: whoever looks meanwhile sees what was decided.
+    for (const writing of touched) messages.save(writing);
+    for (const answer of answers) {
+      if (answer.kind === 'decision') continue;
+      const meant = open.outputFor(answer);
+      if (!meant) continue;
+      if ('refused' in meant) refused.push(meant.refused);
+      else steps.set(meant.call.record.id, { call: meant.call, next: 'end', settlement: meant.settlement });
+    }
+    const order = [...open.ids()];
+    const placeOf = ({ call }: Step) => order.indexOf(call.record.id);
+    return { steps: [...steps.values()].sort((a, b) => placeOf(a) - placeOf(b)), refused };
+  }
+
+  /** What one decision allows, if it counts. */
+  private applyDecision(
+    { approved, reason }: Extract<Answer, { kind: 'decision' }>,
+    verdict: Verdict,
+    by: Identity,
+  ): Step | null {
+    const { core, open } = this.parts;
+    const call =
+      verdict.kind === 'counts' || verdict.kind === 'ended' ? open.get(verdict.call.id) : undefined;
+    if (!call) return null;
+    if (verdict.kind === 'ended') {
+      open.move(call, 'deny');
+      return { call, next: 'end', settlement: SIGNED_OUT_END };
+    }
+    if (verdict.kind !== 'counts') return null;
+    const { messageId, runsOn, id: callId } = call.record;
+    core.emit({ type: 'mark-card', messageId, callId, approved, reason });
+    if (!approved) {
+      open.move(call, 'deny');
+      const settlement: Settlement = { kind: 'denied', reason: verdict.call.reason };
+      return { call, next: 'end', settlement };
+    }
+    open.move(call, 'approve');
+    call.by = by;
+    return { call, next: runsOn === 'server' ? 'run' : 'hand-over' };
+  }
+
+  private tell(code: 'answer_refused' | 'nothing_to_answer', text: string): void {
+    const error = new ProtocolError(code, text);
+    this.parts.messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
+  }
+}

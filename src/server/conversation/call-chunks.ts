@@ -1,0 +1,135 @@
+import { type Chunk, CONFIRMATION_TOOL, type ToolFacts } from '../../protocol/index.ts';
+import { outputChunk, type Settlement } from '../settlement.ts';
+import type { CallRecord } from '../store/store.ts';
+import type { Writing } from './messages.ts';
+import type { OpenCall } from './open-calls.ts';
+import type { Parts } from './parts.ts';
+
+type NamedCall = Pick<CallRecord, 'id' | 'toolName' | 'args'>;
+
+/** What the person is told of a call, in both dialects: that it was made, that it asks, and how it ended. */
+export class CallChunks {
+  /** Calls that ADK announced over SSE, before the gate had them. */
+  private readonly announced = new Set<string>();
+  private readonly parts: Parts;
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+  }
+
+  /** In the confirmation dialect a confirmation is a call of its own. */
+  get areConfirmed(): boolean {
+    return this.parts.core.options.confirmations === 'tool';
+  }
+
+  /** Says that there is a call, when ADK announces it itself. */
+  announceEarly(call: NamedCall, facts: ToolFacts, writing: Writing): void {
+    if (this.areConfirmed && facts.asks) return;
+    this.announced.add(call.id);
+    this.sayCall(call, facts, writing);
+  }
+
+  /** Whether a call was announced by ADK; asked once. */
+  wasAnnounced(callId: string): boolean {
+    return this.announced.delete(callId);
+  }
+
+  /** Says that there is a call which the run itself answers. */
+  announceInside(call: NamedCall, writing: Writing): void {
+    if (!this.parts.open.get(call.id)) this.sayCall(call, { runsOn: 'server', asks: false }, writing);
+  }
+
+  announce(call: OpenCall, writing: Writing): void {
+    if (call.isAnnounced) return;
+    call.isAnnounced = true;
+    const { runsOn, approvalId } = call.record;
+    this.sayCall(call.record, { runsOn, asks: approvalId !== null }, writing);
+  }
+
+  /** Says the input again: a response of its own shows what the browser is to do. */
+  repeatInput({ record }: OpenCall, writing: Writing): void {
+    if (this.areConfirmed) return;
+    const { id: toolCallId, toolName, args: input, runsOn } = record;
+    const toolMetadata = { runsOn, asks: true };
+    this.parts.messages.say(writing, {
+      type: 'tool-input-available',
+      toolCallId,
+      toolName,
+      input,
+      toolMetadata,
+    });
+  }
+
+  /** Shows the card of a call. */
+  ask(call: OpenCall, writing: Writing): void {
+    const { core, messages, policy } = this.parts;
+    if (this.areConfirmed) {
+      this.announceConfirmation(call, writing);
+      messages.save(writing);
+      return;
+    }
+    this.announce(call, writing);
+    core.emit({ type: 'say-stored', chunk: approvalRequest(call.record), inStep: policy.steps });
+  }
+
+  /** In the confirmation dialect: a call of its own that asks about the original one. */
+  private announceConfirmation(call: OpenCall, writing: Writing): void {
+    const { approvalId, id, toolName: name, args } = call.record;
+    if (approvalId === null) return;
+    call.isConfirming = true;
+    this.sayCall(
+      {
+        id: approvalId,
+        toolName: CONFIRMATION_TOOL,
+        args: { originalFunctionCall: { id, name, args }, toolConfirmation: { confirmed: false } },
+      },
+      { runsOn: 'client', asks: false },
+      writing,
+    );
+  }
+
+  /** In the confirmation dialect the answer closes the confirmation, and the original call is announced. */
+  confirm(call: OpenCall): void {
+    const { messages } = this.parts;
+    const { approvalId, messageId, status } = call.record;
+    const writing = messages.get(messageId);
+    if (!this.areConfirmed || approvalId === null || !writing) return;
+    if (call.isConfirming) {
+      call.isConfirming = false;
+      const output = { confirmed: status !== 'denied' };
+      messages.say(writing, { type: 'tool-output-available', toolCallId: approvalId, output });
+    }
+    this.announce(call, writing);
+  }
+
+  /** The chunks that tell how a call ended: in the confirmation dialect the confirmation is what a message shows. */
+  ofEnd(call: OpenCall, settlement: Settlement): Chunk[] {
+    const { denials } = this.parts.core.options;
+    const { approvalId, id } = call.record;
+    return [
+      ...(call.isConfirming && approvalId !== null ? [approvalId] : []),
+      ...(call.isAnnounced ? [id] : []),
+    ].map((shown) => outputChunk(shown, settlement, denials));
+  }
+
+  private sayCall(
+    { id: toolCallId, toolName, args: input }: NamedCall,
+    facts: ToolFacts,
+    writing: Writing,
+  ): void {
+    const { messages } = this.parts;
+    const toolMetadata = { ...facts };
+    messages.say(writing, { type: 'tool-input-start', toolCallId, toolName, toolMetadata });
+    messages.say(writing, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });
+  }
+}
+
+/** The request chunk of a card. */
+function approvalRequest({ approvalId, id, expiresAt }: CallRecord): Chunk {
+  return {
+    type: 'tool-approval-request',
+    approvalId: approvalId ?? '',
+    toolCallId: id,
+    ...(expiresAt === null ? {} : { approvalDescriptor: { expiresAt } }),
+  };
+}

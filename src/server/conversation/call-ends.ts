@@ -1,0 +1,181 @@
+import { stateConflict } from '../../protocol/index.ts';
+import { modelErrorText } from '../model-error.ts';
+import { endEvent, responseOf, type Settlement } from '../settlement.ts';
+import type { CallRecord } from '../store/store.ts';
+import type { LateCall, Write } from './effects.ts';
+import type { Writing } from './messages.ts';
+import type { OpenCall } from './open-calls.ts';
+import type { Parts } from './parts.ts';
+
+/** What a call cannot be kept with; the model and the person are told the same. */
+const NOT_KEPT = 'The result of the tool could not be kept.';
+
+/** How calls end, whoever ends them: the history first, then the person, then the model. */
+export class CallEnds {
+  private readonly parts: Parts;
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+  }
+
+  /** Ends a call. `isOffline`: the model will not hear of it. */
+  end(call: OpenCall, settlement: Settlement, isOffline = false): void {
+    const { core, open, messages, run, life, policy, callChunks, executions } = this.parts;
+    const isTurnByTurn = policy.pauseEndsResponse;
+    if (call.state.is === 'issuing') {
+      call.state.isUnwanted = true;
+      return;
+    }
+    const isInterrupted = settlement.kind === 'error' && settlement.interrupted === true;
+    const isHeard = !isInterrupted && !isOffline && !life.isAbandoned && !isTurnByTurn;
+    if (isHeard && !run.isOpen) {
+      // What is stored before ADK has read the session would reach the model twice.
+      if (open.endLater(call, settlement)) run.openLive();
+      return;
+    }
+    const owner = messages.get(call.record.messageId);
+    const { record } = call;
+    if (!owner) return;
+    // Another message is being written: this one is mended where it stands.
+    if (isTurnByTurn && owner !== messages.speaking) {
+      this.endQuietly(call, settlement);
+      return this.parts.changed();
+    }
+    if (!open.move(call, 'settle')) return;
+    const response = responseOf(settlement);
+    const chunks = callChunks.ofEnd(call, settlement);
+    messages.turnTo(owner);
+    core.storing(
+      endWrites(record, settlement),
+      { what: 'end', call: record, wasOutput: settlement.kind === 'output' },
+      () => {
+        for (const chunk of chunks) messages.say(owner, chunk);
+        messages.save(owner);
+        if (!isTurnByTurn) run.sendResponse(record, response);
+      },
+    );
+    executions.giveSlotBack(call);
+    this.goOn(owner, record, isHeard);
+  }
+
+  /** Ends the calls that waited for a run, now that there is one, or that there will be none. */
+  endPending(isOnline: boolean): void {
+    const { open, messages } = this.parts;
+    for (const call of open.all) {
+      const { state } = call;
+      if (state.is !== 'ending') continue;
+      this.end(call, state.settlement, !isOnline);
+      const owner = messages.get(call.record.messageId);
+      if (isOnline || !owner) continue;
+      owner.failure ??= modelErrorText('UNKNOWN_ERROR', '');
+      messages.finish(owner);
+    }
+  }
+
+  /** Ends a call while nobody listens: the history and the stored message say so. Returns the chunks that would tell. */
+  endQuietly(call: OpenCall, settlement: Settlement): LateCall {
+    const { core, open, callChunks, executions } = this.parts;
+    const { record } = call;
+    const { messageId } = record;
+    const chunks = callChunks.ofEnd(call, settlement);
+    open.move(call, 'settle');
+    core.storing(endWrites(record, settlement), null, () => {
+      // A call that was never shown stands in no message.
+      if (chunks.length > 0) core.emit({ type: 'amend', messageId, chunks });
+    });
+    executions.giveSlotBack(call);
+    return { messageId, chunks };
+  }
+
+  /** Ends a call that nobody has heard of. */
+  endUnheard(call: OpenCall, settlement: Settlement): void {
+    const { core, open, messages, run } = this.parts;
+    const { record } = call;
+    open.move(call, 'settle');
+    const owner = messages.get(record.messageId);
+    if (owner && owner !== messages.speaking && open.in(record.messageId).length === 0)
+      messages.forget(owner);
+    core.storing(endWrites(record, settlement), null, () => run.sendResponse(record, responseOf(settlement)));
+    this.parts.changed();
+  }
+
+  /** How the call ended was not kept: it ends with an error that says so, or not at all before a restart. */
+  notEnded(record: CallRecord, wasOutput: boolean, isConflict: boolean): void {
+    const { core, open, messages } = this.parts;
+    const owner = messages.get(record.messageId);
+    if (!isConflict)
+      core.emit({ type: 'note', level: 'error', text: 'a result was not kept', fields: { call: record.id } });
+    if (!owner) return;
+    const errorText = isConflict ? stateConflict(record.toolName) : NOT_KEPT;
+    if (wasOutput) {
+      const again = Object.assign(open.add(record, 'running'), { isAnnounced: true });
+      return this.end(again, { kind: 'error', errorText });
+    }
+    messages.say(owner, { type: 'tool-output-error', toolCallId: record.id, errorText });
+    if (messages.speaking !== owner) return;
+    owner.failure = 'Something went wrong on the server. Please try again.';
+    messages.finish(owner);
+  }
+
+  /** Ends every call whose time is up and that is on screen. */
+  expire(): void {
+    const { core, open } = this.parts;
+    for (const { call, settlement } of open.overdue(core.now)) {
+      if (call.state.is !== 'hidden') this.end(call, settlement);
+    }
+  }
+
+  /** Ends every call whose time is up while nobody listens; returns the chunks that would tell. */
+  expireQuietly(): LateCall[] {
+    const { core, open } = this.parts;
+    return open.overdue(core.now).map(({ call, settlement }) => this.endQuietly(call, settlement));
+  }
+
+  /** Tells what ended in an earlier message. */
+  tellSettled({ messageId, chunks }: LateCall): void {
+    for (const chunk of chunks) {
+      if (chunk.type !== 'tool-output-error') continue;
+      const { toolCallId, errorText } = chunk;
+      this.parts.messages.inject({
+        type: 'data-settled',
+        data: { toolCallId, messageId, errorText },
+        transient: true,
+      });
+    }
+  }
+
+  /** Ends calls that the model wants no more of; it gets no response to them. */
+  cancel(callIds: readonly string[], settlement: Settlement): void {
+    const { open, run } = this.parts;
+    for (const id of callIds) {
+      const call = open.get(id);
+      if (!call) continue;
+      run.forgetCall(id);
+      this.end(call, settlement);
+    }
+  }
+
+  private goOn(owner: Writing, record: CallRecord, isHeard: boolean): void {
+    const { open, messages, life, calls } = this.parts;
+    if (life.isAbandoned) {
+      // What the agent would have said to it, it does not say.
+      if (open.in(owner.message.id).length === 0) messages.finish(owner, { interrupted: true });
+    } else if (isHeard) {
+      const isComplete = !open
+        .in(owner.message.id)
+        .some((other) => other.record.invocationId === record.invocationId);
+      messages.expect(owner, isComplete);
+      calls.showNext();
+    }
+    this.parts.changed();
+  }
+}
+
+function endWrites(record: CallRecord, settlement: Settlement): Write[] {
+  const isUndecided = record.status === 'requested' && settlement.kind === 'error';
+  const seen = settlement.kind === 'output' ? settlement.session : undefined;
+  return [
+    ...(isUndecided ? [{ do: 'expire' as const, call: record, reason: settlement.errorText }] : []),
+    { do: 'append', event: endEvent(record, settlement), ...(seen ? { seen } : {}) },
+  ];
+}

@@ -1,0 +1,237 @@
+import { createEvent } from '@google/adk';
+import { toContent } from '../../adk/engine.ts';
+import { ProtocolError } from '../../protocol/index.ts';
+import type { About, Write } from './effects.ts';
+import type { Posted, Said } from './inputs.ts';
+import { closing } from './life.ts';
+import type { Writing } from './messages.ts';
+import type { Parts } from './parts.ts';
+
+/**
+ * What is being begun. `waiting`: the run of something else has to end first. `reading`: posted answers are being read. `kept`: a
+ * message is stored, and the agent gets it when its live run is open.
+ */
+type Beginning =
+  | { is: 'waiting'; command: Said | Posted }
+  | { is: 'reading'; command: Posted }
+  | { is: 'kept'; command: Said; id: string };
+
+/** Messages that may wait for the agent. */
+const MAX_WAITING = 16;
+
+/** What the person said and waits for the agent, and how it begins when its turn comes. */
+export class Inbox {
+  private readonly waiting: (Said | Posted)[] = [];
+  private beginning: Beginning | null = null;
+  private readonly parts: Parts;
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+  }
+
+  /** Whether something waits to begin, or is beginning. */
+  get isBeginning(): boolean {
+    return this.beginning !== null || this.waiting.length > 0;
+  }
+
+  /** Whether a request over SSE is being begun: answers over the socket wait for it. */
+  get isPosting(): boolean {
+    return this.beginning?.command.wire === 'sse';
+  }
+
+  /** Whether the agent may hear or see something: nothing else is about to begin. */
+  get isFree(): boolean {
+    return !this.parts.life.isClosed && !this.parts.responses.current && !this.isBeginning;
+  }
+
+  /** Takes a message of the person. `again`: it takes back what was said before, if it was. */
+  say(said: Said, again: boolean): void {
+    const { core, life, said: before, turnEnds } = this.parts;
+    const isLive = said.wire === 'bidi';
+    // A client that lost its connection cannot know whether its message arrived, and sends it again.
+    const isPassedOver =
+      before.hasRequest(said.requestId) ||
+      (isLive && !again && this.isRepeated(said)) ||
+      (isLive && life.isClosed);
+    if (isPassedOver) return core.emit({ type: 'begun', asker: said.asker });
+    if (isLive && this.parts.isBusy && core.options.whenBusy === 'interrupt') turnEnds.interrupt();
+    if (this.queue(said)) before.addRequest(said.requestId);
+  }
+
+  /** Lets something wait for the agent; false when too much waits already. */
+  queue(command: Said | Posted): boolean {
+    const { core, life } = this.parts;
+    if (life.isClosed) {
+      core.emit({ type: 'refuse', asker: command.asker, error: closing() });
+      return false;
+    }
+    if (this.waiting.length >= MAX_WAITING) {
+      const error = new ProtocolError('busy', 'Too many messages are waiting. Try again in a moment.', {
+        retryAfterMs: 2000,
+      });
+      core.emit({ type: 'refuse', asker: command.asker, error });
+      return false;
+    }
+    this.waiting.push(command);
+    this.advance();
+    return true;
+  }
+
+  /** The server closes: what waits is not begun. */
+  refuseAll(): void {
+    const { core } = this.parts;
+    for (const { asker, wire } of this.waiting.splice(0)) {
+      // A client on a socket sends again what it has no answer to.
+      if (wire === 'bidi') core.emit({ type: 'begun', asker });
+      else core.emit({ type: 'refuse', asker, error: closing() });
+    }
+  }
+
+  /** Begins the next thing that waits, if the agent is free for it. */
+  advance(): void {
+    const { life, callEnds } = this.parts;
+    if (this.beginning || this.parts.isBusy || life.isClosed) return;
+    // Whoever listens hears of what ran out of time before something else begins.
+    if (life.hasListener && this.waiting.length > 0) callEnds.expire();
+    if (this.beginning || this.parts.isBusy) return;
+    const index = this.waiting.findIndex(({ wire }) => wire === 'sse' || life.isOpen);
+    const [command] = index === -1 ? [] : this.waiting.splice(index, 1);
+    if (command) this.begin(command);
+  }
+
+  /** A live run is open, or will not be: what waited for it goes on. */
+  ready(): void {
+    const { beginning } = this;
+    const { run, messages, callEnds } = this.parts;
+    callEnds.endPending(run.isOpen);
+    if (!beginning) return;
+    if (beginning.is !== 'kept') return this.begin(beginning.command);
+    this.enter([], beginning.command, beginning.id);
+    if (run.isOpen) return;
+    // It could not be opened: the message is answered with that.
+    const { speaking } = messages;
+    if (!speaking) return;
+    speaking.failure ??= 'The agent failed to answer. Please try again.';
+    messages.finish(speaking);
+  }
+
+  /** A message that is kept and waits for its run is begun at once, to be interrupted; false when there is none. */
+  enterEarly(): boolean {
+    const { beginning } = this;
+    if (beginning?.is !== 'kept' || this.parts.run.isOpen) return false;
+    this.enter([], beginning.command, beginning.id);
+    return true;
+  }
+
+  /** What came of posted answers is known. */
+  wasRead(): void {
+    this.beginning = null;
+  }
+
+  /** A message was not kept: whoever said it is told, and nothing of it is left. */
+  notBegun(
+    { asker, said, requestId, messageId }: Extract<About, { what: 'message' }>,
+    error: ProtocolError,
+  ): void {
+    const { core, messages, run, responses, said: before } = this.parts;
+    // Said again, it is not passed over.
+    before.forget(said);
+    before.forgetRequest(requestId);
+    const writing = messageId === null ? undefined : messages.get(messageId);
+    if (writing) messages.forget(writing);
+    this.beginning = null;
+    core.emit({ type: 'refuse', asker, error });
+    if (writing && responses.current?.writing === writing) {
+      run.neverOpened();
+      return responses.over();
+    }
+    this.advance();
+  }
+
+  /** Whether a message was heard before and is answered, or being answered. */
+  private isRepeated({ id, parts }: Said): boolean {
+    const { messages, said } = this.parts;
+    const isThat = (one: Said | Posted | undefined) => one?.kind === 'message' && one.id === id;
+    if (id === undefined) return false;
+    if (this.waiting.some(isThat) || isThat(this.beginning?.command)) return true;
+    if (!said.matches(id, parts)) return false;
+    // It was stored, and its process died before the agent said anything to it.
+    return messages.speaking !== null || this.parts.isBusy || said.unanswered !== id;
+  }
+
+  /** Begins something, as far as it can. */
+  private begin(command: Said | Posted): void {
+    const { core, run, messages, said, answers, turnEnds, callEnds } = this.parts;
+    const { asker, wire } = command;
+    const rewinds = command.kind === 'message' && command.id !== undefined && said.has(command.id);
+    const replaces = wire === 'sse' || rewinds;
+    this.beginning = { is: 'waiting', command };
+    // One answer at a time; and an open run remembers what is being taken back.
+    if (replaces && !run.isNone) return run.close();
+    // What waits with an unfinished turn is about to be replaced: the turn has its end before anything else begins.
+    if (command.kind === 'message' && replaces) turnEnds.finishWaiting();
+    messages.closeBlocks();
+    if (wire === 'sse') core.emit({ type: 'mark', asker });
+    if (command.kind === 'answers') {
+      this.beginning = { is: 'reading', command };
+      return answers.readPosted(command, callEnds.expireQuietly());
+    }
+    if (wire === 'sse') for (const one of callEnds.expireQuietly()) callEnds.tellSettled(one);
+    if (replaces) turnEnds.supersede();
+    const { id = `msg_${core.newId()}`, parts, requestId } = command;
+    this.beginning = { is: 'kept', command, id };
+    if (rewinds) {
+      said.forgetFrom(id);
+      for (const writing of messages.all) messages.forget(writing);
+    }
+    said.add(id, parts);
+    said.unanswered = id;
+    const writes: Write[] = [
+      ...(rewinds ? [{ do: 'rewind' as const, messageId: id }] : []),
+      { do: 'keep' as const, id, parts },
+    ];
+    if (wire === 'sse') return this.respond(writes, command, id);
+    if (run.isOpen) return this.enter(writes, command, id);
+    core.storing(writes, { what: 'message', asker, said: id, requestId, messageId: null }, () =>
+      core.emit({ type: 'begun', asker }),
+    );
+    run.openLive();
+  }
+
+  /** The agent gets a message of the person, live. */
+  private enter(writes: Write[], { parts, asker, requestId }: Said, id: string): void {
+    const { core, messages, run, open, said } = this.parts;
+    const content = toContent(parts);
+    const event = createEvent({ author: 'user', content, customMetadata: { messageId: id } });
+    this.beginning = null;
+    said.unanswered = null;
+    // The agent may have begun to speak by itself meanwhile, or not have gone on as was expected.
+    const { speaking } = messages;
+    if (speaking && (messages.isAtWork || open.in(speaking.message.id).length === 0)) {
+      messages.finish(speaking, { interrupted: messages.isAtWork });
+    }
+    let writing: Writing | null = null;
+    const about: About = { what: 'message', asker, said: id, requestId, messageId: null };
+    core.storing([...writes, { do: 'append', event }], about, () => {
+      core.emit({ type: 'begun', asker });
+      writing = messages.begin();
+      run.send(content);
+    });
+    about.messageId = (writing as Writing | null)?.message.id ?? null;
+  }
+
+  /** The agent gets a message of the person, turn by turn. */
+  private respond(writes: Write[], { parts, asker, requestId }: Said, id: string): void {
+    const { core, messages, run, responses, said } = this.parts;
+    this.beginning = null;
+    said.unanswered = null;
+    const about: About = { what: 'message', asker, said: id, requestId, messageId: null };
+    core.storing(writes, about, () => {
+      core.emit({ type: 'begun', asker });
+      const writing = messages.begin();
+      about.messageId = writing.message.id;
+      responses.begin(writing);
+      run.openTurn(toContent(parts), { messageId: id });
+    });
+  }
+}

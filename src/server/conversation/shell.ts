@@ -1,0 +1,255 @@
+import { Approvals } from '../approvals.ts';
+import type { Engine } from '../engine.ts';
+import type { Output } from '../output.ts';
+import { AdkRuns } from './adk-runs.ts';
+import type { Asker, Effect } from './effects.ts';
+import { exhaustive } from './exhaustive.ts';
+import type { Input } from './inputs.ts';
+import { Machine } from './machine.ts';
+import type { TakenUp } from './recover.ts';
+import { ToolSlots } from './tool-slots.ts';
+import { Writes } from './writes.ts';
+
+/** What the hands of a conversation need from around them. */
+export interface ShellContext {
+  /** Where a line of the log comes from. */
+  about: () => Record<string, unknown>;
+  /** Sound for whoever listens. */
+  play: (sound: { data: string; sampleRate: number }) => void;
+  /** The turn of a request has come: what is said from now on is its answer. */
+  onMark: (asker: Asker) => void;
+  /** Everything that was to be done is done. */
+  onRest: () => void;
+}
+
+/**
+ * The hands of a conversation: do what the machine says, in order, and push back whatever comes of it. An effect that writes holds
+ * back those behind it, and nothing else does.
+ */
+export class Shell {
+  readonly machine: Machine;
+  /** Time of the last input. */
+  touchedAt: number;
+  private readonly context: ShellContext;
+  private readonly engine: Engine;
+  private readonly output: Output;
+  private readonly writes: Writes;
+  private readonly runs: AdkRuns;
+  private readonly slots: ToolSlots;
+  private readonly queue: Effect[] = [];
+  private isPerforming = false;
+  private isGone = false;
+  private readonly resting = new Set<() => void>();
+  private cancelWake: () => void = () => undefined;
+
+  constructor({ key, engine, output, history, recovered, isNew }: TakenUp, context: ShellContext) {
+    const { store, clock, newId, options } = engine;
+    this.context = context;
+    this.engine = engine;
+    this.output = output;
+    this.touchedAt = clock.elapsed();
+    this.machine = new Machine(options, newId, recovered);
+    for (const message of recovered.messages) output.adopt(message);
+    const push = (input: Input) => this.push(input);
+    const log = (level: 'info' | 'warn', text: string, fields: Record<string, unknown>) =>
+      engine.logger[level](text, { ...context.about(), ...fields });
+    this.slots = new ToolSlots({ engine, history, push, log });
+    this.runs = new AdkRuns({
+      engine,
+      history,
+      push,
+      tools: this.slots.tools,
+      openCalls: () => this.machine.openCalls,
+      room: () => output.room(),
+    });
+    const approvals = new Approvals(store, key, () => clock.now());
+    this.writes = new Writes({ key, engine, output, history, approvals, isNew, log });
+  }
+
+  /** Whether something is still to be done. */
+  get isAtWork(): boolean {
+    return this.queue.length > 0 || this.isPerforming;
+  }
+
+  /** Resolves when everything that was to be done is done, and nothing else keeps it from resting. */
+  async rest(isKept: () => boolean = () => false): Promise<void> {
+    while (this.isAtWork || isKept()) {
+      await new Promise<void>((resolve) => this.resting.add(resolve));
+    }
+  }
+
+  /** Resolves when no run is open any more, or after a while. */
+  runsEnded(): Promise<void> {
+    return this.runs.ended();
+  }
+
+  /** Whatever still comes of what ran is of no interest. */
+  drop(): void {
+    this.isGone = true;
+  }
+
+  push(input: Input): void {
+    if (this.isGone) return;
+    const { clock } = this.engine;
+    this.touchedAt = clock.elapsed();
+    try {
+      for (const effect of this.machine.push(input, clock.now())) this.queue.push(effect);
+    } catch (error) {
+      this.failed(`what came of "${input.type}" was not worked out`, error);
+    }
+    if (!this.isPerforming) this.perform();
+  }
+
+  /** Does what is to be done, up to something that has to be waited for. */
+  private perform(): void {
+    this.isPerforming = true;
+    for (let effect = this.queue.shift(); effect !== undefined; effect = this.queue.shift()) {
+      const work = this.attempt(effect);
+      if (!work) continue;
+      this.apart(work.then(() => this.perform()));
+      return;
+    }
+    this.isPerforming = false;
+    this.context.onRest();
+    if (!this.machine.isBusy) this.output.rested();
+    if (this.resting.size === 0) return;
+    for (const resolve of this.resting) resolve();
+    this.resting.clear();
+  }
+
+  /** Does one thing; one that fails in an unforeseen way leaves the rest to be done. */
+  private attempt(effect: Effect): Promise<void> | undefined {
+    try {
+      return this.act(effect);
+    } catch (error) {
+      this.failed(`"${effect.type}" was not done`, error);
+      return undefined;
+    }
+  }
+
+  /** Does one thing. What it returns has to be waited for, and never rejects. */
+  private act(effect: Effect): Promise<void> | undefined {
+    const { output, runs, slots, engine } = this;
+    switch (effect.type) {
+      case 'say':
+        output.say(effect.chunk);
+        return;
+      case 'start':
+        output.begin(effect.message);
+        return;
+      case 'inject':
+        output.inject(effect.chunk);
+        return;
+      case 'say-stored':
+        return this.note('a card was not kept', output.sayStored(effect.chunk, effect.inStep));
+      case 'finish':
+        return this.note('a message was not kept', this.finish(effect));
+      case 'amend':
+        return this.note('a message was not kept', output.amend(effect.messageId, effect.chunks));
+      case 'mark-card':
+        output.fold(effect.messageId)?.decide(effect.callId, effect.approved, effect.reason);
+        return;
+      case 'release':
+        output.release(effect.messageId);
+        return;
+      case 'sound':
+        this.context.play(effect);
+        return;
+      case 'store':
+        return this.store(effect);
+      case 'store-apart':
+        this.apart(this.store({ ...effect, type: 'store', after: [] }));
+        return;
+      case 'open-run':
+        runs.open(effect.n, effect.request);
+        return;
+      case 'close-run':
+        runs.close(effect.n);
+        return;
+      case 'send':
+        runs.send(effect.n, effect.content);
+        return;
+      case 'show-media':
+        runs.show(effect.n, effect.blob);
+        return;
+      case 'hush':
+        runs.hush(effect.n);
+        return;
+      case 'let-go':
+        runs.letGo(effect.ticket, effect.error);
+        return;
+      case 'want-slot':
+        this.apart(slots.want(effect.call));
+        return;
+      case 'give-slot-back':
+        slots.giveBack(effect.callId);
+        return;
+      case 'run-tool':
+        this.apart(slots.run(effect.call));
+        return;
+      case 'ask-sign-in':
+        this.apart(this.askSignIn(effect));
+        return;
+      case 'abort-tools':
+        slots.abort();
+        return;
+      case 'mark':
+        effect.asker.mark();
+        this.context.onMark(effect.asker);
+        return;
+      case 'begun':
+        effect.asker.begin();
+        return;
+      case 'refuse':
+        effect.asker.refuse(effect.error);
+        return;
+      case 'wake':
+        this.wake(effect.at);
+        return;
+      case 'note':
+        engine.logger[effect.level](effect.text, { ...this.context.about(), ...effect.fields });
+        return;
+      default:
+        return exhaustive(effect);
+    }
+  }
+
+  private async store({ writes, after, about }: Extract<Effect, { type: 'store' }>): Promise<void> {
+    try {
+      const results = await this.writes.all(writes);
+      this.queue.unshift(...after);
+      if (about) this.push({ type: 'stored', about, results });
+    } catch (error) {
+      this.push({ type: 'store-failed', about, error });
+    }
+  }
+
+  private finish({ message, chunks }: Extract<Effect, { type: 'finish' }>): Promise<void> {
+    return this.output.conclude(message, chunks, () => this.writes.keepImages(message));
+  }
+
+  private async askSignIn({ by, question }: Extract<Effect, { type: 'ask-sign-in' }>): Promise<void> {
+    const standing = await this.engine.signIn.ask(by);
+    this.push({ type: 'signed-in', question, standing });
+  }
+
+  private wake(at: number | null): void {
+    const { clock } = this.engine;
+    this.cancelWake();
+    this.cancelWake =
+      at === null ? () => undefined : clock.after(at - clock.now(), () => this.push({ type: 'time' }));
+  }
+
+  private note(text: string, work: Promise<void>): Promise<void> {
+    return work.catch((error: unknown) => this.failed(text, error));
+  }
+
+  /** Work that nothing waits for: what it gives comes back as an input. */
+  private apart(work: Promise<void>): void {
+    work.catch((error: unknown) => this.failed('something failed in a conversation', error));
+  }
+
+  private failed(text: string, error: unknown): void {
+    this.engine.logger.error(text, { ...this.context.about(), error: String(error) });
+  }
+}

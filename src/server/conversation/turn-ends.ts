@@ -1,0 +1,67 @@
+import { SUPERSEDED } from '../../protocol/index.ts';
+import { INTERRUPTION, type Settlement } from '../settlement.ts';
+import type { Parts } from './parts.ts';
+
+/** How turns end that do not end by themselves: interrupted, superseded by another, or left behind. */
+export class TurnEnds {
+  private readonly parts: Parts;
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+  }
+
+  /** Ends what the agent says and what waits. The next message finds everything in order. */
+  interrupt(): void {
+    const { messages, open, run, responses, core, inbox, callEnds } = this.parts;
+    if (responses.stop()) return;
+    const { speaking, next } = messages;
+    if (!inbox.enterEarly() && !messages.isAtWork && !speaking && open.size === 0) return;
+    core.emit({ type: 'abort-tools' });
+    const isAtIt = open.all.some(({ record }) => record.messageId === speaking?.message.id);
+    if (messages.isAtWork || isAtIt) run.hush();
+    const touched = new Set(messages.speaking ? [messages.speaking, ...next] : next);
+    for (const call of open.all) {
+      const owner = messages.get(call.record.messageId);
+      if (owner) touched.add(owner);
+      callEnds.end(call, INTERRUPTION);
+    }
+    messages.isAtWork = false;
+    messages.next = [];
+    // Some may have had their end with their last call.
+    for (const writing of touched) {
+      if (writing.isUnderWay) messages.finish(writing, { interrupted: true });
+    }
+    // What was typed before is still to be answered.
+    inbox.advance();
+  }
+
+  /** Ends the turns that wait for an answer. */
+  finishWaiting(): void {
+    const { messages } = this.parts;
+    for (const writing of messages.all) {
+      if (writing.isUnderWay) messages.finish(writing, { interrupted: true });
+    }
+  }
+
+  /** A new message of the person replaces what still waits, and leaves no call unanswered in the history. */
+  supersede(): void {
+    const { open, callEnds, core } = this.parts;
+    const settlement: Settlement = { kind: 'error', errorText: SUPERSEDED };
+    for (const call of open.all) callEnds.tellSettled(callEnds.endQuietly(call, settlement));
+    this.forgetSettled();
+    core.storing(
+      [{ do: 'close-dangling', errorText: SUPERSEDED, messageId: null, waiting: new Set() }],
+      null,
+    );
+  }
+
+  /** Lets go of messages that nothing waits for any more; a turn that is still under way has its end first. */
+  forgetSettled(): void {
+    const { messages, open } = this.parts;
+    for (const writing of messages.all) {
+      if (writing === messages.speaking || open.in(writing.message.id).length > 0) continue;
+      if (writing.isUnderWay) messages.finish(writing, { interrupted: true });
+      messages.forget(writing);
+    }
+  }
+}
