@@ -7,6 +7,13 @@ export {
   type WebSocketLike,
 } from './connection.ts';
 export type { Executor, ExecutorContext, Executors } from './executors.ts';
+export {
+  DuologueHttp,
+  type HttpOptions,
+  type SessionEntry,
+  type SessionPage,
+  type StoredSession,
+} from './http.ts';
 export type { Network } from './network.ts';
 export type { TransportOptions } from './options.ts';
 export { type AnswerKind, type AnswerMemory, resumeWhen, shouldResume } from './resume.ts';

@@ -1,10 +1,12 @@
 import { Chat } from '@ai-sdk/react';
 import {
   type ConnectionState,
+  DuologueHttp,
   DuologueSseTransport,
   DuologueTransport,
   type DuologueTransportOptions,
   type Executors,
+  type HttpOptions,
   type Pending,
   shouldResume,
   type TransportOptions,
@@ -15,13 +17,12 @@ import { ProtocolError } from '../protocol/errors.ts';
 import { type PendingApproval, pendingApprovals } from './approvals.ts';
 import { LateChunks } from './late-chunks.ts';
 import type { Mode } from './mode.ts';
-import { readSession, type SessionSource } from './stored-session.ts';
 
 /** Data that the server tells and that is not kept in a message. */
 export type ToldData = Extract<Chunk, { type: `data-${string}` }>;
 
 /** What a conversation is made of. */
-export interface ConversationOptions extends SessionSource {
+export interface ConversationOptions extends HttpOptions {
   mode: Mode;
   sessionId: string;
   /** The browser tools of the page. Which there are is settled at the beginning; what they do may change. */
@@ -310,7 +311,7 @@ export class Conversation {
   }
 
   private async read(signal: AbortSignal): Promise<boolean> {
-    const session = await readSession(this.options, this.chat.id, signal);
+    const session = await new DuologueHttp(this.options).readSession(this.chat.id, signal);
     signal.throwIfAborted();
     this.chat.messages = session?.messages ?? [];
     return session?.isRunning ?? false;

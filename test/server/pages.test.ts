@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { DuologueHttp } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
-import { readSession } from '../../src/react/stored-session.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { Turnstile } from '../../src/server/turnstile.ts';
 import { ManualClock } from '../support/clock.ts';
@@ -48,20 +48,19 @@ describe('a long conversation', () => {
     expect((JSON.parse(text) as { messages: unknown[] }).messages).toHaveLength(5);
   });
 
-  it('[S18] is read whole by the hook, and again when it was taken back meanwhile', async () => {
+  it('[S18] is read whole by the client, and again when it was taken back meanwhile', async () => {
     const { store, messages } = await longSession(250, 10);
     const { get } = harness([], [], { store });
     let asked = 0;
-    const source = {
+    const http = new DuologueHttp({
       url: '',
       fetch: async (path: string | URL | Request) => {
         if (++asked === 2) await store.truncateMessages(key, 'm120');
         return get(String(path));
       },
-    };
-    const whole = await readSession(source, 'long', new AbortController().signal);
-    expect(whole?.messages).toEqual(messages.slice(0, 120));
-    expect(await readSession(source, 'none', new AbortController().signal)).toBeNull();
+    });
+    expect((await http.readSession('long'))?.messages).toEqual(messages.slice(0, 120));
+    expect(await http.readSession('none')).toBeNull();
   });
 });
 

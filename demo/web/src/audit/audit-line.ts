@@ -1,3 +1,5 @@
+import { http } from '../sessions/http.ts';
+
 /** One step of an approval, as the server keeps it. */
 export interface AuditLine {
   at: number;
@@ -14,8 +16,7 @@ export interface AuditLine {
 
 /** The approval log of a session, oldest first. */
 export async function readAuditLog(sessionId: string, signal: AbortSignal): Promise<AuditLine[]> {
-  const response = await fetch(`/approvals/${encodeURIComponent(sessionId)}`, { signal });
-  if (!response.ok) throw new Error(`The server answered with status ${response.status}.`);
+  const response = await http.ask(`/approvals/${encodeURIComponent(sessionId)}`, { signal });
   const text = await response.text();
   return text
     .split('\n')

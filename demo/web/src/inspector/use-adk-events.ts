@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { http } from '../sessions/http.ts';
 import type { WireSource } from './row-log.ts';
 
 /** The fields of an ADK event that the list shows. */
@@ -67,7 +68,7 @@ export function useAdkEvents(
 async function readEvents(sessionId: string, signal: AbortSignal): Promise<AdkEvent[] | null> {
   const all: AdkEvent[] = [];
   for (let from = 0; ; ) {
-    const response = await fetch(`/sessions/${encodeURIComponent(sessionId)}/events?from=${from}`, {
+    const response = await http.request(`/sessions/${encodeURIComponent(sessionId)}/events?from=${from}`, {
       signal,
     });
     // A server without this path gives the page itself.

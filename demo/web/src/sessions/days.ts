@@ -1,4 +1,4 @@
-import type { SessionEntry } from './api.ts';
+import type { SessionEntry } from 'duologue/client';
 
 /** When a conversation was last used, roughly. */
 export type Day = 'today' | 'yesterday' | 'earlier';

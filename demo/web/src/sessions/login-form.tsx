@@ -2,7 +2,7 @@ import { KeyRound } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
-import { login } from './api.ts';
+import { http } from './http.ts';
 
 /** Asks for the key of a server that wants one. */
 export function LoginForm({ onEnter }: { onEnter: () => void }) {
@@ -11,7 +11,7 @@ export function LoginForm({ onEnter }: { onEnter: () => void }) {
   const [isWrong, setWrong] = useState(false);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    login(key).then(onEnter, () => setWrong(true));
+    http.login(key).then(onEnter, () => setWrong(true));
   };
   return (
     <main className="flex h-full items-center justify-center p-6">

@@ -1,8 +1,8 @@
+import type { SessionEntry } from 'duologue/client';
 import { Ellipsis, Pencil, Trash2 } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
-import type { SessionEntry } from './api.ts';
 
 /** One conversation in the list. */
 export function SessionItem({

@@ -1,5 +1,10 @@
+import type { SessionEntry } from 'duologue/client';
+import { ProtocolError } from 'duologue/protocol';
 import { useCallback, useEffect, useMemo, useState } from 'react';
-import { deleteSession, listSessions, Refusal, renameSession, type SessionEntry } from './api.ts';
+import { http } from './http.ts';
+
+/** What the server takes of a title. */
+const TITLE_LENGTH = 200;
 
 type Change = { kind: 'rename'; id: string; title: string } | { kind: 'remove'; id: string };
 
@@ -26,11 +31,11 @@ export function useSessions(): Sessions {
   const [isLocked, setLocked] = useState(false);
   const refresh = useCallback(async () => {
     try {
-      setKnown(await listSessions());
+      setKnown(await http.listSessions());
       setLocked(false);
     } catch (error) {
       // A server that cannot be reached is told of where it matters: in the conversation.
-      if (error instanceof Refusal && error.status === 401) setLocked(true);
+      if (error instanceof ProtocolError && error.code === 'unauthorized') setLocked(true);
     }
   }, []);
   useEffect(() => {
@@ -65,8 +70,8 @@ export function useSessions(): Sessions {
 }
 
 async function carryOut(change: Change): Promise<void> {
-  if (change.kind === 'rename') return renameSession(change.id, change.title);
-  await deleteSession(change.id);
+  if (change.kind === 'rename') return http.renameSession(change.id, change.title.slice(0, TITLE_LENGTH));
+  await http.deleteSession(change.id);
 }
 
 function changed(list: readonly SessionEntry[], change: Change): readonly SessionEntry[] {

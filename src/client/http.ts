@@ -1,0 +1,137 @@
+import type { Message } from '../protocol/chunks.ts';
+import { ProtocolError, type WireError } from '../protocol/errors.ts';
+import { toError } from './failure.ts';
+
+/** Where the server is, and how to ask it. */
+export interface HttpOptions {
+  /** Where the server is mounted: an http(s) address, or a path of this page's host. */
+  url: string;
+  /** The server's key, for pages that may know it; others log in for a cookie. */
+  key?: string | undefined;
+  headers?: Record<string, string> | undefined;
+  credentials?: RequestCredentials | undefined;
+  fetch?: typeof fetch | undefined;
+}
+
+/** A session in the list of the user's sessions. */
+export interface SessionEntry {
+  id: string;
+  title: string | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** A session with all its messages. One in which nothing was said yet has no entry in the list, and is told by its id alone. */
+export interface StoredSession extends Partial<SessionEntry> {
+  id: string;
+  messages: Message[];
+  /** Whether an answer is being given. */
+  isRunning: boolean;
+}
+
+/** A page of a session: its newest messages, or those before one of them. */
+export interface SessionPage extends StoredSession {
+  /** The message before which there are more, else null. */
+  older?: string | null;
+}
+
+/** What a page asks a Duologue server over HTTP. A refusal is thrown as the server's `ProtocolError`. */
+export class DuologueHttp {
+  private readonly options: HttpOptions;
+
+  constructor(options: HttpOptions) {
+    this.options = options;
+  }
+
+  /** Asks for a path of the server, whatever it answers. */
+  request(path: string, init: RequestInit = {}): Promise<Response> {
+    const { url, key, headers, credentials } = this.options;
+    return (this.options.fetch ?? fetch)(url.replace(/^ws/, 'http').replace(/\/$/, '') + path, {
+      ...init,
+      headers: {
+        ...headers,
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(init.headers as Record<string, string> | undefined),
+      },
+      ...(credentials === undefined ? {} : { credentials }),
+    });
+  }
+
+  /** Asks for a path of the server, and throws what it refuses. */
+  async ask(path: string, init?: RequestInit): Promise<Response> {
+    const response = await this.request(path, init);
+    if (!response.ok) throw await errorOf(response);
+    return response;
+  }
+
+  /** Sends a body as JSON. */
+  send(method: 'POST' | 'PATCH', path: string, body: unknown, init: RequestInit = {}): Promise<Response> {
+    const headers = { ...(init.headers as Record<string, string>), 'content-type': 'application/json' };
+    return this.ask(path, { ...init, method, headers, body: JSON.stringify(body) });
+  }
+
+  /** The sessions of the user, the one used last first. */
+  async listSessions(signal?: AbortSignal): Promise<SessionEntry[]> {
+    const response = await this.ask('/sessions', { signal: signal ?? null });
+    const { sessions } = (await response.json()) as { sessions: SessionEntry[] };
+    return sessions.sort((one, other) => other.updatedAt - one.updatedAt);
+  }
+
+  /** A page of a session: the newest messages, or those before one; null when there is none. */
+  async readPage(id: string, before: string | null, signal?: AbortSignal): Promise<SessionPage | null> {
+    const query = before === null ? '' : `?before=${encodeURIComponent(before)}`;
+    const response = await this.request(pathOf(id) + query, { signal: signal ?? null });
+    if (response.status === 404) return null;
+    if (!response.ok) throw await errorOf(response);
+    return (await response.json()) as SessionPage;
+  }
+
+  /** A session with all its messages, asked for page after page; null when there is none. */
+  async readSession(id: string, signal?: AbortSignal): Promise<StoredSession | null> {
+    const newest = await this.readPage(id, null, signal);
+    const pages = [newest?.messages ?? []];
+    for (let older = newest?.older ?? null; older !== null; ) {
+      const page = await this.readPage(id, older, signal);
+      // The conversation was taken back to before that page meanwhile, or removed.
+      if (!page) return this.readSession(id, signal);
+      pages.unshift(page.messages);
+      older = page.older ?? null;
+    }
+    return newest && { ...newest, messages: pages.flat() };
+  }
+
+  /** Gives a session a title; null takes it away. */
+  async renameSession(id: string, title: string | null): Promise<void> {
+    await this.send('PATCH', pathOf(id), { title });
+  }
+
+  /** Removes a session; one that is gone already is fine. */
+  async deleteSession(id: string): Promise<void> {
+    const response = await this.request(pathOf(id), { method: 'DELETE' });
+    if (!response.ok && response.status !== 404) throw await errorOf(response);
+  }
+
+  /** Stops the agent. Says whether there was anything to stop. */
+  async stopSession(id: string): Promise<boolean> {
+    const response = await this.request(`${pathOf(id)}/stop`, { method: 'POST' });
+    if (response.status === 404) return false;
+    if (!response.ok) throw await errorOf(response);
+    return ((await response.json()) as { stopped: boolean }).stopped;
+  }
+
+  /** Gives the server its key; a cookie remembers it. */
+  async login(key: string): Promise<void> {
+    await this.send('POST', '/login', { key });
+  }
+}
+
+function pathOf(sessionId: string): string {
+  return `/sessions/${encodeURIComponent(sessionId)}`;
+}
+
+/** What the server said in place of an answer, as an error. */
+export async function errorOf(response: Response): Promise<Error> {
+  const body = (await response.json().catch(() => null)) as { error?: WireError } | null;
+  if (typeof body?.error?.code === 'string') return toError(body.error);
+  return new ProtocolError('internal', `The server answered with status ${response.status}.`);
+}
