@@ -14,6 +14,9 @@ export interface TrackedCall extends ToolFacts {
   approved?: boolean;
 }
 
+/** An answer as the part that shows it. */
+export type AnswerPart = Pick<ToolPart, 'toolCallId' | 'state'> & { approval?: { approved?: boolean } };
+
 /** The calls of a conversation: what the server said about each, and which answers left. */
 export class Calls implements AnswerMemory {
   private readonly calls = new Map<string, TrackedCall>();
@@ -122,18 +125,8 @@ export class Calls implements AnswerMemory {
     return waitingFor(call) === 'client' && !this.wasSent(call.id, 'output') && this.runnable(call.toolName);
   }
 
-  /** A decision leaves for the server. */
-  decide(id: string, approved: boolean): void {
-    this.markSent(id, 'decision');
-    const call = this.calls.get(id);
-    if (!call || isSettled(call.state)) return;
-    call.asks = true;
-    call.approved = approved;
-    if (call.state === 'approval-requested') call.state = 'approval-responded';
-  }
-
   /** Answers leave for the server. */
-  mark(answers: readonly ToolPart[]): void {
+  mark(answers: readonly AnswerPart[]): void {
     for (const { toolCallId, state, approval } of answers) {
       if (approval?.approved !== undefined) this.decide(toolCallId, approval.approved);
       if (state === 'output-available' || state === 'output-error') this.markSent(toolCallId, 'output');
@@ -141,15 +134,11 @@ export class Calls implements AnswerMemory {
   }
 
   /** These answers did not arrive, or did not count, and may be given again. */
-  unmark(answers: readonly ToolPart[]): void {
+  unmark(answers: readonly AnswerPart[]): void {
     for (const { toolCallId } of answers) {
       this.sent.delete(`decision ${toolCallId}`);
       this.sent.delete(`output ${toolCallId}`);
     }
-  }
-
-  markSent(id: string, kind: AnswerKind): void {
-    this.sent.add(`${kind} ${id}`);
   }
 
   wasSent(id: string, kind: AnswerKind): boolean {
@@ -168,6 +157,19 @@ export class Calls implements AnswerMemory {
 
   runs(toolName: string): boolean {
     return this.runnable(toolName);
+  }
+
+  private decide(id: string, approved: boolean): void {
+    this.markSent(id, 'decision');
+    const call = this.calls.get(id);
+    if (!call || isSettled(call.state)) return;
+    call.asks = true;
+    call.approved = approved;
+    if (call.state === 'approval-requested') call.state = 'approval-responded';
+  }
+
+  private markSent(id: string, kind: AnswerKind): void {
+    this.sent.add(`${kind} ${id}`);
   }
 
   private announce(

@@ -1,6 +1,7 @@
+import type { UIMessage } from 'ai';
 import type { Chunk } from '../protocol/chunks.ts';
-import { type Calls, endedCall } from './calls.ts';
-import { DeltaMerger } from './merge.ts';
+import { type AnswerPart, Calls } from './calls.ts';
+import { FollowedMessage, type ResponsesOutput } from './followed-message.ts';
 import { Steps } from './steps.ts';
 
 /** What happens to the responses of a connection. */
@@ -18,33 +19,14 @@ export type ResponsesInput =
   | { type: 'rest' }
   /** The reader of a response went away; `isRefused`: because what it waited for will not come. */
   | { type: 'leave'; response: number; isRefused?: boolean }
+  /** The page has a message from elsewhere, and shows it. */
+  | { type: 'show'; message: UIMessage }
+  /** Answers leave for the server. */
+  | { type: 'answer'; answers: readonly AnswerPart[] }
+  /** These answers did not arrive, or did not count, and may be given again. */
+  | { type: 'unanswer'; answers: readonly AnswerPart[] }
   /** The page gets the whole conversation anew; only what is to come is still waited for. */
-  | { type: 'reset' };
-
-/** What follows: a chunk for a response, its end, or chunks that nobody reads. */
-export type ResponsesOutput =
-  | { type: 'chunk'; response: number; chunk: Chunk }
-  | { type: 'end'; response: number }
-  | { type: 'pending'; messageId: string; isNew: boolean };
-
-interface Kept {
-  chunks: Chunk[];
-  merger: DeltaMerger;
-  /** Whether the message is kept from its first chunk on. */
-  isNew: boolean;
-  isTold: boolean;
-  /** Whether all of it so far is a repetition, else how many chunks are. */
-  replayed: number | 'all';
-}
-
-interface Open {
-  id: number;
-  messageId: string;
-  /** Text and reasoning blocks that the reader saw begin and not end. */
-  blocks: Map<string, 'text' | 'reasoning'>;
-}
-
-type Out = ResponsesOutput[];
+  | { type: 'reset'; messages: readonly UIMessage[] };
 
 /**
  * Sorts the chunks of a connection into responses. A response is one message, or a piece of one: it ends with the turn, or
@@ -52,332 +34,147 @@ type Out = ResponsesOutput[];
  * a message that nobody reads is kept until someone does.
  */
 export class Responses {
-  private readonly calls: Calls;
-  private readonly readers = new Map<string, Open>();
-  private readonly kept = new Map<string, Kept>();
-  private readonly known = new Set<string>();
-  /** Messages that the page has from elsewhere: of those, nothing is repeated. */
-  private readonly shown = new Set<string>();
-  private readonly running = new Set<string>();
-  private readonly failed = new Set<string>();
-  private readonly held = new Set<string>();
+  /** The calls of the conversation. What happens to them is pushed; from outside they are only asked. */
+  readonly calls: Omit<Calls, 'push' | 'adopt' | 'mark' | 'unmark'>;
+  private readonly ledger: Calls;
   private readonly steps: Steps;
-  private asking: string | null = null;
+  /** The messages that the page knows of. */
+  private readonly messages = new Map<string, FollowedMessage>();
+  /** Responses to messages that are to come. */
   private waiting: number[] = [];
-  private current: string | null = null;
+  /** The message that chunks belong to. */
+  private current: FollowedMessage | null = null;
 
-  constructor(calls: Calls) {
-    this.calls = calls;
-    this.steps = new Steps(calls);
+  constructor(runs: (toolName: string) => boolean) {
+    this.ledger = new Calls(runs);
+    this.calls = this.ledger;
+    this.steps = new Steps(this.ledger);
   }
 
   push(input: ResponsesInput): ResponsesOutput[] {
-    const out: Out = [];
     switch (input.type) {
       case 'open':
-        this.open(input, out);
-        break;
+        return this.open(input);
       case 'chunk':
-        this.take(input.chunk, input.isReplay === true, out);
-        break;
+        return this.take(input.chunk, input.isReplay === true);
       case 'done':
-        this.done(out);
-        break;
+        return this.current?.done() ?? [];
       case 'rest':
-        this.rest(out);
-        break;
+        return this.all.flatMap((message) => message.rest());
       case 'leave':
-        this.leave(input.response, input.isRefused === true);
-        break;
+        this.waiting = this.waiting.filter((id) => id !== input.response);
+        this.all.find(({ response }) => response === input.response)?.leave(input.isRefused === true);
+        return [];
+      case 'show':
+        this.show(input.message);
+        return [];
+      case 'answer':
+        this.ledger.mark(input.answers);
+        return [];
+      case 'unanswer':
+        this.ledger.unmark(input.answers);
+        return [];
       case 'reset':
-        this.reset(out);
-        break;
+        return this.reset(input.messages);
     }
-    return out;
   }
 
   /** The conversation is over: every response ends. */
   end(): ResponsesOutput[] {
-    const out: Out = [];
-    this.reset(out);
-    for (const response of this.waiting) out.push({ type: 'end', response });
+    const ends = this.waiting.map((response): ResponsesOutput => ({ type: 'end', response }));
     this.waiting = [];
-    return out;
-  }
-
-  /** A message that is kept from its first chunk on and that nobody reads, the oldest if there are several. */
-  get unread(): string | null {
-    for (const [id, kept] of this.kept) if (kept.isNew) return id;
-    return null;
-  }
-
-  /** The page has the message. */
-  know(messageId: string): void {
-    this.known.add(messageId);
-  }
-
-  /** The page shows the message, from wherever it has it. */
-  show(messageId: string): void {
-    if (!this.known.has(messageId) || this.kept.get(messageId)?.isNew) this.shown.add(messageId);
-  }
-
-  /** Whether chunks of the message wait for someone to read them. */
-  isKept(messageId: string): boolean {
-    return this.kept.has(messageId);
-  }
-
-  /** Whether all that came was read, and nothing more comes before someone says or answers something. */
-  get isAtRest(): boolean {
-    const blocks = new Map();
-    return (
-      this.kept.size === 0 &&
-      [...this.running].every((messageId) => this.isOver({ id: 0, messageId, blocks }))
-    );
+    return [...this.reset([]), ...ends];
   }
 
   /** Takes what is kept of a message, for a page that shows it without a response. */
   takeKept(messageId: string): Chunk[] {
-    const reader: Open = { id: 0, messageId, blocks: new Map() };
-    const out: Out = [];
-    this.drain(reader, out);
-    this.endBlocks(reader, out);
+    const message = this.messages.get(messageId);
+    if (message?.is !== 'kept') return [];
+    const out = [...message.read(0, false), ...message.close()];
     return out.flatMap((output) => (output.type === 'chunk' ? [output.chunk] : []));
+  }
+
+  /** A message that is kept from its first chunk on and that nobody reads, the oldest if there are several. */
+  get unread(): string | null {
+    return this.all.find(({ isUnread }) => isUnread)?.id ?? null;
+  }
+
+  /** Whether chunks of the message wait for someone to read them. */
+  isKept(messageId: string): boolean {
+    return this.messages.get(messageId)?.is === 'kept';
   }
 
   /** Whether nothing of the message is to come, and nothing waits for a reader. */
   isIdle(messageId: string): boolean {
-    return !this.running.has(messageId) && !this.kept.has(messageId);
+    return this.messages.get(messageId)?.isIdle ?? true;
   }
 
-  private open(input: Extract<ResponsesInput, { type: 'open' }>, out: Out): void {
+  /** Whether all that came was read, and nothing more comes before someone says or answers something. */
+  get isAtRest(): boolean {
+    return this.all.every(({ isAtRest }) => isAtRest);
+  }
+
+  private get all(): FollowedMessage[] {
+    return [...this.messages.values()];
+  }
+
+  private open(input: Extract<ResponsesInput, { type: 'open' }>): ResponsesOutput[] {
     const { response, messageId, expects = false, repeats = [] } = input;
     if (messageId === null) {
       this.waiting.push(response);
-      return;
+      return [];
     }
-    const before = this.readers.get(messageId);
-    if (before) this.close(before, out);
-    if (expects) {
-      this.running.add(messageId);
-      this.failed.delete(messageId);
-    }
-    const reader = this.attach(response, messageId);
-    out.push({ type: 'chunk', response, chunk: { type: 'start', messageId } });
-    for (const id of repeats) {
-      const chunk = this.calls.announcementOf(id);
-      if (chunk) out.push({ type: 'chunk', response, chunk });
-    }
-    this.drain(reader, out);
-    if (this.readers.get(messageId) === reader && this.isOver(reader)) this.close(reader, out);
+    const message = this.message(messageId);
+    const again = repeats.flatMap((id) => this.ledger.announcementOf(id) ?? []);
+    const head = [{ type: 'start' as const, messageId }, ...again];
+    return [
+      ...message.close(),
+      ...head.map((chunk): ResponsesOutput => ({ type: 'chunk', response, chunk })),
+      ...message.read(response, expects),
+    ];
   }
 
-  private attach(id: number, messageId: string): Open {
-    const reader: Open = { id, messageId, blocks: new Map() };
-    this.readers.set(messageId, reader);
-    this.known.add(messageId);
-    return reader;
-  }
-
-  private drain(reader: Open, out: Out): void {
-    const kept = this.kept.get(reader.messageId);
-    this.kept.delete(reader.messageId);
-    if (!kept) return;
-    const isShown = this.shown.has(reader.messageId);
-    const { replayed } = kept;
-    for (const [index, chunk] of [...kept.chunks, ...kept.merger.end()].entries()) {
-      const isReplay = replayed === 'all' || index < replayed;
-      if (isShown && isReplay && endedCall(chunk) === null) continue;
-      if (this.failed.has(reader.messageId)) return;
-      this.deliver(reader, chunk, out);
+  private take(chunk: Chunk, isReplay: boolean): ResponsesOutput[] {
+    if ('transient' in chunk && chunk.transient) return this.tell(chunk);
+    if (chunk.type === 'start' && chunk.messageId !== undefined) {
+      this.current = this.message(chunk.messageId, (message) => message.begin(this.waiting.shift()));
+      this.current.goOn();
     }
-  }
-
-  private take(chunk: Chunk, isReplay: boolean, out: Out): void {
-    if ('transient' in chunk && chunk.transient) return this.tell(chunk, out);
-    if (chunk.type === 'start' && chunk.messageId !== undefined) this.begin(chunk.messageId);
-    const { current } = this;
-    if (current === null || this.failed.has(current)) return;
-    this.calls.push(chunk, current);
-    this.running.add(current);
-    // Several requests may share a step, and arrive one by one: the pause is at its end.
-    const isInStep = chunk.type === 'start-step' || chunk.type === 'tool-approval-request';
-    this.asking = isInStep && (this.asking === current || chunk.type === 'start-step') ? current : null;
-    const reader = this.readers.get(current);
-    const isSeen = isReplay && this.shown.has(current) && endedCall(chunk) === null;
-    if (!reader) this.keep(current, chunk, isReplay);
-    else if (!isSeen) this.deliver(reader, chunk, out);
+    return this.current?.take(chunk, isReplay) ?? [];
   }
 
   /** Data that is told and not kept goes to whoever reads. */
-  private tell(chunk: Chunk, out: Out): void {
-    this.calls.push(chunk, this.current ?? '');
-    const reader =
-      (this.current === null ? undefined : this.readers.get(this.current)) ??
-      [...this.readers.values()].at(-1);
-    const response = reader?.id ?? this.waiting[0];
-    if (response !== undefined) out.push({ type: 'chunk', response, chunk });
+  private tell(chunk: Chunk): ResponsesOutput[] {
+    this.ledger.push(chunk, this.current?.id ?? '');
+    const reader = [this.current, ...this.all.reverse()].find((message) => message?.is === 'read');
+    const response = reader?.response ?? this.waiting[0];
+    return response === undefined ? [] : [{ type: 'chunk', response, chunk }];
   }
 
-  private begin(messageId: string): void {
-    this.current = messageId;
-    this.running.add(messageId);
-    this.failed.delete(messageId);
-    if (this.known.has(messageId) || this.kept.has(messageId)) return;
-    const response = this.waiting.shift();
-    if (response === undefined) this.keepNew(messageId);
-    else this.attach(response, messageId);
+  /** Of a message that the page has from elsewhere nothing is repeated; one that it followed here it knows. */
+  private show(message: UIMessage): void {
+    const known = this.messages.get(message.id);
+    if (!known || known.isUnread) this.message(message.id).show();
+    this.ledger.adopt(message, 'page');
   }
 
-  private keepNew(messageId: string): void {
-    this.kept.set(messageId, {
-      chunks: [],
-      merger: new DeltaMerger(),
-      isNew: true,
-      isTold: true,
-      replayed: 'all',
-    });
-    this.known.add(messageId);
-  }
-
-  private keep(messageId: string, chunk: Chunk, isReplay: boolean): void {
-    const kept = this.kept.get(messageId) ?? {
-      chunks: [],
-      merger: new DeltaMerger(),
-      isNew: false,
-      isTold: true,
-      replayed: 'all',
-    };
-    this.kept.set(messageId, kept);
-    if (kept.replayed === 'all' && !isReplay) {
-      kept.chunks.push(...kept.merger.end());
-      kept.replayed = kept.chunks.length;
-    }
-    const isBare = chunk.type === 'start' && chunk.messageMetadata === undefined && !kept.isNew;
-    if (chunk.type === 'finish-step' || isBare) return;
-    kept.chunks.push(...kept.merger.push(chunk));
-    if (chunk.type !== 'start' && chunk.type !== 'start-step') kept.isTold = false;
-  }
-
-  private done(out: Out): void {
-    const { current } = this;
-    if (current === null) return;
-    this.failed.delete(current);
-    // The end of a turn and an answer may cross: a call that was just answered is still to be heard of.
-    if (this.isAnswered(current)) return;
-    this.running.delete(current);
-    const reader = this.readers.get(current);
-    if (reader) this.close(reader, out);
-  }
-
-  private isAnswered(messageId: string): boolean {
-    return this.calls
-      .open(messageId)
-      .some((call) => this.calls.wasSent(call.id, 'output') || call.state === 'approval-responded');
-  }
-
-  private rest(out: Out): void {
-    for (const reader of [...this.readers.values()]) if (this.isOver(reader)) this.close(reader, out);
-    for (const [messageId, kept] of this.kept) {
-      if (kept.isTold) continue;
-      kept.isTold = true;
-      out.push({ type: 'pending', messageId, isNew: kept.isNew });
-    }
-  }
-
-  private leave(response: number, isRefused: boolean): void {
-    this.waiting = this.waiting.filter((id) => id !== response);
-    for (const [messageId, reader] of this.readers) {
-      if (reader.id !== response) continue;
-      this.readers.delete(messageId);
-      if (isRefused) this.running.delete(messageId);
-    }
-  }
-
-  private reset(out: Out): void {
-    for (const reader of [...this.readers.values()]) this.close(reader, out);
-    this.kept.clear();
-    this.shown.clear();
-    this.running.clear();
-    this.held.clear();
-    this.asking = null;
+  private reset(messages: readonly UIMessage[]): ResponsesOutput[] {
+    const out = this.all.flatMap((message) => message.reset());
     this.current = null;
-  }
-
-  /** Whether nothing more comes for the reader before someone answers. */
-  private isOver({ messageId, blocks }: Open): boolean {
-    if (!this.running.has(messageId)) return true;
-    if (blocks.size > 0 || this.asking === messageId) return false;
-    const open = this.calls.open(messageId);
-    return open.length > 0 && open.every((call) => this.calls.isPaused(call));
-  }
-
-  private close(reader: Open, out: Out): void {
-    this.endBlocks(reader, out);
-    this.readers.delete(reader.messageId);
-    out.push({ type: 'end', response: reader.id });
-  }
-
-  private endBlocks(reader: Open, out: Out): void {
-    for (const [id, kind] of reader.blocks) {
-      out.push({ type: 'chunk', response: reader.id, chunk: { type: `${kind}-end`, id } });
+    for (const message of messages) {
+      this.message(message.id);
+      this.ledger.adopt(message, 'server');
     }
-    reader.blocks.clear();
+    return out;
   }
 
-  /** Gives a chunk to a reader, in a form that the SDK takes from a stream that may begin anywhere. */
-  private deliver(reader: Open, chunk: Chunk, out: Out): void {
-    const { id: response, messageId, blocks } = reader;
-    const emit = (chunk: Chunk) => {
-      if (this.steps.beginsBefore(chunk, messageId)) emit({ type: 'start-step' });
-      out.push({ type: 'chunk', response, chunk });
-    };
-    const isHeld = this.held.delete(messageId);
-    switch (chunk.type) {
-      case 'start-step':
-        // A step around an approval request is not shown: the SDK's helper looks for the call in the last step.
-        if (isHeld) emit(chunk);
-        this.held.add(messageId);
-        return;
-      case 'finish-step':
-        return;
-      case 'tool-approval-request':
-        if (this.calls.get(chunk.toolCallId)) emit(chunk);
-        return;
-    }
-    if (isHeld) emit({ type: 'start-step' });
-    switch (chunk.type) {
-      case 'text-start':
-      case 'reasoning-start':
-        if (!blocks.has(chunk.id)) emit(chunk);
-        blocks.set(chunk.id, chunk.type === 'text-start' ? 'text' : 'reasoning');
-        return;
-      case 'text-delta':
-      case 'reasoning-delta': {
-        const kind = chunk.type === 'text-delta' ? 'text' : 'reasoning';
-        if (!blocks.has(chunk.id)) emit({ type: `${kind}-start`, id: chunk.id });
-        blocks.set(chunk.id, kind);
-        emit(chunk);
-        return;
-      }
-      case 'text-end':
-      case 'reasoning-end':
-        if (blocks.delete(chunk.id)) emit(chunk);
-        return;
-      case 'tool-output-available':
-      case 'tool-output-error':
-      case 'tool-output-denied':
-        // The SDK gives up on a stream that names a call it never saw.
-        if (this.calls.get(chunk.toolCallId)) emit(chunk);
-        return;
-      case 'error':
-        emit(chunk);
-        // The SDK stops reading here; what the server still says about the failure has no reader.
-        this.failed.add(messageId);
-        this.running.delete(messageId);
-        this.close(reader, out);
-        return;
-      default:
-        emit(chunk);
-    }
+  /** The message of that id; one that is new here is set up first. */
+  private message(id: string, setUp: (message: FollowedMessage) => void = () => undefined): FollowedMessage {
+    const known = this.messages.get(id);
+    if (known) return known;
+    const message = new FollowedMessage(id, this.ledger, this.steps);
+    this.messages.set(id, message);
+    setUp(message);
+    return message;
   }
 }

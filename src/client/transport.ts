@@ -4,15 +4,16 @@ import { encodeFrame } from '../protocol/codec.ts';
 import { ERRORS, ProtocolError } from '../protocol/errors.ts';
 import { isSettled } from '../protocol/tool-call.ts';
 import { Advice } from './advice.ts';
-import { Calls, endedCall } from './calls.ts';
+import { type AnswerPart, endedCall } from './calls.ts';
 import { Connection, type ConnectionEvent, type ConnectionOptions } from './connection.ts';
 import { ExecutorRuns } from './executors.ts';
 import { endingOf, toError } from './failure.ts';
+import type { ResponsesOutput } from './followed-message.ts';
 import { DEFAULTS, type TransportOptions } from './options.ts';
 import type { ToolPart } from './parts.ts';
 import { type Opened, type Reading, Readings } from './readings.ts';
 import type { ResponseStream } from './response-stream.ts';
-import { Responses, type ResponsesOutput } from './responses.ts';
+import { Responses } from './responses.ts';
 import { type AnswerMemory, callsOfLastStep, unsentAnswers, unsentOutputs } from './resume.ts';
 import { systemTimers, type Timers } from './timers.ts';
 import { until } from './until.ts';
@@ -42,7 +43,6 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   private readonly timers: Timers;
   private readonly newId: () => string;
   private readonly runs: ExecutorRuns;
-  private readonly calls: Calls;
   private readonly advice: Advice;
   private readonly responses: Responses;
   private readonly readings: Readings;
@@ -59,9 +59,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       this.timers,
       options.executorTimeoutMs ?? DEFAULTS.executorTimeoutMs,
     );
-    this.calls = new Calls((toolName) => this.runs.has(toolName));
     this.advice = new Advice((toolName) => this.runs.has(toolName));
-    this.responses = new Responses(this.calls);
+    this.responses = new Responses((toolName) => this.runs.has(toolName));
     this.readings = new Readings(this.timers, options.mergeMs ?? DEFAULTS.mergeMs, (number) =>
       this.leave(number),
     );
@@ -73,6 +72,10 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   /** Which answers left and which calls are settled; the resume rule asks. */
   get memory(): AnswerMemory {
     return this.calls;
+  }
+
+  private get calls(): Responses['calls'] {
+    return this.responses.calls;
   }
 
   /** Connects before the first message does; another chat id leaves the chat before. */
@@ -129,24 +132,20 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   /** Sends the output of a browser tool, or `{confirmed}` for a confirmation. */
   sendToolResult(toolCallId: string, result: unknown): void {
-    this.answer({ toolCallId, result: result ?? null });
-    this.calls.markSent(toolCallId, 'output');
+    this.answer({ toolCallId, state: 'output-available' }, { result: result ?? null });
   }
 
   /** Says that a browser tool failed. */
   sendToolError(toolCallId: string, errorText: string): void {
-    this.answer({ toolCallId, error: errorText });
-    this.calls.markSent(toolCallId, 'output');
+    this.answer({ toolCallId, state: 'output-error' }, { error: errorText });
   }
 
   /** Sends a decision at once, also while a response is read. */
   sendDecision(toolCallId: string, approved: boolean, reason?: string): void {
-    this.answer({
-      toolCallId,
-      status: approved ? 'approved' : 'rejected',
-      ...(reason === undefined ? {} : { reason }),
-    });
-    this.calls.decide(toolCallId, approved);
+    this.answer(
+      { toolCallId, state: 'approval-responded', approval: { approved } },
+      { status: approved ? 'approved' : 'rejected', ...(reason === undefined ? {} : { reason }) },
+    );
     this.execute();
   }
 
@@ -178,7 +177,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const user = messages.findLast((message) => message.role === 'user');
     if (!user) throw new ProtocolError('empty_message', 'There is no message of the person to send.');
     for (const { message, answers } of unsentOutputs(messages, this.calls)) {
-      this.calls.mark(answers);
+      this.responses.push({ type: 'answer', answers });
       this.sendAnswers(message, answers);
     }
     const requestId = this.newId();
@@ -211,11 +210,10 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const mine = answered.find(({ message }) => message === target)?.answers ?? [];
     const repeats = mine.length === 0 ? this.calls.approvedAlone(target) : [];
     if (answered.length === 0 && repeats.length === 0) this.checkGoesOn(target);
-    this.responses.show(target.id);
-    this.calls.adopt(target, 'page');
+    this.responses.push({ type: 'show', message: target });
     for (const { message, answers } of answered) {
-      this.calls.adopt(message, 'page');
-      this.calls.mark(answers);
+      this.responses.push({ type: 'show', message });
+      this.responses.push({ type: 'answer', answers });
       this.advice.hear(answers);
     }
     const opened = this.readings.open({ messageId: target.id, answers: mine });
@@ -249,10 +247,12 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.connection.post({ requestId, text, calls: answers.map((part) => part.toolCallId) });
   }
 
-  private answer(data: { toolCallId: string; [field: string]: unknown }): void {
+  private answer(part: AnswerPart, data: object): void {
     const requestId = this.newId();
-    const text = encodeFrame('tool_result', { ...data, requestId });
-    this.connection.post({ requestId, text, calls: [data.toolCallId] });
+    const { toolCallId } = part;
+    const text = encodeFrame('tool_result', { toolCallId, ...data, requestId });
+    this.connection.post({ requestId, text, calls: [toolCallId] });
+    this.responses.push({ type: 'answer', answers: [part] });
   }
 
   /** Runs the browser tools that are due: announced, approved where they ask, and still waited for. */
@@ -305,7 +305,9 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     if (error.code === 'nothing_to_answer' && this.connection.hasRepeated) return;
     const number = this.readings.concernedBy(error);
     if (number === null) return;
-    if (error.retryable) this.calls.unmark(this.readings.get(number)?.answers ?? []);
+    if (error.retryable) {
+      this.responses.push({ type: 'unanswer', answers: this.readings.get(number)?.answers ?? [] });
+    }
     this.fail(number, toError(error));
   }
 
@@ -319,11 +321,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       unread++;
       stream.end(wasRead);
     };
-    this.apply(this.responses.push({ type: 'reset' }), end);
-    for (const message of messages) {
-      this.responses.know(message.id);
-      this.calls.adopt(message, 'server');
-    }
+    this.apply(this.responses.push({ type: 'reset', messages }), end);
     const isAnswered = ({ userMessageId }: Reading) => {
       const asked = messages.findIndex((message) => message.id === userMessageId);
       return asked !== -1 && messages.slice(asked).some(({ role }) => role === 'assistant');

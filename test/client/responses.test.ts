@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Calls } from '../../src/client/calls.ts';
-import { Responses, type ResponsesOutput } from '../../src/client/responses.ts';
+import type { ResponsesOutput } from '../../src/client/followed-message.ts';
+import { Responses } from '../../src/client/responses.ts';
 import { type Chunk, type Message, MessageFold } from '../../src/protocol/index.ts';
 import { type Act, conversation } from '../protocol/support/conversation.ts';
 import { announce, ask, LOCATE, MUSIC, PAY, text, WEATHER } from './support/server.ts';
@@ -9,9 +9,19 @@ import { announce, ask, LOCATE, MUSIC, PAY, text, WEATHER } from './support/serv
 const START: Chunk = { type: 'start', messageId: 'm1' };
 const FINISH: Chunk = { type: 'finish' };
 
-function machine(runs: string[] = []): { responses: Responses; calls: Calls } {
-  const calls = new Calls((toolName) => runs.includes(toolName));
-  return { calls, responses: new Responses(calls) };
+function machine(runs: string[] = []): {
+  responses: Responses;
+  calls: Responses['calls'];
+  decide: (toolCallId: string, approved: boolean) => void;
+} {
+  const responses = new Responses((toolName) => runs.includes(toolName));
+  const decide = (toolCallId: string, approved: boolean) => {
+    responses.push({
+      type: 'answer',
+      answers: [{ toolCallId, state: 'approval-responded', approval: { approved } }],
+    });
+  };
+  return { calls: responses.calls, responses, decide };
 }
 
 /** Pushes chunks, null for the end of a turn, then lets them rest. */
@@ -171,10 +181,10 @@ describe('responses', () => {
   });
 
   test('the end of a turn that crosses an answer does not end the response to it', () => {
-    const { responses, calls } = machine();
+    const { responses, decide } = machine();
     responses.push({ type: 'open', response: 1, messageId: null });
     say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
-    calls.decide('c1', true);
+    decide('c1', true);
     responses.push({ type: 'open', response: 2, messageId: 'm1', expects: true });
     expect(say(responses, FINISH, null)).toEqual(given(2, FINISH));
     const output: Chunk = { type: 'tool-output-available', toolCallId: 'c1', output: 1 };
@@ -185,11 +195,11 @@ describe('responses', () => {
   });
 
   test('an approved call that the page must run is shown again only when the page asks', () => {
-    const { responses, calls } = machine();
+    const { responses, decide } = machine();
     responses.push({ type: 'open', response: 1, messageId: null });
     const [, input] = announce('c1', 'locate', { exact: true }, LOCATE);
     say(responses, START, ...announce('c1', 'locate', { exact: true }, LOCATE), ...ask('c1'));
-    calls.decide('c1', true);
+    decide('c1', true);
     const open = (response: number, more: { expects?: boolean; repeats?: string[] }) =>
       responses.push({ type: 'open', response, messageId: 'm1', ...more });
     expect(open(2, { expects: true })).toEqual([...given(2, START), { type: 'end', response: 2 }]);
@@ -200,7 +210,7 @@ describe('responses', () => {
   });
 
   test('a step ends for the page when its calls are settled and something follows, and not before', () => {
-    const { responses, calls } = machine();
+    const { responses, decide } = machine();
     const step: Chunk = { type: 'start-step' };
     const output = (toolCallId: string): Chunk => ({ type: 'tool-output-available', toolCallId, output: 1 });
     responses.push({ type: 'open', response: 1, messageId: null });
@@ -216,7 +226,7 @@ describe('responses', () => {
       { type: 'end', response: 1 },
     ]);
     responses.push({ type: 'open', response: 2, messageId: 'm1' });
-    calls.decide('c2', true);
+    decide('c2', true);
     responses.push({ type: 'open', response: 3, messageId: 'm1', expects: true });
     expect(say(responses, ...text('t4', 'a'), output('c2'), FINISH, null)).toEqual([
       ...given(3, ...text('t4', 'a'), output('c2'), step, FINISH),
@@ -238,7 +248,7 @@ describe('responses', () => {
   test('an error that waited is the last that its reader gets', () => {
     const { responses } = machine();
     const error: Chunk = { type: 'error', errorText: 'x' };
-    responses.know('m1');
+    responses.push({ type: 'reset', messages: [{ id: 'm1', role: 'assistant', parts: [] }] });
     say(responses, START, error, FINISH, null);
     expect(responses.push({ type: 'open', response: 1, messageId: 'm1' })).toEqual([
       ...given(1, START, error),
@@ -315,7 +325,7 @@ describe('any conversation', () => {
         fc.constantFrom<string[][]>([], ['pay']),
         (acts, choices, runs) => {
           const choose = () => choices.next().value ?? 0;
-          const { responses, calls } = machine(runs);
+          const { responses, calls, decide } = machine(runs);
           const built: Message = { id: 'm1', role: 'assistant', parts: [] };
           const fold = new MessageFold(built);
           const wanted: Message = { id: 'm1', role: 'assistant', parts: [] };
@@ -340,7 +350,7 @@ describe('any conversation', () => {
             if ('decide' in entry) {
               // Nobody decides on a card that the page does not show yet.
               if (reader === 0) open('m1');
-              calls.decide(entry.decide, entry.approved);
+              decide(entry.decide, entry.approved);
               fold.decide(entry.decide, entry.approved);
               model.decide(entry.decide, entry.approved);
               if (reader === 0 && choose() > 4) open('m1');
