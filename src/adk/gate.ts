@@ -121,11 +121,14 @@ class Gated extends BaseTool {
   readonly inner: BaseTool;
   /** A live model that can goes on speaking while a call of this tool waits. */
   readonly nonBlocking: boolean;
+  /** One that forgets a call when it is spoken to can safely make this one again. */
+  readonly changesNothing: boolean;
 
   constructor(inner: BaseTool) {
     super({ name: inner.name, description: inner.description });
     this.inner = inner;
     this.nonBlocking = mayWait(inner);
+    this.changesNothing = inner instanceof DuologueTool && inner.isConcurrent;
   }
 
   override _getDeclaration() {

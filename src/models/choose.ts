@@ -2,7 +2,7 @@ import { type BaseLlm, LLMRegistry } from '@google/adk';
 import { fromAiSdk } from './ai-sdk.ts';
 import { EMBEDDED_MODEL, EmbeddedModel, type EmbeddedModelOptions } from './embedded/index.ts';
 import { DuologueGemini } from './gemini.ts';
-import { isLiveModelName } from './gemini-live.ts';
+import { isLiveModelName, liveFamilyOf } from './gemini-families.ts';
 import { pairOf } from './pair.ts';
 import { type Environment, PROVIDERS, type Provider } from './providers.ts';
 
@@ -80,6 +80,8 @@ function wholeName(name: string): string {
 }
 
 async function create(name: string, env: Environment, options: ChooseOptions): Promise<BaseLlm> {
+  // Better now than when somebody speaks.
+  if (isLiveModelName(name)) liveFamilyOf(name);
   if (name === 'embedded' || name === EMBEDDED_MODEL) return new EmbeddedModel(options.embedded);
   const [prefix = '', ...rest] = name.split('/');
   const id = rest.join('/');

@@ -1,8 +1,9 @@
 import type { BaseTool, LlmRequest } from '@google/adk';
-import { Behavior, type LiveConnectConfig, type ToolListUnion } from '@google/genai';
+import { Behavior, type LiveConnectConfig, ThinkingLevel, type ToolListUnion } from '@google/genai';
+import type { LiveFamily } from './gemini-families.ts';
 import { instructionParts } from './instruction.ts';
 
-/** What an agent's `generateContentConfig` can say that a live session understands too. */
+/** What an agent's `generateContentConfig` can say that every live session understands too. */
 const SHARED = [
   'temperature',
   'topP',
@@ -10,50 +11,72 @@ const SHARED = [
   'maxOutputTokens',
   'seed',
   'mediaResolution',
-  'thinkingConfig',
   'safetySettings',
 ] as const;
 
-/** Whether this is a model that takes typed text as realtime input and waits for every function response. */
-export function isGemini3Live(model: string): boolean {
-  return /(^|\/)gemini-3[.-].*-live/.test(model);
+/** What ADK's configuration of a live run can say that every live session understands. Anything else is left out. */
+const LIVE = [
+  'responseModalities',
+  'speechConfig',
+  'inputAudioTranscription',
+  'outputAudioTranscription',
+  'realtimeInputConfig',
+] as const;
+
+/** What only some families take: others refuse a setup with it, even when it is false, or never answer it. */
+const MOODS = ['proactivity', 'enableAffectiveDialog'] as const;
+
+/** Without it a session ends after a quarter of an hour, and every turn is billed with all that was ever said. */
+const COMPRESSION: LiveConnectConfig['contextWindowCompression'] = {
+  triggerTokens: '25000',
+  slidingWindow: { targetTokens: '8000' },
+};
+
+/** How a setup is made. */
+export interface SetupOptions {
+  family: LiveFamily;
+  /** The calls that go on beside the conversation, by the name of the tool. */
+  nonBlocking: ReadonlySet<string>;
+  handle?: string | undefined;
+  /** What the model keeps of a long session; null is everything, until the session ends. */
+  compression?: LiveConnectConfig['contextWindowCompression'] | null | undefined;
 }
 
-/** The setup of a live session, from what ADK put into the request. */
-export function liveConfigOf(
-  request: LlmRequest,
-  options: { vertexai: boolean; nonBlocking: ReadonlySet<string> },
-): LiveConnectConfig {
+/** The setup of a live session, from what ADK put into the request: only what the model's family takes. */
+export function liveConfigOf(request: LlmRequest, options: SetupOptions): LiveConnectConfig {
   const { config = {}, liveConnectConfig } = request;
-  const shared = Object.fromEntries(
-    SHARED.flatMap((key) => (config[key] === undefined ? [] : [[key, config[key]]])),
-  );
-  const { transparent, ...resumption } = liveConnectConfig.sessionResumption ?? {};
+  const { family, handle, compression = COMPRESSION } = options;
   const { systemInstruction, tools } = config;
+  const moods = family.takesMoods ? pick(liveConnectConfig, MOODS) : {};
+  // The default of ADK is no wish.
+  if (moods.enableAffectiveDialog === false) delete moods.enableAffectiveDialog;
   return {
-    ...shared,
-    ...liveConnectConfig,
+    ...pick(config, SHARED),
+    ...pick(liveConnectConfig, LIVE),
+    ...moods,
+    ...thinkingOf(config.thinkingConfig, family),
     ...(systemInstruction
       ? { systemInstruction: { role: 'system', parts: instructionParts(systemInstruction) } }
       : {}),
-    ...(tools ? { tools: withBehavior(tools, options.nonBlocking) } : {}),
+    ...(tools ? { tools: withBehavior(tools, family, options.nonBlocking) } : {}),
+    ...(compression ? { contextWindowCompression: compression } : {}),
     // Always asked for: without it the server never says from where to resume.
-    sessionResumption: options.vertexai && transparent ? { ...resumption, transparent } : resumption,
+    sessionResumption: handle === undefined ? {} : { handle },
   };
 }
 
-/** The names of the tools whose calls the model need not wait for. */
+/** The names of the tools whose calls the model does not wait for. */
 export function nonBlockingNames(
   request: LlmRequest,
-  options: { supported: boolean; choose?: (tool: BaseTool) => boolean },
+  family: LiveFamily,
+  choose?: (tool: BaseTool) => boolean,
 ): Set<string> {
-  const { supported, choose = saysNonBlocking } = options;
-  if (!supported) return new Set();
+  if (family.behavior === 'none') return new Set();
+  const isChosen = choose ?? (family.behavior === 'explicit' ? mayTakeTime : saysNonBlocking);
   return new Set(
-    Object.keys(request.toolsDict).filter((name) => {
-      const tool = request.toolsDict[name];
-      return tool !== undefined && choose(tool);
-    }),
+    Object.entries(request.toolsDict).flatMap(([name, tool]) =>
+      family.behavior === 'all' || (tool && isChosen(tool)) ? [name] : [],
+    ),
   );
 }
 
@@ -61,17 +84,59 @@ function saysNonBlocking(tool: BaseTool): boolean {
   return (tool as { nonBlocking?: unknown }).nonBlocking === true;
 }
 
-function withBehavior(tools: ToolListUnion, nonBlocking: ReadonlySet<string>): ToolListUnion {
-  if (nonBlocking.size === 0) return tools;
+/** New input makes such a model forget a call that it waits for, and make it again: so it waits only for what changes nothing. */
+function mayTakeTime(tool: BaseTool): boolean {
+  return saysNonBlocking(tool) || (tool as { changesNothing?: unknown }).changesNothing !== true;
+}
+
+function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Partial<Pick<T, K>> {
+  const picked: Partial<Pick<T, K>> = {};
+  for (const key of keys) if (from[key] !== undefined) picked[key] = from[key];
+  return picked;
+}
+
+type Thinking = LiveConnectConfig['thinkingConfig'];
+
+function thinkingOf(given: Thinking, { thinking }: LiveFamily): { thinkingConfig?: NonNullable<Thinking> } {
+  const { thinkingBudget, thinkingLevel, ...rest } = given ?? {};
+  switch (thinking) {
+    case 'none':
+      return {};
+    case 'budget':
+      if (!given || (thinkingBudget === undefined && Object.keys(rest).length === 0)) return {};
+      return { thinkingConfig: thinkingBudget === undefined ? rest : { ...rest, thinkingBudget } };
+    case 'optional level':
+      if (!given || (thinkingLevel === undefined && Object.keys(rest).length === 0)) return {};
+      return { thinkingConfig: thinkingLevel === undefined ? rest : { ...rest, thinkingLevel } };
+    case 'level': {
+      const isTaken = thinkingLevel !== undefined && thinkingLevel !== ThinkingLevel.MINIMAL;
+      return { thinkingConfig: { ...rest, thinkingLevel: isTaken ? thinkingLevel : ThinkingLevel.LOW } };
+    }
+  }
+}
+
+function withBehavior(
+  tools: ToolListUnion,
+  { behavior }: LiveFamily,
+  nonBlocking: ReadonlySet<string>,
+): ToolListUnion {
+  if (behavior === 'none' && !tools.some(hasBehavior)) return tools;
   return tools.map((tool) => {
     if (!('functionDeclarations' in tool) || !tool.functionDeclarations) return tool;
     return {
       ...tool,
-      functionDeclarations: tool.functionDeclarations.map((declaration) =>
-        nonBlocking.has(declaration.name ?? '') && !declaration.behavior
-          ? { ...declaration, behavior: Behavior.NON_BLOCKING }
-          : declaration,
-      ),
+      functionDeclarations: tool.functionDeclarations.map(({ behavior: own, ...declaration }) => {
+        if (behavior === 'none') return declaration;
+        if (behavior === 'all') return { ...declaration, behavior: Behavior.NON_BLOCKING };
+        if (own) return { ...declaration, behavior: own };
+        if (nonBlocking.has(declaration.name ?? ''))
+          return { ...declaration, behavior: Behavior.NON_BLOCKING };
+        return behavior === 'explicit' ? { ...declaration, behavior: Behavior.BLOCKING } : declaration;
+      }),
     };
   });
+}
+
+function hasBehavior(tool: ToolListUnion[number]): boolean {
+  return 'functionDeclarations' in tool && (tool.functionDeclarations ?? []).some(({ behavior }) => behavior);
 }

@@ -6,34 +6,32 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
-import type {
-  Blob,
-  Content,
-  FunctionResponse,
-  FunctionResponseScheduling,
-  GoogleGenAI,
-  LiveServerMessage,
-  Session,
-} from '@google/genai';
-import { callsIn } from './function-calls.ts';
-import { isGemini3Live, liveConfigOf, nonBlockingNames } from './gemini-config.ts';
-import { GeminiMessages } from './gemini-messages.ts';
-import { noticeOf } from './notice.ts';
+import type { Blob, Content, GoogleGenAI, LiveConnectConfig, LiveServerMessage } from '@google/genai';
+import { liveConfigOf, nonBlockingNames } from './gemini-config.ts';
+import { liveFamilyOf, onVertex } from './gemini-families.ts';
+import { seedOf } from './gemini-history.ts';
+import { GeminiLink, LINK_LIMITS, type LinkEffect, type LinkInput, type LinkLimits } from './gemini-link.ts';
+import { GeminiSocket } from './gemini-socket.ts';
+import { GeminiTalk, type Given, type TalkEffect } from './gemini-talk.ts';
+import { patienceOf, type Timer } from './patience.ts';
+import { waitingResponse } from './waiting.ts';
 
 /** How a live connection to Gemini is made. */
 export interface GeminiLiveOptions {
   /** How long the server may take to accept the setup; 10 seconds by default. */
   setupTimeoutMs?: number;
   /**
-   * Which tools the model goes on talking past, where it can: those that wait for a person or a browser. By default the tools
-   * that have `nonBlocking: true`.
+   * Which tools the model goes on talking past, where it can: those that wait for a person or a browser, and with 3.8 all
+   * that may change something. By default the tools say so by `nonBlocking: true` and `changesNothing: true`.
    */
   nonBlocking?: (tool: BaseTool) => boolean;
-}
-
-/** Whether a model of this name speaks Gemini's live protocol. */
-export function isLiveModelName(model: string): boolean {
-  return /(^|[-/])(live|native-audio)([-/]|$)/.test(model);
+  /** When old turns are dropped from what the model is reminded of; null is never, and such a session ends by itself. */
+  compression?: LiveConnectConfig['contextWindowCompression'] | null;
+  /** How often a silent server is asked for a sign of life, and when it counts as lost; null asks never. */
+  ping?: LinkLimits['ping'];
+  timer?: Timer;
+  /** A number from 0 to 1, for the pauses between tries. */
+  random?: () => number;
 }
 
 /** Whether a model still has ADK's own live connection, with the defects that `connectGemini` does not have. */
@@ -41,251 +39,179 @@ export function keepsStockConnection(model: Gemini): boolean {
   return model.connect === Gemini.prototype.connect;
 }
 
-/** Opens a live connection: fails when the server refuses, leaves or does not answer, and can be resumed. */
+/**
+ * Opens a live connection. It is given at once; whatever goes wrong with it is told by what it receives. It lives over many
+ * sockets: one that is lost is replaced without ADK knowing.
+ */
 export async function connectGemini(
   model: Gemini,
   request: LlmRequest,
   options: GeminiLiveOptions = {},
 ): Promise<BaseLlmConnection> {
-  const name = request.model ?? model.model;
-  const client = model.liveApiClient;
-  const nonBlocking = nonBlockingNames(request, {
-    supported: !client.vertexai && !isGemini3Live(name),
-    ...(options.nonBlocking ? { choose: options.nonBlocking } : {}),
-  });
-  const config = liveConfigOf(request, { vertexai: client.vertexai, nonBlocking });
-  const incoming = new AsyncQueue<LiveServerMessage>();
-  let isClosing = false;
-  let failure = '';
-
-  let refuse: (error: Error) => void = () => {};
-  const refused = new Promise<never>((_, reject) => {
-    refuse = reject;
-  });
-  refused.catch(() => {});
-  const socket = watchSocket(client, () => {
-    const error = new Error('The live model sent a frame that is not JSON. The connection was closed.');
-    refuse(error);
-    incoming.fail(error);
-    socket.close();
-  });
-  const timeoutMs = options.setupTimeoutMs ?? 10_000;
-  const timer = setTimeout(
-    () => refuse(new Error(`The live model did not answer the setup within ${timeoutMs} ms.`)),
-    timeoutMs,
-  );
-  try {
-    const session = await Promise.race([
-      refused,
-      socket.live.connect({
-        model: name,
-        config,
-        callbacks: {
-          onmessage: (message) => incoming.push(message),
-          onerror: (event) => {
-            // The close event follows and says whether the connection can be resumed.
-            failure = event.message;
-          },
-          onclose: (event) => {
-            const error = closeError(event.code, event.reason || failure);
-            refuse(error);
-            if (isClosing || event.code === 1000) incoming.close();
-            else incoming.fail(error);
-          },
-        },
-      }),
-    ]);
-    return new GeminiLiveConnection(session, incoming, {
-      model: name,
-      nonBlocking,
-      resumed: config.sessionResumption?.handle !== undefined,
-      detectsActivity: config.realtimeInputConfig?.automaticActivityDetection?.disabled !== true,
-      closing: () => {
-        isClosing = true;
-      },
-    });
-  } catch (error) {
-    isClosing = true;
-    socket.close();
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
+  return new GeminiLiveConnection(model.liveApiClient, request.model ?? model.model, request, options);
 }
 
-interface Wiring {
-  model: string;
-  nonBlocking: ReadonlySet<string>;
-  resumed: boolean;
-  /** Whether the server finds out by itself when the person speaks. */
-  detectsActivity: boolean;
-  closing: () => void;
-}
-
-/** One open connection to Gemini's live server. */
+/** One connection to Gemini's live server: the machines that decide, and the hands that do what they say. */
 class GeminiLiveConnection implements BaseLlmConnection {
-  private readonly session: Session;
-  private readonly incoming: AsyncQueue<LiveServerMessage>;
-  private readonly wiring: Wiring;
-  private readonly messages: GeminiMessages;
-  /** Calls that the server made on this connection, and arguments of those it was only told about. */
-  private readonly made = new Set<string>();
-  private readonly told = new Map<string, Record<string, unknown>>();
+  private readonly client: GoogleGenAI;
+  private readonly model: string;
+  private readonly config: (handle: string | undefined) => LiveConnectConfig;
+  private readonly announces: boolean;
+  private readonly link: GeminiLink;
+  private readonly talk: GeminiTalk;
+  private readonly timer: Timer;
+  private readonly out = new AsyncQueue<LlmResponse>();
+  private socket: GeminiSocket | undefined;
+  private wakesAt: number | null = null;
+  private cancelWake: () => void = () => undefined;
+  private isOver = false;
 
-  constructor(session: Session, incoming: AsyncQueue<LiveServerMessage>, wiring: Wiring) {
-    this.session = session;
-    this.incoming = incoming;
-    this.wiring = wiring;
-    this.messages = new GeminiMessages({ modelVersion: wiring.model, resumed: wiring.resumed });
+  constructor(client: GoogleGenAI, model: string, request: LlmRequest, options: GeminiLiveOptions) {
+    const known = liveFamilyOf(model);
+    const family = client.vertexai ? onVertex(known) : known;
+    const nonBlocking = nonBlockingNames(request, family, options.nonBlocking);
+    this.client = client;
+    this.model = model;
+    const { compression } = options;
+    this.config = (handle) => liveConfigOf(request, { family, nonBlocking, handle, compression });
+    const config = this.config(undefined);
+    this.announces = family.announcesHistory && seedOf(request.contents).length > 0;
+    this.timer = options.timer ?? patienceOf().timer;
+    this.link = new GeminiLink({
+      ...LINK_LIMITS,
+      ...(options.setupTimeoutMs === undefined ? {} : { setupMs: options.setupTimeoutMs }),
+      ...(options.ping === undefined ? {} : { ping: options.ping }),
+      ...(options.random ? { random: options.random } : {}),
+    });
+    this.talk = new GeminiTalk({
+      modelVersion: model,
+      family,
+      isSpoken:
+        config.outputAudioTranscription !== undefined &&
+        (config.responseModalities ?? []).every((modality) => modality === 'AUDIO'),
+      detectsActivity: config.realtimeInputConfig?.automaticActivityDetection?.disabled !== true,
+      nonBlocking,
+      history: request.contents,
+    });
+    const { handle } = request.liveConnectConfig.sessionResumption ?? {};
+    this.push({ type: 'start', handle: handle ?? null });
   }
 
   async sendHistory(history: Content[]): Promise<void> {
-    for (const call of history.flatMap((content) => callsIn(content))) {
-      if (call.id) this.told.set(call.id, call.args ?? {});
-    }
-    const turns = history.flatMap((content) => replayable(content) ?? []);
-    if (turns.length === 0) return;
-    const turnComplete = isGemini3Live(this.wiring.model) || turns.at(-1)?.role === 'user';
-    this.session.sendClientContent({ turns, turnComplete });
+    this.talk.tellHistory(history);
   }
 
   async sendContent(content: Content): Promise<void> {
-    const parts = content.parts ?? [];
-    const responses = parts.flatMap((part) => part.functionResponse ?? []);
-    if (responses.length > 0) {
-      this.sendResponses(responses);
-      return;
-    }
-    const [first] = parts;
-    if (isGemini3Live(this.wiring.model) && parts.length === 1 && first?.text) {
-      this.session.sendRealtimeInput({ text: first.text });
-      return;
-    }
-    this.session.sendClientContent({ turns: [content], turnComplete: true });
+    this.give({ content });
   }
 
   async sendRealtime(blob: Blob): Promise<void> {
-    this.session.sendRealtimeInput(blob.mimeType?.startsWith('audio/') ? { audio: blob } : { video: blob });
+    this.give({ blob });
   }
 
-  /** The person takes the floor. Where the server listens for that itself, it takes no such signal: content interrupts it. */
   async sendActivityStart(): Promise<void> {
-    if (this.wiring.detectsActivity) this.session.sendClientContent({ turnComplete: false });
-    else this.session.sendRealtimeInput({ activityStart: {} });
+    this.give({ activity: 'start' });
   }
 
-  /** The person has finished; where the server listens for that itself: the microphone is off. */
   async sendActivityEnd(): Promise<void> {
-    this.session.sendRealtimeInput(
-      this.wiring.detectsActivity ? { audioStreamEnd: true } : { activityEnd: {} },
-    );
+    this.give({ activity: 'end' });
   }
 
   async *receive(): AsyncGenerator<LlmResponse, void, void> {
-    try {
-      for await (const message of this.incoming) {
-        for (const call of message.toolCall?.functionCalls ?? []) {
-          if (call.id) this.made.add(call.id);
-        }
-        yield* this.messages.push(message);
-      }
-    } catch (error) {
-      yield* this.messages.end();
-      throw error;
-    }
-    yield* this.messages.end();
+    yield* this.out;
   }
 
   async close(): Promise<void> {
-    this.wiring.closing();
-    this.incoming.close();
-    this.session.close();
+    this.push({ type: 'close' });
   }
 
-  private sendResponses(responses: FunctionResponse[]): void {
-    const isTold = ({ id }: FunctionResponse) =>
-      !this.wiring.resumed && id !== undefined && !this.made.has(id);
-    const functionResponses = responses.filter((response) => !isTold(response));
-    if (functionResponses.length > 0) {
-      this.session.sendToolResponse({
-        functionResponses: functionResponses.map((response) => this.scheduled(response)),
-      });
+  private give(given: Given): void {
+    this.do(this.talk.take(given, this.timer.now()));
+  }
+
+  private push(input: LinkInput): void {
+    for (const effect of this.link.push(input, this.timer.now())) this.act(effect);
+    this.arm();
+  }
+
+  private act(effect: LinkEffect): void {
+    const { talk, timer } = this;
+    switch (effect.type) {
+      case 'open':
+        return this.open(effect.n, effect.handle);
+      case 'drop':
+        this.socket?.close();
+        this.socket = undefined;
+        return this.do(talk.lost());
+      case 'ping':
+        return this.socket?.ping();
+      case 'ready':
+        return this.do(talk.ready(effect.isResumed, timer.now()));
+      case 'waiting':
+        return this.out.push(waitingResponse('unreachable', effect.until));
+      case 'forget':
+        return this.out.push({ liveSessionResumptionUpdate: { resumable: false } });
+      case 'over':
+        this.isOver = true;
+        this.cancelWake();
+        this.do(talk.end());
+        if (effect.failure) this.out.fail(effect.failure);
+        else this.out.close();
+        return;
     }
-    // Calls of an earlier connection are not in this one's history, and the server refuses their responses.
-    const late = responses.filter(isTold);
-    if (late.length === 0) return;
-    const parts = late.map(({ id = '', name = '', response = {} }) => ({
-      text: noticeOf(name, this.told.get(id) ?? {}, response),
-    }));
-    const turnComplete = late.some(({ response }) => response?.interrupted !== true);
-    this.session.sendClientContent({ turns: [{ role: 'user', parts }], turnComplete });
   }
 
-  private scheduled(response: FunctionResponse): FunctionResponse {
-    if (response.scheduling || !this.wiring.nonBlocking.has(response.name ?? '')) return response;
-    const scheduling = response.response?.interrupted === true ? 'SILENT' : 'WHEN_IDLE';
-    return { ...response, scheduling: scheduling as FunctionResponseScheduling };
+  private do(effects: TalkEffect[]): void {
+    for (const effect of effects) {
+      if (effect.type === 'send') this.socket?.send(effect.frame);
+      else if (effect.type === 'tell') this.out.push(effect.response);
+      else this.push(effect.input);
+    }
+    this.arm();
   }
-}
 
-/** What of a content the live server takes as history: texts and images, no calls, no thoughts. */
-function replayable(content: Content): Content | undefined {
-  const parts = (content.parts ?? []).filter((part) => !part.thought && (part.text || part.inlineData));
-  return parts.some((part) => part.text) ? { ...content, parts } : undefined;
-}
-
-/** Close codes after which the same session can be taken up again. */
-const RESUMABLE = [1001, 1005, 1006, 1011, 1012, 1013, 1014];
-
-/** ADK tries again after an error whose message says `connection closed`, given something to resume from. */
-function closeError(code: number, reason: string): Error {
-  const what = RESUMABLE.includes(code) ? 'Live connection closed' : 'The live model refused the connection';
-  return Object.assign(new Error(`${what} (${code})${reason ? `: ${reason}` : ''}`), { code });
-}
-
-interface Watched {
-  live: GoogleGenAI['live'];
-  close: () => void;
-}
-
-interface SocketCallbacks {
-  onmessage: (event: { data: unknown }) => void;
-}
-
-/**
- * The client's live door, with two repairs: a socket whose session never came to be can be closed, which the client itself keeps
- * out of reach; and a frame that is not JSON is told to `onUnreadable`, while the client would reject a promise that nobody
- * hears, which ends the process.
- */
-function watchSocket(client: GoogleGenAI, onUnreadable: () => void): Watched {
-  const { live } = client;
-  type Factory = {
-    create: (url: unknown, headers: unknown, callbacks: SocketCallbacks) => { close: () => void };
-  };
-  const { webSocketFactory: factory } = live as unknown as { webSocketFactory?: Factory };
-  if (typeof factory?.create !== 'function') return { live, close: () => {} };
-  let socket: { close: () => void } | undefined;
-  const create: Factory['create'] = (url, headers, callbacks) => {
-    let isReadable = true;
-    const onmessage: SocketCallbacks['onmessage'] = ({ data }) => {
-      // Node's socket gives a text or its bytes.
-      const text = String(data);
-      isReadable &&= isJson(text);
-      if (isReadable) callbacks.onmessage({ data: text });
-      else onUnreadable();
+  private open(n: number, handle: string | null): void {
+    const setup = {
+      model: this.model,
+      config: this.config(handle ?? undefined),
+      announcesHistory: this.announces && handle === null,
     };
-    socket = factory.create(url, headers, { ...callbacks, onmessage });
-    return socket;
-  };
-  const watched = Object.create(live, { webSocketFactory: { value: { create } } }) as GoogleGenAI['live'];
-  return { live: watched, close: () => socket?.close() };
-}
+    this.socket = new GeminiSocket(this.client, setup, {
+      onOpen: () => this.push({ type: 'opened', n }),
+      onPong: () => this.push({ type: 'heard', n }),
+      onUnreadable: () => this.push({ type: 'unreadable', n }),
+      onMessage: (message) => this.read(n, message),
+      onClose: (closed) => {
+        this.do(this.talk.lost());
+        this.push({ type: 'closed', n, closed });
+      },
+    });
+  }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
+  /** A message that is JSON may still be nonsense inside. */
+  private read(n: number, message: LiveServerMessage): void {
+    this.push({ type: 'heard', n });
+    let effects: TalkEffect[];
+    try {
+      effects = this.talk.push(message, this.timer.now());
+    } catch {
+      return this.push({ type: 'unreadable', n });
+    }
+    this.do(effects);
+  }
+
+  /** Comes back in time. A timer that is early does no harm: it is set again when it is due. */
+  private arm(): void {
+    const { link, talk, timer } = this;
+    if (this.isOver) return;
+    const at = Math.min(link.wakesAt ?? Number.POSITIVE_INFINITY, talk.wakesAt ?? Number.POSITIVE_INFINITY);
+    if (at === Number.POSITIVE_INFINITY || (this.wakesAt !== null && this.wakesAt <= at)) return;
+    this.cancelWake();
+    this.wakesAt = at;
+    this.cancelWake = timer.after(at - timer.now(), () => {
+      this.wakesAt = null;
+      this.do(talk.time(timer.now()));
+      this.push({ type: 'time' });
+    });
   }
 }

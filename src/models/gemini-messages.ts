@@ -1,110 +1,195 @@
 import type { LlmResponse } from '@google/adk';
 import type {
+  FunctionCall,
   GenerateContentResponseUsageMetadata,
   GroundingMetadata,
   LiveServerContent,
-  LiveServerGoAway,
   LiveServerMessage,
   Part,
   UsageMetadata,
 } from '@google/genai';
+import type { LiveFamily } from './gemini-families.ts';
 
-/** Turns the messages of Gemini's live server into responses for ADK: push each message, end when the connection does. */
+/** What is known of a session when it is read. */
+export interface ReadingOptions {
+  modelVersion: string;
+  family: LiveFamily;
+  /** Whether the model speaks and its words come as transcripts: a text beside them is a thought, and never spoken. */
+  isSpoken: boolean;
+}
+
+/** How long the end of a spoken turn waits: transcripts and counts may come behind it. */
+const LATE_MS = 300;
+
+/**
+ * Turns the messages of Gemini's live server into responses for ADK: push each message and the time, and `end` when the
+ * connection does.
+ */
 export class GeminiMessages {
-  private readonly modelVersion: string;
+  private readonly options: ReadingOptions;
   /** Text and thoughts said in this turn and not yet told as a whole. */
   private said: Part[] = [];
   private heard = '';
   private spoken = '';
   private grounding: GroundingMetadata | undefined;
-  private isBusy = false;
-  private canResume: boolean;
-  private goAway: LiveServerGoAway | undefined;
+  /** Counts that came when no turn was open: they are told with the next. */
+  private usage: LlmResponse[] = [];
+  private hasSpoken = false;
+  /** The end of a turn that is still waited with. */
+  private closing: { at: number; response: LlmResponse } | null = null;
+  private isGenerating = false;
 
-  constructor(options: { modelVersion: string; resumed: boolean }) {
-    this.modelVersion = options.modelVersion;
-    this.canResume = options.resumed;
+  constructor(options: ReadingOptions) {
+    this.options = options;
   }
 
-  push(message: LiveServerMessage): LlmResponse[] {
+  /** Whether the model is in the middle of a turn. */
+  get isBusy(): boolean {
+    return this.isGenerating || this.closing !== null;
+  }
+
+  /** When to come back, if nothing is pushed. */
+  get wakesAt(): number | null {
+    return this.closing?.at ?? null;
+  }
+
+  /** `calls`: the calls of the message that are to be made. */
+  push(message: LiveServerMessage, now: number, calls: FunctionCall[]): LlmResponse[] {
     const out: LlmResponse[] = [];
-    if (message.usageMetadata) out.push({ usageMetadata: toUsage(message.usageMetadata) });
-    if (message.serverContent) out.push(...this.pushContent(message.serverContent));
-    const calls = message.toolCall?.functionCalls ?? [];
+    if (message.usageMetadata) this.count(message.usageMetadata, out);
+    if (message.serverContent) this.pushContent(message.serverContent, now, out);
     if (calls.length > 0) {
-      this.isBusy = true;
-      out.push(...this.flush());
+      out.push(...this.complete(), ...this.usage.splice(0), ...this.flush());
+      // The model waits for the responses, or says by itself that it goes on.
+      this.isGenerating = false;
       out.push({ content: { role: 'model', parts: calls.map((functionCall) => ({ functionCall })) } });
     }
-    if (message.toolCallCancellation) {
-      const toolCallCancellation = message.toolCallCancellation.ids ?? [];
-      out.push({ interrupted: true, customMetadata: { toolCallCancellation } });
+    const cancelled = message.toolCallCancellation?.ids ?? [];
+    if (cancelled.length > 0) {
+      out.push({ interrupted: true, customMetadata: { toolCallCancellation: cancelled } });
     }
-    if (message.sessionResumptionUpdate) {
-      if (message.sessionResumptionUpdate.newHandle) this.canResume = true;
-      out.push({ liveSessionResumptionUpdate: message.sessionResumptionUpdate });
-    }
-    if (message.goAway) this.goAway = message.goAway;
-    out.push(...this.leave());
-    return out.map((response) => ({ ...response, modelVersion: this.modelVersion }));
+    return this.named(out);
+  }
+
+  /** The end of a turn that was waited with, when nothing may follow any more. */
+  complete(now = Number.POSITIVE_INFINITY): LlmResponse[] {
+    const { closing } = this;
+    if (!closing || now < closing.at) return [];
+    this.closing = null;
+    this.hasSpoken = false;
+    return this.named([...this.flush(), closing.response]);
   }
 
   /** What was said or heard and not yet told as a whole. */
   end(): LlmResponse[] {
-    return this.flush().map((response) => ({ ...response, modelVersion: this.modelVersion }));
+    this.isGenerating = false;
+    return [...this.complete(), ...this.named([...this.usage.splice(0), ...this.flush()])];
   }
 
-  private pushContent(content: LiveServerContent): LlmResponse[] {
-    const out: LlmResponse[] = [];
+  private named(responses: LlmResponse[]): LlmResponse[] {
+    return responses.map((response) => ({ ...response, modelVersion: this.options.modelVersion }));
+  }
+
+  private count(usage: UsageMetadata, out: LlmResponse[]): void {
+    const response = { usageMetadata: toUsage(usage) };
+    if (this.isBusy) out.push(response);
+    else this.usage.push(response);
+  }
+
+  private pushContent(content: LiveServerContent, now: number, out: LlmResponse[]): void {
     if (content.groundingMetadata) this.grounding = content.groundingMetadata;
+    this.hear(content, out);
     const parts = content.modelTurn?.parts ?? [];
-    if (parts.length > 0) {
-      this.isBusy = true;
-      out.push(...this.pushParts(parts));
-    }
-    const { inputTranscription: input, outputTranscription: output } = content;
-    if (input?.text) {
-      this.heard += input.text;
-      out.push({ inputTranscription: { text: input.text, finished: false }, partial: true });
-    }
-    if (input?.finished) out.push(...this.flushHeard());
+    const { outputTranscription: output, interrupted, turnComplete } = content;
+    if (parts.length > 0 || output?.text) this.begin(out);
+    this.pushParts(parts, out);
     if (output?.text) {
-      this.isBusy = true;
+      this.hasSpoken = true;
       out.push(...this.flushHeard());
       this.spoken += output.text;
       out.push({ outputTranscription: { text: output.text, finished: false }, partial: true });
     }
-    if (output?.finished) out.push(...this.flushSpoken());
-    const { interrupted, turnComplete, generationComplete } = content;
-    if (interrupted || turnComplete || generationComplete)
-      out.push(...this.flushHeard(), ...this.flushSpoken());
-    if (interrupted || turnComplete) {
-      this.isBusy = false;
-      out.push(...this.flushSaid());
-      out.push({
-        ...(turnComplete ? { turnComplete: true } : {}),
-        ...(interrupted ? { interrupted: true } : {}),
-        ...(this.grounding ? { groundingMetadata: this.grounding } : {}),
-      });
-      this.grounding = undefined;
+    if (output?.finished) {
+      out.push(...this.flushSpoken());
+      this.hasSpoken = false;
     }
-    return out;
+    if (interrupted) this.interrupt(turnComplete === true, out);
+    else if (turnComplete) this.completeTurn(content, now, out);
   }
 
-  private pushParts(parts: Part[]): LlmResponse[] {
-    const out: LlmResponse[] = [];
+  private hear({ inputTranscription: input }: LiveServerContent, out: LlmResponse[]): void {
+    if (input?.text) {
+      // Whatever is heard now was said after the turn that is being closed.
+      out.push(...this.complete());
+      this.heard += input.text;
+      if (!this.options.family.hearsWholeUtterances) {
+        out.push({ inputTranscription: { text: input.text, finished: false }, partial: true });
+      }
+    }
+    if (input?.finished || this.options.family.hearsWholeUtterances) out.push(...this.flushHeard());
+  }
+
+  /** The model says something: what came between two turns belongs to this one. */
+  private begin(out: LlmResponse[]): void {
+    if (this.closing) return;
+    this.isGenerating = true;
+    out.push(...this.usage.splice(0));
+  }
+
+  private interrupt(turnComplete: boolean, out: LlmResponse[]): void {
+    this.isGenerating = false;
+    const ends = turnComplete || this.closing !== null;
+    this.closing = null;
+    this.hasSpoken = false;
+    out.push(...this.usage.splice(0), ...this.flush(), {
+      ...(ends ? { turnComplete: true } : {}),
+      interrupted: true,
+      ...this.takeGrounding(),
+    });
+  }
+
+  private completeTurn(content: LiveServerContent, now: number, out: LlmResponse[]): void {
+    const { turnCompleteReason: reason, interactionStatus, waitingForInput } = content;
+    const goesOn = this.options.family.saysWhenIdle && interactionStatus === 'IN_PROGRESS';
+    if (goesOn) {
+      out.push(...this.flush());
+      this.isGenerating = true;
+      return;
+    }
+    this.isGenerating = false;
+    out.push(...this.usage.splice(0), ...this.flushHeard(), ...this.flushSaid());
+    if (reason && reason !== 'TURN_COMPLETE_REASON_UNSPECIFIED' && reason !== 'NEED_MORE_INPUT') {
+      out.push({ errorCode: reason, errorMessage: 'The live model gave no other reason.' });
+    }
+    const status = {
+      ...(interactionStatus ? { interactionStatus } : {}),
+      ...(reason ? { turnCompleteReason: reason } : {}),
+      ...(waitingForInput ? { waitingForInput } : {}),
+    };
+    const response: LlmResponse = {
+      turnComplete: true,
+      ...this.takeGrounding(),
+      ...(Object.keys(status).length > 0 ? { customMetadata: status } : {}),
+    };
+    this.closing = { at: now + (this.hasSpoken ? LATE_MS : 0), response };
+    out.push(...this.complete(now));
+  }
+
+  private pushParts(parts: Part[], out: LlmResponse[]): void {
     for (const part of parts) {
       if (part.text !== undefined) {
         if (part.text === '') continue;
-        this.say(part.text, part.thought ?? false);
-        out.push({ content: { role: 'model', parts: [part] }, partial: true });
+        const isThought = part.thought === true || this.options.isSpoken;
+        this.say(part.text, isThought);
+        const words: Part = { text: part.text, ...(isThought ? { thought: true } : {}) };
+        out.push({ content: { role: 'model', parts: [words] }, partial: true });
         continue;
       }
       // Sound goes along with what is said; anything else has its place in the order.
       if (!part.inlineData) out.push(...this.flushSaid());
+      else this.hasSpoken ||= this.options.isSpoken;
       out.push({ content: { role: 'model', parts: [part] } });
     }
-    return out;
   }
 
   private say(text: string, thought: boolean): void {
@@ -121,9 +206,7 @@ export class GeminiMessages {
     if (this.said.length === 0) return [];
     const parts = this.said;
     this.said = [];
-    const grounding = this.grounding ? { groundingMetadata: this.grounding } : {};
-    this.grounding = undefined;
-    return [{ content: { role: 'model', parts }, partial: false, ...grounding }];
+    return [{ content: { role: 'model', parts }, partial: false, ...this.takeGrounding() }];
   }
 
   private flushHeard(): LlmResponse[] {
@@ -140,24 +223,24 @@ export class GeminiMessages {
     return [{ outputTranscription: { text, finished: true }, partial: false }];
   }
 
-  /**
-   * ADK drops the connection the moment it learns that the server is leaving: so it learns it between two turns, and only when
-   * there is something to resume from.
-   */
-  private leave(): LlmResponse[] {
-    if (!this.goAway || this.isBusy || !this.canResume) return [];
-    const { goAway } = this;
-    this.goAway = undefined;
-    return [{ goAway }];
+  private takeGrounding(): { groundingMetadata?: GroundingMetadata } {
+    const { grounding } = this;
+    this.grounding = undefined;
+    return grounding ? { groundingMetadata: grounding } : {};
   }
 }
 
-/** Live usage has its own names for what the model wrote; the usual ones are added. */
+/** Live usage has its own names for what the model wrote; the usual ones are added. Its total leaves out the thoughts. */
 function toUsage(usage: UsageMetadata): GenerateContentResponseUsageMetadata {
-  const { responseTokenCount, responseTokensDetails } = usage;
+  const { responseTokenCount, responseTokensDetails, promptTokenCount, totalTokenCount, thoughtsTokenCount } =
+    usage;
+  const isShort =
+    thoughtsTokenCount !== undefined &&
+    totalTokenCount === (promptTokenCount ?? 0) + (responseTokenCount ?? 0);
   return {
     ...usage,
     ...(responseTokenCount === undefined ? {} : { candidatesTokenCount: responseTokenCount }),
     ...(responseTokensDetails === undefined ? {} : { candidatesTokensDetails: responseTokensDetails }),
+    ...(isShort ? { totalTokenCount: (totalTokenCount ?? 0) + (thoughtsTokenCount ?? 0) } : {}),
   } as GenerateContentResponseUsageMetadata;
 }

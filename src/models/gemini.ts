@@ -19,7 +19,7 @@ export interface DuologueGeminiParams extends GeminiParams {
 /** ADK's Gemini that keeps signatures and notices a stream that breaks off; its live connection fails in words, resumes, and delivers interruptions and tool calls at once. */
 export class DuologueGemini extends Gemini {
   private readonly baseUrl: string | undefined;
-  private readonly live: GeminiLiveOptions | undefined;
+  readonly live: GeminiLiveOptions | undefined;
 
   constructor({ baseUrl, live, ...params }: DuologueGeminiParams) {
     super(params);

@@ -14,7 +14,11 @@ export type FailureCode =
   /** The answer ended before its end. */
   | 'INCOMPLETE'
   /** There is nothing that tells who asks. */
-  | 'NO_CREDENTIALS';
+  | 'NO_CREDENTIALS'
+  /** It does not take the settings of a live session. */
+  | 'SETUP'
+  /** It sent something that is no message. */
+  | 'UNREADABLE';
 
 /** A model call that failed because of the provider, or on the way to it. Its message holds no key. */
 export class ModelFailure extends Error {

@@ -6,12 +6,9 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
-import {
-  connectGemini,
-  type GeminiLiveOptions,
-  isLiveModelName,
-  keepsStockConnection,
-} from './gemini-live.ts';
+import { DuologueGemini } from './gemini.ts';
+import { isLiveModelName } from './gemini-families.ts';
+import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './gemini-live.ts';
 import { guardConnection } from './guard-connection.ts';
 import { callModel } from './model-call.ts';
 import { liveOf } from './pair.ts';
@@ -74,9 +71,10 @@ export class SingleFinalModel extends BaseLlm {
     // ADK names the agent's one model in the request, and Gemini believes the request.
     const own = model === this.inner ? request : { ...request, model: model.model };
     if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { patience });
+    const isOurs = model instanceof DuologueGemini;
     const connection =
-      model instanceof Gemini && keepsStockConnection(model)
-        ? await connectGemini(model, own, live)
+      model instanceof Gemini && (isOurs || keepsStockConnection(model))
+        ? await connectGemini(model, own, { ...timeOf(patience), ...live, ...(isOurs ? model.live : {}) })
         : await model.connect(own);
     return guardConnection(connection, own);
   }
@@ -85,6 +83,11 @@ export class SingleFinalModel extends BaseLlm {
 /** Wraps a model so that each call gives exactly one final response and every model can be used live. */
 export function singleFinal(model: BaseLlm, options?: SingleFinalOptions): BaseLlm {
   return model instanceof SingleFinalModel ? model : new SingleFinalModel(model, options);
+}
+
+/** A live connection goes by the same time as everything else. */
+function timeOf({ timer, random }: Partial<Patience> = {}): GeminiLiveOptions {
+  return { ...(timer ? { timer } : {}), ...(random ? { random } : {}) };
 }
 
 function isNativeLive(model: BaseLlm): boolean {

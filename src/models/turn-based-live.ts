@@ -12,6 +12,7 @@ import { callModel } from './model-call.ts';
 import { noticeOf } from './notice.ts';
 import type { Patience } from './patience.ts';
 import { messageOf } from './provider-error.ts';
+import { endsInTransfer, TRANSFER } from './transfer.ts';
 
 /** One model call in progress and what it has said so far. */
 interface Generation {
@@ -192,17 +193,7 @@ function remember(said: Part[], parts: Part[]): void {
   }
 }
 
-/** ADK's own tool, by which an agent gives the conversation to another. */
-const TRANSFER = 'transfer_to_agent';
-
 /** Whether the conversation goes to another agent, whose connection is about to replace this one. */
 function handsOver({ name, response }: FunctionResponse): boolean {
   return name === TRANSFER && response?.error === undefined;
-}
-
-/** An agent that a conversation was just handed to speaks first; otherwise history asks for nothing. */
-function endsInTransfer(history: Content[]): boolean {
-  return (history.at(-1)?.parts ?? []).some((part) =>
-    part.text?.includes(`tool \`${TRANSFER}\` returned result:`),
-  );
 }

@@ -27,6 +27,8 @@ const WORDS: Readonly<Record<string, string>> = {
   UNREACHABLE: 'The model provider cannot be reached: try again in a moment.',
   SILENT: 'The model did not answer in time: try again.',
   INCOMPLETE: 'The answer of the model broke off: try again.',
+  SETUP: 'The model provider does not take the live settings of this server.',
+  UNREADABLE: 'The model sent something that cannot be read: try again.',
   NO_CREDENTIALS: 'This server has no credentials for the model provider.',
   EMPTY_RESPONSE: 'The model gave no answer. The request may have been blocked; try other words.',
 };

@@ -7,6 +7,7 @@ import { noticeOf } from '../../src/models/notice.ts';
 import { singleFinal } from '../../src/models/single-final.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { FakeGemini, type OnLive } from '../support/fake-gemini.ts';
+import { fastTimer } from '../support/fast-timer.ts';
 import { partial, text } from '../support/scripted-model.ts';
 import { DeferredTool } from './support/deferred-tool.ts';
 import { TestRun } from './support/runs.ts';
@@ -20,7 +21,13 @@ beforeEach(async () => {
 afterEach(() => fake.stop());
 
 function gemini(live?: GeminiLiveOptions, model = MODEL): DuologueGemini {
-  return new DuologueGemini({ model, apiKey: 'k', baseUrl: fake.baseUrl, ...(live ? { live } : {}) });
+  return new DuologueGemini({
+    model,
+    apiKey: 'k',
+    baseUrl: fake.baseUrl,
+    // What takes a second takes a hundredth of it.
+    live: { timer: fastTimer(100), ping: null, setupTimeoutMs: 1_000_000, ...live },
+  });
 }
 
 /** Answers the setup, and every other message as told. */
@@ -31,7 +38,7 @@ function script(onMessage: OnLive): void {
   };
 }
 
-const NOT_JSON = 'The live model sent a frame that is not JSON. The connection was closed.';
+const UNREADABLE = 'The live model sent a frame that cannot be read. The connection was given up.';
 
 const setup = (number = 1) => fake.connections[number - 1]?.received[0]?.setup as Record<string, unknown>;
 const sent = (number = 1) => fake.connections[number - 1]?.received.slice(1);
@@ -59,13 +66,13 @@ describe('opening a live connection', () => {
         maxOutputTokens: 99,
         thinkingConfig: { thinkingBudget: 0 },
         responseModalities: ['AUDIO'],
-        enableAffectiveDialog: false,
       },
       systemInstruction: {
         role: 'system',
         parts: [{ text: expect.stringContaining('Be brief.') }],
       },
       tools: [{ functionDeclarations: [{ name: 'pay', description: 'pay' }] }],
+      contextWindowCompression: { triggerTokens: '25000', slidingWindow: { targetTokens: '8000' } },
       sessionResumption: {},
     });
   });
@@ -76,7 +83,7 @@ describe('opening a live connection', () => {
     await live.end();
     expect(live.error).toMatchObject({
       message: 'The live model refused the connection (1007): API key not valid',
-      code: 1007,
+      code: '401',
     });
   });
 
@@ -98,9 +105,12 @@ describe('opening a live connection', () => {
 
   test('fails when the setup is never answered, and leaves no socket behind', async () => {
     fake.onLive = () => {};
-    const live = await new TestRun(gemini({ setupTimeoutMs: 50 })).live();
+    const live = await new TestRun(gemini({ setupTimeoutMs: 30_000 })).live();
     await live.end();
-    expect(String(live.error)).toBe('Error: The live model did not answer the setup within 50 ms.');
+    expect(live.error).toMatchObject({
+      message: 'The live model did not answer the setup within 30000 ms.',
+      code: 'SILENT',
+    });
     await fake.until(() => fake.connections.length === 1 && fake.open === 0);
   });
 
@@ -113,7 +123,10 @@ describe('opening a live connection', () => {
     fake.onLive = (_, connection) => connection.close(1008, 'no');
     const live = await new TestRun(singleFinal(new Local({ model: MODEL, apiKey: 'k' }))).live();
     await live.end();
-    expect(String(live.error)).toBe('Error: The live model refused the connection (1008): no');
+    expect(live.error).toMatchObject({
+      message: 'The live model refused the connection (1008): no',
+      code: 'SETUP',
+    });
   });
 });
 
@@ -133,7 +146,7 @@ describe('a live model that sends what it should not', () => {
       fake.onLive = (_message, connection) => connection.sendRaw(frame);
       const live = await new TestRun(gemini()).live();
       await live.end();
-      expect(live.error).toMatchObject({ message: NOT_JSON });
+      expect(live.error).toMatchObject({ message: UNREADABLE });
       await fake.until(() => fake.open === 0);
     },
   );
@@ -152,7 +165,7 @@ describe('a live model that sends what it should not', () => {
       live.say('hi');
       await live.end();
       expect(live.seen).toEqual([partial('Hel'), text('Hel')]);
-      expect(live.error).toMatchObject({ message: NOT_JSON });
+      expect(live.error).toMatchObject({ message: UNREADABLE });
       await fake.until(() => fake.open === 0);
     },
   );
@@ -217,7 +230,10 @@ describe('losing a live connection', () => {
     live.say('hi');
     await live.end();
     expect(live.seen).toEqual([partial('Hel'), text('Hel')]);
-    expect(live.error).toMatchObject({ message: 'Live connection closed (1006)', code: 1006 });
+    expect(live.error).toMatchObject({
+      message: 'The live model ended the connection (1006)',
+      code: 'INCOMPLETE',
+    });
   });
 
   test('an orderly close by the server ends the run', async () => {
@@ -335,7 +351,6 @@ describe('what the live server says', () => {
       { inputTranscription: { text: 'what time?', finished: true }, partial: false },
       { outputTranscription: { text: 'No', finished: false }, partial: true },
       { outputTranscription: { text: 'on.', finished: false }, partial: true },
-      { outputTranscription: { text: 'Noon.', finished: true }, partial: false },
       {
         usageMetadata: {
           promptTokenCount: 5,
@@ -344,6 +359,7 @@ describe('what the live server says', () => {
           totalTokenCount: 12,
         },
       },
+      { outputTranscription: { text: 'Noon.', finished: true }, partial: false },
       { turnComplete: true },
     ]);
   });
@@ -426,7 +442,7 @@ describe('what the live server is told', () => {
     expect(setup().tools).toEqual([{ functionDeclarations: [{ name: 'pay', description: 'pay' }] }]);
   });
 
-  test('the history without calls and thoughts, pictures that come first included', async () => {
+  test('the history without thoughts, calls in words, and nobody is asked to speak', async () => {
     const run = new TestRun(gemini());
     const session = await run.session();
     const picture = { inlineData: { mimeType: 'image/png', data: 'CCCC' } };
@@ -450,6 +466,7 @@ describe('what the live server is told', () => {
           turns: [
             { role: 'user', parts: [picture, { text: 'What is this?' }] },
             { role: 'model', parts: [{ text: 'A cat.' }] },
+            { role: 'user', parts: [{ text: noticeOf('pay', {}, {}) }] },
           ],
           turnComplete: false,
         },

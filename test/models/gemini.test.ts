@@ -3,7 +3,7 @@ import type { Content } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { DuologueGemini } from '../../src/models/gemini.ts';
-import { isLiveModelName } from '../../src/models/gemini-live.ts';
+import { isLiveModelName } from '../../src/models/gemini-families.ts';
 import { chunk, FakeGemini } from '../support/fake-gemini.ts';
 import { plain, TestRun } from './support/runs.ts';
 
