@@ -1,6 +1,7 @@
 export { type AiSdkModel, type FromAiSdkOptions, fromAiSdk } from './ai-sdk.ts';
 export { checkModel } from './check.ts';
 export { type ChooseOptions, type ChosenModel, chooseModel } from './choose.ts';
+export { type EarsOptions, type Recognise, type Speak, withEars } from './ears/with-ears.ts';
 export {
   type DecodeImage,
   EMBEDDED_MODEL,
