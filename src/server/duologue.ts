@@ -5,11 +5,11 @@ import { instrumentModels, type Patience } from '../models/engine.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { Access, type AccessOptions } from './access.ts';
 import { type BudgetLimits, ByteBudget, defaultBudget, shareOfHeap } from './byte-budget.ts';
-import { type Clock, settlesWithin, systemClock } from './clock.ts';
-import type { Conversation } from './conversation/conversation.ts';
+import { type Clock, systemClock } from './clock.ts';
 import type { Engine, SessionOptions } from './engine.ts';
 import { type HttpContext, handle } from './http.ts';
 import { LargeJson } from './large-json.ts';
+import { LocalHome } from './local-home.ts';
 import { consoleLogger, type Logger, toLogger } from './logger.ts';
 import { Pulse, Window } from './pace.ts';
 import {
@@ -108,8 +108,8 @@ export interface Duologue {
   close(): Promise<void>;
 }
 
-const SWEEP_MS = 60_000;
-const DRAIN_MS = 2000;
+/** So often the process is kept alive while it closes. */
+const ALIVE_MS = 2000;
 
 /** Makes a server around an agent. */
 export function createDuologue(options: DuologueOptions): Duologue {
@@ -123,7 +123,8 @@ export function createDuologue(options: DuologueOptions): Duologue {
   const { newSessions = rateLimit && DEFAULT_NEW_SESSIONS } = options;
   const { readLimit = rateLimit && DEFAULT_READ_LIMIT } = options;
   const limiterOf = (limit: RateLimit | false) => (limit ? new RateLimiter(limit, clock) : null);
-  const sessions = new Sessions(engine, limiterOf(newSessions));
+  const home = new LocalHome(engine);
+  const sessions = new Sessions(engine, home, limiterOf(newSessions));
   const access = new Access({
     apiKey: options.apiKey,
     origins: options.origins ?? [],
@@ -146,22 +147,9 @@ export function createDuologue(options: DuologueOptions): Duologue {
     inspect: options.inspect ?? false,
   };
   const sockets = new Sockets(context, options.socketLimits);
-  let cancelSweep = clock.after(SWEEP_MS, sweep);
-  function sweep(): void {
-    cancelSweep = clock.after(SWEEP_MS, sweep);
-    sessions.sweep().catch((error: unknown) => {
-      engine.logger.error('sessions could not be let go', { error: String(error) });
-    });
-  }
   /** Ends what runs and lets go of everything. */
   async function end(): Promise<void> {
-    const drained = async (drain: (session: Conversation) => Promise<void>) =>
-      settlesWithin(Promise.allSettled((await sessions.all()).map(drain)), DRAIN_MS, clock);
-    // Turns that run come to their end, if that is soon.
-    await drained((session) => session.settled());
-    // Those that do not are interrupted, and whoever listens hears of it. A tool, or a model, that listens to nobody is not
-    // waited for.
-    await drained((session) => session.close());
+    await home.close();
     sockets.close();
     await context.large.close();
     await engine.store.close();
@@ -180,9 +168,8 @@ export function createDuologue(options: DuologueOptions): Duologue {
     },
     async close() {
       closing = true;
-      cancelSweep();
       // Our timers keep no process alive: one that waits for nothing but this would end before it is done.
-      const alive = setInterval(() => undefined, DRAIN_MS);
+      const alive = setInterval(() => undefined, ALIVE_MS);
       await end().finally(() => clearInterval(alive));
     },
   };

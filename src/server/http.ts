@@ -7,10 +7,9 @@ import type { Engine } from './engine.ts';
 import { admit, withAddresses } from './files.ts';
 import { inspectEvents } from './inspect.ts';
 import type { LargeJson } from './large-json.ts';
-import { decidedIn } from './output.ts';
 import { type RateLimiter, rateLimited } from './rate-limit.ts';
 import { errorReply, json, NO_SNIFFING, type Reply, streamReply } from './reply.ts';
-import { type Pacing, type Reading, ResponseReader } from './response-reader.ts';
+import { type Pacing, ResponseReader } from './response-reader.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
 import type { Sessions } from './sessions.ts';
 import type { Identity } from './sign-in.ts';
@@ -158,42 +157,24 @@ async function postStream({ context, requestId, user, identity, body: read }: Ca
         : error;
     });
     const { messageId } = input;
-    const from = await session.postAnswers(input.answers, { messageId, by: identity, requestId });
-    return streamReply(new ResponseReader(session.output, context.pacing, from), id);
+    const response = await session.postAnswers(input.answers, { messageId, by: identity, requestId });
+    return streamReply(new ResponseReader(response, context.pacing), id);
   }
   const { engine } = context;
   // What is refused leaves no session behind.
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
-  const from = await session.post({ id: input.id, parts, requestId });
-  return streamReply(new ResponseReader(session.output, context.pacing, from), id);
+  const response = await session.post({ id: input.id, parts, requestId });
+  return streamReply(new ResponseReader(response, context.pacing), id);
 }
 
 /** Gives the rest of a response: from the last chunk the client names, or from the first of its message. */
 async function resumeStream({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
-  const nothing: Reply = { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
   const session = await context.sessions.find(user, id);
-  if (!session) return nothing;
-  const { output } = session;
-  const { log } = output;
-  const read = (from: number, reading: Reading) =>
-    streamReply(new ResponseReader(output, context.pacing, from, reading), id);
-  const current = session.isRunning ? session.current : null;
-  const isPaused = () => !session.isRunning;
-  const place = log.placeOf(
-    new URL(request.url).searchParams.get('last') ?? request.headers.get('last-event-id') ?? '',
-  );
-  if (place !== null) {
-    // What runs ends at the next end; what is over, at the last there is.
-    if (current !== null) return read(place, { endsAfter: log.last, isPaused });
-    const isLast = place === log.last || (place === log.last - 1 && log.at(log.last)?.chunk === null);
-    return isLast ? nothing : read(place, { endsAfter: log.last - 1 });
-  }
-  const start = current === null ? null : output.startOf(current);
-  if (current === null || start === null) return nothing;
-  // A card that was decided is not shown again: no chunk could take the decision along.
-  const omitted = decidedIn(await output.load(current));
-  return read(start - 1, { endsAfter: log.last, omitted, isPaused });
+  const last = new URL(request.url).searchParams.get('last') ?? request.headers.get('last-event-id');
+  const response = await session?.resume(last);
+  if (!response) return { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
+  return streamReply(new ResponseReader(response, context.pacing), id);
 }
 
 async function listSessions({ context, user }: Call): Promise<Reply> {
@@ -204,12 +185,12 @@ async function getSession({ context, request, user, params: [id = ''] }: Call): 
   const session = await context.sessions.get(user, id);
   const { origin, searchParams } = new URL(request.url);
   const before = searchParams.get('before') ?? undefined;
-  const page = await context.engine.store.loadPage(session.key, { before, ...PAGE });
+  const page = await session.page({ before, ...PAGE });
   if (!page) throw new ProtocolError('not_found', 'There is no such message. Read from the newest again.');
-  const messages = withAddresses(session.output.withoutDrafts(page.messages), origin + context.basePath);
-  const older = page.hasOlder ? (page.messages[0]?.id ?? null) : null;
+  const { older, isRunning } = page;
+  const messages = withAddresses(page.messages, origin + context.basePath);
   const summary = await context.sessions.summaryOf(user, id);
-  return json(200, { ...(summary ?? { id }), messages, older, isRunning: session.isRunning });
+  return json(200, { ...(summary ?? { id }), messages, older, isRunning });
 }
 
 async function renameSession({ context, user, params: [id = ''], body }: Call): Promise<Reply> {
@@ -228,12 +209,12 @@ async function deleteSession({ context, user, params: [id = ''] }: Call): Promis
 
 async function stopSession({ context, user, params: [id = ''] }: Call): Promise<Reply> {
   const session = await context.sessions.get(user, id);
-  return json(200, { stopped: session.stop() });
+  return json(200, { stopped: await session.stop() });
 }
 
 async function getFile({ context, user, params: [id = '', fileId = ''] }: Call): Promise<Reply> {
-  const session = await context.sessions.get(user, id);
-  const file = await context.engine.store.loadFile(session.key, fileId);
+  const { store, appName: app } = context.engine;
+  const file = await store.loadFile({ app, user, id }, fileId);
   if (!file) throw new ProtocolError('not_found', 'There is no such file.');
   return {
     status: 200,
@@ -247,8 +228,8 @@ async function getFile({ context, user, params: [id = '', fileId = ''] }: Call):
 }
 
 async function getEvents({ context, request, user, params: [id = ''] }: Call): Promise<Reply> {
-  const { key } = await context.sessions.get(user, id);
-  return json(200, await inspectEvents(context.engine, key, new URL(request.url).searchParams.get('from')));
+  const from = new URL(request.url).searchParams.get('from');
+  return json(200, await inspectEvents(context.engine, { app: context.engine.appName, user, id }, from));
 }
 
 /** The audit log of a session as JSON lines; it outlives the session. */

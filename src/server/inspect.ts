@@ -26,7 +26,8 @@ export async function inspectEvents(
     throw new ProtocolError('bad_request', '"from" must be a whole number from 0 on.');
   }
   const stored = await engine.store.loadSession(key);
-  const all = stored?.events ?? [];
+  if (!stored) throw new ProtocolError('not_found', 'There is no such session.');
+  const all = stored.events;
   const events = all.slice(start, start + MAX_EVENTS);
   return { events: events.map(withoutBytes), next: start + events.length, count: all.length };
 }

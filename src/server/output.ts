@@ -1,5 +1,6 @@
 import { type Chunk, type Message, MessageFold } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
+import type { Reader } from './home.ts';
 import { ChunkLog } from './log.ts';
 import type { SessionKey, Store } from './store/store.ts';
 
@@ -8,11 +9,6 @@ const MAX_LAG = 4096;
 
 /** How long what is said may be in memory only. */
 const DRAFT_MS = 1000;
-
-/** A reader of the log as the agent sees it: how far it is, and when it moves. */
-export interface Reader {
-  position(): number;
-}
 
 /**
  * The session's side of what is said: every chunk goes into the log and into the message it belongs to, and messages are
@@ -136,16 +132,25 @@ export class Output {
     return messages.find((message) => message.id === messageId) ?? null;
   }
 
-  /** Stored messages, with what has been added since to those that are being written; without blocks that are still open. */
+  /**
+   * Stored messages, with what has been added since to those that are being written; without blocks that are still open.
+   * What is said from now on is not in them.
+   */
   asNow(stored: Message[]): Message[] {
-    const messages = stored.map((message) => this.folds.get(message.id)?.message ?? message);
-    const { message } = this;
-    const all = message && !stored.some(({ id }) => id === message.id) ? [...messages, message] : messages;
     const open = new Set<unknown>(this.current?.openBlocks.map(({ part }) => part));
-    if (open.size === 0) return all;
-    return all.map((one) =>
-      one === message ? { ...one, parts: one.parts.filter((part) => !open.has(part)) } : one,
-    );
+    const now = (message: Message): Message => {
+      const { parts, ...rest } = message;
+      return structuredClone({ ...rest, parts: parts.filter((part) => !open.has(part)) });
+    };
+    const { message } = this;
+    const isNew = message && !stored.some(({ id }) => id === message.id);
+    return [
+      ...stored.map((one) => {
+        const fold = this.folds.get(one.id);
+        return fold ? now(fold.message) : one;
+      }),
+      ...(isNew ? [now(message)] : []),
+    ];
   }
 
   /** The chunks that open again what is being said, with all that was said of it so far. */
@@ -250,10 +255,8 @@ export class Output {
 }
 
 /** The approvals of a message that were decided. */
-export function decidedIn(message: Message | null): Set<string> {
-  const decided = new Set<string>();
-  for (const part of message?.parts ?? []) {
-    if ('approval' in part && part.approval?.approved !== undefined) decided.add(part.approval.id);
-  }
-  return decided;
+export function decidedIn(message: Message | null): string[] {
+  return (message?.parts ?? []).flatMap((part) =>
+    'approval' in part && part.approval?.approved !== undefined ? [part.approval.id] : [],
+  );
 }

@@ -1,5 +1,5 @@
 import { type Chunk, DONE, encodeBlock, KEEP_ALIVE } from '../protocol/index.ts';
-import type { Output, Reader } from './output.ts';
+import type { Feed, Reader, Response } from './home.ts';
 import { Departure, type Pulse, type Window } from './pace.ts';
 
 /** How many beats a client may leave what was sent to it untaken, while the agent may be held back for it. */
@@ -11,25 +11,16 @@ export interface Pacing {
   keepAlive: Pulse;
 }
 
-/** What of the log a reader takes. */
-export interface Reading {
-  /** It ends with the first end of a response that stands behind this place; else behind where it begins. */
-  endsAfter?: number;
-  /** Approvals whose requests are left out. */
-  omitted?: ReadonlySet<string>;
-  /** Tells that everything of a live turn waits: it reads no further than to there. */
-  isPaused?: () => boolean;
-}
-
 /** Reads one response from the log as SSE text. `next` gives all there is, as soon as it should leave. */
 export class ResponseReader implements Reader {
   /** Called when the reader is given up because nobody takes what it has. The client may resume. */
   onDrop: (() => void) | null = null;
   private dropped = false;
-  private readonly output: Output;
+  private readonly feed: Feed;
   private readonly departure: Departure;
   private readonly endsAfter: number;
-  private readonly reading: Reading;
+  private readonly omitted: ReadonlySet<string>;
+  private readonly endsAtRest: boolean;
   private seq: number;
   private seqAtBeat = -1;
   private stalledBeats = 0;
@@ -40,18 +31,18 @@ export class ResponseReader implements Reader {
   private wake: ((isBeat: boolean) => void) | null = null;
   private leave: (() => void)[] = [];
 
-  /** Reads from behind the place `from`. */
-  constructor(output: Output, pacing: Pacing, from: number, reading: Reading = {}) {
-    this.output = output;
+  constructor({ feed, from, endsAfter, omitted, endsAtRest }: Response, pacing: Pacing) {
+    this.feed = feed;
     this.departure = new Departure(pacing.window, () => this.depart());
     this.seq = from;
-    this.endsAfter = reading.endsAfter ?? from;
-    this.reading = reading;
+    this.endsAfter = endsAfter ?? from;
+    this.omitted = new Set(omitted);
+    this.endsAtRest = endsAtRest ?? false;
     this.leave = [
-      output.log.subscribe(() => this.arrived()),
-      output.attach(this),
+      feed.log.subscribe(() => this.arrived()),
+      feed.attach(this),
       pacing.keepAlive.join(() => this.beat()),
-      ...(reading.isPaused ? [output.onRest(() => this.rested())] : []),
+      ...(endsAtRest ? [feed.onRest(() => this.rested())] : []),
     ];
   }
 
@@ -66,12 +57,17 @@ export class ResponseReader implements Reader {
 
   /** The id of the chunk that was read last, or that stands before the first. */
   get lastId(): string {
-    return `${this.output.log.epoch}-${this.seq}`;
+    return `${this.feed.log.epoch}-${this.seq}`;
   }
 
   /** Whether there is something to send now. */
   get isReady(): boolean {
-    return this.isDue && (this.output.log.last > this.seq || this.reading.isPaused?.() === true);
+    return this.isDue && (this.feed.log.last > this.seq || this.isPaused);
+  }
+
+  /** Whether everything of a live turn waits: it is read no further than to there. */
+  private get isPaused(): boolean {
+    return this.endsAtRest && this.feed.isAtRest;
   }
 
   /** The next text, or null when the response is over or the reader was closed. */
@@ -94,14 +90,13 @@ export class ResponseReader implements Reader {
   }
 
   private take(): string {
-    const { log } = this.output;
-    const { omitted, isPaused } = this.reading;
+    const { log } = this.feed;
     let text = '';
     for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
       this.seq = entry.seq;
       const { chunk } = entry;
       if (chunk) {
-        if (chunk.type === 'tool-approval-request' && omitted?.has(chunk.approvalId)) continue;
+        if (chunk.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
         if (this.isStepOfRequest(chunk)) continue;
         text += encodeBlock(chunk, `${log.epoch}-${entry.seq}`);
         continue;
@@ -111,7 +106,7 @@ export class ResponseReader implements Reader {
       this.close();
       break;
     }
-    if (!this.ended && isPaused?.()) {
+    if (!this.ended && this.isPaused) {
       text += encodeBlock({ type: 'finish', finishReason: 'tool-calls' }) + DONE;
       this.close();
     }
@@ -119,23 +114,23 @@ export class ResponseReader implements Reader {
     if (this.seq < log.first - 1) this.drop();
     this.isDue = false;
     this.departure.left();
-    this.output.readerMoved();
+    this.feed.readerMoved();
     return text;
   }
 
   /** The steps around the requests of a live turn are not for this wire. */
   private isStepOfRequest({ type }: Chunk): boolean {
     if (type === 'finish-step') return true;
-    return type === 'start-step' && this.output.log.at(this.seq + 1)?.chunk?.type === 'tool-approval-request';
+    return type === 'start-step' && this.feed.log.at(this.seq + 1)?.chunk?.type === 'tool-approval-request';
   }
 
   private arrived(): void {
-    const { log } = this.output;
+    const { log } = this.feed;
     this.departure.arrived(log.at(log.last)?.chunk?.type);
   }
 
   private depart(): void {
-    if (this.output.log.last === this.seq) return;
+    if (this.feed.log.last === this.seq) return;
     this.isDue = true;
     this.rouse();
   }
@@ -159,7 +154,7 @@ export class ResponseReader implements Reader {
   }
 
   private beat(): void {
-    const waits = this.output.log.last > this.seq;
+    const waits = this.feed.log.last > this.seq;
     this.stalledBeats = waits && this.seq === this.seqAtBeat ? this.stalledBeats + 1 : 0;
     this.seqAtBeat = this.seq;
     if (this.stalledBeats >= MAX_STALLED_BEATS) this.drop();

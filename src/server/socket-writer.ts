@@ -1,13 +1,11 @@
 import { BINARY, type Chunk, DONE, encodeBinary, encodeBlock, SUBPROTOCOL } from '../protocol/index.ts';
-import type { Sound } from './conversation/conversation.ts';
-import type { ChunkLog } from './log.ts';
+import type { Feed, Sound } from './home.ts';
 import { Departure, type Window } from './pace.ts';
 import type { Socket, SocketLimits } from './socket.ts';
 
 /** What a writer is made of. */
 export interface SocketWriterContext {
   socket: Socket;
-  log: ChunkLog;
   window: Window;
   limits: SocketLimits;
   /** The other side does not read; it can come back and resume. */
@@ -28,7 +26,10 @@ export class SocketWriter {
   private readonly departure: Departure;
   private sounds: Uint8Array[] = [];
   private soundBytes = 0;
-  private seq: number;
+  /** What it writes, once it follows. */
+  private log: Feed['log'] | null = null;
+  /** The place of what was written last. */
+  private seq = 0;
   private omitted: ReadonlySet<string> = new Set();
   private leave: (() => void) | null = null;
   private isOpen = true;
@@ -38,38 +39,32 @@ export class SocketWriter {
     this.context = context;
     this.isRich = context.socket.protocol === SUBPROTOCOL;
     this.departure = new Departure(context.window, () => this.flushSoon());
-    this.seq = context.log.last;
   }
 
-  /** Goes on behind a place in the log, without the requests of the approvals in `omitted`. */
-  startAt(seq: number, omitted: ReadonlySet<string>): void {
-    this.seq = seq;
-    this.omitted = omitted;
+  /** Writes what stands, and what will come, behind a place in the log, without the requests of the approvals in `omitted`. */
+  follow(log: Feed['log'], from: number, omitted: readonly string[]): void {
+    this.log = log;
+    this.seq = from;
+    this.omitted = new Set(omitted);
+    this.leave = log.subscribe(() => this.departure.arrived(log.at(log.last)?.chunk?.type));
   }
 
   /** Whether a chunk is left out: a request, with the step around it when nothing else stands in that. */
-  private isOmitted(chunk: Chunk): boolean {
+  private isOmitted(chunk: Chunk, log: Feed['log']): boolean {
     if (this.omitted.size === 0) return false;
     if (chunk.type === 'tool-approval-request') return this.omitted.has(chunk.approvalId);
     const asks = (seq: number) => {
-      const other = this.context.log.at(seq)?.chunk;
+      const other = log.at(seq)?.chunk;
       return other?.type === 'tool-approval-request' && this.omitted.has(other.approvalId);
     };
     if (chunk.type === 'start-step') return asks(this.seq + 1);
     return chunk.type === 'finish-step' && asks(this.seq - 1);
   }
 
-  /** Writes what comes into the log from now on. */
-  follow(): void {
-    this.leave = this.context.log.subscribe(() => this.arrived());
-  }
-
   /** Sends a chunk that stands in no log, with an id if it marks a place in one. */
-  send(chunk: Chunk, seq?: number): void {
-    const { socket, log } = this.context;
+  send(chunk: Chunk, id?: string): void {
     if (this.isFlushing) this.flush();
-    const id = seq === undefined || !this.isRich ? undefined : `${log.epoch}-${seq}`;
-    socket.send(encodeBlock(chunk, id));
+    this.context.socket.send(encodeBlock(chunk, this.isRich ? id : undefined));
   }
 
   play(sound: Sound): void {
@@ -102,23 +97,13 @@ export class SocketWriter {
   flush(): void {
     this.isFlushing = false;
     if (!this.isOpen) return;
-    const { socket, log, limits, onTooSlow } = this.context;
+    const { log } = this;
+    const { socket, limits, onTooSlow } = this.context;
     if (this.isBehind) {
-      const isLost = log.last - this.seq > limits.maxLag || this.seq < log.first - 1;
+      const isLost = log && (log.last - this.seq > limits.maxLag || this.seq < log.first - 1);
       return isLost ? onTooSlow() : this.departure.later();
     }
-    const before = this.seq;
-    let text = '';
-    for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
-      this.seq = entry.seq;
-      const { chunk } = entry;
-      if (chunk && this.isOmitted(chunk)) continue;
-      const block = chunk ? encodeBlock(chunk, this.isRich ? `${log.epoch}-${entry.seq}` : undefined) : DONE;
-      if (this.isRich) text += block;
-      else socket.send(block);
-    }
-    if (text) socket.send(text);
-    if (this.seq > before) this.departure.left();
+    if (log) this.write(log);
     while (this.sounds.length > 0 && socket.bufferedAmount < limits.maxSoundBytes) {
       const sound = this.nextSound();
       if (sound) socket.send(sound);
@@ -130,9 +115,21 @@ export class SocketWriter {
     this.leave?.();
   }
 
-  private arrived(): void {
-    const { log } = this.context;
-    this.departure.arrived(log.at(log.last)?.chunk?.type);
+  /** Sends all that the log has. */
+  private write(log: Feed['log']): void {
+    const { socket } = this.context;
+    const before = this.seq;
+    let text = '';
+    for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
+      this.seq = entry.seq;
+      const { chunk } = entry;
+      if (chunk && this.isOmitted(chunk, log)) continue;
+      const block = chunk ? encodeBlock(chunk, this.isRich ? `${log.epoch}-${entry.seq}` : undefined) : DONE;
+      if (this.isRich) text += block;
+      else socket.send(block);
+    }
+    if (text) socket.send(text);
+    if (this.seq > before) this.departure.left();
   }
 
   /** What is said in one go leaves as one frame: a call is several chunks, and each frame costs as much as the words of a window. */

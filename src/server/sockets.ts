@@ -1,6 +1,6 @@
 import { ProtocolError, toProtocolError } from '../protocol/index.ts';
-import type { Conversation } from './conversation/conversation.ts';
 import { withAddresses } from './files.ts';
+import type { Session } from './home.ts';
 import { type HttpContext, requestIdOf } from './http.ts';
 import { RateLimiter, rateLimited } from './rate-limit.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
@@ -8,8 +8,6 @@ import { type Identity, NO_LONGER_SIGNED_IN } from './sign-in.ts';
 import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
 import { Connection } from './websocket.ts';
 
-/** How long a live run waits for its person to come back. */
-const GRACE_MS = 60_000;
 /** When someone who has too many connections may try again. */
 const CROWDED_MS = 10_000;
 
@@ -24,7 +22,7 @@ export interface Admission {
 interface Admitted {
   id: string;
   identity: Identity;
-  session: Conversation;
+  session: Session;
   url: URL;
   countOut: () => void;
 }
@@ -36,7 +34,6 @@ export class Sockets {
   private readonly open = new Set<Connection>();
   private readonly answers: RateLimiter;
   private readonly counts = new Map<string, number>();
-  private readonly graces = new Map<Conversation, () => void>();
 
   constructor(context: HttpContext, limits: Partial<SocketLimits> = {}) {
     this.context = context;
@@ -84,7 +81,6 @@ export class Sockets {
     const countOut = this.countIn(user);
     try {
       const session = await sessions.getOrCreate(user, sessionId);
-      await session.history.identify(connectionId);
       return {
         accept: (socket) => this.accept(socket, { id: connectionId, identity, session, url, countOut }),
         drop: countOut,
@@ -107,8 +103,6 @@ export class Sockets {
   /** Tells every client to come back, and closes. */
   close(): void {
     for (const connection of [...this.open]) connection.end('shutting_down', 'The server is restarting.');
-    for (const cancel of this.graces.values()) cancel();
-    this.graces.clear();
   }
 
   private accept(socket: Socket, admitted: Admitted): Connection {
@@ -165,30 +159,24 @@ export class Sockets {
     };
   }
 
-  private take(connection: Connection, session: Conversation): void {
+  private take(connection: Connection, session: Session): void {
     const { logger } = this.context.engine;
-    this.graces.get(session)?.();
-    this.graces.delete(session);
     this.open.add(connection);
     // Admitted before the server was told to close, and here only now.
     if (this.context.isClosing()) return connection.end('shutting_down', 'The server is restarting.');
-    session.join(connection);
     logger.info('connected', { connection: connection.id, session: session.key.id });
-    connection.open().catch((error: unknown) => {
-      logger.error('a connection failed to open', { connection: connection.id, error: String(error) });
-      connection.end('internal', 'Something went wrong on the server.');
+    connection.open().catch((thrown: unknown) => {
+      const { code, message } = toProtocolError(thrown);
+      if (code === 'internal')
+        logger.error('a connection failed to open', { connection: connection.id, error: String(thrown) });
+      connection.end(code, message);
     });
   }
 
-  private left(connection: Connection, session: Conversation): void {
-    const { logger, clock } = this.context.engine;
+  private left(connection: Connection, session: Session): void {
+    const { logger } = this.context.engine;
     this.open.delete(connection);
     logger.info('disconnected', { connection: connection.id, session: session.key.id });
-    if (!session.leave(connection)) return;
-    const cancel = clock.after(GRACE_MS, () => {
-      this.graces.delete(session);
-      session.abandon();
-    });
-    this.graces.set(session, cancel);
+    session.leave(connection);
   }
 }

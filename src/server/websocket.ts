@@ -12,11 +12,10 @@ import {
 } from '../protocol/index.ts';
 import type { HeldBytes } from './byte-budget.ts';
 import type { Clock } from './clock.ts';
-import type { Conversation, Sound } from './conversation/conversation.ts';
+import type { Feed, Session, Sound } from './home.ts';
 import { Intake, type WholeFrame } from './intake.ts';
 import type { LargeJson } from './large-json.ts';
 import type { Logger } from './logger.ts';
-import { decidedIn } from './output.ts';
 import { RateLimiter, rateLimited } from './rate-limit.ts';
 import type { Pacing } from './response-reader.ts';
 import type { Identity } from './sign-in.ts';
@@ -27,7 +26,7 @@ import { SocketWriter } from './socket-writer.ts';
 export interface ConnectionContext {
   id: string;
   socket: Socket;
-  session: Conversation;
+  session: Session;
   /** Whose connection it is. */
   identity: Identity;
   /** The last chunk the client saw, as it said it. */
@@ -59,20 +58,21 @@ const MEDIA_BURST = 8;
 /** One socket of one session: frames in, chunks and sound out. It decides nothing about the conversation. */
 export class Connection {
   readonly id: string;
-  /** The newest request of the connection that has a name. */
-  request: string | null = null;
   private readonly context: ConnectionContext;
-  private readonly session: Conversation;
+  private readonly session: Session;
   private readonly writer: SocketWriter;
   private readonly frames: RateLimiter;
   private readonly mediaFrames: RateLimiter;
   private readonly mediaBytes: RateLimiter;
   private listens = false;
   private aliveAt: number;
-  private lastInput: number;
+  /** When something was said last, as far as it is known. */
+  private activeAt: number;
   private dropped = 0;
   private isOpen = true;
-  private isFollowing = false;
+  private feed: Feed | null = null;
+  /** The newest entry of the log at the last beat. */
+  private seqAtBeat = 0;
   private cancelBeat: (() => void) | null = null;
   private readonly intake: Intake;
 
@@ -81,8 +81,8 @@ export class Connection {
     this.id = context.id;
     this.context = context;
     this.session = session;
-    this.lastInput = clock.elapsed();
-    this.aliveAt = this.lastInput;
+    this.activeAt = clock.elapsed();
+    this.aliveAt = this.activeAt;
     const limiter = (perSecond: number, burst: number) =>
       new RateLimiter({ burst: perSecond * burst, perMinute: perSecond * 60 }, clock);
     this.frames = limiter(limits.framesPerSecond, 2);
@@ -98,7 +98,6 @@ export class Connection {
     });
     this.writer = new SocketWriter({
       socket,
-      log: session.output.log,
       window: pacing.window,
       limits,
       onTooSlow: () => this.end('too_slow', 'The connection reads too slowly. It can come back and resume.'),
@@ -108,49 +107,28 @@ export class Connection {
   /** Greets, gives what was missed, and goes live. */
   async open(): Promise<void> {
     const { session, context, writer } = this;
-    const { output } = session;
-    const { log } = output;
-    const place = context.last === null ? null : log.placeOf(context.last);
-    const resumed = place !== null;
-    // Read before anything is said here: what is being said then goes on behind it.
-    const stored = context.last === null || resumed ? null : await session.messages();
-    const current = session.current;
-    const start = current === null ? null : output.startOf(current);
-    const seq = place ?? (start === null || stored ? log.last : start - 1);
-    // A card that was decided is not shown again: no chunk could take the decision along.
-    const omitted = decidedIn(resumed || stored || current === null ? null : await output.load(current));
+    const joined = await session.join(this, context.last);
+    if (!this.isOpen) return;
+    const { feed, from, resumed, newest, reset, opening, omitted } = joined;
+    const { epoch } = feed.log;
+    const sessionId = session.key.id;
     // Its id is the place where the connection begins: one that breaks before the first chunk can resume, too.
     writer.send(
       {
         type: 'data-session',
-        data: {
-          sessionId: session.key.id,
-          connectionId: this.id,
-          epoch: log.epoch,
-          resumed,
-          newest: `${log.epoch}-${log.last}`,
-        },
+        data: { sessionId, connectionId: this.id, epoch, resumed, newest },
         transient: true,
       },
-      seq,
+      `${epoch}-${from}`,
     );
-    if (stored) {
-      // Everything stands here as it is now, and what is being said goes on behind it.
-      const messages = output.asNow(stored);
-      writer.send({ type: 'data-reset', data: { messages: context.present(messages) }, transient: true });
+    if (reset) {
+      writer.send({ type: 'data-reset', data: { messages: context.present(reset) }, transient: true });
     }
-    if (stored || (!resumed && start === null)) {
-      // What follows belongs to a message whose `start` this connection does not get.
-      const { message } = output;
-      if (message) writer.send({ type: 'start', messageId: message.id });
-      for (const chunk of output.openBlocks()) writer.send(chunk);
-    }
-    if (!this.isOpen) return;
-    writer.startAt(seq, omitted);
-    this.isFollowing = true;
-    writer.follow();
+    for (const chunk of opening) writer.send(chunk);
+    this.feed = feed;
+    this.seqAtBeat = feed.log.last;
+    writer.follow(feed.log, from, omitted);
     this.beat();
-    session.takeUp();
     writer.flush();
   }
 
@@ -163,7 +141,7 @@ export class Connection {
   receive(data: Uint8Array, isBinary: boolean): void {
     if (!this.isOpen) return;
     this.aliveAt = this.context.clock.elapsed();
-    this.lastInput = this.aliveAt;
+    this.activeAt = this.aliveAt;
     this.intake.receive(data, isBinary);
   }
 
@@ -182,7 +160,9 @@ export class Connection {
 
   /** Sound for the person, once they get what else is said. */
   play(sound: Sound): void {
-    if (this.isOpen && this.isFollowing) this.writer.play(sound);
+    if (!this.isOpen || !this.feed) return;
+    this.activeAt = this.context.clock.elapsed();
+    this.writer.play(sound);
   }
 
   /** The socket is gone, and all that it held. */
@@ -234,28 +214,25 @@ export class Connection {
   private act(frame: ClientFrame): Promise<unknown> | undefined {
     const { session } = this;
     const { identity } = this.context;
-    if (frame.type !== 'ping') this.session.touchedAt = this.aliveAt;
     switch (frame.type) {
       case 'ping':
         if (this.writer.isBehind) return;
         this.context.socket.send(JSON.stringify({ type: 'pong', timestamp: frame.timestamp ?? null }));
         return;
       case 'interrupt':
-        session.stop();
-        return;
+        return session.stop();
       case 'answers': {
         const wait = this.context.allow.answer();
         if (wait > 0) throw rateLimited('Too many answers', wait);
-        return session.answer(frame.answers, identity);
+        return session.answer(frame.answers, { by: identity });
       }
       case 'message': {
         const wait = this.context.allow.message();
         if (wait > 0) throw rateLimited('Too many messages', wait);
         const { input, trigger, messageId, requestId } = frame;
-        this.request = requestId ?? null;
         const again = trigger === 'regenerate-message' || messageId !== undefined;
         return input.kind === 'answers'
-          ? session.answer(input.answers, identity)
+          ? session.answer(input.answers, { by: identity, requestId })
           : session.say(input, { again, requestId });
       }
       case 'audio_control':
@@ -306,7 +283,7 @@ export class Connection {
 
   /** Sound and pictures beyond what a person can give are dropped before they gather anywhere. */
   private give(blob: { mimeType: string; data: string }): void {
-    if (this.mediaBytes.take('', blob.data.length) === 0) this.session.hear(blob);
+    if (this.mediaBytes.take('', blob.data.length) === 0) this.session.media(blob);
     else this.drop();
   }
 
@@ -314,7 +291,7 @@ export class Connection {
     const error = toProtocolError(thrown);
     if (error.code === 'internal') {
       this.context.logger.error('a frame failed', {
-        ...this.session.about,
+        session: this.session.key.id,
         connection: this.id,
         error: String(thrown),
       });
@@ -344,8 +321,11 @@ export class Connection {
     this.cancelBeat = clock.after(limits.heartbeatMs, () => {
       if (!this.isOpen) return;
       if (clock.elapsed() - this.aliveAt >= limits.silenceMs) return this.end('idle', 'No sign of life.');
-      const quiet = clock.elapsed() - Math.max(this.lastInput, this.session.touchedAt);
-      if (quiet > limits.idleMs) return this.end('idle', 'Nothing happened for a long time.');
+      const newest = this.feed?.log.last ?? 0;
+      if (newest !== this.seqAtBeat) this.activeAt = clock.elapsed();
+      this.seqAtBeat = newest;
+      if (clock.elapsed() - this.activeAt > limits.idleMs)
+        return this.end('idle', 'Nothing happened for a long time.');
       socket.ping();
       this.beat();
     });

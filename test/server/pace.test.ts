@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
+import type { Feed } from '../../src/server/home.ts';
 import { Output } from '../../src/server/output.ts';
 import { Pulse, Window } from '../../src/server/pace.ts';
 import { ResponseReader } from '../../src/server/response-reader.ts';
@@ -35,7 +36,14 @@ function overSse(): Line {
   const clock = fakeClock();
   const output = new Output(createMemoryStore(), { app: 'a', user: 'u', id: 's' }, 'e', clock);
   const pacing = { window: new Window(clock, WINDOW), keepAlive: new Pulse(clock, 15_000) };
-  const reader = new ResponseReader(output, pacing, 0);
+  const feed: Feed = {
+    log: output.log,
+    isAtRest: false,
+    onRest: (callback) => output.onRest(callback),
+    attach: (other) => output.attach(other),
+    readerMoved: () => output.readerMoved(),
+  };
+  const reader = new ResponseReader({ feed, from: 0 }, pacing);
   const left: string[] = [];
   void (async () => {
     for (let text = await reader.next(); text !== null; text = await reader.next()) left.push(wordsIn(text));
@@ -56,12 +64,11 @@ function overSocket(): Line {
       pong: () => undefined,
       close: () => undefined,
     },
-    log,
     window: new Window(clock, WINDOW),
     limits: DEFAULT_SOCKET_LIMITS,
     onTooSlow: () => undefined,
   });
-  writer.follow();
+  writer.follow(log, 0, []);
   return lineOf(clock, (chunk) => log.append(chunk), left);
 }
 

@@ -28,8 +28,6 @@ export interface ShellContext {
  */
 export class Shell {
   readonly machine: Machine;
-  /** Time of the last input. */
-  touchedAt: number;
   private readonly context: ShellContext;
   private readonly engine: Engine;
   private readonly output: Output;
@@ -37,6 +35,7 @@ export class Shell {
   private readonly runs: AdkRuns;
   private readonly slots: ToolSlots;
   private readonly queue: Effect[] = [];
+  private lastTouch: number;
   private isPerforming = false;
   private isGone = false;
   private readonly resting = new Set<() => void>();
@@ -47,7 +46,7 @@ export class Shell {
     this.context = context;
     this.engine = engine;
     this.output = output;
-    this.touchedAt = clock.elapsed();
+    this.lastTouch = clock.elapsed();
     this.machine = new Machine(options, newId, recovered);
     for (const message of recovered.messages) output.adopt(message);
     const push = (input: Input) => this.push(input);
@@ -64,6 +63,16 @@ export class Shell {
     });
     const approvals = new Approvals(store, key, () => clock.now());
     this.writes = new Writes({ key, engine, output, history, approvals, isNew, log });
+  }
+
+  /** Time of the last input, or of someone who looked for it. */
+  get touchedAt(): number {
+    return this.lastTouch;
+  }
+
+  /** Someone is about to use it. */
+  touch(): void {
+    this.lastTouch = this.engine.clock.elapsed();
   }
 
   /** Whether something is still to be done. */
@@ -91,7 +100,7 @@ export class Shell {
   push(input: Input): void {
     if (this.isGone) return;
     const { clock } = this.engine;
-    this.touchedAt = clock.elapsed();
+    this.touch();
     try {
       for (const effect of this.machine.push(input, clock.now())) this.queue.push(effect);
     } catch (error) {

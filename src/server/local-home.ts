@@ -1,0 +1,111 @@
+import { agentToolNames } from '../adk/engine.ts';
+import { settlesWithin } from './clock.ts';
+import { Conversation } from './conversation/conversation.ts';
+import type { Engine } from './engine.ts';
+import type { Session, SessionHome } from './home.ts';
+import type { SessionKey } from './store/store.ts';
+
+/** How long a quiet session stays in memory, with its log, for those who come back. */
+const KEEP_MS = 5 * 60_000;
+const SWEEP_MS = 60_000;
+const DRAIN_MS = 2000;
+
+/** The sessions that live in this process, each once; the rest are in the store. */
+export class LocalHome implements SessionHome {
+  private readonly engine: Engine;
+  private readonly open = new Map<string, Promise<Conversation>>();
+  /** Those that are being removed: whoever looks for one waits until it is gone. */
+  private readonly removing = new Map<string, Promise<boolean>>();
+  private cancelSweep: () => void = () => undefined;
+
+  constructor(engine: Engine) {
+    this.engine = engine;
+    this.sweepLater();
+  }
+
+  async find(key: SessionKey): Promise<Session | null> {
+    return this.conversation(key);
+  }
+
+  async remove(key: SessionKey): Promise<boolean> {
+    const conversation = await this.conversation(key);
+    if (!conversation) return false;
+    const name = nameOf(key);
+    const removal =
+      this.removing.get(name) ??
+      this.erase(conversation).finally(() => {
+        // Closed for good, removed or not: whoever comes back gets it from the store.
+        this.open.delete(name);
+        this.removing.delete(name);
+      });
+    this.removing.set(name, removal);
+    return removal;
+  }
+
+  async close(): Promise<void> {
+    this.cancelSweep();
+    const loaded = await Promise.allSettled(this.open.values());
+    const conversations = loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    const drained = (drain: (one: Conversation) => Promise<void>) =>
+      settlesWithin(Promise.allSettled(conversations.map(drain)), DRAIN_MS, this.engine.clock);
+    // Turns that run come to their end, if that is soon.
+    await drained((conversation) => conversation.settled());
+    // Those that do not are interrupted, and whoever listens hears of it. A tool, or a model, that listens to nobody is not
+    // waited for.
+    await drained((conversation) => conversation.close());
+  }
+
+  private async conversation(key: SessionKey): Promise<Conversation | null> {
+    const name = nameOf(key);
+    // How the removal went is told to whoever asked for it.
+    while (this.removing.has(name)) await this.removing.get(name)?.catch(() => undefined);
+    const loading =
+      this.open.get(name) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
+    const conversation = await loading;
+    // Not to be let go between being found and being used.
+    conversation?.touch();
+    return conversation;
+  }
+
+  private load(key: SessionKey): Promise<Conversation> {
+    const name = nameOf(key);
+    const known = this.open.get(name);
+    if (known) return known;
+    const loading = Conversation.load(key, this.engine);
+    this.open.set(name, loading);
+    loading.catch(() => this.open.delete(name));
+    return loading;
+  }
+
+  private async erase(conversation: Conversation): Promise<boolean> {
+    await conversation.remove();
+    const { app, user: userId, id: sessionId } = conversation.key;
+    const { sessionService, rootAgent } = this.engine;
+    for (const appName of [app, ...agentToolNames(rootAgent)]) {
+      await sessionService.deleteSession({ appName, userId, sessionId });
+    }
+    return true;
+  }
+
+  private sweepLater(): void {
+    const { clock, logger } = this.engine;
+    this.cancelSweep = clock.after(SWEEP_MS, () => {
+      this.sweepLater();
+      this.sweep().catch((error: unknown) => {
+        logger.error('sessions could not be let go', { error: String(error) });
+      });
+    });
+  }
+
+  /** Lets go of sessions that nobody uses. */
+  private async sweep(): Promise<void> {
+    for (const [name, loading] of this.open) {
+      const conversation = await loading.catch(() => null);
+      if (!conversation || conversation.isUnusedFor(KEEP_MS)) this.open.delete(name);
+    }
+  }
+}
+
+function nameOf(key: SessionKey): string {
+  return JSON.stringify([key.app, key.user, key.id]);
+}
