@@ -31,6 +31,7 @@ const layers: Record<string, Rule> = {
   },
   client: { layers: ['protocol'], packages: ['ai'], node: false },
   react: { layers: ['client', 'protocol'], packages: ['react', '@ai-sdk/react'], node: false },
+  testing: { layers: ['protocol', 'server'], packages: ['@google/adk'], node: false },
   cli: { layers: ['protocol', 'parse', 'adk', 'models', 'server'], packages: [], node: true },
 };
 

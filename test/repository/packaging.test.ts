@@ -40,6 +40,7 @@ const needs: Record<string, Needs> = {
   'duologue/server/hono': nothing,
   'duologue/server/express': { always: ['zod'], onDemand: [] },
   'duologue/server/next': nothing,
+  'duologue/testing': nothing,
   'duologue/client': nothing,
   'duologue/react': { always: ['@ai-sdk/react', 'react'], onDemand: [] },
   'duologue/parse': nothing,

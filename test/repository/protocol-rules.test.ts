@@ -40,9 +40,12 @@ function citationsInTranscripts(): string[] {
 describe('the rules of PROTOCOL.md', () => {
   const rules = existsSync(join(root, 'PROTOCOL.md')) ? rulesIn(read('PROTOCOL.md')) : [];
   const cited = new Set([
-    ...['test', 'demo']
+    ...['test', 'demo', 'src/testing']
       .flatMap(sourcesUnder)
-      .filter((path) => /\.test\.tsx?$/.test(path) && path !== 'test/repository/protocol-rules.test.ts')
+      .filter(
+        (path) =>
+          /\.test\.tsx?$|^src\/testing\//.test(path) && path !== 'test/repository/protocol-rules.test.ts',
+      )
       .flatMap((path) => citationsInFile(path)),
     ...citationsInTranscripts(),
   ]);

@@ -17,9 +17,10 @@ import { StoreSessionService } from '../../src/server/store/adk-sessions.ts';
 import { createMemoryStore } from '../../src/server/store/memory.ts';
 import { prefixes } from '../../src/server/store/state.ts';
 import { type Store, StoreError } from '../../src/server/store/store.ts';
-import { keyOf, messageOf, stored, textEvent } from './support/records.ts';
+import { keyOf, messageOf, stored, textEvent } from '../../src/testing/records.ts';
+import { standingClock } from '../../src/testing/standing-clock.ts';
 import { ScriptedModel } from './support/scripted-model.ts';
-import { createClock, kinds } from './support/stores.ts';
+import { kinds } from './support/stores.ts';
 
 const here = { appName: 'shop', userId: 'ann', sessionId: 's1' };
 
@@ -28,7 +29,7 @@ describe.each(kinds)('ADK sessions in the %s store', (_name, open) => {
   let service: StoreSessionService;
 
   beforeEach(async () => {
-    store = await open(createClock().now);
+    store = await open(standingClock().now);
     service = new StoreSessionService(store);
   });
   afterEach(() => store.close());
@@ -313,7 +314,7 @@ describe('ADK sessions', () => {
   });
 
   test('sessions are listed in pages as ADK lists them, for one user', async () => {
-    const clock = createClock();
+    const clock = standingClock();
     const service = new StoreSessionService(createMemoryStore({ now: clock.now }));
     for (const [index, sessionId] of ['s1', 's2', 's3'].entries()) {
       clock.set(1_000 * (index + 1));

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CallStatus, type SessionKey, type Store, StoreError } from '../../src/server/store/store.ts';
-import { answerEvent, callOf, keyOf, lineOf, messageOf, textEvent } from './support/records.ts';
-import { createClock, kinds } from './support/stores.ts';
+import { answerEvent, callOf, keyOf, lineOf, messageOf, textEvent } from '../../src/testing/records.ts';
+import { standingClock } from '../../src/testing/standing-clock.ts';
+import { kinds } from './support/stores.ts';
 
 type Step = (store: Store, key: (name: string) => SessionKey) => Promise<unknown>;
 
-const clock = createClock();
+const clock = standingClock();
 const stores: Store[] = [];
 
 beforeAll(async () => {

@@ -10,7 +10,15 @@ import { type Database, openDatabase } from '../../src/server/store/sqlite-datab
 import { migrate, migrations } from '../../src/server/store/sqlite-schema.ts';
 import { fromText, toText } from '../../src/server/store/sqlite-text.ts';
 import { type Store, StoreError } from '../../src/server/store/store.ts';
-import { answerEvent, callOf, keyOf, lineOf, messageOf, stored, textEvent } from './support/records.ts';
+import {
+  answerEvent,
+  callOf,
+  keyOf,
+  lineOf,
+  messageOf,
+  stored,
+  textEvent,
+} from '../../src/testing/records.ts';
 import { createFolder } from './support/stores.ts';
 
 const key = keyOf('s1');

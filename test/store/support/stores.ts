@@ -5,23 +5,6 @@ import { createMemoryStore } from '../../../src/server/store/memory.ts';
 import { openSqliteStore } from '../../../src/server/store/sqlite.ts';
 import type { Store } from '../../../src/server/store/store.ts';
 
-/** A clock that stands until it is moved. */
-export interface Clock {
-  now: () => number;
-  set(at: number): void;
-}
-
-/** A clock that starts at 1000. */
-export function createClock(): Clock {
-  let at = 1_000;
-  return {
-    now: () => at,
-    set(next) {
-      at = next;
-    },
-  };
-}
-
 /** Every kind of store, and how to open a fresh one. */
 export const kinds: [name: string, open: (now: () => number) => Promise<Store>][] = [
   ['memory', async (now) => createMemoryStore({ now })],
