@@ -126,6 +126,54 @@ describe('the focus', () => {
     }
   });
 
+  it('goes back to what asked when “Answer again?”, an edit or a deletion is given up', async () => {
+    const person = new Person(await here.open());
+    const { page } = person;
+    await person.say('Send $50 to Alice');
+    await person.card('requested').waitFor();
+    await person.approve();
+    await person.answers.getByText('I sent $50 to Alice.').waitFor();
+    const again = person.answers.getByRole('button', { name: 'Answer again' });
+    const cancel = page.getByRole('alertdialog').getByRole('button', { name: 'Cancel' });
+    await again.click();
+    await cancel.click();
+    await hasFocus(again);
+    const edit = person.own.getByRole('button', { name: 'Edit' });
+    for (const giveUp of [
+      () => page.keyboard.press('Escape'),
+      () => page.getByRole('main').getByRole('button', { name: 'Cancel' }).click(),
+    ]) {
+      await edit.click();
+      await hasFocus(page.getByRole('textbox', { name: 'Edit your message' }));
+      await giveUp();
+      await hasFocus(edit);
+    }
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('menuitem', { name: 'Delete this conversation' }).click();
+    await cancel.click();
+    await hasFocus(page.getByRole('button', { name: 'Settings' }));
+    await again.click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Answer again' }).click();
+    await hasFocus(person.card('requested'));
+  });
+
+  it('stays in a panel that stands over the conversation, and so do the keys of a card', async () => {
+    const person = new Person(await here.open({ viewport: { width: 900, height: 700 } }));
+    await person.say('Send $50 to Alice');
+    await person.card('requested').waitFor();
+    const panel = await person.openPanel('Approval log');
+    const close = panel.getByRole('button', { name: 'Close the panel' });
+    for (let press = 0; press < 12; press++) {
+      await person.page.keyboard.press('Tab');
+      const isBehind = await person.page.evaluate(() => document.activeElement?.closest('main') !== null);
+      expect(isBehind).toBe(false);
+    }
+    await person.page.keyboard.press('Alt+y');
+    await close.click();
+    await hasFocus(person.page.getByRole('button', { name: 'Settings' }));
+    expect(await person.statesOfCards()).toEqual(['requested']);
+  });
+
   it('goes back to what opened the list of conversations', async () => {
     const person = new Person(await here.open({ viewport: { width: 900, height: 700 } }));
     const opener = person.page.getByRole('button', { name: 'Show conversations' });

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { Chat } from '../chat/chat.tsx';
 import { useMessages } from '../i18n/language.tsx';
 import { MusicButton } from '../music/music-button.tsx';
@@ -13,6 +14,7 @@ import { useSessions } from '../sessions/use-sessions.ts';
 import { SettingsMenu } from '../settings/settings-menu.tsx';
 import { useTheme } from '../theme/theme.ts';
 import { Confirm } from '../ui/confirm.tsx';
+import { useMedia } from '../ui/use-media.ts';
 import { useWire } from '../wire/wire.tsx';
 import { SessionsDrawer } from './sessions-drawer.tsx';
 import { useStoredMode } from './stored-mode.ts';
@@ -30,6 +32,8 @@ export function App() {
   const current = useCurrentSession();
   const sessions = useSessions();
   const { replay } = useWire();
+  // Where there is no room beside the conversation, the panel stands over it: nothing behind it can be reached.
+  const isCovered = !useMedia('(width >= 64rem)') && panel !== null;
   if (sessions.isLocked) return <LoginForm onEnter={() => void sessions.refresh()} />;
 
   const clear = () => {
@@ -42,6 +46,7 @@ export function App() {
     <div className="flex h-full print:block">
       <a
         href="#message"
+        inert={isCovered}
         className="sr-only z-50 rounded-lg bg-accent px-4 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
         {words.skipToInput}
@@ -57,6 +62,7 @@ export function App() {
         sessions={sessions}
         mode={mode}
         player={player}
+        isCovered={isCovered}
         onMode={setMode}
         onSessions={() => setDrawerOpen(true)}
         tools={
@@ -78,7 +84,8 @@ export function App() {
           name={panel}
           sessionId={current.id}
           onClose={() => {
-            setPanel(null);
+            // What is behind the panel can have the focus only when that is gone.
+            flushSync(() => setPanel(null));
             settings.current?.focus();
           }}
         />
@@ -86,6 +93,7 @@ export function App() {
       {isDrawerOpen ? null : note}
       <Confirm
         isOpen={isClearing}
+        opener={() => settings.current}
         title={words.sessions.clearTitle}
         text={words.sessions.clearText}
         action={words.sessions.clearConfirm}

@@ -22,7 +22,8 @@ export function useCardKeys(
       // One press decides one card, also when the next one asks before the event is over.
       if (decision === null || event.defaultPrevented || isDialogOpen()) return;
       const element = card.current;
-      if (!element || element !== cardOfKeys()) return;
+      // On a narrow page a panel may stand over the conversation.
+      if (!element || element !== cardOfKeys() || element.closest('[inert]')) return;
       event.preventDefault();
       if (isInSight(element)) latest.current(decision === 'approve');
       else goToCard(element);

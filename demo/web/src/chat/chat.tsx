@@ -37,6 +37,7 @@ export function Chat({
   sessions,
   mode: wantedMode,
   player,
+  isCovered,
   onMode,
   onSessions,
   tools,
@@ -45,6 +46,8 @@ export function Chat({
   sessions: Sessions;
   mode: Mode;
   player: MusicPlayer;
+  /** Whether something stands over all of it. */
+  isCovered: boolean;
   onMode: (mode: Mode) => void;
   onSessions: () => void;
   /** What else stands in the header. */
@@ -111,7 +114,7 @@ export function Chat({
   const isMissing = wasOpened && queue.length === 0 && !replay;
   const empty = isMissing ? <Missing onNew={current.startNew} /> : <Empty onSuggest={suggest} />;
   return (
-    <DropZone onFiles={pictures.add}>
+    <DropZone onFiles={pictures.add} isCovered={isCovered}>
       <Header
         title={title}
         mode={duologue.mode}

@@ -2,6 +2,7 @@ import type { Message } from 'duologue/protocol';
 import { RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import { hasLasted } from '../approval/card-state.ts';
+import { handFocusOn } from '../composer/focus-box.ts';
 import { dollars, number } from '../i18n/format.ts';
 import { useLanguage } from '../i18n/language.tsx';
 import { asToolPart } from '../tools/tool-part.ts';
@@ -37,6 +38,7 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
       {onRegenerate ? (
         <>
           <IconButton
+            ref={handFocusOn}
             label={words.regenerate}
             onClick={hasEffects ? () => setConfirming(true) : onRegenerate}
             className="size-8"

@@ -1,6 +1,7 @@
 import type { Message } from 'duologue/protocol';
 import { Pencil, RotateCcw } from 'lucide-react';
-import { memo, useState } from 'react';
+import { memo, useEffect, useRef, useState } from 'react';
+import { focusBox, handFocusOn } from '../composer/focus-box.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
@@ -21,6 +22,14 @@ export const UserMessage = memo(function UserMessage({
 }) {
   const words = useMessages();
   const [isEditing, setEditing] = useState(false);
+  const pencil = useRef<HTMLButtonElement>(null);
+  const isGivenUp = useRef(false);
+  useEffect(() => {
+    if (isEditing || !isGivenUp.current) return;
+    // What had the focus is gone.
+    isGivenUp.current = false;
+    pencil.current?.focus();
+  }, [isEditing]);
   const text = textOf(message);
   const files = filesOf(message);
   return (
@@ -43,8 +52,11 @@ export const UserMessage = memo(function UserMessage({
           text={text}
           canSend={onEdit !== null}
           onEnd={(edited) => {
+            isGivenUp.current = edited === null;
             setEditing(false);
-            if (edited !== null) onEdit?.(message, edited);
+            if (edited === null) return;
+            onEdit?.(message, edited);
+            focusBox();
           }}
         />
       ) : (
@@ -62,12 +74,22 @@ export const UserMessage = memo(function UserMessage({
           >
             {text === '' ? null : <CopyButton text={text} className="size-8" />}
             {onRetry ? (
-              <IconButton label={words.message.regenerate} onClick={onRetry} className="size-8">
+              <IconButton
+                ref={handFocusOn}
+                label={words.message.regenerate}
+                onClick={onRetry}
+                className="size-8"
+              >
                 <RotateCcw className="size-4" />
               </IconButton>
             ) : null}
             {onEdit ? (
-              <IconButton label={words.message.edit} onClick={() => setEditing(true)} className="size-8">
+              <IconButton
+                ref={pencil}
+                label={words.message.edit}
+                onClick={() => setEditing(true)}
+                className="size-8"
+              >
                 <Pencil className="size-4" />
               </IconButton>
             ) : null}

@@ -3,7 +3,7 @@ import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useRef } fro
 import { useMessages } from '../i18n/language.tsx';
 import type { Pictures } from '../images/use-pictures.ts';
 import { IconButton } from '../ui/icon-button.tsx';
-import { focusBox } from './focus-box.ts';
+import { focusBox, handFocusOn } from './focus-box.ts';
 import { useKeptText } from './kept-text.ts';
 import { PictureStrip } from './picture-strip.tsx';
 import type { Draft } from './send-queue.ts';
@@ -137,11 +137,4 @@ export function Composer({
       </p>
     </>
   );
-}
-
-/** What is taken away while it has the focus gives it to the place where one writes. */
-function handFocusOn(node: HTMLElement | null) {
-  return () => {
-    if (node === document.activeElement) focusBox();
-  };
 }

@@ -5,9 +5,12 @@ import { useMessages } from '../i18n/language.tsx';
 /** Takes files that are dropped anywhere on what it holds. Text is left to the place it is dropped on. */
 export function DropZone({
   onFiles,
+  isCovered,
   children,
 }: {
   onFiles: (files: readonly File[]) => void;
+  /** Whether something stands over it, so that nothing in it can be reached. */
+  isCovered: boolean;
   children: ReactNode;
 }) {
   const { composer } = useMessages();
@@ -29,6 +32,7 @@ export function DropZone({
   };
   return (
     <main
+      inert={isCovered}
       onDragEnter={watch(1)}
       onDragLeave={watch(-1)}
       onDrop={drop}

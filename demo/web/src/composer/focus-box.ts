@@ -3,3 +3,10 @@ export function focusBox(): void {
   if (matchMedia('(pointer: coarse)').matches || document.activeElement?.closest('[data-asking]')) return;
   document.querySelector<HTMLElement>('#message')?.focus();
 }
+
+/** A ref: what is taken away while it has the focus gives it to the place where one writes. */
+export function handFocusOn(node: HTMLElement | null): () => void {
+  return () => {
+    if (node === document.activeElement) focusBox();
+  };
+}

@@ -49,6 +49,7 @@ export function SessionItem({
         ref={opener}
         type="button"
         dir="auto"
+        data-session={entry.id}
         aria-current={isCurrent ? 'page' : undefined}
         onClick={onOpen}
         className="block w-full truncate rounded-lg px-3 py-2 text-start text-sm group-focus-within:pr-10 group-hover:pr-10 group-has-data-[state=open]:pr-10 pointer-coarse:pr-10"

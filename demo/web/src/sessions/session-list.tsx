@@ -23,6 +23,7 @@ export function SessionList({
   const words = useMessages();
   const [doomed, setDoomed] = useState<string | null>(null);
   const box = useRef<HTMLDivElement>(null);
+  const asked = useRef('');
   const remove = (id: string) => {
     void sessions.remove(id);
     if (id === current.id) current.leave();
@@ -65,7 +66,10 @@ export function SessionList({
                       onLeave();
                     }}
                     onRename={(title) => void sessions.rename(entry.id, title)}
-                    onRemove={() => setDoomed(entry.id)}
+                    onRemove={() => {
+                      asked.current = entry.id;
+                      setDoomed(entry.id);
+                    }}
                   />
                 </li>
               ))}
@@ -75,6 +79,7 @@ export function SessionList({
       </div>
       <Confirm
         isOpen={doomed !== null}
+        opener={() => box.current?.querySelector(`[data-session="${CSS.escape(asked.current)}"]`)}
         title={words.sessions.clearTitle}
         text={words.sessions.clearText}
         action={words.sessions.clearConfirm}
