@@ -22,11 +22,12 @@ it('an answer is read to screen readers and printed as it is shown: without sign
 });
 
 it('what is chosen is seen where the browser takes colours away', async () => {
-  const { page } = new Person(await here.open({ forcedColors: 'active' }));
+  const person = new Person(await here.open({ forcedColors: 'active' }));
+  const panel = await person.openPanel('Inspector');
   const ground = (name: string) =>
-    page.getByRole('radio', { name }).evaluate((one) => getComputedStyle(one).backgroundColor);
-  await page.getByRole('radio', { name: 'SSE' }).waitFor();
-  expect(await ground('BIDI')).not.toBe(await ground('SSE'));
+    panel.getByRole('tab', { name }).evaluate((one) => getComputedStyle(one).backgroundColor);
+  await panel.getByRole('tab', { name: 'Wire' }).waitFor();
+  expect(await ground('Wire')).not.toBe(await ground('ADK events'));
 });
 
 it('a menu that was used with the mouse leaves no ring, and one that was used with keys does', async () => {

@@ -45,7 +45,7 @@ describe('something that is dropped', () => {
   ])('is %s', async (_, place, types, taken, isPrevented) => {
     const onFiles = vi.fn();
     await mount(
-      <DropZone onFiles={onFiles}>
+      <DropZone onFiles={onFiles} isCovered={false}>
         <p />
       </DropZone>,
     );

@@ -72,8 +72,10 @@ export class Person {
   }
 
   async chooseMode(mode: 'SSE' | 'BIDI'): Promise<void> {
-    await this.page.getByRole('radio', { name: mode }).click();
-    await this.page.locator(`[data-mode="${mode.toLowerCase()}"]`).waitFor();
+    const wanted = mode.toLowerCase();
+    await this.page.locator('[data-mode]').click();
+    await this.page.locator(`[role="menuitemradio"][data-value="${wanted}"]`).click();
+    await this.page.locator(`[data-mode="${wanted}"]`).waitFor();
   }
 
   /** Opens a panel beside the conversation. */

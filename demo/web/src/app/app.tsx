@@ -1,6 +1,7 @@
 import { useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { Chat } from '../chat/chat.tsx';
+import { useWhileBusy } from '../composer/while-busy.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { MusicButton } from '../music/music-button.tsx';
 import { MusicPlayer } from '../music/player.ts';
@@ -24,6 +25,7 @@ export function App() {
   const words = useMessages();
   const [theme, setTheme] = useTheme();
   const [mode, setMode] = useStoredMode();
+  const [whileBusy, setWhileBusy] = useWhileBusy();
   const [player] = useState(() => new MusicPlayer());
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const [panel, setPanel] = useState<PanelName | null>(null);
@@ -61,6 +63,7 @@ export function App() {
         current={current}
         sessions={sessions}
         mode={mode}
+        whileBusy={whileBusy}
         player={player}
         isCovered={isCovered}
         onMode={setMode}
@@ -72,6 +75,8 @@ export function App() {
               button={settings}
               theme={theme}
               onTheme={setTheme}
+              whileBusy={whileBusy}
+              onWhileBusy={setWhileBusy}
               onPanel={setPanel}
               onClear={() => setClearing(true)}
               canClear={sessions.list.some(({ id }) => id === current.id)}

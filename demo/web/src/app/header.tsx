@@ -2,8 +2,7 @@ import type { ConnectionState } from 'duologue/client';
 import type { Mode } from 'duologue/react';
 import { PanelLeft } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { ConnectionBadge } from '../connection/badge.tsx';
-import { ModeSwitch } from '../connection/mode-switch.tsx';
+import { ConnectionMenu } from '../connection/connection-menu.tsx';
 import { useMessages } from '../i18n/language.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 
@@ -34,8 +33,7 @@ export function Header({
       <h1 dir="auto" className="min-w-0 grow truncate text-left text-sm font-semibold">
         {title}
       </h1>
-      <ConnectionBadge connection={connection} />
-      <ModeSwitch mode={mode} wanted={wantedMode} onChange={onMode} />
+      <ConnectionMenu mode={mode} wanted={wantedMode} connection={connection} onChange={onMode} />
       {children}
     </header>
   );

@@ -1,3 +1,5 @@
+import { isApple } from '../ui/is-apple.ts';
+
 /** The keys of a card. They need Alt, so that no word typed by mistake decides anything. */
 export const KEYS = isApple() ? { approve: '⌥Y', deny: '⌥N' } : { approve: 'Alt+Y', deny: 'Alt+N' };
 
@@ -12,8 +14,4 @@ export function decisionOf(event: {
   if (!event.altKey || event.ctrlKey || event.metaKey || event.repeat) return null;
   if (event.code === 'KeyY') return 'approve';
   return event.code === 'KeyN' ? 'deny' : null;
-}
-
-function isApple(): boolean {
-  return /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? '');
 }

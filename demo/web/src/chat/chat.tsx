@@ -9,6 +9,7 @@ import { DropZone } from '../composer/drop-zone.tsx';
 import { focusBox } from '../composer/focus-box.ts';
 import { Queued } from '../composer/queued.tsx';
 import { type Draft, heldBy, useSendQueue } from '../composer/send-queue.ts';
+import type { WhileBusy } from '../composer/while-busy.ts';
 import { ConnectionBanner } from '../connection/banner.tsx';
 import { useIsCutOff } from '../connection/use-cut-off.ts';
 import { ErrorCard } from '../errors/error-card.tsx';
@@ -36,6 +37,7 @@ export function Chat({
   current,
   sessions,
   mode: wantedMode,
+  whileBusy,
   player,
   isCovered,
   onMode,
@@ -45,6 +47,7 @@ export function Chat({
   current: CurrentSession;
   sessions: Sessions;
   mode: Mode;
+  whileBusy: WhileBusy;
   player: MusicPlayer;
   /** Whether something stands over all of it. */
   isCovered: boolean;
@@ -93,7 +96,10 @@ export function Chat({
       : connection;
   const held = heldBy({ status, connection: shownConnection, session }, useOpenQuestion(duologue));
   const actions = useActions(duologue);
-  const { queue, add, remove, insist } = useSendQueue(replay ? null : current.id, held, actions.send);
+  const waitingDrafts = useSendQueue(replay ? null : current.id, held, actions.send);
+  const { queue, add, insist } = waitingDrafts;
+  // An interruption would end an open question too: beside one, a message waits.
+  const canInterrupt = isBusy && held === 'answer' && approvals.length === 0;
   const pictures = usePictures();
   const title = useTitle(current, sessions, messages);
   const { keep } = current;
@@ -102,10 +108,15 @@ export function Chat({
   }, [keep, messages.length, queue.length, replay]);
 
   const loadError = session.status === 'failed' ? session.error : null;
-  const write = (draft: Draft) => {
+  const sendNow = (id: string) => {
+    insist(id);
+    actions.stop();
+  };
+  const write = (draft: Draft, isNow = false) => {
     // Nothing can be done about it but to write something else.
     if (error && !plainError(error, words.errors).canRetry) clearError();
     add(draft);
+    if (isNow && canInterrupt) sendNow(draft.id);
   };
   const suggest = (text: string) => {
     write({ id: crypto.randomUUID(), text, pictures: [] });
@@ -163,8 +174,10 @@ export function Chat({
           connection={shownConnection}
           onReconnect={shownConnection === connection ? () => void duologue.reconnect() : null}
         />
-        {held === 'approval' && queue.length > 0 ? <CancelWarning onSend={insist} /> : null}
-        <Queued queue={queue} why={held} onRemove={remove} />
+        {held === 'approval' && queue.length > 0 ? (
+          <CancelWarning onSend={() => queue[0] && insist(queue[0].id)} />
+        ) : null}
+        <Queued queue={waitingDrafts} why={held} onSendNow={canInterrupt ? sendNow : null} />
         {replay ? (
           <Suspense fallback={null}>
             <ReplayBar player={replay} />
@@ -173,6 +186,8 @@ export function Chat({
           <Composer
             sessionId={current.isNew ? null : current.id}
             isBusy={isBusy}
+            canInterrupt={canInterrupt}
+            whileBusy={whileBusy}
             pictures={pictures}
             onSend={write}
             onStop={actions.stop}

@@ -2,19 +2,27 @@ import { ArrowUp, ImagePlus, Square } from 'lucide-react';
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useRef } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import type { Pictures } from '../images/use-pictures.ts';
+import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
+import { isApple } from '../ui/is-apple.ts';
 import { focusBox, handFocusOn } from './focus-box.ts';
 import { useKeptText } from './kept-text.ts';
 import { PictureStrip } from './picture-strip.tsx';
 import type { Draft } from './send-queue.ts';
+import type { WhileBusy } from './while-busy.ts';
 
 /** Where the browser cannot fit the box to its text, it grows with the lines up to this. */
 const MAX_ROWS = 8;
+
+/** The keys for what Enter alone does not do. */
+const OTHER_KEYS = isApple() ? '⌘Enter' : 'Ctrl+Enter';
 
 /** Where the person writes. It can always be written in; what cannot be sent yet waits. */
 export function Composer({
   sessionId,
   isBusy,
+  canInterrupt,
+  whileBusy,
   pictures,
   onSend,
   onStop,
@@ -22,8 +30,12 @@ export function Composer({
   /** The conversation that is written in; null while it has not begun. */
   sessionId: string | null;
   isBusy: boolean;
+  /** Whether a message can take the place of the answer that is being given. */
+  canInterrupt: boolean;
+  /** What Enter does while an answer is being given; with Ctrl or Command it does the other. */
+  whileBusy: WhileBusy;
   pictures: Pictures;
-  onSend: (draft: Draft) => void;
+  onSend: (draft: Draft, isNow: boolean) => void;
   onStop: () => void;
 }) {
   const { composer } = useMessages();
@@ -34,9 +46,9 @@ export function Composer({
   const canSend = !isEmpty && !pictures.isPreparing;
   useEffect(focusBox, []);
 
-  const send = () => {
+  const send = (isNow: boolean) => {
     if (!canSend) return;
-    onSend({ id: crypto.randomUUID(), text: text.trim(), pictures: pictures.pictures });
+    onSend({ id: crypto.randomUUID(), text: text.trim(), pictures: pictures.pictures }, isNow);
     setText('');
     pictures.clear();
     focusBox();
@@ -50,7 +62,8 @@ export function Composer({
     if (event.nativeEvent.isComposing || event.keyCode === 229) return;
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
-      send();
+      const isOther = event.ctrlKey || event.metaKey;
+      send(isOther !== (whileBusy === 'interrupt'));
     }
     if (event.key === 'Escape' && isBusy) onStop();
   };
@@ -66,7 +79,7 @@ export function Composer({
         data-testid="chat-form"
         onSubmit={(event) => {
           event.preventDefault();
-          send();
+          send(whileBusy === 'interrupt');
         }}
         className="rounded-3xl border border-line-strong bg-surface shadow-lift transition-colors focus-within:border-accent"
       >
@@ -119,6 +132,16 @@ export function Composer({
               <Square className="size-3.5 fill-current" />
             </IconButton>
           ) : null}
+          {canInterrupt && canSend && whileBusy === 'queue' ? (
+            <Button
+              look="plain"
+              ref={handFocusOn}
+              onClick={() => send(true)}
+              className="mb-0.5 hidden px-3 text-accent sm:inline-flex"
+            >
+              {composer.sendNow}
+            </Button>
+          ) : null}
           {isBusy && isEmpty ? null : (
             <IconButton
               label={composer.send}
@@ -133,7 +156,9 @@ export function Composer({
         </div>
       </form>
       <p id={keys} className="mt-1.5 hidden text-center text-xs text-soft sm:block pointer-coarse:hidden">
-        {isBusy ? `${composer.sendHint} · ${composer.stopHint}` : composer.sendHint}
+        {isBusy
+          ? `${canInterrupt ? composer.busyHint[whileBusy](OTHER_KEYS) : composer.sendHint} · ${composer.stopHint}`
+          : composer.sendHint}
       </p>
     </>
   );

@@ -1,40 +1,130 @@
-import { Clock, X } from 'lucide-react';
+import { ChevronUp, Clock, Pencil, X } from 'lucide-react';
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
+import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
-import type { Draft, Hold } from './send-queue.ts';
+import { focusBox, handFocusOn } from './focus-box.ts';
+import type { Draft, Hold, SendQueue } from './send-queue.ts';
 
-/** The messages that wait to be sent. */
+/** The messages that wait to be sent: each can be changed, moved up, sent at once or taken back. */
 export function Queued({
-  queue,
+  queue: { queue, change, moveUp, remove },
   why,
-  onRemove,
+  onSendNow,
 }: {
-  queue: readonly Draft[];
+  queue: SendQueue;
   why: Hold | null;
-  onRemove: (id: string) => void;
+  /** Interrupts the answer and sends this one; null where there is nothing to interrupt. */
+  onSendNow: ((id: string) => void) | null;
 }) {
   const { composer } = useMessages();
   if (queue.length === 0) return null;
-  const reason = composer.queuedBy[why ?? 'answer'];
   return (
-    <ul aria-label={composer.queued} className="mb-2 space-y-1.5">
-      {queue.map(({ id, text, pictures }) => (
-        <li
-          key={id}
-          className="flex animate-rise items-center gap-3 rounded-xl border border-dashed border-line-strong py-1 pr-1 pl-4 text-sm"
-        >
-          <Clock className="size-4 shrink-0 text-soft" aria-hidden="true" />
+    <ol aria-label={composer.queued} className="mb-2 space-y-1.5">
+      {queue.map((draft, index) => (
+        <Waiting
+          key={draft.id}
+          draft={draft}
+          why={why}
+          onChange={(text) => change(draft.id, text)}
+          onMoveUp={index > 0 ? () => moveUp(draft.id) : null}
+          onSendNow={onSendNow ? () => onSendNow(draft.id) : null}
+          onRemove={() => remove(draft.id)}
+        />
+      ))}
+    </ol>
+  );
+}
+
+function Waiting({
+  draft: { text, pictures },
+  why,
+  onChange,
+  onMoveUp,
+  onSendNow,
+  onRemove,
+}: {
+  draft: Draft;
+  why: Hold | null;
+  onChange: (text: string) => void;
+  onMoveUp: (() => void) | null;
+  onSendNow: (() => void) | null;
+  onRemove: () => void;
+}) {
+  const { composer } = useMessages();
+  const [isEditing, setEditing] = useState(false);
+  return (
+    <li className="flex animate-rise items-center gap-1 rounded-xl border border-dashed border-line-strong py-1 pr-1 pl-4 text-sm">
+      <Clock className="mr-2 size-4 shrink-0 text-soft" aria-hidden="true" />
+      {isEditing ? (
+        <ChangeField
+          text={text}
+          onEnd={(changed) => {
+            setEditing(false);
+            // A message without words is none, unless it holds pictures.
+            if (changed !== null && (changed !== '' || pictures.length > 0)) onChange(changed);
+            focusBox();
+          }}
+        />
+      ) : (
+        <>
           <span className="min-w-0 grow">
             <span dir="auto" className="block truncate">
               {text || composer.pictures} {pictures.length > 0 ? `(+${pictures.length})` : ''}
             </span>
-            <span className="block text-xs text-soft">{reason}</span>
+            <span className="block text-xs text-soft">{composer.queuedBy[why ?? 'answer']}</span>
           </span>
-          <IconButton label={composer.unqueue} onClick={() => onRemove(id)}>
+          {onSendNow ? (
+            <Button look="plain" ref={handFocusOn} onClick={onSendNow} className="min-h-8 px-2.5 text-accent">
+              {composer.sendNow}
+            </Button>
+          ) : null}
+          {onMoveUp ? (
+            <IconButton ref={handFocusOn} label={composer.moveUp} onClick={onMoveUp} className="size-8">
+              <ChevronUp className="size-4" />
+            </IconButton>
+          ) : null}
+          <IconButton label={composer.change} onClick={() => setEditing(true)} className="size-8">
+            <Pencil className="size-4" />
+          </IconButton>
+          <IconButton ref={handFocusOn} label={composer.unqueue} onClick={onRemove} className="size-8">
             <X className="size-4" />
           </IconButton>
-        </li>
-      ))}
-    </ul>
+        </>
+      )}
+    </li>
+  );
+}
+
+/** Where the words of a message that waits are changed. Ends with the new ones, or with null. */
+function ChangeField({ text, onEnd }: { text: string; onEnd: (text: string | null) => void }) {
+  const { composer, sessions } = useMessages();
+  const [changed, setChanged] = useState(text);
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => area.current?.focus(), []);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === 'Escape') onEnd(null);
+    if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault();
+      onEnd(changed.trim());
+    }
+  };
+  return (
+    <>
+      <textarea
+        ref={area}
+        dir="auto"
+        aria-label={composer.changeLabel}
+        value={changed}
+        rows={Math.min(4, changed.split('\n').length)}
+        onChange={(event) => setChanged(event.target.value)}
+        onKeyDown={onKeyDown}
+        className="field-sizing-content max-h-28 min-w-0 grow resize-none bg-transparent py-1.5 outline-none"
+      />
+      <Button look="plain" onClick={() => onEnd(changed.trim())} className="min-h-8 px-2.5 text-accent">
+        {sessions.save}
+      </Button>
+    </>
   );
 }

@@ -29,6 +29,19 @@ export function heldBy(
   return isQuestionOpen ? 'approval' : null;
 }
 
+/** The messages that wait, and what the person can do about them. */
+export interface SendQueue {
+  queue: readonly Draft[];
+  add: (draft: Draft) => void;
+  remove: (id: string) => void;
+  /** Gives a message that waits other words. */
+  change: (id: string, text: string) => void;
+  /** Sends a message before the one in front of it. */
+  moveUp: (id: string) => void;
+  /** Sends a message as the next one, although it cancels an open question. */
+  insist: (id: string) => void;
+}
+
 /**
  * Keeps what was written while nothing could be sent, also when the page is loaded again, and sends it in order, once
  * each, when it can. Without a session nothing is kept.
@@ -37,13 +50,7 @@ export function useSendQueue(
   sessionId: string | null,
   held: Hold | null,
   send: (draft: Draft) => void,
-): {
-  queue: readonly Draft[];
-  add: (draft: Draft) => void;
-  remove: (id: string) => void;
-  /** Sends the first one although it cancels an open question. */
-  insist: () => void;
-} {
+): SendQueue {
   const [queue, setQueue] = useState<readonly Draft[]>(() => keptDrafts(sessionId));
   const [insisted, setInsisted] = useState<string | null>(null);
   const [first] = queue;
@@ -56,6 +63,21 @@ export function useSendQueue(
   }, [canSend, first, send]);
   const add = useCallback((draft: Draft) => setQueue((all) => [...all, draft]), []);
   const remove = useCallback((id: string) => setQueue((all) => all.filter((one) => one.id !== id)), []);
-  const insist = () => setInsisted(first?.id ?? null);
-  return { queue, add, remove, insist };
+  const change = useCallback(
+    (id: string, text: string) =>
+      setQueue((all) => all.map((draft) => (draft.id === id ? { ...draft, text } : draft))),
+    [],
+  );
+  const moveUp = useCallback((id: string) => setQueue((all) => movedUp(all, id)), []);
+  const insist = useCallback((id: string) => {
+    setQueue((all) => all.toSorted((one, other) => Number(other.id === id) - Number(one.id === id)));
+    setInsisted(id);
+  }, []);
+  return { queue, add, remove, change, moveUp, insist };
+}
+
+function movedUp(queue: readonly Draft[], id: string): readonly Draft[] {
+  const index = queue.findIndex((draft) => draft.id === id);
+  const [before, draft] = [queue[index - 1], queue[index]];
+  return before && draft ? queue.with(index - 1, draft).with(index, before) : queue;
 }

@@ -1,4 +1,5 @@
 import type { ConnectionState } from 'duologue/client';
+import type { Mode } from 'duologue/react';
 import { useMessages } from '../i18n/language.tsx';
 import { secondsUntil, useNow } from '../ui/use-now.ts';
 import { useWire } from '../wire/wire.tsx';
@@ -13,14 +14,17 @@ const COLOURS: Readonly<Record<ConnectionState['status'], string>> = {
   closed: 'bg-bad',
 };
 
-/** How the connection is doing, in one word and one colour; or that there is none, but a recording. */
-export function ConnectionBadge({ connection }: { connection: ConnectionState }) {
-  const { connection: words } = useMessages();
+/** How messages travel, or what keeps them from it, in a few words and one colour; or that a recording is shown. */
+export function ConnectionBadge({ mode, connection }: { mode: Mode; connection: ConnectionState }) {
+  const { connection: words, mode: modes } = useMessages();
   const now = useNow(connection.status === 'reconnecting');
   const { replay } = useWire();
   const text = () => {
     if (replay) return words.replay;
     switch (connection.status) {
+      case 'idle':
+      case 'live':
+        return modes[mode];
       case 'reconnecting':
         return words.reconnecting(secondsUntil(connection.retryAt, now));
       case 'taken-over':
@@ -33,7 +37,7 @@ export function ConnectionBadge({ connection }: { connection: ConnectionState })
     <span
       data-testid="connection"
       data-status={connection.status}
-      className="inline-flex items-center gap-2 text-xs whitespace-nowrap text-soft"
+      className="inline-flex items-center gap-2 whitespace-nowrap"
     >
       <span
         aria-hidden="true"

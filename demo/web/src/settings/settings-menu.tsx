@@ -1,10 +1,12 @@
-import { Check, Monitor, Moon, PanelRight, Settings2, Sun, Trash2 } from 'lucide-react';
+import { Monitor, Moon, PanelRight, Settings2, Sun, Trash2 } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
-import { type ReactNode, type RefObject, useRef } from 'react';
+import { type RefObject, useRef } from 'react';
+import type { WhileBusy } from '../composer/while-busy.ts';
 import { type Language, languages, useLanguage } from '../i18n/language.tsx';
 import { PANELS, type PanelName } from '../panel/panels.ts';
 import { PANEL } from '../panel/side-panel.tsx';
 import type { Theme } from '../theme/theme.ts';
+import { Choice, ChoiceGroup, MENU, MENU_ITEM, MenuLine } from '../ui/choice-menu.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 
 const THEMES = [
@@ -13,14 +15,13 @@ const THEMES = [
   { id: 'system', icon: Monitor },
 ] as const;
 
-const ITEM =
-  'flex items-center gap-3 rounded-lg px-3 py-2 outline-none select-none data-highlighted:bg-sunken data-disabled:opacity-50';
-
 /** How the page looks and speaks, what stands beside the conversation, and how to be rid of it. */
 export function SettingsMenu({
   button,
   theme,
   onTheme,
+  whileBusy,
+  onWhileBusy,
   onPanel,
   onClear,
   canClear,
@@ -28,6 +29,8 @@ export function SettingsMenu({
   button: RefObject<HTMLButtonElement | null>;
   theme: Theme;
   onTheme: (theme: Theme) => void;
+  whileBusy: WhileBusy;
+  onWhileBusy: (whileBusy: WhileBusy) => void;
   onPanel: (panel: PanelName) => void;
   onClear: () => void;
   canClear: boolean;
@@ -52,18 +55,18 @@ export function SettingsMenu({
         }}
         sideOffset={8}
         collisionPadding={12}
-        className="z-50 w-60 animate-fade rounded-2xl border border-line bg-surface p-1.5 text-sm shadow-float"
+        className={`w-64 ${MENU}`}
       >
-        <Group label={settings.theme} value={theme} onChange={(value) => onTheme(value as Theme)}>
+        <ChoiceGroup label={settings.theme} value={theme} onChange={(value) => onTheme(value as Theme)}>
           {THEMES.map(({ id, icon: Icon }) => (
             <Choice key={id} value={id}>
               <Icon className="size-4 text-soft" aria-hidden="true" />
               {settings[id]}
             </Choice>
           ))}
-        </Group>
-        <DropdownMenu.Separator className="my-1.5 h-px bg-line" />
-        <Group
+        </ChoiceGroup>
+        <MenuLine />
+        <ChoiceGroup
           label={settings.language}
           value={language}
           onChange={(value) => setLanguage(value as Language)}
@@ -73,8 +76,17 @@ export function SettingsMenu({
               <span lang={id}>{name}</span>
             </Choice>
           ))}
-        </Group>
-        <DropdownMenu.Separator className="my-1.5 h-px bg-line" />
+        </ChoiceGroup>
+        <MenuLine />
+        <ChoiceGroup
+          label={settings.enter}
+          value={whileBusy}
+          onChange={(value) => onWhileBusy(value as WhileBusy)}
+        >
+          <Choice value="queue">{settings.enterQueue}</Choice>
+          <Choice value="interrupt">{settings.enterInterrupt}</Choice>
+        </ChoiceGroup>
+        <MenuLine />
         {PANELS.map((name) => (
           <DropdownMenu.Item
             key={name}
@@ -82,47 +94,17 @@ export function SettingsMenu({
               opensPanel.current = true;
               onPanel(name);
             }}
-            className={ITEM}
+            className={MENU_ITEM}
           >
             <PanelRight className="size-4 text-soft" aria-hidden="true" />
             {settings[name]}
           </DropdownMenu.Item>
         ))}
-        <DropdownMenu.Item onSelect={onClear} disabled={!canClear} className={`${ITEM} text-bad`}>
+        <DropdownMenu.Item onSelect={onClear} disabled={!canClear} className={`${MENU_ITEM} text-bad`}>
           <Trash2 className="size-4" aria-hidden="true" />
           {sessions.clear}
         </DropdownMenu.Item>
       </DropdownMenu.Content>
     </DropdownMenu.Root>
-  );
-}
-
-function Group({
-  label,
-  value,
-  onChange,
-  children,
-}: {
-  label: string;
-  value: string;
-  onChange: (value: string) => void;
-  children: ReactNode;
-}) {
-  return (
-    <DropdownMenu.RadioGroup value={value} onValueChange={onChange} aria-label={label}>
-      <DropdownMenu.Label className="px-3 py-1.5 text-xs font-medium text-soft">{label}</DropdownMenu.Label>
-      {children}
-    </DropdownMenu.RadioGroup>
-  );
-}
-
-function Choice({ value, children }: { value: string; children: ReactNode }) {
-  return (
-    <DropdownMenu.RadioItem value={value} className={ITEM}>
-      {children}
-      <DropdownMenu.ItemIndicator className="ml-auto">
-        <Check className="size-4 text-accent" aria-hidden="true" />
-      </DropdownMenu.ItemIndicator>
-    </DropdownMenu.RadioItem>
   );
 }
