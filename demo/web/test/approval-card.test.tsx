@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 import axe from 'axe-core';
+import { OUTCOME_UNKNOWN } from 'duologue/protocol';
 import { act } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -69,17 +70,35 @@ const press = (target: Element, init: KeyboardEventInit) =>
   act(async () => target.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, ...init })));
 
 describe('an approval card', () => {
-  test('shows every argument, long ones folded, and says it to screen readers', async () => {
+  test('shows every argument that does not stand in its sentence, long ones folded, and says it to screen readers', async () => {
     await show(ASKING);
     const names = [...card().querySelectorAll('dt')].map((one) => one.textContent);
-    expect(names).toEqual(['amount', 'recipient', 'currency', 'description']);
-    const long = card().querySelectorAll('dd')[3] as HTMLElement;
+    expect(names).toEqual(['description']);
+    const long = card().querySelector('dd') as HTMLElement;
     expect(long.textContent).toBe(`${'x'.repeat(180)}…Show all`);
     await act(async () => long.querySelector('button')?.click());
     expect(long.textContent).toBe(`${'x'.repeat(400)}Show less`);
     expect(document.querySelector('[aria-live=assertive]')?.textContent).toMatch(
       /^Approval needed: Send \$50\.00 to Alice\./,
     );
+  });
+
+  test.each<[string, Partial<ToolPart>, boolean]>([
+    ['done', { state: 'output-available', output: {} }, false],
+    ['denied', { state: 'output-error', errorText: 'User denied the tool call' }, false],
+    ['failed', { state: 'output-error', errorText: 'Insufficient funds.' }, true],
+    ['unknown', { state: 'output-error', errorText: OUTCOME_UNKNOWN }, true],
+  ])('that is %s is one line that unfolds; what needs a look is unfolded', async (state, change, isOpen) => {
+    await show({ ...ASKING, ...change });
+    expect(card().dataset.state).toBe(state);
+    const line = card().querySelector('button[aria-expanded]') as HTMLButtonElement;
+    const isUnfolded = () => card().querySelector('dt')?.textContent === 'description';
+    expect([line.ariaExpanded ?? line.getAttribute('aria-expanded'), isUnfolded()]).toEqual([
+      String(isOpen),
+      isOpen,
+    ]);
+    await act(async () => line.click());
+    expect(isUnfolded()).toBe(!isOpen);
   });
 
   test('takes the focus, but neither Enter nor a letter decides', async () => {

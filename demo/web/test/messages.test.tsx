@@ -12,6 +12,7 @@ import { LanguageProvider } from '../src/i18n/language.tsx';
 let root: Root;
 
 beforeEach(() => {
+  window.matchMedia = () => ({ matches: false }) as MediaQueryList;
   (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
   document.body.innerHTML = '<main></main>';
   root = createRoot(document.querySelector('main') as HTMLElement);
@@ -126,6 +127,17 @@ describe('an answer', () => {
       onRegenerate={onRegenerate}
     />
   );
+
+  test('tells a thought of one line with its facts, and folds a longer one', async () => {
+    const thought = (text: string) => ({ type: 'reasoning', text, state: 'done' }) as const;
+    await show(view(answer(thought('Easy.'), { type: 'text', text: 'Yes.' })));
+    expect([button('Thoughts'), document.querySelector('footer')?.textContent]).toEqual([undefined, 'Easy.']);
+    await show(view(answer(thought('One.\nTwo.'), { type: 'text', text: 'Yes.' })));
+    expect([button('Thoughts') === undefined, document.querySelector('footer')?.textContent]).toEqual([
+      false,
+      '',
+    ]);
+  });
 
   test('is given again at once when nothing was done in it', async () => {
     const onRegenerate = vi.fn();

@@ -28,6 +28,18 @@ describe('the question of a card', () => {
     );
   });
 
+  test.each([
+    [{ amount: 50, recipient: 'Alice', currency: 'USD', note: 'rent' }, ['recipient', 'amount', 'currency']],
+    // Rounded in the sentence, so told in full below it.
+    [{ amount: 0.001, recipient: 'Alice' }, ['recipient']],
+    [{ amount: 1.5, recipient: 'Alice', currency: 'JPY' }, ['recipient', 'currency']],
+    [{ amount: 50, recipient: 'Alice', currency: { code: 'EUR' } }, ['recipient', 'amount']],
+    [{ amount: '50', recipient: 'Alice' }, []],
+  ])('names the arguments that it tells without loss: %o', (input, told) => {
+    const call = { type: 'tool-process_payment', toolCallId: 'c1', state: 'approval-requested' } as const;
+    expect(questionOf({ ...call, input }, en, 'en').told).toEqual(told);
+  });
+
   test('says no more than it knows', () => {
     expect(ask('process_payment', { amount: '50' })).toBe('Send money.');
     expect(ask('get_location', {})).toBe('Share your current position with the assistant.');

@@ -1,12 +1,11 @@
 import { CONFIRMATION_TOOL } from 'duologue/protocol';
 import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useLanguage } from '../i18n/language.tsx';
-import { failureText } from '../tools/failure-text.ts';
 import { type ToolPart, toolName } from '../tools/tool-part.ts';
 import { useAnnounce } from '../ui/announcer.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { AnswerForm } from './answer-form.tsx';
-import { type CardState, cardStateOf } from './card-state.ts';
+import { type CardState, cardStateOf, isSettled } from './card-state.ts';
 import { obstacleOf, wordsOf } from './card-words.ts';
 import { Countdown } from './countdown.tsx';
 import { Details } from './details.tsx';
@@ -14,6 +13,7 @@ import { LOOKS } from './look.ts';
 import { questionOf, sentenceOf } from './question.ts';
 import { type Reach, useReach } from './reach.tsx';
 import { Sentence } from './sentence.tsx';
+import { SettledCard } from './settled-card.tsx';
 import { KEYS } from './shortcuts.ts';
 import { cardOfKeys, useCardKeys } from './use-card-keys.ts';
 import { useFocus } from './use-focus.ts';
@@ -58,41 +58,47 @@ export function ApprovalCard({
       data-state={state}
       data-tool={question.tool}
       {...(isAsking ? { 'data-asking': '' } : {})}
-      className={`animate-rise scroll-m-4 scroll-mb-16 space-y-3 rounded-2xl border p-4 transition-colors sm:p-5 ${frame}`}
+      className={`animate-rise scroll-m-4 scroll-mb-16 rounded-2xl border transition-colors ${frame}`}
     >
-      <div className={`flex items-center gap-2 text-sm font-medium ${mark}`}>
-        <Icon className="size-4.5 shrink-0" aria-hidden="true" />
-        <span data-testid="approval-state">{name}</span>
-        {isAsking && expiresAt !== undefined ? (
-          <span className="ml-auto">
-            <Countdown expiresAt={expiresAt} />
-          </span>
-        ) : null}
-      </div>
-      <p id={title} className={`leading-snug ${isAsking ? 'text-xl text-ink' : 'text-base text-soft'}`}>
-        <Sentence question={question} />
-      </p>
-      {text ? <p className="text-sm text-soft">{text}</p> : null}
-      {state === 'failed' ? <p className="text-sm text-ink">{failureText(part, messages.tools)}</p> : null}
-      {!isAsking && part.approval?.reason ? (
-        <p className="text-sm text-soft">
-          {approval.yourReason}: <q>{part.approval.reason}</q>
-        </p>
-      ) : null}
-      {state === 'processing' ? <Details input={question.input} /> : null}
-      {isAsking ? (
-        <div ref={asked} className="space-y-3">
-          <Details input={question.input} />
-          <AnswerForm
-            obstacle={obstacle}
-            mayGiveReason={toolName(part) !== CONFIRMATION_TOOL}
-            reason={reason}
-            onReason={setReason}
-            onDecide={decide}
-          />
+      {isSettled(state) ? (
+        <SettledCard part={part} state={state} question={question} titleId={title}>
+          {children}
+        </SettledCard>
+      ) : (
+        <div className="space-y-3 p-4 sm:p-5">
+          <div className={`flex items-center gap-2 text-sm font-medium ${mark}`}>
+            <Icon className="size-4.5 shrink-0" aria-hidden="true" />
+            <span data-testid="approval-state">{name}</span>
+            {isAsking && expiresAt !== undefined ? (
+              <span className="ml-auto">
+                <Countdown expiresAt={expiresAt} />
+              </span>
+            ) : null}
+          </div>
+          <p id={title} className={`leading-snug ${isAsking ? 'text-xl text-ink' : 'text-base text-soft'}`}>
+            <Sentence question={question} />
+          </p>
+          {text ? <p className="text-sm text-soft">{text}</p> : null}
+          {!isAsking && part.approval?.reason ? (
+            <p className="text-sm text-soft">
+              {approval.yourReason}: <q>{part.approval.reason}</q>
+            </p>
+          ) : null}
+          {state === 'processing' ? <Details question={question} /> : null}
+          {isAsking ? (
+            <div ref={asked} className="space-y-3">
+              <Details question={question} />
+              <AnswerForm
+                obstacle={obstacle}
+                mayGiveReason={toolName(part) !== CONFIRMATION_TOOL}
+                reason={reason}
+                onReason={setReason}
+                onDecide={decide}
+              />
+            </div>
+          ) : null}
         </div>
-      ) : null}
-      {children}
+      )}
     </section>
   );
 }

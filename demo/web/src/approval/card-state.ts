@@ -20,6 +20,11 @@ export type CardState =
   | 'failed'
   | 'unknown';
 
+/** Whether nothing more comes of a card. */
+export function isSettled(state: CardState): boolean {
+  return state !== 'requested' && state !== 'processing' && state !== 'denying';
+}
+
 /** Whether a call is shown as an approval card: from the moment it asks, and from then on. */
 export function isApprovalCard(part: ToolPart): boolean {
   if (toolName(part) === CONFIRMATION_TOOL) return part.state !== 'input-streaming';

@@ -1,13 +1,14 @@
 import { useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
+import type { Question } from './question.ts';
 import { reveal } from './reveal.ts';
 
 const LONG = 180;
 
-/** Every argument of a call, none hidden; long ones unfold. */
-export function Details({ input }: { input: Readonly<Record<string, unknown>> }) {
+/** Every argument of a call that does not stand in its sentence, none hidden; long ones unfold. */
+export function Details({ question: { input, told } }: { question: Question }) {
   const { approval } = useMessages();
-  const entries = Object.entries(input);
+  const entries = Object.entries(input).filter(([name]) => !told.includes(name));
   if (entries.length === 0) return null;
   return (
     <dl

@@ -1,6 +1,6 @@
 import { CONFIRMATION_TOOL } from 'duologue/protocol';
 import type { Messages } from '../i18n/en.ts';
-import { money } from '../i18n/format.ts';
+import { isShownExactly, money } from '../i18n/format.ts';
 import type { Language } from '../i18n/language.tsx';
 import { fields, type ToolPart, toolName } from '../tools/tool-part.ts';
 import { reveal } from './reveal.ts';
@@ -11,6 +11,8 @@ export interface Question {
   input: Readonly<Record<string, unknown>>;
   template: string;
   values: Readonly<Record<string, string>>;
+  /** The arguments that the sentence tells without loss. */
+  told: readonly string[];
 }
 
 /** The call that a card is about: in the confirmation dialect, the one inside. */
@@ -37,24 +39,29 @@ export function questionOf(part: ToolPart, messages: Messages, language: Languag
     case 'process_payment': {
       const { amount, recipient, currency } = input;
       if (typeof amount !== 'number' || typeof recipient !== 'string') {
-        return { tool, input, template: sentences.paymentBare, values: {} };
+        return { tool, input, template: sentences.paymentBare, values: {}, told: [] };
       }
-      const sum = money(amount, typeof currency === 'string' && currency !== '' ? currency : 'USD', language);
+      const isNamed = typeof currency === 'string' && currency !== '';
+      const unit = isNamed ? currency : 'USD';
+      // An amount that is rounded in the sentence stands below it too.
+      const isExact = isShownExactly(amount, unit, language);
       return {
         tool,
         input,
         template: sentences.payment,
-        values: { amount: sum, recipient: reveal(recipient) },
+        values: { amount: money(amount, unit, language), recipient: reveal(recipient) },
+        told: ['recipient', ...(isExact ? ['amount'] : []), ...(isNamed ? ['currency'] : [])],
       };
     }
     case 'get_location':
-      return { tool, input, template: sentences.location, values: {} };
+      return { tool, input, template: sentences.location, values: {}, told: [] };
     case 'change_bgm': {
       const track = reveal(String(input.track ?? input.track_name ?? '?'));
-      return { tool, input, template: sentences.music, values: { track } };
+      const told = input.track === undefined ? ['track_name'] : ['track'];
+      return { tool, input, template: sentences.music, values: { track }, told };
     }
     default:
-      return { tool, input, template: sentences.other, values: { tool: reveal(tool) } };
+      return { tool, input, template: sentences.other, values: { tool: reveal(tool) }, told: [] };
   }
 }
 

@@ -27,7 +27,7 @@ const Answer = memo(function Answer({
       aria-busy={isGrowing}
       data-testid="message-assistant"
       data-message-id={message.id}
-      className="space-y-4"
+      className="group/answer space-y-4"
     >
       {message.parts.map((part, index) => (
         <Part

@@ -4,6 +4,7 @@ import { type ComponentProps, type ReactNode, useEffect } from 'react';
 import { goToCard } from '../approval/go-to-card.ts';
 import { useUnseenCards } from '../approval/use-unseen-cards.ts';
 import { useMessages } from '../i18n/language.tsx';
+import { briefThought } from './brief-thought.ts';
 import { Dots } from './dots.tsx';
 import { Answer, loadAnswer } from './lazy-answer.tsx';
 import type { Decide } from './part.tsx';
@@ -117,5 +118,6 @@ function Pill(props: ComponentProps<'button'>) {
 }
 
 function isVisible(part: Message['parts'][number]): boolean {
-  return part.type === 'text' ? part.text !== '' : part.type !== 'step-start';
+  if (part.type === 'text') return part.text !== '';
+  return part.type !== 'step-start' && briefThought(part) === null;
 }

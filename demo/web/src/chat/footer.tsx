@@ -9,6 +9,7 @@ import { asToolPart } from '../tools/tool-part.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
+import { briefThought } from './brief-thought.ts';
 import { textOf } from './message-text.ts';
 import { useCost } from './use-cost.ts';
 
@@ -24,8 +25,9 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
     const call = asToolPart(part);
     return call !== null && hasLasted(call);
   });
+  const thoughts = message.parts.flatMap((part) => briefThought(part) || []);
   const facts = [
-    interrupted ? words.interrupted : null,
+    ...thoughts,
     modelVersion ?? null,
     typeof usage?.input === 'number' && typeof usage.output === 'number'
       ? words.tokens(number(usage.input, language), number(usage.output, language))
@@ -57,8 +59,9 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
           />
         </>
       ) : null}
+      {interrupted ? <span className="px-2">{words.interrupted}</span> : null}
       {facts.length > 0 ? (
-        <span title={words.tokensTitle} className="px-2 tabular-nums">
+        <span className="px-2 tabular-nums opacity-0 transition-opacity group-focus-within/answer:opacity-100 group-hover/answer:opacity-100">
           {facts.join(' · ')}
         </span>
       ) : null}

@@ -8,6 +8,7 @@ import { RichText } from '../markdown/rich-text.tsx';
 import { ToolCard } from '../tools/tool-card.tsx';
 import { asToolPart } from '../tools/tool-part.ts';
 import { ToolResult } from '../tools/tool-result.tsx';
+import { briefThought } from './brief-thought.ts';
 import { FilePart } from './file-part.tsx';
 import { Picture } from './picture.tsx';
 import { Thoughts } from './thoughts.tsx';
@@ -39,7 +40,7 @@ export const Part = memo(
       case 'text':
         return part.text === '' ? null : <RichText text={part.text} isGrowing={isGrowing} />;
       case 'reasoning':
-        return <Thoughts text={part.text} isGrowing={isGrowing} />;
+        return briefThought(part) === null ? <Thoughts text={part.text} isGrowing={isGrowing} /> : null;
       case 'file':
         return <FilePart file={part} alt={pictures.receivedPicture} />;
       case 'data-image':

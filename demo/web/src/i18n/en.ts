@@ -103,7 +103,6 @@ export const en = {
     taskDone: 'Done',
     taskOpen: 'To do',
     tokens: (input: string, output: string) => `${input} in, ${output} out`,
-    tokensTitle: 'Tokens read and written, and what they cost',
     cost: (amount: string) => `about ${amount}`,
     model: 'Model',
     audio: (seconds: string) => `${seconds} s of speech`,

@@ -9,6 +9,23 @@ export function money(amount: number, currency: string, language: Language): str
   }
 }
 
+/** Whether an amount of money is written without being rounded. */
+export function isShownExactly(amount: number, currency: string, language: Language): boolean {
+  return Number(amount.toFixed(digitsOf(currency, language))) === amount;
+}
+
+function digitsOf(currency: string, language: Language): number {
+  try {
+    const { maximumFractionDigits } = new Intl.NumberFormat(language, {
+      style: 'currency',
+      currency,
+    }).resolvedOptions();
+    return maximumFractionDigits ?? 0;
+  } catch {
+    return new Intl.NumberFormat(language).resolvedOptions().maximumFractionDigits ?? 0;
+  }
+}
+
 /** A small amount of US dollars, with as many digits as it takes to see something. */
 export function dollars(amount: number, language: Language): string {
   return new Intl.NumberFormat(language, {

@@ -105,7 +105,6 @@ export const ja: Messages = {
     taskDone: '完了',
     taskOpen: '未完了',
     tokens: (input, output) => `入力 ${input}、出力 ${output}`,
-    tokensTitle: '読んだトークンと書いたトークン、その費用',
     cost: (amount) => `約 ${amount}`,
     model: 'モデル',
     audio: (seconds) => `音声 ${seconds} 秒`,
