@@ -19,6 +19,10 @@ export interface SessionEntry {
   title: string | null;
   createdAt: number;
   updatedAt: number;
+  /** Whether an approval in it waits for the person. */
+  isWaiting: boolean;
+  /** Whether its last answer failed, or was cut off. */
+  hasFailed: boolean;
 }
 
 /** A session with all its messages. One in which nothing was said yet has no entry in the list, and is told by its id alone. */

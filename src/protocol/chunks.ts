@@ -36,6 +36,10 @@ export interface MessageMetadata {
   citations?: Citation[];
   audio?: { chunks: number; bytes: number; sampleRate: number; duration: number };
   interrupted?: true;
+  /** The server stopped in the middle of the message: beside `interrupted`. */
+  cutOff?: true;
+  /** Whether the message ended with an error. */
+  failed?: boolean;
   /** When the message began, in milliseconds since 1970. */
   createdAt?: number;
 }

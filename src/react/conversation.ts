@@ -17,6 +17,7 @@ import { ProtocolError } from '../protocol/errors.ts';
 import { type PendingApproval, pendingApprovals } from './approvals.ts';
 import { LateChunks } from './late-chunks.ts';
 import type { Mode } from './mode.ts';
+import { withShownText } from './shown-text.ts';
 
 /** Data that the server tells and that is not kept in a message. */
 export type ToldData = Extract<Chunk, { type: `data-${string}` }>;
@@ -223,7 +224,8 @@ export class Conversation {
       },
       onReset: (messages) => {
         this.pending.clear();
-        this.chat.messages = [...messages, ...this.unheard(messages)];
+        const shown = withShownText(messages, this.chat.messages);
+        this.chat.messages = [...shown, ...this.unheard(messages)];
         this.become(READY);
       },
     });

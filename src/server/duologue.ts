@@ -6,6 +6,7 @@ import { LIMITS, type Limits } from '../protocol/index.ts';
 import { Access, type AccessOptions } from './access.ts';
 import { type BudgetLimits, ByteBudget, defaultBudget, shareOfHeap } from './byte-budget.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { DraftPace } from './draft-pace.ts';
 import type { Engine, SessionOptions } from './engine.ts';
 import { type HttpContext, handle } from './http.ts';
 import { LargeJson } from './large-json.ts';
@@ -206,6 +207,7 @@ function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
     store,
     sessionService,
     clock,
+    drafts: new DraftPace(clock),
     newId: options.newId ?? randomUUID,
     logger,
     signIn: new SignIn(options.stillSignedIn, clock, logger),

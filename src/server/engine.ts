@@ -2,6 +2,7 @@ import type { BaseAgent, RunConfig, Runner } from '@google/adk';
 import type { GatePlugin } from '../adk/engine.ts';
 import type { Limits } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
+import type { DraftPace } from './draft-pace.ts';
 import type { Logger } from './logger.ts';
 import type { SignIn } from './sign-in.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
@@ -44,6 +45,7 @@ export interface Engine {
   store: Store;
   sessionService: StoreSessionService;
   clock: Clock;
+  drafts: DraftPace;
   newId: () => string;
   logger: Logger;
   signIn: SignIn;

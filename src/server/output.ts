@@ -1,14 +1,12 @@
 import { type Chunk, type Message, MessageFold } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
+import { DraftPace } from './draft-pace.ts';
 import type { Reader } from './home.ts';
 import { ChunkLog } from './log.ts';
 import type { SessionKey, Store } from './store/store.ts';
 
 /** Chunks that a connected reader may lag behind before the agent is held back. */
 const MAX_LAG = 4096;
-
-/** How long what is said may be in memory only. */
-const DRAFT_MS = 1000;
 
 /**
  * The session's side of what is said: every chunk goes into the log and into the message it belongs to, and messages are
@@ -27,13 +25,23 @@ export class Output {
   private readonly saved = new Map<string, number>();
   private current: MessageFold | null = null;
   private cancelDraft: (() => void) | null = null;
+  /** The draft that is being written. */
+  private drafting: Promise<void> | null = null;
+  private readonly drafts: DraftPace;
   private moved: (() => void) | null = null;
   private readonly resting = new Set<() => void>();
 
-  constructor(store: Store, key: SessionKey, epoch: string, clock: Clock) {
+  constructor(
+    store: Store,
+    key: SessionKey,
+    epoch: string,
+    clock: Clock,
+    drafts: DraftPace = new DraftPace(clock),
+  ) {
     this.store = store;
     this.key = key;
     this.clock = clock;
+    this.drafts = drafts;
     this.log = new ChunkLog(epoch);
   }
 
@@ -68,7 +76,7 @@ export class Output {
   say(chunk: Chunk): void {
     this.current?.push(chunk);
     this.log.append(chunk);
-    this.cancelDraft ??= this.clock.after(DRAFT_MS, () => this.draft());
+    this.cancelDraft ??= this.clock.after(this.drafts.delayMs, () => void this.draft());
   }
 
   /**
@@ -181,6 +189,8 @@ export class Output {
     const fold = messageId === undefined ? undefined : this.folds.get(messageId);
     if (!fold) return;
     if (fold === this.current) this.dropDraft();
+    // A draft must not come after what it is a draft of.
+    if (this.drafting) await this.drafting;
     this.saved.set(fold.message.id, fold.message.parts.length);
     await this.store.putMessage(this.key, fold.message);
   }
@@ -241,11 +251,17 @@ export class Output {
   }
 
   /** Keeps what was said so far of the message that is being written. */
-  private draft(): void {
+  private async draft(): Promise<void> {
+    // A store that is slower than its drafts gets one at a time.
+    if (this.drafting) await this.drafting;
     this.cancelDraft = null;
     const { message } = this;
+    if (!message || message.parts.length === 0) return;
     // What cannot be kept now is tried again when the message ends.
-    if (message && message.parts.length > 0) this.store.putMessage(this.key, message).catch(() => undefined);
+    const write = () => this.store.putMessage(this.key, message).catch(() => undefined);
+    this.drafting = this.drafts.spend(write).finally(() => {
+      this.drafting = null;
+    });
   }
 
   private isLagging(): boolean {

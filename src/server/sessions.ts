@@ -2,7 +2,7 @@ import { type Answer, ProtocolError } from '../protocol/index.ts';
 import type { Engine } from './engine.ts';
 import type { Session, SessionHome } from './home.ts';
 import { type RateLimiter, rateLimited } from './rate-limit.ts';
-import type { SessionKey, SessionSummary } from './store/store.ts';
+import type { ListedSession, SessionKey, SessionSummary } from './store/store.ts';
 
 /** Where a decision that names no session is looked for: in so many of the sessions used last, by so many of its ids. */
 const MAX_SEARCHED = 100;
@@ -49,9 +49,9 @@ export class Sessions {
   }
 
   /** The user's sessions in which something was said: a connection alone begins none that anyone would look for. */
-  async list(user: string): Promise<SessionSummary[]> {
+  async list(user: string): Promise<ListedSession[]> {
     const { store, appName } = this.engine;
-    const listed: SessionSummary[] = [];
+    const listed: ListedSession[] = [];
     for (const summary of await store.listSessions(appName, user)) {
       // The first words name a session; without a name it may have been a picture, or nothing.
       const isNamed = summary.title !== null;

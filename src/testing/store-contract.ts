@@ -10,6 +10,7 @@ import { type StandingClock, standingClock } from './standing-clock.ts';
 import { casesWith, type TestRunner } from './test-runner.ts';
 
 const key = keyOf('s1');
+const quiet = { isWaiting: false, hasFailed: false };
 
 /**
  * Everything a store promises, as tests of your test runner: `storeContract(vitest, 'mine', (now) => openMyStore({ now }))`.
@@ -96,11 +97,38 @@ function suite(
       await store.putMessage(keyOf('b'), messageOf('m1', 'hi'));
       await store.renameSession(keyOf('d'), 'Dinner');
       expect(await store.listSessions('shop', 'ann')).toEqual([
-        { id: 'b', title: null, createdAt: 1_000, updatedAt: 4_000 },
-        { id: 'c', title: null, createdAt: 1_000, updatedAt: 3_000 },
-        { id: 'a', title: null, createdAt: 1_000, updatedAt: 1_000 },
-        { id: 'd', title: 'Dinner', createdAt: 1_000, updatedAt: 1_000 },
+        { id: 'b', title: null, createdAt: 1_000, updatedAt: 4_000, ...quiet },
+        { id: 'c', title: null, createdAt: 1_000, updatedAt: 3_000, ...quiet },
+        { id: 'a', title: null, createdAt: 1_000, updatedAt: 1_000, ...quiet },
+        { id: 'd', title: 'Dinner', createdAt: 1_000, updatedAt: 1_000, ...quiet },
       ]);
+    });
+
+    test('the list tells which sessions wait for the person, and in which the last answer failed', async () => {
+      const facts = async () => {
+        const [{ isWaiting, hasFailed } = quiet] = await store.listSessions('shop', 'ann');
+        return [isWaiting, hasFailed];
+      };
+      await store.createSession(key, {});
+      expect(await facts()).toEqual([false, false]);
+      await store.issueCalls(key, [callOf('c1', { status: 'requested', expiresAt: 5_000 })]);
+      expect(await facts()).toEqual([true, false]);
+      clock.set(5_000);
+      expect(await facts()).toEqual([false, false]);
+      await store.issueCalls(key, [callOf('c2', { status: 'requested', expiresAt: null })]);
+      expect(await facts()).toEqual([true, false]);
+      await store.moveCall(key, { id: 'c2', from: 'requested', to: 'approved' }, null);
+      expect(await facts()).toEqual([false, false]);
+      const said = { ...messageOf('m1', 'half'), role: 'assistant' as const };
+      for (const metadata of [{ failed: true }, { interrupted: true as const, cutOff: true as const }]) {
+        await store.putMessage(key, { ...said, metadata });
+        expect(await facts()).toEqual([false, true]);
+      }
+      await store.putMessage(key, { ...said, metadata: { failed: false } });
+      expect(await facts()).toEqual([false, false]);
+      await store.putMessage(key, { ...said, metadata: { failed: true } });
+      await store.putMessage(key, messageOf('m2', 'again'));
+      expect(await facts()).toEqual([false, false]);
     });
 
     test('a title can be given, changed and taken away', async () => {

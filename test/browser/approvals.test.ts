@@ -57,16 +57,16 @@ describe('an approval card', () => {
     await person.card('denied').waitFor();
   });
 
-  it('shows every argument, and carries the reason', async () => {
+  it('says nothing twice, and carries the reason', async () => {
     const person = new Person(await here.open());
     await person.say('Send $50 to Alice for lunch');
     const card = person.card('requested');
     await card.waitFor();
     await card.getByText('$50.00').waitFor();
-    for (const name of ['amount', 'recipient', 'currency'])
-      await card.getByText(name, { exact: true }).waitFor();
+    expect(await card.locator('dt').allInnerTexts()).toEqual(['description']);
     await person.deny('Not hungry');
     await expect.poll(() => person.box.evaluate((box) => box === document.activeElement)).toBe(true);
+    await person.card('denied').getByRole('button').click();
     await person.card('denied').getByText('Not hungry').waitFor();
     await person.answers.getByText(/was denied \(Not hungry\)/).waitFor();
   });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { stage } from './support/browser.ts';
 import { Person } from './support/person.ts';
 import { Relay } from './support/relay.ts';
+import { DemoServer } from './support/server.ts';
 
 const here = stage();
 const modes = ['sse', 'bidi'] as const;
@@ -17,7 +18,9 @@ async function relayed(): Promise<Relay> {
 
 /** The numbers that the assistant has counted so far. */
 async function numbers(person: Person): Promise<number[]> {
-  return (await person.answers.last().innerText()).match(/\b\d+\b/g)?.map(Number) ?? [];
+  return (
+    (await person.answers.last().locator('[data-text]').innerText()).match(/\b\d+\b/g)?.map(Number) ?? []
+  );
 }
 
 /** Waits until the whole count is there, every number once and in order. */
@@ -127,7 +130,7 @@ describe('a conversation', () => {
 
   it.each(modes)('sends what waited for the end of an answer, also after a reload, over %s', async (mode) => {
     const person = new Person(await here.open({ mode }));
-    await person.say(COUNT);
+    await person.say('Count to 200');
     await began(person);
     await person.say('Play track 2');
     await person.page.getByText('Will be sent after this answer').waitFor();
@@ -140,6 +143,33 @@ describe('a conversation', () => {
     await person.answers.nth(1).waitFor();
     expect([await person.own.count(), await person.answers.count()]).toEqual([2, 2]);
   });
+
+  it.each(modes)(
+    'says “Cut off” when the server dies in mid-answer, shows no less than before, and answers again, over %s',
+    async (mode) => {
+      const server = await new DemoServer().start();
+      here.after(() => server.dispose());
+      const person = new Person(await here.open({ mode, url: server.url }));
+      const { page } = person;
+      await person.say(COUNT);
+      await expect.poll(async () => (await numbers(person).catch(() => [])).length).toBeGreaterThan(12);
+      await server.stop('SIGKILL');
+      await page.getByTestId('connection-banner').waitFor();
+      const shown = await numbers(person);
+      await server.start();
+      const card = page.getByTestId('error-card');
+      await card.getByRole('heading', { name: 'Cut off' }).waitFor();
+      expect(await numbers(person)).toEqual(shown);
+      await page.reload();
+      await card.getByRole('heading', { name: 'Cut off' }).waitFor();
+      await person.answers.getByText('Cut off').waitFor();
+      // All but what was said in the last moment.
+      expect((await numbers(person)).length).toBeGreaterThan(shown.length - 8);
+      await card.getByRole('button', { name: 'Try again' }).click();
+      await sawAll(person);
+      expect(await card.count()).toBe(0);
+    },
+  );
 
   it('keeps the text that was not sent, over a reload and a visit to another conversation', async () => {
     const person = new Person(await here.open());

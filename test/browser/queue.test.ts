@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stage } from './support/browser.ts';
 import { Person } from './support/person.ts';
+import { Relay } from './support/relay.ts';
 
 const here = stage();
 const modes = ['sse', 'bidi'] as const;
@@ -8,7 +9,7 @@ const modes = ['sse', 'bidi'] as const;
 /** A person whom the agent is counting for. */
 async function listening(mode: 'sse' | 'bidi'): Promise<Person> {
   const person = new Person(await here.open({ mode }));
-  await person.say('Count to 60');
+  await person.say('Count to 500');
   await person.answers.getByText(/\b3\b/).waitFor();
   return person;
 }
@@ -18,21 +19,36 @@ describe('what is written while the agent speaks', () => {
     const person = await listening(mode);
     const { page } = person;
     await person.say('What is the weather in Tokyo?');
-    await person.box.fill('Play track 2');
-    await page.getByTestId('chat-form').getByRole('button', { name: 'Send now' }).click();
+    if (mode === 'sse') {
+      await person.box.fill('Play track 2');
+      await page.getByTestId('chat-form').getByRole('button', { name: 'Send now' }).click();
+    } else {
+      await person.say('Play track 2');
+      await page
+        .getByRole('list', { name: 'Waiting to be sent' })
+        .getByRole('listitem')
+        .nth(1)
+        .getByRole('button', { name: 'Send now' })
+        .click();
+    }
     await page.locator('[data-track="2"]').waitFor();
     await person.answers.nth(2).getByText(/Tokyo/).last().waitFor();
     expect(await person.own.allInnerTexts()).toEqual([
-      'Count to 60',
+      'Count to 500',
       'Play track 2',
       'What is the weather in Tokyo?',
     ]);
     expect(await person.answers.first().innerText()).toContain('Stopped');
   });
 
-  it('waits, and can be changed, moved, taken back and sent at once while it does', async () => {
-    const person = await listening('bidi');
+  it('waits, and can be changed, moved and taken back while it does', async () => {
+    const relay = await new Relay(here.server.url).start();
+    here.after(() => relay.dispose());
+    const person = new Person(await here.open({ url: relay.url }));
     const { page } = person;
+    const isHeld = relay.hold('"type":"finish"');
+    await person.say('Count to 60');
+    await isHeld;
     const waiting = page.getByRole('list', { name: 'Waiting to be sent' }).getByRole('listitem');
     for (const text of ['Play track 1', 'Hello', 'Play track 2', 'Thanks']) await person.say(text);
     await waiting.nth(3).getByRole('button', { name: 'Do not send' }).click();
@@ -43,11 +59,10 @@ describe('what is written while the agent speaks', () => {
     await expect
       .poll(async () => (await waiting.allInnerTexts()).map((text) => text.split('\n')[0]?.trim()))
       .toEqual(['Good morning', 'Play track 2', 'Hello']);
-    await page.reload();
-    await waiting.nth(1).getByRole('button', { name: 'Send now' }).click();
+    relay.release();
     await expect
       .poll(() => person.own.allInnerTexts())
-      .toEqual(['Count to 60', 'Play track 2', 'Good morning', 'Hello']);
+      .toEqual(['Count to 60', 'Good morning', 'Play track 2', 'Hello']);
   });
 
   it('interrupts with Enter where the person wants that, and then waits with Ctrl and Enter', async () => {
@@ -55,7 +70,7 @@ describe('what is written while the agent speaks', () => {
     const { page } = person;
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByRole('menuitemradio', { name: 'Interrupts the answer' }).click();
-    await person.say('Count to 60');
+    await person.say('Count to 500');
     await person.answers.getByText(/\b3\b/).waitFor();
     await page.getByText(/^Enter to interrupt and send, Ctrl\+Enter to send after the answer/).waitFor();
     await person.box.fill('Hello');
@@ -63,7 +78,7 @@ describe('what is written while the agent speaks', () => {
     await page.getByText('Will be sent after this answer').waitFor();
     await person.say('Play track 2');
     await page.locator('[data-track="2"]').waitFor();
-    await expect.poll(() => person.own.allInnerTexts()).toEqual(['Count to 60', 'Play track 2', 'Hello']);
+    await expect.poll(() => person.own.allInnerTexts()).toEqual(['Count to 500', 'Play track 2', 'Hello']);
   });
 
   it('waits beside an open approval: an interruption would end that too', async () => {
@@ -71,7 +86,7 @@ describe('what is written while the agent speaks', () => {
     const { page } = person;
     await person.say('Send $50 to Alice');
     await person.card('requested').waitFor();
-    await person.say('Count to 60');
+    await person.say('Count to 500');
     await person.answers.nth(1).getByText(/\b3\b/).waitFor();
     await person.say('Play track 2');
     await page.getByText('Will be sent after this answer').waitFor();

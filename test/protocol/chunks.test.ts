@@ -27,6 +27,8 @@ const messageMetadata: Required<MessageMetadata> = {
   citations: [{ startIndex: 0, endIndex: 4, uri: 'https://example.org', title: null, license: null }],
   audio: { chunks: 3, bytes: 96_000, sampleRate: 24_000, duration: 2 },
   interrupted: true,
+  cutOff: true,
+  failed: false,
   createdAt: 1_763_000_000_000,
 };
 

@@ -131,6 +131,8 @@ test('conversations are sorted into today, yesterday and earlier, and days witho
     title: null,
     createdAt: 0,
     updatedAt: updatedAt.getTime(),
+    isWaiting: false,
+    hasFailed: false,
   });
   const groups = byDay(
     [

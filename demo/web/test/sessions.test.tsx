@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { act } from 'react';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { useTitle } from '../src/chat/use-title.ts';
 import { type CurrentSession, useCurrentSession } from '../src/sessions/current-session.ts';
 import { SessionList } from '../src/sessions/session-list.tsx';
@@ -34,7 +34,7 @@ describe('the list of conversations', () => {
   function serve(answer: () => Promise<Response>) {
     const sessions = ['b', 'a'].map((id, index) => ({ id, title: id, createdAt: 0, updatedAt: 2 - index }));
     vi.stubGlobal('fetch', (_path: string, init?: RequestInit) =>
-      init === undefined ? Promise.resolve(Response.json({ sessions })) : answer(),
+      init?.method === undefined ? Promise.resolve(Response.json({ sessions })) : answer(),
     );
   }
   const titles = ({ list }: ReturnType<typeof useSessions>) => list.map(({ title }) => title);
@@ -65,6 +65,25 @@ describe('the list of conversations', () => {
     expect([titles(sessions.result), sessions.result.failure]).toEqual([['c'], null]);
   });
 
+  test('has a conversation from its first words on, in other tabs too, and never twice', async () => {
+    const sessions = ['b', 'a'].map((id, index) => ({ id, title: id, createdAt: 0, updatedAt: 2 - index }));
+    vi.stubGlobal('fetch', async () => Response.json({ sessions }));
+    const [here, there] = [await mountHook(useSessions), await mountHook(useSessions)];
+    await act(async () => here.result.begin('c', 'Tea?'));
+    expect(titles(here.result)).toEqual(['Tea?', 'b', 'a']);
+    await vi.waitFor(async () => {
+      await act(async () => undefined);
+      expect(titles(there.result)).toEqual(['Tea?', 'b', 'a']);
+    });
+    sessions.push({ id: 'c', title: 'Tea?', createdAt: 0, updatedAt: 9 });
+    await act(async () => here.result.refresh());
+    expect(titles(here.result)).toEqual(['Tea?', 'b', 'a']);
+    await vi.waitFor(async () => {
+      await act(async () => undefined);
+      expect([titles(there.result), there.result.begun]).toEqual([['Tea?', 'b', 'a'], []]);
+    });
+  });
+
   test('takes a conversation that is gone already for one that was deleted', async () => {
     serve(() => Promise.resolve(new Response(null, { status: 404 })));
     const sessions = await mountHook(useSessions);
@@ -74,6 +93,9 @@ describe('the list of conversations', () => {
 });
 
 describe('the focus', () => {
+  beforeEach(() => {
+    window.matchMedia = () => ({ matches: false }) as MediaQueryList;
+  });
   afterEach(() => vi.unstubAllGlobals());
 
   function List() {
@@ -131,7 +153,7 @@ describe('the focus', () => {
     });
     if (name === 'Enter') await act(async () => input?.form?.requestSubmit());
     else await key(input, name);
-    await until(() => expect(document.activeElement?.textContent).toBe(title));
+    await until(() => expect(document.activeElement?.textContent).toMatch(new RegExp(`^${title}`)));
   });
 
   test('is on the list after a conversation was deleted', async () => {
@@ -158,6 +180,8 @@ describe('the name of a conversation', () => {
       { id: 'a' } as CurrentSession,
       {
         list: title === undefined ? [] : [{ id: 'a', title, createdAt: 0, updatedAt: 0 }],
+        begun: [],
+        isLoaded: title !== undefined,
         name: async (_id: string, name: string) => void given.push(name),
       } as unknown as Sessions,
       [message('user', said), message('assistant', 'Yes.')],

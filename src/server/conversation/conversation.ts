@@ -81,8 +81,8 @@ export class Conversation implements Session {
 
   /** Takes up a stored session. */
   static async load(key: SessionKey, engine: Engine): Promise<Conversation> {
-    const { store, clock, newId } = engine;
-    const output = new Output(store, key, newId().slice(0, 8), clock);
+    const { store, clock, drafts, newId } = engine;
+    const output = new Output(store, key, newId().slice(0, 8), clock, drafts);
     const history = new History(engine.sessionService, key);
     const conversation = new Conversation(await recover({ key, engine, output, history }));
     conversation.shell.push({ type: 'recovered' });

@@ -172,7 +172,7 @@ export class Messages {
       message,
       chunks: [
         ...(failure === null ? [] : [{ type: 'error' as const, errorText: failure }]),
-        ...turn.end(reason, how.interrupted ? { interrupted: true } : {}),
+        ...turn.end(reason, endOf(message, reason)),
       ],
     });
     this.current = null;
@@ -199,4 +199,11 @@ export class Messages {
   get all(): Writing[] {
     return [...this.unfinished.values()];
   }
+}
+
+/** What is said of a message by the way it ends. One that failed and went on has not failed. */
+function endOf({ metadata }: Message, reason: Parameters<Turn['end']>[0]): Parameters<Turn['end']>[1] {
+  if (reason === 'other') return { interrupted: true };
+  if (reason === 'error') return { failed: true };
+  return metadata?.failed ? { failed: false } : {};
 }

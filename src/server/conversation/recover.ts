@@ -118,7 +118,7 @@ async function endCutOff(
     for (const chunk of missedOutputs(message, await history.load(), waiting)) fold.push(chunk);
     // One that waits for an answer goes on when that comes.
     const isOver = !open.some(({ messageId }) => messageId === message.id);
-    if (isOver) fold.push({ type: 'message-metadata', messageMetadata: { interrupted: true } });
+    if (isOver) fold.push({ type: 'message-metadata', messageMetadata: { interrupted: true, cutOff: true } });
     await engine.store.putMessage(key, message);
   }
 }

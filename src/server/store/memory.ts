@@ -15,6 +15,7 @@ import {
   type AuditEntry,
   type AuditLine,
   type CallRecord,
+  type ListedSession,
   type Page,
   type SessionKey,
   type SessionSummary,
@@ -136,10 +137,10 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       return session === undefined ? null : summaryOf(key.id, session);
     },
 
-    async listSessions(app, user): Promise<SessionSummary[]> {
+    async listSessions(app, user): Promise<ListedSession[]> {
       assertOpen();
       const owned = sessions.get(ownerOf(app, user)) ?? new Map<string, HeldSession>();
-      return lastUsedFirst([...owned].map(([id, session]) => summaryOf(id, session)));
+      return lastUsedFirst([...owned].map(([id, session]) => listedOf(id, session, now())));
     },
 
     async renameSession(key, title): Promise<boolean> {
@@ -301,4 +302,14 @@ function sessionOf(key: SessionKey): string {
 
 function summaryOf(id: string, session: HeldSession): SessionSummary {
   return { id, title: session.title, createdAt: session.createdAt, updatedAt: session.updatedAt };
+}
+
+function listedOf(id: string, session: HeldSession, now: number): ListedSession {
+  const isWaiting = [...session.calls.values()]
+    .map((text) => fromJson<CallRecord>(text))
+    .some(({ status, expiresAt }) => status === 'requested' && (expiresAt === null || expiresAt > now));
+  const last = [...session.messages.values()].at(-1);
+  const { metadata } = last === undefined ? {} : fromJson<Partial<Message>>(last);
+  const hasFailed = metadata?.failed === true || metadata?.cutOff === true;
+  return { ...summaryOf(id, session), isWaiting, hasFailed };
 }

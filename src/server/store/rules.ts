@@ -20,7 +20,7 @@ export function issuedLine(call: CallRecord): AuditEntry {
 }
 
 /** Sorts the summaries in place; sessions used in the same millisecond stand by id. */
-export function lastUsedFirst(summaries: SessionSummary[]): SessionSummary[] {
+export function lastUsedFirst<S extends SessionSummary>(summaries: S[]): S[] {
   return summaries.sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1));
 }
 

@@ -1,6 +1,6 @@
 import { fromJson } from './json.ts';
 import { fromText } from './sqlite-text.ts';
-import type { AuditKind, AuditLine, CallRecord, CallStatus, SessionSummary } from './store.ts';
+import type { AuditKind, AuditLine, CallRecord, CallStatus, ListedSession, SessionSummary } from './store.ts';
 
 /** A row of the table `sessions`. */
 export interface SessionRow {
@@ -10,6 +10,12 @@ export interface SessionRow {
   state: string;
   created_at: number;
   updated_at: number;
+}
+
+/** A session in the list of its user. */
+export interface ListedRow extends SessionRow {
+  is_waiting: number;
+  has_failed: number | null;
 }
 
 /** A row of the table `calls`. */
@@ -57,6 +63,11 @@ export function summaryOf(row: SessionRow): SessionSummary {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+/** A session as it is listed. */
+export function listedOf(row: ListedRow): ListedSession {
+  return { ...summaryOf(row), isWaiting: row.is_waiting === 1, hasFailed: row.has_failed === 1 };
 }
 
 /** A recorded call. */

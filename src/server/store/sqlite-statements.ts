@@ -1,5 +1,5 @@
 import type { Database, Statement } from './sqlite-database.ts';
-import type { AuditRow, CallRow, SessionRow } from './sqlite-rows.ts';
+import type { AuditRow, CallRow, ListedRow, SessionRow } from './sqlite-rows.ts';
 
 /** Every statement the store runs, prepared once. */
 export type Statements = ReturnType<typeof prepareStatements>;
@@ -12,8 +12,17 @@ export function prepareStatements(db: Database) {
       'insert into sessions (app, user, id, state, created_at, updated_at) values (?, ?, ?, ?, ?, ?)',
     ),
     session: db.prepare<SessionRow>('select * from sessions where app = ? and user = ? and id = ?'),
-    sessionsOfUser: db.prepare<SessionRow>(
-      `select n, id, title, '' as state, created_at, updated_at from sessions where app = ? and user = ?`,
+    sessionsOfUser: db.prepare<ListedRow>(
+      `select n, id, title, '' as state, created_at, updated_at,
+         exists (
+           select 1 from calls where calls.session = sessions.n and status = 'requested'
+           and (expires_at is null or expires_at > ?)
+         ) as is_waiting,
+         (
+           select coalesce(json_extract(data, '$.metadata.failed'), json_extract(data, '$.metadata.cutOff'))
+           from messages where messages.session = sessions.n order by seq desc limit 1
+         ) as has_failed
+       from sessions where app = ? and user = ?`,
     ),
     renameSession: db.prepare('update sessions set title = ? where app = ? and user = ? and id = ?'),
     touchSession: db.prepare('update sessions set updated_at = ? where n = ?'),

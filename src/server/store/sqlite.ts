@@ -6,7 +6,7 @@ import { answeredCalls, eventToJson, fromJson, stateFromJson, toJson } from './j
 import { fitting, issuedLine, lastUsedFirst, noSuchSession, recordedAlready } from './rules.ts';
 import { type Database, openDatabase } from './sqlite-database.ts';
 import { takeLock } from './sqlite-lock.ts';
-import { auditLineOf, callOf, orNull, type SessionRow, summaryOf } from './sqlite-rows.ts';
+import { auditLineOf, callOf, listedOf, orNull, type SessionRow, summaryOf } from './sqlite-rows.ts';
 import { migrate } from './sqlite-schema.ts';
 import { prepareStatements, type Statements } from './sqlite-statements.ts';
 import { toText } from './sqlite-text.ts';
@@ -24,6 +24,7 @@ import {
   type AuditLine,
   type CallMove,
   type CallRecord,
+  type ListedSession,
   type Page,
   type PageRequest,
   type SessionKey,
@@ -117,9 +118,9 @@ class SqliteStore implements Store {
     });
   }
 
-  async listSessions(app: string, user: string): Promise<SessionSummary[]> {
+  async listSessions(app: string, user: string): Promise<ListedSession[]> {
     return this.#read(() =>
-      lastUsedFirst(this.#sql.sessionsOfUser.all(toText(app), toText(user)).map(summaryOf)),
+      lastUsedFirst(this.#sql.sessionsOfUser.all(this.#now(), toText(app), toText(user)).map(listedOf)),
     );
   }
 

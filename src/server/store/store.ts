@@ -33,6 +33,14 @@ export interface SessionSummary {
   updatedAt: number;
 }
 
+/** A session in the list of its user. */
+export interface ListedSession extends SessionSummary {
+  /** Whether a call of it waits for a decision of the person. */
+  isWaiting: boolean;
+  /** Whether its last answer failed, or was cut off. */
+  hasFailed: boolean;
+}
+
 /** A session with the events that the model's history is made of. */
 export interface StoredSession extends SessionSummary {
   state: Record<string, unknown>;
@@ -120,7 +128,7 @@ export interface Store {
   /** What is known of a session; null when there is none such. */
   findSession(key: SessionKey): Promise<SessionSummary | null>;
   /** The user's sessions, last used first. */
-  listSessions(app: string, user: string): Promise<SessionSummary[]>;
+  listSessions(app: string, user: string): Promise<ListedSession[]>;
   /** False when there is no such session. */
   renameSession(key: SessionKey, title: string | null): Promise<boolean>;
   /** Removes session, events, messages, calls and files; audit lines stay, without argument values. */

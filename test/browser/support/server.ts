@@ -26,7 +26,7 @@ export class DemoServer {
 
   /** Starts, at the port of before if there was one. */
   async start(): Promise<this> {
-    const child = spawn(process.execPath, [resolve(demo, 'dist/main.js')], {
+    const child = spawn(process.execPath, [resolve(demo, 'dist/server/main.js')], {
       cwd: root,
       env: { PATH: process.env.PATH ?? '', PORT: String(this.port), DUOLOGUE_DATA: this.data, ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],

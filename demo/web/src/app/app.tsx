@@ -38,6 +38,8 @@ export function App() {
   const isCovered = !useMedia('(width >= 64rem)') && panel !== null;
   if (sessions.isLocked) return <LoginForm onEnter={() => void sessions.refresh()} />;
 
+  const isHere = ({ id }: { id: string }) => id === current.id;
+  const isListed = sessions.list.some(isHere) && !sessions.begun.some(isHere);
   const clear = () => {
     void sessions.remove(current.id);
     current.leave();
@@ -79,7 +81,7 @@ export function App() {
               onWhileBusy={setWhileBusy}
               onPanel={setPanel}
               onClear={() => setClearing(true)}
-              canClear={sessions.list.some(({ id }) => id === current.id)}
+              canClear={isListed}
             />
           </>
         }

@@ -26,6 +26,7 @@ import { useWire, useWireChat, useWireOptions } from '../wire/wire.tsx';
 import { Conversation } from './conversation.tsx';
 import { Empty } from './empty.tsx';
 import { useActions } from './use-actions.ts';
+import { useCutOffAnswer } from './use-cut-off-answer.ts';
 import { useNotices } from './use-notices.ts';
 import { useTitle } from './use-title.ts';
 import { useWaiting, useWhenSaid } from './use-waiting.ts';
@@ -102,11 +103,18 @@ export function Chat({
   const canInterrupt = isBusy && held === 'answer' && approvals.length === 0;
   const pictures = usePictures();
   const title = useTitle(current, sessions, messages);
+  const { refresh } = sessions;
+  const isAsked = approvals.length > 0;
+  const hasFailed = error !== undefined;
+  // The list shows what waits for the person, and what failed.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: these changes are what it waits for
+  useEffect(() => void refresh(), [refresh, isAsked, hasFailed]);
   const { keep } = current;
   useEffect(() => {
     if (messages.length + queue.length > 0 && !replay) keep();
   }, [keep, messages.length, queue.length, replay]);
 
+  const lost = useCutOffAnswer(messages, isBusy || error !== undefined);
   const loadError = session.status === 'failed' ? session.error : null;
   const sendNow = (id: string) => {
     insist(id);
@@ -140,7 +148,7 @@ export function Chat({
         <Conversation
           messages={messages}
           isBusy={isBusy}
-          hasError={error !== undefined}
+          hasError={error !== undefined || lost.error !== null}
           isHeld={duologue.mode === 'sse' && approvals.length > 0}
           onDecide={actions.decide}
           onRegenerate={actions.regenerate}
@@ -160,6 +168,9 @@ export function Chat({
           ) : null}
           {loadError ? (
             <ErrorCard error={loadError} onRetry={() => void session.reload()} onDismiss={current.startNew} />
+          ) : null}
+          {lost.error ? (
+            <ErrorCard error={lost.error} onRetry={actions.retry} onDismiss={lost.forget} />
           ) : null}
           {error ? (
             <ErrorCard key={error.message} error={error} onRetry={actions.retry} onDismiss={clearError} />

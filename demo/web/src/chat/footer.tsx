@@ -18,7 +18,7 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
   const { messages, language } = useLanguage();
   const words = messages.message;
   const text = textOf(message);
-  const { usage, modelVersion, interrupted } = message.metadata ?? {};
+  const { usage, modelVersion, interrupted, cutOff } = message.metadata ?? {};
   const cost = useCost(message);
   const [isConfirming, setConfirming] = useState(false);
   const hasEffects = message.parts.some((part) => {
@@ -59,7 +59,7 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
           />
         </>
       ) : null}
-      {interrupted ? <span className="px-2">{words.interrupted}</span> : null}
+      {interrupted ? <span className="px-2">{cutOff ? words.cutOff : words.interrupted}</span> : null}
       {facts.length > 0 ? (
         <span className="px-2 tabular-nums opacity-0 transition-opacity group-focus-within/answer:opacity-100 group-hover/answer:opacity-100">
           {facts.join(' · ')}

@@ -7,12 +7,13 @@ import { textOf } from './message-text.ts';
 
 const LENGTH = 60;
 
-/** The name of a conversation: the one it was given, else its first words, which it then keeps. */
+/** The name of a conversation: the one it was given, else its first words, which it then keeps, and stands in the list with. */
 export function useTitle(current: CurrentSession, sessions: Sessions, messages: readonly Message[]): string {
   const words = useMessages().sessions;
   const { id } = current;
-  const { list, name } = sessions;
-  const entry = list.find((one) => one.id === id);
+  const { list, begun, isLoaded, begin, name } = sessions;
+  const isBegun = begun.some((one) => one.id === id);
+  const entry = isBegun ? undefined : list.find((one) => one.id === id);
   const first = messages.find(({ role }) => role === 'user');
   const text = first ? textOf(first).replace(/\s+/g, ' ') : '';
   const short = text.length > LENGTH ? `${text.slice(0, LENGTH).trimEnd()}…` : text;
@@ -21,6 +22,14 @@ export function useTitle(current: CurrentSession, sessions: Sessions, messages: 
   // Only what the server knows can be given a name: an answer shows that it does.
   const isKnown = entry !== undefined && messages.some(({ role }) => role === 'assistant');
   const given = entry?.title ?? null;
+  // One that was in the list and is there no more was deleted elsewhere.
+  const wasListed = useRef(false);
+  // A picture alone has no words, but is a beginning too.
+  const isMissing = isLoaded && first !== undefined && entry === undefined && !isBegun;
+  useEffect(() => {
+    if (isMissing && !wasListed.current) begin(id, short || words.untitled);
+    if (entry !== undefined) wasListed.current = true;
+  }, [begin, entry, id, isMissing, short, words.untitled]);
   useEffect(() => {
     if (!isKnown || short === '' || named.current === short) return;
     // A name that a person gave stays; one that was taken from words follows them when they are edited.

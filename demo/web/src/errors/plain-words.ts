@@ -31,6 +31,8 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'busy':
     case 'too_slow':
       return [m.busyTitle, m.busyText, true];
+    case 'cut_off':
+      return [m.cutTitle, m.cutText, true];
     case 'model_error':
       return [m.modelTitle, m.modelText, true];
     case 'internal':

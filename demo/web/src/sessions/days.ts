@@ -16,3 +16,16 @@ export function byDay(
     .map((day) => ({ day, entries: list.filter((entry) => dayOf(entry) === day) }))
     .filter(({ entries }) => entries.length > 0);
 }
+
+/** When something was, as short as it can be said: the time of a day that is named above, else the day. */
+export function timeOf(at: number, language: string, now = new Date()): string {
+  const date = new Date(at);
+  const before = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
+  if (date >= before) return date.toLocaleTimeString(language, { timeStyle: 'short' });
+  const isThisYear = date.getFullYear() === now.getFullYear();
+  return date.toLocaleDateString(language, {
+    month: 'short',
+    day: 'numeric',
+    ...(isThisYear ? {} : { year: 'numeric' }),
+  });
+}

@@ -1,8 +1,9 @@
 import type { SessionEntry } from 'duologue/client';
 import { Ellipsis, Pencil, Trash2 } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { useMessages } from '../i18n/language.tsx';
+import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
+import { useLanguage, useMessages } from '../i18n/language.tsx';
+import { timeOf } from './days.ts';
 
 /** One conversation in the list. */
 export function SessionItem({
@@ -18,7 +19,9 @@ export function SessionItem({
   onRename: (title: string) => void;
   onRemove: () => void;
 }) {
-  const { sessions } = useMessages();
+  const { messages, language } = useLanguage();
+  const { sessions } = messages;
+  const facts = useId();
   const [isRenaming, setRenaming] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);
   const isLeftByKey = useRef(false);
@@ -43,19 +46,32 @@ export function SessionItem({
   }
   return (
     <div
-      className={`group relative rounded-lg transition-colors ${isCurrent ? 'bg-sunken' : 'hover:bg-sunken/60'}`}
+      className={`group relative rounded-lg px-3 py-2 text-sm transition-colors ${isCurrent ? 'bg-sunken' : 'hover:bg-sunken/60'}`}
     >
-      <button
-        ref={opener}
-        type="button"
-        dir="auto"
-        data-session={entry.id}
-        aria-current={isCurrent ? 'page' : undefined}
-        onClick={onOpen}
-        className="block w-full truncate rounded-lg px-3 py-2 text-start text-sm group-focus-within:pr-10 group-hover:pr-10 group-has-data-[state=open]:pr-10 pointer-coarse:pr-10"
-      >
-        {title}
-      </button>
+      <div className="flex items-baseline gap-2 pointer-coarse:pr-7">
+        <button
+          ref={opener}
+          type="button"
+          dir="auto"
+          data-session={entry.id}
+          aria-current={isCurrent ? 'page' : undefined}
+          aria-describedby={facts}
+          onClick={onOpen}
+          // All of the entry opens it, but for its menu.
+          className="min-w-0 grow truncate rounded-sm text-start after:absolute after:inset-0 after:rounded-lg"
+        >
+          {title}
+        </button>
+        <time
+          dateTime={new Date(entry.updatedAt).toISOString()}
+          className="shrink-0 text-xs text-soft tabular-nums group-focus-within:invisible group-hover:invisible group-has-data-[state=open]:invisible pointer-coarse:visible"
+        >
+          {timeOf(entry.updatedAt, language)}
+        </time>
+      </div>
+      <p id={facts} className="text-xs empty:hidden">
+        <State entry={entry} />
+      </p>
       <DropdownMenu.Root modal={false}>
         <DropdownMenu.Trigger
           aria-label={sessions.menu(title)}
@@ -84,6 +100,18 @@ export function SessionItem({
         </DropdownMenu.Content>
       </DropdownMenu.Root>
     </div>
+  );
+}
+
+/** What the person should know of a conversation before they open it. */
+function State({ entry: { isWaiting, hasFailed } }: { entry: SessionEntry }) {
+  const { sessions } = useMessages();
+  if (!isWaiting && !hasFailed) return null;
+  return (
+    <span className={`flex items-center gap-1.5 ${isWaiting ? 'text-warn' : 'text-bad'}`}>
+      <span aria-hidden="true" className="size-1.5 rounded-full bg-current" />
+      {isWaiting ? sessions.waiting : sessions.broken}
+    </span>
   );
 }
 

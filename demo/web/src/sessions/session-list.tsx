@@ -79,7 +79,7 @@ export function SessionList({
       </div>
       <Confirm
         isOpen={doomed !== null}
-        opener={() => box.current?.querySelector(`[data-session="${CSS.escape(asked.current)}"]`)}
+        opener={() => itemOf(box.current, asked.current)}
         title={words.sessions.clearTitle}
         text={words.sessions.clearText}
         action={words.sessions.clearConfirm}
@@ -90,4 +90,10 @@ export function SessionList({
       />
     </nav>
   );
+}
+
+/** What opens a conversation from the list. */
+function itemOf(list: HTMLElement | null, id: string): HTMLElement | undefined {
+  const items = list?.querySelectorAll<HTMLElement>('[data-session]') ?? [];
+  return [...items].find(({ dataset }) => dataset.session === id);
 }

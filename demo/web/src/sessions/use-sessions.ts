@@ -2,6 +2,7 @@ import type { SessionEntry } from 'duologue/client';
 import { ProtocolError } from 'duologue/protocol';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { http } from './http.ts';
+import { type Begun, useOtherTabs } from './other-tabs.ts';
 
 /** What the server takes of a title. */
 const TITLE_LENGTH = 200;
@@ -11,42 +12,79 @@ type Change = { kind: 'rename'; id: string; title: string } | { kind: 'remove'; 
 /** The list of conversations, and what can be done with it. */
 export interface Sessions {
   list: readonly SessionEntry[];
+  /** Those of the list that the server has not told of yet. */
+  begun: readonly Begun[];
+  /** Whether the server has told its list. */
+  isLoaded: boolean;
   /** Whether the server wants a key first. */
   isLocked: boolean;
   /** What the server did not do, though the person wanted it. */
   failure: Change['kind'] | null;
   forgetFailure: () => void;
+  /** Asks the server for the list, and lets other tabs do the same: something has changed here. */
   refresh: () => Promise<void>;
+  /** The first words of a conversation were said: it stands in the list from now on. */
+  begin: (id: string, title: string) => void;
   rename: (id: string, title: string) => Promise<void>;
   /** Gives a name that the person did not choose, and would not miss. */
   name: (id: string, title: string) => Promise<void>;
   remove: (id: string) => Promise<void>;
 }
 
-/** Keeps the list of conversations. What the person changes is shown at once, and taken back if the server does not do it. */
+/**
+ * Keeps the list of conversations, as the other tabs and the server change it. What the person changes is shown at once, and
+ * taken back if the server does not do it.
+ */
 export function useSessions(): Sessions {
   const [known, setKnown] = useState<readonly SessionEntry[]>([]);
+  const [begun, setBegun] = useState<readonly Begun[]>([]);
   const [changes, setChanges] = useState<readonly Change[]>([]);
   const [failure, setFailure] = useState<Sessions['failure']>(null);
+  const [isLoaded, setLoaded] = useState(false);
   const [isLocked, setLocked] = useState(false);
-  const refresh = useCallback(async () => {
+  const read = useCallback(async () => {
     try {
-      setKnown(await http.listSessions());
+      const listed = await http.listSessions();
+      setKnown(listed);
+      setBegun((all) => all.filter(({ id }) => !listed.some((entry) => entry.id === id)));
+      setLoaded(true);
       setLocked(false);
     } catch (error) {
       // A server that cannot be reached is told of where it matters: in the conversation.
       if (error instanceof ProtocolError && error.code === 'unauthorized') setLocked(true);
     }
   }, []);
+  const addBegun = useCallback(
+    (one: Begun) => setBegun((all) => [one, ...all.filter(({ id }) => id !== one.id)]),
+    [],
+  );
+  const tell = useOtherTabs(read, addBegun);
   useEffect(() => {
-    void refresh();
-  }, [refresh]);
+    void read();
+    // What other devices did meanwhile.
+    const onReturn = () => document.visibilityState === 'visible' && void read();
+    document.addEventListener('visibilitychange', onReturn);
+    return () => document.removeEventListener('visibilitychange', onReturn);
+  }, [read]);
+  const refresh = useCallback(async () => {
+    tell(null);
+    await read();
+  }, [read, tell]);
+  const begin = useCallback(
+    (id: string, title: string) => {
+      const one = { id, title, at: Date.now() };
+      addBegun(one);
+      tell(one);
+    },
+    [addBegun, tell],
+  );
   const attempt = useCallback(
     async (change: Change, onFail: (kind: Change['kind']) => void) => {
       setChanges((all) => [...all, change]);
       try {
         await carryOut(change);
         setKnown((all) => changed(all, change));
+        if (change.kind === 'remove') setBegun((all) => all.filter(({ id }) => id !== change.id));
       } catch {
         onFail(change.kind);
       }
@@ -65,8 +103,16 @@ export function useSessions(): Sessions {
   );
   const remove = useCallback((id: string) => attempt({ kind: 'remove', id }, setFailure), [attempt]);
   const forgetFailure = useCallback(() => setFailure(null), []);
-  const list = useMemo(() => changes.reduce(changed, known), [changes, known]);
-  return { list, isLocked, failure, forgetFailure, refresh, rename, name, remove };
+  const list = useMemo(() => {
+    const isKnown = (id: string) => known.some((entry) => entry.id === id);
+    const all = [...begun.filter(({ id }) => !isKnown(id)).map(asEntry), ...known];
+    return changes.reduce(changed, all);
+  }, [begun, changes, known]);
+  return { list, begun, isLoaded, isLocked, failure, forgetFailure, refresh, begin, rename, name, remove };
+}
+
+function asEntry({ id, title, at }: Begun): SessionEntry {
+  return { id, title, createdAt: at, updatedAt: at, isWaiting: false, hasFailed: false };
 }
 
 async function carryOut(change: Change): Promise<void> {
@@ -74,7 +120,7 @@ async function carryOut(change: Change): Promise<void> {
   await http.deleteSession(change.id);
 }
 
-function changed(list: readonly SessionEntry[], change: Change): readonly SessionEntry[] {
+function changed(list: readonly SessionEntry[], change: Change): SessionEntry[] {
   if (change.kind === 'remove') return list.filter(({ id }) => id !== change.id);
   return list.map((entry) => (entry.id === change.id ? { ...entry, title: change.title } : entry));
 }

@@ -1,0 +1,18 @@
+import type { Message } from 'duologue/protocol';
+import { useState } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+
+/** Tells when the server lost the end of the last answer, until the person dismisses that or the conversation goes on. */
+export function useCutOffAnswer(
+  messages: readonly Message[],
+  isElsewhere: boolean,
+): { error: Error | null; forget: () => void } {
+  const { errors } = useMessages();
+  const [forgotten, setForgotten] = useState<string | null>(null);
+  const last = messages.at(-1);
+  const isCutOff = last?.metadata?.cutOff === true && last.id !== forgotten && !isElsewhere;
+  return {
+    error: isCutOff ? Object.assign(new Error(errors.cutText), { code: 'cut_off' }) : null,
+    forget: () => setForgotten(last?.id ?? null),
+  };
+}

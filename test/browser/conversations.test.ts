@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { stage } from './support/browser.ts';
+import { Person } from './support/person.ts';
+
+const here = stage();
+
+it.each(['sse', 'bidi'] as const)(
+  'a conversation stands in the list from its first word on, in every tab, and says that it waits, over %s',
+  async (mode) => {
+    const person = new Person(await here.open({ mode }));
+    const other = await person.page.context().newPage();
+    await other.goto(here.server.url);
+    const entriesOf = (name: string) =>
+      [person.page, other].map((page) =>
+        page.getByRole('listitem').filter({ has: page.getByRole('button', { name, exact: true }) }),
+      );
+    await person.say('Count to 500');
+    for (const entry of entriesOf('Count to 500')) await entry.first().waitFor();
+    expect(await person.page.getByRole('button', { name: 'Stop' }).count()).toBe(1);
+    await person.page.getByRole('button', { name: 'New conversation' }).first().click();
+    const said = `Send $50 to Alice for ${mode}`;
+    await person.say(said);
+    await person.card('requested').waitFor();
+    for (const entry of entriesOf(said)) await entry.getByText('Waiting for you').waitFor();
+    await person.approve();
+    await person.answers.getByText(/I sent \$50 to Alice/).waitFor();
+    for (const entry of entriesOf(said)) {
+      await expect.poll(() => entry.getByText('Waiting for you').count()).toBe(0);
+    }
+  },
+);
+
+it('a conversation that is renamed or deleted in one tab is so in the other', async () => {
+  const person = new Person(await here.open());
+  await person.say('Play track 2');
+  await person.page.locator('[data-track="2"]').waitFor();
+  await expect.poll(() => person.isBusy()).toBe(false);
+  const other = await person.page.context().newPage();
+  await other.goto(here.server.url);
+  const item = (name: string) => other.getByRole('navigation').getByRole('button', { name, exact: true });
+  await item('Play track 2').waitFor();
+  const choose = async (of: string, action: string) => {
+    const { page } = person;
+    await page.getByRole('navigation').getByRole('button', { name: of, exact: true }).hover();
+    await page.getByRole('button', { name: `Actions for ${of}` }).click();
+    await page.getByRole('menuitem', { name: action }).click();
+  };
+  await choose('Play track 2', 'Rename');
+  await person.page.getByRole('textbox', { name: 'Name of the conversation' }).fill('Evening');
+  await person.page.keyboard.press('Enter');
+  await item('Evening').waitFor();
+  await choose('Evening', 'Delete');
+  await person.page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await item('Evening').waitFor({ state: 'detached' });
+});
