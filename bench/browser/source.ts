@@ -63,7 +63,17 @@ export class Source {
   }
 
   private greet(socket: WebSocket): void {
-    const data = { sessionId: 'bench', connectionId: 'bench', epoch: 'bench', resumed: false };
+    const data = {
+      sessionId: 'bench',
+      connectionId: 'bench',
+      epoch: 'bench',
+      resumed: false,
+      newest: 'bench-0',
+      received: [],
+      open: [],
+      running: null,
+      model: { hears: false, sees: false, speaks: false },
+    };
     socket.send(encodeBlock({ type: 'data-session', data, transient: true }));
     socket.on('message', (raw) => {
       const frame = JSON.parse(String(raw));

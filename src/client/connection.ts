@@ -1,4 +1,4 @@
-import type { Chunk, DataParts } from '../protocol/chunks.ts';
+import type { Chunk, SessionInfo } from '../protocol/chunks.ts';
 import {
   type BinaryFrame,
   BlockDecoder,
@@ -10,8 +10,10 @@ import {
 } from '../protocol/codec.ts';
 import { ERRORS } from '../protocol/errors.ts';
 import { browserNetwork, type Network } from './network.ts';
-import { type Letter, Outbox, type Received } from './outbox.ts';
+import { type Letter, Outbox } from './outbox.ts';
 import { systemTimers, type Timers } from './timers.ts';
+
+export type { SessionInfo };
 
 /** How a connection is doing. */
 export type ConnectionState =
@@ -22,9 +24,6 @@ export type ConnectionState =
   | { status: 'offline'; attempt: number; retryAt: number }
   | { status: 'taken-over' }
   | { status: 'closed'; code: number; reason: string };
-
-/** What the server says first on a connection. */
-export type SessionInfo = DataParts['session'] & Received & { running?: string | null };
 
 /** What a connection hears. */
 export type ConnectionEvent =
@@ -249,7 +248,7 @@ export class Connection {
   private greeted(session: SessionInfo): void {
     this.session = session.sessionId;
     // What follows a chunk that is known is new here, whenever it was said.
-    this.replayedTo = session.resumed ? 0 : (parseChunkId(session.newest ?? '')?.seq ?? 0);
+    this.replayedTo = session.resumed ? 0 : (parseChunkId(session.newest)?.seq ?? 0);
     this.attempt = 0;
     this.refusal = null;
     this.beat();

@@ -1,3 +1,4 @@
+import type { SessionInfo } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
 
 /** A frame that must arrive. */
@@ -14,12 +15,7 @@ export interface Letter {
 }
 
 /** What the server has, as it says when a connection begins. */
-export interface Received {
-  /** Ids of requests and of user messages that arrived. */
-  received?: readonly string[];
-  /** The calls that wait for an answer. */
-  open?: readonly string[];
-}
+export type Received = Partial<Pick<SessionInfo, 'received' | 'open'>>;
 
 type Entry = { letter: Letter; times: number };
 
@@ -70,7 +66,7 @@ export class Outbox {
 
 function isDue({ letter, times }: Entry, { received, open }: Received): boolean {
   if (times === 0) return true;
-  if (received?.includes(letter.requestId)) return false;
-  if (letter.calls) return open === undefined || letter.calls.some((id) => open.includes(id));
-  return letter.messageId === undefined || received?.includes(letter.messageId) !== true;
+  if (received?.some(({ requestId }) => requestId === letter.requestId)) return false;
+  if (!letter.calls || open === undefined) return true;
+  return letter.calls.some((id) => open.some(({ toolCallId }) => toolCallId === id));
 }

@@ -47,16 +47,62 @@ export interface MessageMetadata {
 /** Why the model is asked again: too many requests, a fault of the provider, no way to it, or no word from it. */
 export type WaitingReason = 'rate_limited' | 'overloaded' | 'unreachable' | 'silent';
 
+/** A request with a name that was taken: the agent answers it in that message, if it is one to answer. */
+export interface AcceptedRequest {
+  requestId: string;
+  messageId?: string;
+}
+
+/** A call that waits for an answer of the page. */
+export interface WaitingAnswer {
+  toolCallId: string;
+  messageId: string;
+  waitsFor: 'person' | 'client';
+}
+
+/** What a model takes and gives beside text. */
+export interface ModelSenses {
+  /** Takes sound. */
+  hears: boolean;
+  /** Takes pictures. */
+  sees: boolean;
+  /** Gives sound. */
+  speaks: boolean;
+}
+
+/** What a server says first on a connection. */
+export interface SessionInfo {
+  sessionId: string;
+  connectionId: string;
+  epoch: string;
+  resumed: boolean;
+  /** The id of the newest chunk: what comes up to it was said before. */
+  newest: string;
+  /** The requests that were accepted last, oldest first. */
+  received: AcceptedRequest[];
+  /** The calls that wait for an answer. */
+  open: WaitingAnswer[];
+  /** The message that the agent is at work on, or is about to write. */
+  running: string | null;
+  model: ModelSenses;
+}
+
 /** The data of each `data-*` chunk of ours. */
 export type DataParts = {
-  pcm: { chunk: string; sampleRate: number; channels: 1; bitDepth: 16 };
+  pcm: { chunk: string; sampleRate: number; channels: 1; bitDepth: 16; messageId: string };
   audio: { mediaType: string; data: string };
   image: { mediaType: string; data: string };
   'executable-code': { language: string; code: string };
   'code-execution-result': { outcome: string; output: string };
   transcript: { role: 'user' | 'assistant'; text: string; finished: boolean };
-  error: { code: string; message: string; retryable: boolean; retryAfterMs?: number };
-  session: { sessionId: string; connectionId: string; epoch: string; resumed: boolean; newest?: string };
+  /** `requestId`: the request that it is about. */
+  error: { code: string; message: string; retryable: boolean; retryAfterMs?: number; requestId?: string };
+  accepted: AcceptedRequest;
+  session: SessionInfo;
+  /** What sound comes next: of which utterance and message, and how many samples of the utterance stand before it. */
+  sound: { n: number; messageId: string; sampleRate: number; at: number };
+  /** How many characters of the text of a message were heard; what comes behind is not stored. */
+  heard: { messageId: string; length: number };
   settled: { toolCallId: string; messageId: string; errorText: string };
   waiting: { reason: WaitingReason; retryAt: number };
   reset: { messages: Message[] };
@@ -68,7 +114,10 @@ export const TRANSIENT_DATA = [
   'audio',
   'transcript',
   'error',
+  'accepted',
   'session',
+  'sound',
+  'heard',
   'settled',
   'waiting',
   'reset',

@@ -7,6 +7,9 @@ export const FRAME_VERSION = '1.0';
 /** The WebSocket subprotocol that turns on ids, batches and binary audio. */
 export const SUBPROTOCOL = 'duologue.v1';
 
+/** The same for a client that goes on watching when another connection has the floor. */
+export const WATCHING_SUBPROTOCOL = 'duologue.v2';
+
 /** Prefix of the subprotocol that carries a key, base64url. */
 export const KEY_SUBPROTOCOL = 'duologue.key.';
 
@@ -119,16 +122,20 @@ export const BINARY = { audioUp: 1, audioDown: 2, video: 3 } as const;
 export interface BinaryFrame {
   kind: (typeof BINARY)[keyof typeof BINARY];
   sampleRate: number;
+  /** Which utterance sound of the server belongs to; none is 0. */
+  utterance?: number;
   payload: Uint8Array;
 }
 
 const HEADER = 8;
 
-/** Writes a binary frame: kind, three reserved bytes, sample rate (little-endian), payload. */
+/** Writes a binary frame: kind, number of the utterance (three bytes) and sample rate, lowest byte first, payload. */
 export function encodeBinary(frame: BinaryFrame): Uint8Array {
   const bytes = new Uint8Array(HEADER + frame.payload.byteLength);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, (frame.utterance ?? 0) << 8, true);
   bytes[0] = frame.kind;
-  new DataView(bytes.buffer).setUint32(4, frame.sampleRate, true);
+  view.setUint32(4, frame.sampleRate, true);
   bytes.set(frame.payload, HEADER);
   return bytes;
 }
@@ -138,6 +145,9 @@ export function decodeBinary(bytes: Uint8Array): BinaryFrame | null {
   if (bytes.byteLength <= HEADER) return null;
   const kind = bytes[0];
   if (kind !== BINARY.audioUp && kind !== BINARY.audioDown && kind !== BINARY.video) return null;
-  const sampleRate = new DataView(bytes.buffer, bytes.byteOffset, HEADER).getUint32(4, true);
-  return { kind, sampleRate, payload: bytes.subarray(HEADER) };
+  const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER);
+  const sampleRate = view.getUint32(4, true);
+  const payload = bytes.subarray(HEADER);
+  if (kind !== BINARY.audioDown) return { kind, sampleRate, payload };
+  return { kind, sampleRate, utterance: view.getUint32(0, true) >>> 8, payload };
 }

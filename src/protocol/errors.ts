@@ -44,6 +44,8 @@ export interface WireError {
   message: string;
   retryable: boolean;
   retryAfterMs?: number;
+  /** The request that it is about. */
+  requestId?: string;
 }
 
 /** An error whose message is meant for the person at the other end. */
@@ -51,11 +53,24 @@ export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
   readonly code: ErrorCode;
   readonly retryAfterMs: number | undefined;
+  /** The request that it is about. */
+  readonly requestId: string | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { retryAfterMs?: number } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { retryAfterMs?: number | undefined; requestId?: string | undefined } = {},
+  ) {
     super(message);
     this.code = code;
     this.retryAfterMs = options.retryAfterMs;
+    this.requestId = options.requestId;
+  }
+
+  /** The same error, about a request. */
+  about(requestId: string | undefined): ProtocolError {
+    if (requestId === undefined) return this;
+    return new ProtocolError(this.code, this.message, { retryAfterMs: this.retryAfterMs, requestId });
   }
 
   get status(): number {
@@ -68,6 +83,7 @@ export class ProtocolError extends Error {
       message: this.message,
       retryable: ERRORS[this.code].retryable,
       ...(this.retryAfterMs === undefined ? {} : { retryAfterMs: this.retryAfterMs }),
+      ...(this.requestId === undefined ? {} : { requestId: this.requestId }),
     };
   }
 }

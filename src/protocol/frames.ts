@@ -1,59 +1,47 @@
-import { z } from 'zod/v4';
+import type { z } from 'zod/v4';
 import { BINARY, decodeBinary, FRAME_VERSION } from './codec.ts';
 import { ProtocolError } from './errors.ts';
+import { FRAME_SCHEMAS, frameId } from './frame-schemas.ts';
 import { base64Bytes, LIMITS, type Limits } from './limits.ts';
 import { type Input, readInput } from './read.ts';
 import { type Answer, failureOf, outputOf, reasonOf } from './tool-call.ts';
 
-const id = z.string().min(1).max(LIMITS.idLength);
-
-const schemas = {
-  message: z.looseObject({
-    messages: z.array(z.unknown()).min(1),
-    trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
-    messageId: id.optional(),
-    requestId: id.optional(),
-  }),
-  tool_result: z.looseObject({
-    toolCallId: id,
-    toolName: z.string().optional(),
-    result: z.unknown().optional(),
-    status: z.enum(['approved', 'rejected']).optional(),
-    reason: z.string().optional(),
-    error: z.string().optional(),
-  }),
-  audio_chunk: z.looseObject({
-    chunk: z.string().min(1),
-    sampleRate: z.number().optional(),
-    channels: z.number().optional(),
-    bitDepth: z.number().optional(),
-  }),
-  audio_control: z.looseObject({ action: z.enum(['start', 'stop']) }),
-  video_frame: z.looseObject({ mediaType: z.literal('image/jpeg'), data: z.string().min(1) }),
-  interrupt: z.looseObject({ reason: z.string().max(200).optional() }),
-  ping: z.looseObject({ timestamp: z.union([z.number(), z.string().max(64)]).optional() }),
-};
-
-type FrameType = keyof typeof schemas;
+type FrameType = keyof typeof FRAME_SCHEMAS;
 
 /** The data of each client frame. */
-export type FrameData = { [T in FrameType]: z.infer<(typeof schemas)[T]> };
+export type FrameData = { [T in FrameType]: z.infer<(typeof FRAME_SCHEMAS)[T]> };
+
+/** A request that may have a name: one that is sent again has the same. */
+interface Named {
+  requestId?: string | undefined;
+}
+
+/** Who finds the end of what a person says: the client, which starts and stops, or the model. */
+export type Detection = 'client' | 'server';
+
+/** Which message is interrupted, the one that is being written if none is named, and how much of its sound was played. */
+export interface Heard {
+  messageId: string | undefined;
+  playedMs: number | undefined;
+}
 
 /** What a client frame means to the server. */
 export type ClientFrame =
-  | {
+  | (Named & {
       type: 'message';
       input: Input;
       trigger: 'submit-message' | 'regenerate-message';
       messageId: string | undefined;
-      /** Names the frame; a frame that is sent again has the same. */
-      requestId?: string | undefined;
-    }
-  | { type: 'answers'; answers: Answer[] }
+    })
+  | (Named & { type: 'answers'; answers: Answer[] })
   | { type: 'audio_chunk'; pcm: string }
-  | { type: 'audio_control'; action: 'start' | 'stop' }
+  | { type: 'audio_control'; action: 'start' | 'stop'; detection: Detection }
   | { type: 'video_frame'; jpeg: string }
-  | { type: 'interrupt'; reason: string | undefined }
+  | (Named & {
+      type: 'interrupt';
+      reason: string | undefined;
+      heard: Heard;
+    })
   | { type: 'ping'; timestamp: number | string | undefined };
 
 /** What a binary frame of a client means to the server. */
@@ -80,12 +68,17 @@ export function readFrameValue(json: unknown, limits: Limits = LIMITS): ClientFr
   if (!isRecord(json)) throw new ProtocolError('bad_request', 'A frame must be a JSON object.');
   const { type, version, data } = json;
   if (typeof type !== 'string') throw new ProtocolError('bad_request', 'A frame needs a "type".');
-  if (!Object.hasOwn(schemas, type))
+  if (!Object.hasOwn(FRAME_SCHEMAS, type))
     throw new ProtocolError('unknown_frame', `Unknown frame type ${JSON.stringify(type.slice(0, 64))}.`);
   if (version !== undefined && version !== FRAME_VERSION)
     throw new ProtocolError('bad_version', `Frame version must be "${FRAME_VERSION}".`);
   // A flat video frame has a `data` of its own, which is text.
-  return meaningOf(type as FrameType, isRecord(data) ? data : json, limits);
+  const fields = isRecord(data) ? data : json;
+  try {
+    return meaningOf(type as FrameType, fields, limits);
+  } catch (error) {
+    throw error instanceof ProtocolError ? error.about(nameIn(fields)) : error;
+  }
 }
 
 /** Reads a binary frame from a client: microphone sound, or a picture of its camera or screen. */
@@ -103,6 +96,12 @@ export function readBinaryFrame(bytes: Uint8Array, limits: Limits = LIMITS): Cli
   }
 }
 
+/** The name of a request that is wrong in something else. */
+function nameIn({ requestId }: Record<string, unknown>): string | undefined {
+  const { data } = frameId.safeParse(requestId);
+  return data;
+}
+
 function meaningOf(type: FrameType, data: Record<string, unknown>, limits: Limits): ClientFrame {
   switch (type) {
     case 'message': {
@@ -115,30 +114,36 @@ function meaningOf(type: FrameType, data: Record<string, unknown>, limits: Limit
         requestId: frame.requestId,
       };
     }
-    case 'tool_result':
-      return { type: 'answers', answers: answersOf(check(type, data), limits) };
+    case 'tool_result': {
+      const frame = check(type, data);
+      return { type: 'answers', answers: answersOf(frame, limits), requestId: frame.requestId };
+    }
     case 'audio_chunk': {
       const { chunk, sampleRate = 16_000, channels = 1, bitDepth = 16 } = check(type, data);
       if (channels !== 1 || bitDepth !== 16) throw new ProtocolError('bad_audio', AUDIO);
       checkAudio(sampleRate, isBase64(chunk) ? base64Bytes(chunk) : Number.NaN, limits);
       return { type, pcm: chunk };
     }
-    case 'audio_control':
-      return { type, action: check(type, data).action };
+    case 'audio_control': {
+      const { action, detection = 'server' } = check(type, data);
+      return { type, action, detection };
+    }
     case 'video_frame': {
       const { data: jpeg } = check(type, data);
       checkJpeg(/^\/9[g-j]/.test(jpeg) && isBase64(jpeg), base64Bytes(jpeg), limits);
       return { type, jpeg };
     }
-    case 'interrupt':
-      return { type, reason: check(type, data).reason };
+    case 'interrupt': {
+      const { reason, messageId, playedMs, requestId } = check(type, data);
+      return { type, reason, heard: { messageId, playedMs }, requestId };
+    }
     case 'ping':
       return { type, timestamp: check(type, data).timestamp };
   }
 }
 
 function check<T extends FrameType>(type: T, data: unknown): FrameData[T] {
-  const result = schemas[type].safeParse(data);
+  const result = FRAME_SCHEMAS[type].safeParse(data);
   if (result.success) return result.data as FrameData[T];
   const [issue] = result.error.issues;
   throw new ProtocolError('bad_request', `Frame "${type}": ${issue?.path.join('.')}: ${issue?.message}.`);

@@ -1,4 +1,5 @@
 import { CHUNK_TYPES, type Chunk, TRANSIENT_DATA } from './chunks.ts';
+import { wrongFields } from './fields.ts';
 import { isSettled, type ToolCallEvent, type ToolCallState, transition } from './tool-call.ts';
 
 /** What a stream of chunks is checked as: SSE has no steps around approvals, BIDI has. */
@@ -26,6 +27,7 @@ export class Grammar {
   push(chunk: Chunk): string[] {
     const wrong: string[] = [];
     const say = (message: string) => wrong.push(`${chunk.type}: ${message}`);
+    for (const message of wrongFields(chunk)) say(message);
     if (chunk.type.startsWith('data-')) {
       if ('transient' in chunk && chunk.transient) return wrong;
       if (transient.has(chunk.type)) say('must be transient');
@@ -71,7 +73,6 @@ export class Grammar {
         else this.calls.set(chunk.toolCallId, 'input-streaming');
         break;
       case 'tool-input-available':
-        if (chunk.input === undefined) say('has no input');
         if (this.earlier.has(chunk.toolCallId)) say(`call ${chunk.toolCallId} is of an earlier step`);
         // An approved client call whose output is missing is shown again.
         if (this.calls.get(chunk.toolCallId) !== 'approval-requested')
@@ -87,7 +88,6 @@ export class Grammar {
         this.move(chunk.toolCallId, 'ask', say);
         break;
       case 'tool-output-available':
-        if (chunk.output === undefined) say('has no output');
         this.move(chunk.toolCallId, 'output', say, 'approve');
         break;
       case 'tool-output-error':

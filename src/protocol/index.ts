@@ -4,7 +4,7 @@ export * from './errors.ts';
 export * from './fold.ts';
 export * from './frames.ts';
 export * from './grammar.ts';
-export { LIMITS, type Limits } from './limits.ts';
+export { base64Bytes, LIMITS, type Limits } from './limits.ts';
 export * from './read.ts';
 export {
   type Answer,
@@ -18,3 +18,4 @@ export {
   type WaitingCall,
   waitingFor,
 } from './tool-call.ts';
+export * from './unfold.ts';

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type Answer, SIGNED_OUT } from '../protocol/index.ts';
-import type { AuditEntry, AuditKind, CallRecord, SessionKey, Store } from './store/store.ts';
+import type { AcceptedRequest, AuditEntry, AuditKind, CallRecord, SessionKey, Store } from './store/store.ts';
 
 /** What became of a decision: it counts, it said nothing new, or it was refused. */
 export type Verdict =
-  | { kind: 'counts'; call: CallRecord }
+  /** `isRepeated`: it was decided so before. */
+  | { kind: 'counts'; call: CallRecord; isRepeated: boolean }
   | { kind: 'ignored' }
   /** Whoever decided is signed in no more: the call is over. */
   | { kind: 'ended'; call: CallRecord }
@@ -30,10 +31,11 @@ export class Approvals {
     this.now = now;
   }
 
-  /** Applies a person's decision to the call it names. */
+  /** Applies a person's decision to the call it names; the request that it came in is taken with it. */
   async decide(
     answer: Extract<Answer, { kind: 'decision' }>,
     isShown: (call: CallRecord) => boolean,
+    accepted?: AcceptedRequest,
   ): Promise<Verdict> {
     const call = await this.find(answer);
     if (!call || call.approvalId === null) return this.refuse(answer, null, 'no such approval');
@@ -42,7 +44,7 @@ export class Approvals {
     if (call.status === 'denied' || call.status === 'approved') {
       // The same decision again: whoever sent it did not hear that it counted.
       return call.status === wanted
-        ? { kind: 'counts', call }
+        ? { kind: 'counts', call, isRepeated: true }
         : this.refuse(answer, call, `already ${call.status}`);
     }
     if (call.status === 'expired') return this.refuse(answer, call, 'expired');
@@ -61,8 +63,9 @@ export class Approvals {
       this.key,
       { id: call.id, from: 'requested', to: wanted, reason: answer.reason ?? null },
       lineFor(wanted, call, answer.reason ?? null),
+      accepted,
     );
-    return moved ? { kind: 'counts', call: moved } : { kind: 'ignored' };
+    return moved ? { kind: 'counts', call: moved, isRepeated: false } : { kind: 'ignored' };
   }
 
   /** Refuses a decision of someone who is signed in no more. An approval ends its call, which is returned then. */

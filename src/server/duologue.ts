@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type BaseAgent, type BasePlugin, type RunConfig, Runner } from '@google/adk';
 import { type ApprovalOverride, checkCopy, GatePlugin, instrument, isAllLlm } from '../adk/engine.ts';
-import { instrumentModels, type Patience } from '../models/engine.ts';
+import { instrumentModels, type Patience, sensesOf } from '../models/engine.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { Access, type AccessOptions } from './access.ts';
 import { type BudgetLimits, ByteBudget, defaultBudget, shareOfHeap } from './byte-budget.ts';
@@ -211,6 +211,7 @@ function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
     newId: options.newId ?? randomUUID,
     logger,
     signIn: new SignIn(options.stillSignedIn, clock, logger),
+    senses: () => sensesOf(agent),
     options: {
       images: options.images ?? 'file',
       denials: options.denials ?? 'tool-output-error',

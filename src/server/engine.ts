@@ -1,6 +1,6 @@
 import type { BaseAgent, RunConfig, Runner } from '@google/adk';
 import type { GatePlugin } from '../adk/engine.ts';
-import type { Limits } from '../protocol/index.ts';
+import type { Limits, ModelSenses } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
 import type { DraftPace } from './draft-pace.ts';
 import type { Logger } from './logger.ts';
@@ -50,4 +50,6 @@ export interface Engine {
   logger: Logger;
   signIn: SignIn;
   options: SessionOptions;
+  /** What the model takes and gives beside text. */
+  senses: () => ModelSenses;
 }

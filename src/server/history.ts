@@ -2,7 +2,7 @@ import { type Session as AdkSession, createEvent, type Event } from '@google/adk
 import { danglingCalls, responseEvent, rewindEvent } from '../adk/engine.ts';
 import { ProtocolError } from '../protocol/index.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
-import type { SessionKey } from './store/store.ts';
+import type { AcceptedRequest, SessionKey } from './store/store.ts';
 
 /** The history of a session as the agent has it: ADK's events. What ADK does not write into it by itself, this does. */
 export class History {
@@ -22,13 +22,35 @@ export class History {
     return session;
   }
 
-  async append(event: Event): Promise<void> {
-    await this.service.appendEvent({ session: await this.load(), event });
+  /** Adds an event; `accepted` is the request that is taken with it. */
+  async append(event: Event, accepted?: AcceptedRequest): Promise<void> {
+    const session = await this.load();
+    if (accepted) await this.service.appendChange({ session, event }, accepted);
+    else await this.service.appendEvent({ session, event });
   }
 
   /** Writes down what a tool changed in a session as it saw it; throws a `StateConflict` when that has changed since. */
-  appendChange(event: Event, session: AdkSession): Promise<void> {
-    return this.service.appendChange({ session, event });
+  appendChange(event: Event, session: AdkSession, accepted?: AcceptedRequest): Promise<void> {
+    return this.service.appendChange({ session, event }, accepted);
+  }
+
+  /** Cuts so many characters off the end of what the agent said since the person spoke last. */
+  async cutWords(count: number): Promise<void> {
+    const session = await this.load();
+    let rest = count;
+    for (const event of session.events.slice().reverse()) {
+      const parts = event.content?.parts ?? [];
+      if (rest <= 0 || (event.content?.role === 'user' && parts.some((part) => part.text))) return;
+      if (event.content?.role !== 'model' || !parts.some((part) => part.text && !part.thought)) continue;
+      const kept = parts.toReversed().map((part) => {
+        if (!part.text || part.thought) return part;
+        const text = part.text.slice(0, Math.max(0, part.text.length - rest));
+        rest -= part.text.length - text.length;
+        return { ...part, text };
+      });
+      const content = { ...event.content, parts: kept.toReversed() };
+      await this.service.appendEvent({ session, event: { ...event, content } });
+    }
   }
 
   /** Writes down which connection speaks, so that tools can tell. */

@@ -1,9 +1,20 @@
 import type { Blob } from '@google/genai';
-import type { Answer, Chunk, ErrorCode, Input, Message } from '../protocol/index.ts';
+import type {
+  Answer,
+  Chunk,
+  Detection,
+  ErrorCode,
+  Heard,
+  Input,
+  Message,
+  ProtocolError,
+  SessionInfo,
+} from '../protocol/index.ts';
 import type { AdmittedPart } from './files.ts';
 import type { ChunkLog } from './log.ts';
 import type { Identity } from './sign-in.ts';
-import type { PageRequest, SessionKey } from './store/store.ts';
+import type { AcceptedRequest, PageRequest, SessionKey } from './store/store.ts';
+import type { Sound } from './utterances.ts';
 
 /**
  * Where sessions live. Today that is this process (`local-home.ts`); a home of several processes gives the same `Session`
@@ -26,13 +37,15 @@ export interface Session {
   readonly key: SessionKey;
 
   /** Takes a typed message: at once, or when the agent is done. Resolves when it was taken, rejects when it is refused. */
-  say(message: TypedMessage, how: { again: boolean; requestId?: string | undefined }): Promise<void>;
+  say(message: TypedMessage, asked: Asked & { again: boolean }): Promise<void>;
   /** Takes answers to open calls, while everything else goes on. */
-  answer(answers: Answer[], from: { by: Identity; requestId?: string | undefined }): Promise<void>;
+  answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void>;
   /** Sound or a picture from the person. */
   media(blob: Blob): void;
-  /** Stops what the agent does; false when it does nothing. */
-  stop(): Promise<boolean>;
+  /** The person turns the microphone on or off; `detection` says who finds the end of what they say. */
+  microphone(action: 'start' | 'stop', detection: Detection): void;
+  /** Stops what the agent does; false when it does nothing. `heard`: what is meant, and how much of it was played. */
+  stop(asked?: Partial<Asked> & { heard?: Heard }): Promise<boolean>;
 
   /** Takes a message that was posted. Resolves with its response when its turn comes. */
   post(message: PostedMessage): Promise<Response>;
@@ -41,8 +54,8 @@ export interface Session {
   /** The rest of the response in progress, behind the last chunk that the client has; null when there is none. */
   resume(last: string | null): Promise<Response | null>;
 
-  /** Someone listens from now on, behind the last chunk they have. Whoever listened before loses the conversation. */
-  join(listener: Listener, last: string | null): Promise<Joined>;
+  /** Someone listens from now on, behind what they have. Whoever listened before loses the conversation. */
+  join(listener: Listener, at: Place): Promise<Joined>;
   /** Someone is gone. */
   leave(listener: Listener): void;
 
@@ -53,18 +66,40 @@ export interface Session {
 /** Something that a person typed. */
 export type TypedMessage = Extract<Input, { kind: 'message' }>;
 
+/** The client that made a request: what is meant for it alone is told to it. */
+export interface Requester {
+  accepted(accepted: AcceptedRequest): void;
+  told(error: ProtocolError): void;
+}
+
+/** What a client calls a request, if it has a name, and who is told what comes of it. */
+export interface Asked {
+  requestId?: string | undefined;
+  requester: Requester;
+}
+
+/** What a posted request is called, by its client and in the log. */
+interface PostNames {
+  requestId?: string | undefined;
+  logged: string;
+}
+
 /** A message as a client posted it, checked. */
-export interface PostedMessage {
+export interface PostedMessage extends PostNames {
   id: string | undefined;
   parts: AdmittedPart[];
-  requestId?: string;
 }
 
 /** Which message answers are for, and who gives them in which request. */
-export interface AnsweredBy {
+export interface AnsweredBy extends PostNames {
   messageId: string | undefined;
   by: Identity;
-  requestId?: string;
+}
+
+/** How much a listener has: up to which chunk, and of which sound. */
+export interface Place {
+  last: string | null;
+  sound: { n: number; at: number } | null;
 }
 
 /** One that listens to a session and may speak in it. */
@@ -73,12 +108,8 @@ export interface Listener {
   /** Is told why it loses the session, and goes. */
   end(code: ErrorCode, message: string): void;
   play(sound: Sound): void;
-}
-
-/** Sound for the person, as the model gave it. */
-export interface Sound {
-  data: string;
-  sampleRate: number;
+  /** Nobody wants to hear the rest of what was to be played. */
+  hush(): void;
 }
 
 /** What a session says, as this process follows it. */
@@ -110,6 +141,10 @@ export interface Response {
   omitted?: readonly string[];
   /** Whether it ends, too, when the agent comes to rest: it is part of a live turn. */
   endsAtRest?: boolean;
+  /** What only this client is told, as far as it was not. */
+  aside?: () => Chunk[];
+  /** The whole response, when it stands in the log no more. */
+  told?: Chunk[];
 }
 
 /** Where a listener begins. */
@@ -127,6 +162,10 @@ export interface Joined {
   opening: Chunk[];
   /** Approvals whose requests are left out. */
   omitted: readonly string[];
+  /** The rest of the sound that they have the beginning of. */
+  sounds: Sound[];
+  /** What else they are told first. */
+  info: Pick<SessionInfo, 'received' | 'open' | 'running' | 'model'>;
 }
 
 /** Messages of a session, in order. */

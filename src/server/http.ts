@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { ProtocolError, readInput, toProtocolError } from '../protocol/index.ts';
+import {
+  DONE,
+  encodeBlock,
+  type Limits,
+  ProtocolError,
+  readInput,
+  toProtocolError,
+} from '../protocol/index.ts';
 import type { Access } from './access.ts';
 import { readJson } from './body.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Engine } from './engine.ts';
 import { admit, withAddresses } from './files.ts';
+import type { Response } from './home.ts';
 import { inspectEvents } from './inspect.ts';
 import type { LargeJson } from './large-json.ts';
 import { type RateLimiter, rateLimited } from './rate-limit.ts';
@@ -140,13 +148,14 @@ async function run(
   }
 }
 
-async function postStream({ context, requestId, user, identity, body: read }: Call): Promise<Reply> {
+async function postStream({ context, requestId: logged, user, identity, body: read }: Call): Promise<Reply> {
   const { limits } = context.engine.options;
   const body = await read(limits.bodyBytes);
   const { trigger = 'submit-message' } = body;
   if (trigger !== 'submit-message' && trigger !== 'regenerate-message') {
     throw new ProtocolError('bad_request', '"trigger" must be "submit-message" or "regenerate-message".');
   }
+  const requestId = requestNameIn(body, limits);
   const input = readInput(body.messages, limits);
   const asked = input.kind === 'answers' && !hasSessionId(body) ? input.answers : [];
   const id = (await context.sessions.askedIn(user, asked)) ?? sessionIdIn(body, user, context);
@@ -157,15 +166,31 @@ async function postStream({ context, requestId, user, identity, body: read }: Ca
         : error;
     });
     const { messageId } = input;
-    const response = await session.postAnswers(input.answers, { messageId, by: identity, requestId });
-    return streamReply(new ResponseReader(response, context.pacing), id);
+    const from = { messageId, by: identity, requestId, logged };
+    return responseReply(await session.postAnswers(input.answers, from), id, context);
   }
   const { engine } = context;
   // What is refused leaves no session behind.
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
-  const response = await session.post({ id: input.id, parts, requestId });
-  return streamReply(new ResponseReader(response, context.pacing), id);
+  return responseReply(await session.post({ id: input.id, parts, requestId, logged }), id, context);
+}
+
+/** A response as it is given, or as it was. */
+function responseReply(response: Response, id: string, { pacing }: HttpContext): Reply {
+  const reader = new ResponseReader(response, pacing);
+  const reply = streamReply(reader, id);
+  if (!response.told) return reply;
+  reader.close();
+  const chunks = [...(response.aside?.() ?? []), ...response.told];
+  return { ...reply, body: chunks.map((chunk) => encodeBlock(chunk)).join('') + DONE };
+}
+
+/** The name of a posted request, if it has one. */
+function requestNameIn({ requestId }: Record<string, unknown>, { idLength }: Limits): string | undefined {
+  if (requestId === undefined) return undefined;
+  if (typeof requestId === 'string' && requestId !== '' && requestId.length <= idLength) return requestId;
+  throw new ProtocolError('bad_request', `"requestId" must be a text of 1 to ${idLength} characters.`);
 }
 
 /** Gives the rest of a response: from the last chunk the client names, or from the first of its message. */

@@ -21,6 +21,8 @@ export class ResponseReader implements Reader {
   private readonly endsAfter: number;
   private readonly omitted: ReadonlySet<string>;
   private readonly endsAtRest: boolean;
+  /** What only this client is told. */
+  private readonly aside: () => Chunk[];
   private seq: number;
   private seqAtBeat = -1;
   private stalledBeats = 0;
@@ -31,8 +33,9 @@ export class ResponseReader implements Reader {
   private wake: ((isBeat: boolean) => void) | null = null;
   private leave: (() => void)[] = [];
 
-  constructor({ feed, from, endsAfter, omitted, endsAtRest }: Response, pacing: Pacing) {
+  constructor({ feed, from, endsAfter, omitted, endsAtRest, aside }: Response, pacing: Pacing) {
     this.feed = feed;
+    this.aside = aside ?? (() => []);
     this.departure = new Departure(pacing.window, () => this.depart());
     this.seq = from;
     this.endsAfter = endsAfter ?? from;
@@ -91,7 +94,9 @@ export class ResponseReader implements Reader {
 
   private take(): string {
     const { log } = this.feed;
-    let text = '';
+    let text = this.aside()
+      .map((chunk) => encodeBlock(chunk))
+      .join('');
     for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
       this.seq = entry.seq;
       const { chunk } = entry;

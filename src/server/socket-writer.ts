@@ -1,7 +1,16 @@
-import { BINARY, type Chunk, DONE, encodeBinary, encodeBlock, SUBPROTOCOL } from '../protocol/index.ts';
-import type { Feed, Sound } from './home.ts';
+import {
+  BINARY,
+  type Chunk,
+  DONE,
+  encodeBinary,
+  encodeBlock,
+  SUBPROTOCOL,
+  WATCHING_SUBPROTOCOL,
+} from '../protocol/index.ts';
+import type { Feed } from './home.ts';
 import { Departure, type Window } from './pace.ts';
 import type { Socket, SocketLimits } from './socket.ts';
+import { SAMPLE_BYTES, type Sound } from './utterances.ts';
 
 /** What a writer is made of. */
 export interface SocketWriterContext {
@@ -12,9 +21,6 @@ export interface SocketWriterContext {
   onTooSlow: () => void;
 }
 
-/** Bytes before the sound in a binary frame. */
-const HEADER_BYTES = 8;
-
 /**
  * Writes to one socket what stands in the log, and sound beside it. It is a cursor: what the other side is too slow for
  * waits in the log, and old sound is dropped.
@@ -24,8 +30,10 @@ export class SocketWriter {
   readonly isRich: boolean;
   private readonly context: SocketWriterContext;
   private readonly departure: Departure;
-  private sounds: Uint8Array[] = [];
+  private sounds: Sound[] = [];
   private soundBytes = 0;
+  /** The utterance that was written last, and the sample that comes next in it. */
+  private spoken: { n: number; next: number } | null = null;
   /** What it writes, once it follows. */
   private log: Feed['log'] | null = null;
   /** The place of what was written last. */
@@ -37,7 +45,8 @@ export class SocketWriter {
 
   constructor(context: SocketWriterContext) {
     this.context = context;
-    this.isRich = context.socket.protocol === SUBPROTOCOL;
+    const { protocol } = context.socket;
+    this.isRich = protocol === SUBPROTOCOL || protocol === WATCHING_SUBPROTOCOL;
     this.departure = new Departure(context.window, () => this.flushSoon());
   }
 
@@ -70,21 +79,24 @@ export class SocketWriter {
   play(sound: Sound): void {
     if (!this.isOpen) return;
     const { socket, limits } = this.context;
-    const { data: chunk, sampleRate } = sound;
+    const { pcm, sampleRate, messageId } = sound;
     if (!this.isRich) {
       if (socket.bufferedAmount > limits.maxSoundBytes) return;
-      this.send({
-        type: 'data-pcm',
-        data: { chunk, sampleRate, channels: 1, bitDepth: 16 },
-        transient: true,
-      });
+      const chunk = Buffer.from(pcm).toString('base64');
+      const data = { chunk, sampleRate, channels: 1 as const, bitDepth: 16 as const, messageId };
+      this.send({ type: 'data-pcm', data, transient: true });
       return;
     }
-    const payload = Buffer.from(chunk, 'base64');
-    this.sounds.push(encodeBinary({ kind: BINARY.audioDown, sampleRate, payload }));
-    this.soundBytes += payload.byteLength;
+    this.sounds.push(sound);
+    this.soundBytes += pcm.byteLength;
     while (this.soundBytes > limits.maxSoundBytes) this.nextSound();
     this.flush();
+  }
+
+  /** Drops the sound that waits. */
+  hush(): void {
+    this.sounds = [];
+    this.soundBytes = 0;
   }
 
   /** Whether so much waits for the network that nothing more is given to it. */
@@ -106,8 +118,20 @@ export class SocketWriter {
     if (log) this.write(log);
     while (this.sounds.length > 0 && socket.bufferedAmount < limits.maxSoundBytes) {
       const sound = this.nextSound();
-      if (sound) socket.send(sound);
+      if (sound) this.writeSound(sound);
     }
+  }
+
+  /** Sends sound; before a new utterance, and after a gap, what it is. */
+  private writeSound({ n, messageId, sampleRate, at, pcm }: Sound): void {
+    const { socket } = this.context;
+    if (this.spoken?.n !== n || this.spoken.next !== at) {
+      socket.send(
+        encodeBlock({ type: 'data-sound', data: { n, messageId, sampleRate, at }, transient: true }),
+      );
+    }
+    socket.send(encodeBinary({ kind: BINARY.audioDown, sampleRate, utterance: n, payload: pcm }));
+    this.spoken = { n, next: at + Math.floor(pcm.byteLength / SAMPLE_BYTES) };
   }
 
   close(): void {
@@ -141,9 +165,9 @@ export class SocketWriter {
     });
   }
 
-  private nextSound(): Uint8Array | undefined {
+  private nextSound(): Sound | undefined {
     const sound = this.sounds.shift();
-    if (sound) this.soundBytes -= sound.byteLength - HEADER_BYTES;
+    if (sound) this.soundBytes -= sound.pcm.byteLength;
     return sound;
   }
 }

@@ -6,6 +6,7 @@ import { RateLimiter, rateLimited } from './rate-limit.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from './sign-in.ts';
 import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
+import { parseSoundPlace } from './utterances.ts';
 import { Connection } from './websocket.ts';
 
 /** When someone who has too many connections may try again. */
@@ -115,7 +116,10 @@ export class Sockets {
       socket,
       session,
       identity,
-      last: url.searchParams.get('last'),
+      place: {
+        last: url.searchParams.get('last'),
+        sound: parseSoundPlace(url.searchParams.get('sound')),
+      },
       clock: engine.clock,
       pacing,
       logger: engine.logger,

@@ -1,4 +1,5 @@
 import {
+  type Chunk,
   type ClientFrame,
   ERRORS,
   type ErrorCode,
@@ -12,7 +13,8 @@ import {
 } from '../protocol/index.ts';
 import type { HeldBytes } from './byte-budget.ts';
 import type { Clock } from './clock.ts';
-import type { Feed, Session, Sound } from './home.ts';
+import { acceptedChunk } from './conversation/aside.ts';
+import type { Asked, Feed, Place, Session } from './home.ts';
 import { Intake, type WholeFrame } from './intake.ts';
 import type { LargeJson } from './large-json.ts';
 import type { Logger } from './logger.ts';
@@ -21,6 +23,7 @@ import type { Pacing } from './response-reader.ts';
 import type { Identity } from './sign-in.ts';
 import type { Socket, SocketLimits } from './socket.ts';
 import { SocketWriter } from './socket-writer.ts';
+import type { Sound } from './utterances.ts';
 
 /** What a connection is made of. */
 export interface ConnectionContext {
@@ -29,8 +32,8 @@ export interface ConnectionContext {
   session: Session;
   /** Whose connection it is. */
   identity: Identity;
-  /** The last chunk the client saw, as it said it. */
-  last: string | null;
+  /** What the client has, as it said it. */
+  place: Place;
   clock: Clock;
   pacing: Pacing;
   logger: Logger;
@@ -107,16 +110,16 @@ export class Connection {
   /** Greets, gives what was missed, and goes live. */
   async open(): Promise<void> {
     const { session, context, writer } = this;
-    const joined = await session.join(this, context.last);
+    const joined = await session.join(this, context.place);
     if (!this.isOpen) return;
-    const { feed, from, resumed, newest, reset, opening, omitted } = joined;
+    const { feed, from, resumed, newest, reset, opening, omitted, sounds, info } = joined;
     const { epoch } = feed.log;
     const sessionId = session.key.id;
     // Its id is the place where the connection begins: one that breaks before the first chunk can resume, too.
     writer.send(
       {
         type: 'data-session',
-        data: { sessionId, connectionId: this.id, epoch, resumed, newest },
+        data: { sessionId, connectionId: this.id, epoch, resumed, newest, ...info },
         transient: true,
       },
       `${epoch}-${from}`,
@@ -130,6 +133,7 @@ export class Connection {
     writer.follow(feed.log, from, omitted);
     this.beat();
     writer.flush();
+    for (const sound of sounds) writer.play(sound);
   }
 
   /** A piece of that many bytes came off the socket; the frames that ended in it were received. */
@@ -165,6 +169,10 @@ export class Connection {
     this.writer.play(sound);
   }
 
+  hush(): void {
+    this.writer.hush();
+  }
+
   /** The socket is gone, and all that it held. */
   closed(): void {
     this.intake.close();
@@ -175,6 +183,7 @@ export class Connection {
   private leave(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
+    if (this.listens) this.session.microphone('stop', 'server');
     this.writer.close();
     this.cancelBeat?.();
     this.intake.stopWaiting();
@@ -186,7 +195,11 @@ export class Connection {
     if (!this.isOpen) return;
     // A client that is behind gets the rest when it resumes.
     if (!this.writer.isBehind) this.writer.flush();
-    this.tell(new ProtocolError(code, message));
+    this.writer.send({
+      type: 'data-error',
+      data: new ProtocolError(code, message).toWire(),
+      transient: true,
+    });
     const meaning = ERRORS[code];
     this.context.socket.close('close' in meaning ? meaning.close : 1000, message.slice(0, 120));
     this.leave();
@@ -197,21 +210,36 @@ export class Connection {
     if (!this.isOpen || (frame.kind !== 'binary' && this.isTooMany())) return;
     const { protocolLimits: limits } = this.context;
     try {
-      const work =
-        frame.kind === 'binary'
-          ? this.takeBinary(frame.bytes, limits)
-          : this.act(
-              frame.kind === 'text' ? readFrame(frame.text, limits) : readFrameValue(frame.value, limits),
-            );
-      return work?.catch((thrown) => this.complain(thrown));
+      if (frame.kind === 'binary') {
+        this.takeBinary(frame.bytes, limits);
+        return;
+      }
+      const read =
+        frame.kind === 'text' ? readFrame(frame.text, limits) : readFrameValue(frame.value, limits);
+      return this.request(read);
     } catch (thrown) {
       this.complain(thrown);
       return;
     }
   }
 
+  /** Does what a frame says; what goes wrong is told with the name of the request. */
+  private request(frame: ClientFrame): Promise<unknown> | undefined {
+    const name = 'requestId' in frame ? frame.requestId : undefined;
+    const refuse = (thrown: unknown) => this.complain(thrown, name);
+    try {
+      return this.act(frame, {
+        requestId: name,
+        requester: { accepted: (accepted) => this.tell(acceptedChunk(accepted)), told: refuse },
+      })?.catch(refuse);
+    } catch (thrown) {
+      refuse(thrown);
+      return;
+    }
+  }
+
   /** Does what a frame says; what takes its time is given back. */
-  private act(frame: ClientFrame): Promise<unknown> | undefined {
+  private act(frame: ClientFrame, asked: Asked): Promise<unknown> | undefined {
     const { session } = this;
     const { identity } = this.context;
     switch (frame.type) {
@@ -220,22 +248,23 @@ export class Connection {
         this.context.socket.send(JSON.stringify({ type: 'pong', timestamp: frame.timestamp ?? null }));
         return;
       case 'interrupt':
-        return session.stop();
+        return session.stop({ ...asked, heard: frame.heard });
       case 'answers': {
         const wait = this.context.allow.answer();
         if (wait > 0) throw rateLimited('Too many answers', wait);
-        return session.answer(frame.answers, { by: identity });
+        return session.answer(frame.answers, { ...asked, by: identity });
       }
       case 'message': {
         const wait = this.context.allow.message();
         if (wait > 0) throw rateLimited('Too many messages', wait);
-        const { input, trigger, messageId, requestId } = frame;
+        const { input, trigger, messageId } = frame;
         const again = trigger === 'regenerate-message' || messageId !== undefined;
         return input.kind === 'answers'
-          ? session.answer(input.answers, { by: identity, requestId })
-          : session.say(input, { again, requestId });
+          ? session.answer(input.answers, { ...asked, by: identity })
+          : session.say(input, { ...asked, again });
       }
       case 'audio_control':
+        if (frame.action === 'start' || this.listens) session.microphone(frame.action, frame.detection);
         this.listens = frame.action === 'start';
         return;
       case 'audio_chunk':
@@ -254,7 +283,7 @@ export class Connection {
     }
     try {
       if (!this.writer.isRich)
-        throw new ProtocolError('unknown_frame', 'Binary frames need the duologue.v1 protocol.');
+        throw new ProtocolError('unknown_frame', 'Binary frames need the subprotocol duologue.v1 or v2.');
       const frame = readBinaryFrame(bytes, limits);
       if (frame.type === 'audio') this.hear(Buffer.from(frame.pcm).toString('base64'));
       else this.see(Buffer.from(frame.jpeg).toString('base64'));
@@ -287,8 +316,8 @@ export class Connection {
     else this.drop();
   }
 
-  private complain(thrown: unknown): void {
-    const error = toProtocolError(thrown);
+  private complain(thrown: unknown, requestId?: string): void {
+    const error = toProtocolError(thrown).about(requestId);
     if (error.code === 'internal') {
       this.context.logger.error('a frame failed', {
         session: this.session.key.id,
@@ -297,8 +326,12 @@ export class Connection {
       });
     }
     if (ENDING.has(error.code)) return this.end(error.code, error.message);
-    // What waits for a client that does not read must not grow by what it does wrong.
-    if (this.isOpen && !this.writer.isBehind) this.tell(error);
+    this.tell({ type: 'data-error', data: error.toWire(), transient: true });
+  }
+
+  /** Tells this client something. What waits for one that does not read must not grow by what it does. */
+  private tell(chunk: Chunk): void {
+    if (this.isOpen && !this.writer.isBehind) this.writer.send(chunk);
   }
 
   private drop(): void {
@@ -309,10 +342,6 @@ export class Connection {
         new ProtocolError('rate_limited', 'Too many frames: some were dropped.', { retryAfterMs: 1000 }),
       );
     }
-  }
-
-  private tell(error: ProtocolError): void {
-    this.writer.send({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
   /** Finds out about peers that are gone without a word, and about those that only sit there. */

@@ -316,14 +316,14 @@ describe('events of ADK become chunks', () => {
     const wrong: string[] = grammar.push({ type: 'start', messageId: 'm' });
     for (const out of fold(events, options)) {
       if (out.type === 'call') {
+        const call = {
+          toolCallId: out.id,
+          toolName: out.name,
+          toolMetadata: { runsOn: 'server', asks: false },
+        };
         wrong.push(
-          ...grammar.push({ type: 'tool-input-start', toolCallId: out.id, toolName: out.name }),
-          ...grammar.push({
-            type: 'tool-input-available',
-            toolCallId: out.id,
-            toolName: out.name,
-            input: out.args,
-          }),
+          ...grammar.push({ type: 'tool-input-start', ...call }),
+          ...grammar.push({ type: 'tool-input-available', ...call, input: out.args }),
         );
       } else if (out.type === 'response') {
         wrong.push(

@@ -291,7 +291,10 @@ describe('a connection', () => {
     w.server.socket?.deliver(sound.slice().buffer as ArrayBuffer);
     w.server.socket?.deliver(new ArrayBuffer(3));
     expect(w.events.filter(({ type }) => type === 'binary')).toEqual([
-      { type: 'binary', frame: { kind: 2, sampleRate: 24_000, payload: new Uint8Array([1, 2]) } },
+      {
+        type: 'binary',
+        frame: { kind: 2, sampleRate: 24_000, utterance: 0, payload: new Uint8Array([1, 2]) },
+      },
     ]);
     const up = new Uint8Array(8);
     expect(w.connection.send(up)).toBe(true);
@@ -367,17 +370,21 @@ describe('what must arrive', () => {
     expect(sent(w)).toEqual(['1', '2', '3', '4']);
   });
 
+  const waits = (toolCallId: string) => ({ toolCallId, messageId: 'm', waitsFor: 'person' as const });
+
   test.each([
-    ['a request that the server has', {}, { received: ['1'] }, false],
-    ['a request that it has not', {}, { received: ['0'] }, true],
-    ['a message that it has by its id', { messageId: 'u1' }, { received: ['u1'] }, false],
+    ['a request that the server has', {}, { received: [{ requestId: '1' }] }, false],
+    ['a request that it has not', {}, { received: [{ requestId: '0' }] }, true],
     ['a message that it has not', { messageId: 'u1' }, { received: [] }, true],
-    ['a message to a server that does not say', { messageId: 'u1' }, {}, true],
-    ['answers to a call that waits', { calls: ['c1', 'c2'] }, { received: [], open: ['c2'] }, true],
-    ['answers to calls that do not', { calls: ['c1'] }, { received: [], open: ['c2'] }, false],
-    ['answers that it has', { calls: ['c1'] }, { received: ['1'], open: ['c1'] }, false],
-    ['answers to a server that does not say', { calls: ['c1'] }, {}, true],
-    ['what was only worth saying once', { isFleeting: true }, { received: ['0'] }, true],
+    ['answers to a call that waits', { calls: ['c1', 'c2'] }, { received: [], open: [waits('c2')] }, true],
+    ['answers to calls that do not', { calls: ['c1'] }, { received: [], open: [waits('c2')] }, false],
+    [
+      'answers that it has',
+      { calls: ['c1'] },
+      { received: [{ requestId: '1' }], open: [waits('c1')] },
+      false,
+    ],
+    ['what was only worth saying once', { isFleeting: true }, { received: [{ requestId: '0' }] }, true],
   ])('after a drop %s: sent again is %s', async (_what, more, tells, isSentAgain) => {
     const w = await live();
     w.server.remembers = false;

@@ -659,7 +659,9 @@ describe('the transport', () => {
       await w.settle();
       w.server.say(START, ...announce('pay-1', 'process_payment', {}, PAY), ...ask('pay-1'));
       await w.settle();
-      w.server.tells = { open };
+      w.server.tells = {
+        open: open.map((toolCallId) => ({ toolCallId, messageId: 'm', waitsFor: 'person' })),
+      };
       w.server.losesNext = true;
       await w.decide('pay-1', true);
       await w.settle(1_000);
@@ -675,6 +677,7 @@ describe('the transport', () => {
     w.server.say(START, ...announce('pay-1', 'process_payment', {}, PAY), ...ask('pay-1'));
     await w.settle();
     w.server.losesNext = true;
+    w.server.tells = { open: [{ toolCallId: 'pay-1', messageId: 'm', waitsFor: 'person' }] };
     await w.decide('pay-1', true);
     await w.settle(1_000);
     await w.settle();

@@ -47,6 +47,7 @@ describe('a live model', () => {
     expect(sound?.kind === 'binary' && decodeBinary(new Uint8Array(sound.bytes))).toEqual({
       kind: 2,
       sampleRate: 24_000,
+      utterance: 1,
       payload: new Uint8Array(3),
     });
     connection.push(transcript('I am still here.', true));

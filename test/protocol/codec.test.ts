@@ -243,11 +243,18 @@ describe('chunk ids', () => {
 });
 
 describe('binary frames', () => {
-  const frame = fc.record({
-    kind: fc.constantFrom(BINARY.audioUp, BINARY.audioDown, BINARY.video),
+  const fields = {
     sampleRate: fc.integer({ min: 0, max: 0xffffffff }),
     payload: fc.uint8Array({ minLength: 1, maxLength: 64 }),
-  });
+  };
+  const frame = fc.oneof(
+    fc.record({ kind: fc.constantFrom(BINARY.audioUp, BINARY.video), ...fields }),
+    fc.record({
+      kind: fc.constant(BINARY.audioDown),
+      utterance: fc.integer({ min: 0, max: 0xffffff }),
+      ...fields,
+    }),
+  );
 
   test('[C13] a binary frame is read as it was written, wherever it lies in memory', () => {
     fc.assert(

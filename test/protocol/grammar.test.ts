@@ -7,13 +7,19 @@ const startStep: Chunk = { type: 'start-step' };
 const finishStep: Chunk = { type: 'finish-step' };
 const ask = (id = 'c'): Chunk => ({ type: 'tool-approval-request', toolCallId: id, approvalId: `a-${id}` });
 const asked = (id = 'c'): Chunk[] => [startStep, ask(id), finishStep];
-const inputStart = (id = 'c'): Chunk => ({ type: 'tool-input-start', toolCallId: id, toolName: 'pay' });
-const input = (id = 'c', toolMetadata?: { runsOn: string; asks: boolean }): Chunk => ({
+const facts = { runsOn: 'server', asks: true };
+const inputStart = (id = 'c'): Chunk => ({
+  type: 'tool-input-start',
+  toolCallId: id,
+  toolName: 'pay',
+  toolMetadata: facts,
+});
+const input = (id = 'c', toolMetadata = facts): Chunk => ({
   type: 'tool-input-available',
   toolCallId: id,
   toolName: 'pay',
   input: {},
-  ...(toolMetadata ? { toolMetadata } : {}),
+  toolMetadata,
 });
 const tool = (id = 'c'): Chunk[] => [inputStart(id), input(id)];
 const output = (id = 'c'): Chunk => ({ type: 'tool-output-available', toolCallId: id, output: {} });
@@ -192,14 +198,24 @@ const accepted: [string, GrammarMode, Chunk[]][] = [
       {
         type: 'data-session',
         transient: true,
-        data: { sessionId: 's', connectionId: 'c', epoch: 'e', resumed: false },
+        data: {
+          sessionId: 's',
+          connectionId: 'c',
+          epoch: 'e',
+          resumed: false,
+          newest: 'e-0',
+          received: [],
+          open: [],
+          running: null,
+          model: { hears: false, sees: true, speaks: false },
+        },
       },
       start,
       finish,
       {
         type: 'data-pcm',
         transient: true,
-        data: { chunk: '', sampleRate: 24_000, channels: 1, bitDepth: 16 },
+        data: { chunk: '', sampleRate: 24_000, channels: 1, bitDepth: 16, messageId: 'm' },
       },
     ],
   ],
@@ -207,6 +223,29 @@ const accepted: [string, GrammarMode, Chunk[]][] = [
 ];
 
 const rejected: [string, GrammarMode, Chunk[], string[]][] = [
+  [
+    '[C1] a field of another protocol',
+    'sse',
+    [start, { type: 'file', url: '/f', mediaType: 'image/png', providerMetadata: {} }, finish],
+    ['file: has a field "providerMetadata"'],
+  ],
+  [
+    '[C1] a field that is missing',
+    'sse',
+    [start, { type: 'tool-input-start', toolCallId: 'c', toolName: 'pay' }, fail(), finish],
+    ['tool-input-start: lacks "toolMetadata"'],
+  ],
+  [
+    '[C10] data with other fields',
+    'sse',
+    [start, { type: 'data-sound', data: { n: 1, place: 2 } as never, transient: true }, finish],
+    [
+      'data-sound: lacks "messageId"',
+      'data-sound: lacks "sampleRate"',
+      'data-sound: lacks "at"',
+      'data-sound: has a field "place"',
+    ],
+  ],
   [
     '[C1] a chunk of another protocol',
     'sse',
@@ -414,18 +453,25 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
     '[C9] an input that JSON dropped',
     'sse',
     [start, inputStart(), { ...input(), input: undefined } as Chunk, output(), finish],
-    ['tool-input-available: has no input'],
+    ['tool-input-available: lacks "input"'],
   ],
   [
     '[C9] an output that JSON dropped',
     'sse',
     [start, ...tool(), { ...output(), output: undefined } as Chunk, finish],
-    ['tool-output-available: has no output'],
+    ['tool-output-available: lacks "output"'],
   ],
   [
     '[C10] sound that would be kept',
     'bidi',
-    [start, { type: 'data-pcm', data: { chunk: '', sampleRate: 24_000, channels: 1, bitDepth: 16 } }, finish],
+    [
+      start,
+      {
+        type: 'data-pcm',
+        data: { chunk: '', sampleRate: 24_000, channels: 1, bitDepth: 16, messageId: 'm' },
+      },
+      finish,
+    ],
     ['data-pcm: must be transient'],
   ],
 ];

@@ -2,6 +2,7 @@ import { type Event, LiveRequestQueue, type LlmResponse, type RunConfig, Streami
 import type { Blob, Content } from '@google/genai';
 import type { DeferredCall, RunView, ServerTools } from '../../adk/engine.ts';
 import { failedWith } from '../../models/engine.ts';
+import type { Detection } from '../../protocol/index.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../history.ts';
@@ -88,7 +89,14 @@ export class AdkRuns {
 
   /** The person interrupts the model. */
   hush(n: number): void {
-    this.runs.get(n)?.queue?.sendActivityStart();
+    this.signal(n, 'start');
+  }
+
+  /** The person begins to speak, or has finished. */
+  signal(n: number, activity: 'start' | 'end'): void {
+    const queue = this.runs.get(n)?.queue;
+    if (activity === 'start') queue?.sendActivityStart();
+    else queue?.sendActivityEnd();
   }
 
   /** Tells a run to end; one that does not is left behind. */
@@ -172,12 +180,12 @@ export class AdkRuns {
     const { engine, history } = this.context;
     const { runner, options } = engine;
     const { userId, sessionId } = history.key;
-    if (queue) {
+    if (queue && request.driver === 'live') {
       return runner.runLive({
         userId,
         sessionId,
         liveRequestQueue: queue,
-        runConfig: options.live as RunConfig,
+        runConfig: runConfigOf(options.live, request.detection) as RunConfig,
       });
     }
     const { content: newMessage, customMetadata } = request as Extract<RunRequest, { driver: 'turn' }>;
@@ -199,6 +207,17 @@ export class AdkRuns {
     for (const waiting of this.waiting) if (waiting.run === run) waiting.resolve();
     this.context.push({ type: 'ended', n: run.n, error });
   }
+}
+
+/** The configuration of a live run in which the client says when the person speaks, or the model finds out. */
+function runConfigOf(live: Partial<RunConfig>, detection: Detection): Partial<RunConfig> {
+  if (detection === 'server') return live;
+  const { realtimeInputConfig } = live;
+  const automaticActivityDetection = {
+    ...realtimeInputConfig?.automaticActivityDetection,
+    disabled: true,
+  };
+  return { ...live, realtimeInputConfig: { ...realtimeInputConfig, automaticActivityDetection } };
 }
 
 /** Lets everyone else have a turn. */

@@ -1,6 +1,7 @@
 import type { Event } from '@google/adk';
 import { type RunView, Turn, type TurnOutput } from '../../adk/engine.ts';
-import { CANCELLED } from '../../protocol/index.ts';
+import { base64Bytes, CANCELLED } from '../../protocol/index.ts';
+import { SAMPLE_BYTES } from '../utterances.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { OpenRun } from './agent-run.ts';
 import type { Writing } from './messages.ts';
@@ -82,7 +83,7 @@ export class AgentEvents {
   }
 
   private tellLive(run: OpenRun, out: TurnOutput, view: RunView): void {
-    const { messages, core, callEnds } = this.parts;
+    const { messages, callEnds } = this.parts;
     if (!this.parts.run.isStill(run)) return;
     const { speaking } = messages;
     if (out.type === 'turn-complete') {
@@ -105,8 +106,7 @@ export class AgentEvents {
       case 'response':
         return this.answeredInside(speaking, out, view);
       case 'audio':
-        core.emit({ type: 'sound', data: out.data, sampleRate: out.sampleRate });
-        return;
+        return this.sound(speaking, out);
       case 'failed':
         return this.failed(speaking, out);
       case 'interrupted':
@@ -134,7 +134,8 @@ export class AgentEvents {
         return this.ranInside(speaking, out, view);
       case 'audio': {
         const { data: chunk, sampleRate } = out;
-        const data = { chunk, sampleRate, channels: 1 as const, bitDepth: 16 as const };
+        const { id: messageId } = speaking.message;
+        const data = { chunk, sampleRate, channels: 1 as const, bitDepth: 16 as const, messageId };
         return messages.say(speaking, { type: 'data-pcm', data, transient: true });
       }
       case 'failed':
@@ -146,6 +147,15 @@ export class AgentEvents {
       default:
         messages.say(speaking, out);
     }
+  }
+
+  private sound(
+    { message: { id: messageId } }: Writing,
+    { data, sampleRate }: Extract<TurnOutput, { type: 'audio' }>,
+  ): void {
+    const { core, hearing } = this.parts;
+    hearing.spoke(messageId, (base64Bytes(data) / SAMPLE_BYTES / sampleRate) * 1000);
+    core.emit({ type: 'sound', messageId, data, sampleRate });
   }
 
   private failed(speaking: Writing, failure: Failure): void {

@@ -1,7 +1,7 @@
 import type { Event } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
 import type { DeferredCall, RunView } from '../../adk/engine.ts';
-import { ProtocolError } from '../../protocol/index.ts';
+import { type Detection, ProtocolError } from '../../protocol/index.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { RunRequest, Ticket } from './effects.ts';
 import type { Parts } from './parts.ts';
@@ -23,6 +23,9 @@ type Run =
   | OpenRun
   | { is: 'closing'; n: number; driver: RunRequest['driver'] };
 
+/** What a live run is given beside words: sound and pictures, and where the person's speech begins and ends. */
+type Fed = { is: 'media'; blob: Blob } | { is: 'signal'; activity: 'start' | 'end' };
+
 /** The text of a call that an earlier run left without an answer. */
 export const NOT_COMPLETED = 'The call was not completed';
 /** Sound and pictures that wait for a run to open: two seconds of sound. */
@@ -34,8 +37,12 @@ const DEAF_MS = 10_000;
 export class AgentRun {
   private run: Run = { is: 'none' };
   private count = 0;
-  /** Sound and pictures that wait for the run to open. */
-  private held: Blob[] = [];
+  /** What waits for the run to open. */
+  private held: Fed[] = [];
+  /** Who finds the end of what the person says, in the next run and in the one that is open. */
+  private detection: { next: Detection; now: Detection } = { next: 'server', now: 'server' };
+  /** Whether the run is closed only to be opened in another way. */
+  private isReopening = false;
   /** Whether the run was given sound or pictures. */
   private isFedMedia = false;
   private deafUntil = Number.NEGATIVE_INFINITY;
@@ -67,7 +74,10 @@ export class AgentRun {
 
   /** Opens a live run, if there is none. */
   openLive(): void {
-    if (this.run.is === 'none') this.begin({ driver: 'live' });
+    if (this.run.is !== 'none') return;
+    const { next: detection } = this.detection;
+    this.detection.now = detection;
+    this.begin({ driver: 'live', detection });
   }
 
   /** Lets the agent give one answer. */
@@ -123,20 +133,43 @@ export class AgentRun {
   }
 
   /** Lets the model hear or see something. What cannot be heard in time is dropped. */
-  feed(blob: Blob): void {
+  feed(fed: Fed): void {
     const { core, events } = this.parts;
     const { run } = this;
     events.shown();
     if (core.now >= this.deafUntil) this.isFedMedia = true;
-    if (run.is === 'open' && run.driver === 'live') {
-      core.emit({ type: 'show-media', n: run.n, blob });
-      return;
-    }
-    if (run.is === 'closing' || core.now < this.deafUntil) return;
+    if (run.is === 'open' && run.driver === 'live') return this.pass(run.n, fed);
+    if ((run.is === 'closing' && !this.isReopening) || core.now < this.deafUntil) return;
     this.openLive();
     this.isFedMedia = true;
-    this.held.push(blob);
+    this.held.push(fed);
     if (this.held.length > MAX_HELD) this.held.shift();
+  }
+
+  /** The person turns the microphone on or off. */
+  microphone(action: 'start' | 'stop', detection: Detection): void {
+    const { run } = this;
+    const { inbox } = this.parts;
+    if (action === 'stop') {
+      if (run.is === 'open' && run.driver === 'live') this.pass(run.n, { is: 'signal', activity: 'end' });
+      else if (this.held.length > 0) this.held.push({ is: 'signal', activity: 'end' });
+      return;
+    }
+    // Whoever turns it on again wants to be heard, whatever went wrong before.
+    this.deafUntil = Number.NEGATIVE_INFINITY;
+    this.detection.next = detection;
+    const isOther = run.is === 'open' && run.driver === 'live' && this.detection.now !== detection;
+    if (isOther && !this.parts.isBusy) {
+      this.isReopening = true;
+      this.close();
+    }
+    if (detection === 'client' && inbox.isFree) this.feed({ is: 'signal', activity: 'start' });
+  }
+
+  private pass(n: number, fed: Fed): void {
+    const { core } = this.parts;
+    if (fed.is === 'media') core.emit({ type: 'show-media', n, blob: fed.blob });
+    else core.emit({ type: 'signal', n, activity: fed.activity });
   }
 
   /** Interrupts the model: nothing more of its turn is heard. */
@@ -149,10 +182,10 @@ export class AgentRun {
   }
 
   opened(n: number): void {
-    const { core, inbox } = this.parts;
+    const { inbox } = this.parts;
     if (this.run.is !== 'opening' || this.run.n !== n) return;
     this.run = { is: 'open', n, driver: this.run.driver, isMuted: false, hasSpoken: false };
-    for (const blob of this.held.splice(0)) core.emit({ type: 'show-media', n, blob });
+    for (const fed of this.held.splice(0)) this.pass(n, fed);
     inbox.ready();
   }
 
@@ -193,6 +226,9 @@ export class AgentRun {
     this.cutOff(isLetGo, text);
     inbox.ready();
     inbox.advance();
+    const { isReopening } = this;
+    this.isReopening = false;
+    if (isReopening && this.held.length > 0 && inbox.isFree) this.openLive();
   }
 
   private begin(request: RunRequest): void {

@@ -2,6 +2,7 @@ import { type Answer, ProtocolError } from '../../protocol/index.ts';
 import type { Verdict } from '../approvals.ts';
 import { type Settlement, SIGNED_OUT_END } from '../settlement.ts';
 import { type Identity, NO_LONGER_SIGNED_IN, type Standing } from '../sign-in.ts';
+import type { AcceptedRequest } from '../store/store.ts';
 import type { About, Asker, GivenAnswers, LateCall } from './effects.ts';
 import type { Posted, WriteResults } from './inputs.ts';
 import type { Writing } from './messages.ts';
@@ -80,13 +81,34 @@ export class Answers {
     const decisions = given.answers.filter((answer) => answer.kind === 'decision');
     const { messageId } = given;
     const isLooking = given.wire === 'sse' && open.size === 0;
+    const accepted = this.acceptedIn(given);
+    // Outputs are stored when their calls end, and the request with the last of them.
+    const withDecisions = decisions.length === given.answers.length ? accepted : undefined;
     core.storing(
       [
-        { do: 'decide', decisions, shown: open.shown, isSignedIn },
+        { do: 'decide', decisions, shown: open.shown, isSignedIn, accepted: withDecisions },
         ...(isLooking ? [{ do: 'find-unfinished' as const, messageId }] : []),
       ],
-      { what: 'decision', given, isSignedIn },
+      { what: 'decision', given, isSignedIn, accepted },
     );
+  }
+
+  /** What is written down of a request with answers: over SSE the agent goes on with the message of the first. */
+  private acceptedIn({ wire, asker, answers }: GivenAnswers): AcceptedRequest | undefined {
+    const { acceptances, open, messages } = this.parts;
+    const [call] = wire === 'sse' ? answers.flatMap(({ toolCallId }) => open.get(toolCallId) ?? []) : [];
+    const owner = call && messages.get(call.record.messageId)?.message;
+    return acceptances.of(asker, owner?.id, owner?.parts.length);
+  }
+
+  /** Something of a request counts: it is written down, if that was not done with the decisions, and told. */
+  private accept({ given: { asker }, accepted }: Decided, steps: Step[], isAccepted = false): void {
+    const { acceptances } = this.parts;
+    if (!accepted) return;
+    if (isAccepted) return acceptances.tell(asker, accepted);
+    const last = steps.findLast((step) => step.next === 'end');
+    if (last) last.accepts = { asker, accepted };
+    else acceptances.write(asker, accepted);
   }
 
   /** Nothing came of answers. */
@@ -105,14 +127,16 @@ export class Answers {
     else this.decidedByPost(about, results);
   }
 
-  private decidedLive({ given, isSignedIn }: Decided, results: WriteResults): void {
-    const { answers, by, asker } = given;
-    const { steps, refused } = this.apply(answers, by, results.verdicts ?? []);
-    this.parts.core.emit({ type: 'begun', asker });
-    for (const why of refused) this.tell('answer_refused', `The answer was refused: ${why}.`);
-    // Whoever is signed in no more is gone already.
-    if (isSignedIn && steps.length === 0 && refused.length === 0) {
-      this.tell('nothing_to_answer', 'The answer belongs to no call that is open.');
+  private decidedLive(about: Decided, { verdicts = [], isAccepted }: WriteResults): void {
+    const { answers, by, asker } = about.given;
+    const { steps, refused } = this.apply(answers, by, verdicts);
+    const error = about.isSignedIn && steps.length === 0 ? nothingCounts(refused) : null;
+    if (error) this.parts.core.emit({ type: 'refuse', asker, error });
+    else {
+      this.parts.core.emit({ type: 'begun', asker });
+      this.tellRefused(asker, refused);
+      // Whoever is signed in no more is gone already.
+      if (about.isSignedIn) this.accept(about, steps, isAccepted);
     }
     for (const step of steps) this.parts.calls.take(step);
     this.isReading = false;
@@ -121,10 +145,11 @@ export class Answers {
   }
 
   private decidedByPost(
-    { given, isSignedIn }: Decided,
-    { verdicts = [], unfinished = null }: WriteResults,
+    about: Decided,
+    { verdicts = [], unfinished = null, isAccepted }: WriteResults,
   ): void {
     const { core, messages, open, inbox, responses, callEnds } = this.parts;
+    const { given, isSignedIn } = about;
     const { asker, answers, by, late } = given;
     inbox.wasRead();
     this.isReading = false;
@@ -138,14 +163,12 @@ export class Answers {
     const owner = target === undefined ? undefined : messages.get(target)?.message;
     const message = owner ?? (open.size === 0 ? unfinished : null);
     if (!message) {
-      const error =
-        refused.length > 0
-          ? new ProtocolError('answer_refused', `The answer was refused: ${refused.join('; ')}.`)
-          : new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
-      core.emit({ type: 'refuse', asker, error });
+      core.emit({ type: 'refuse', asker, error: nothingCounts(refused) });
       return responses.over();
     }
     const writing = messages.add(message);
+    this.tellRefused(asker, refused);
+    this.accept(about, steps, isAccepted);
     responses.beginWith(writing, steps);
     core.emit({ type: 'begun', asker });
     messages.resume(writing);
@@ -153,7 +176,6 @@ export class Answers {
       if (one.messageId !== message.id) callEnds.tellSettled(one);
       else for (const chunk of one.chunks) messages.inject(chunk);
     }
-    for (const why of refused) this.tell('answer_refused', `An answer was refused: ${why}.`);
     this.parts.changed();
   }
 
@@ -213,8 +235,18 @@ export class Answers {
     return { call, next: runsOn === 'server' ? 'run' : 'hand-over' };
   }
 
-  private tell(code: 'answer_refused' | 'nothing_to_answer', text: string): void {
-    const error = new ProtocolError(code, text);
-    this.parts.messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
+  /** Tells whoever answered, and nobody else, what of it does not count. */
+  private tellRefused(asker: Asker, refused: readonly string[]): void {
+    for (const why of refused) {
+      const error = new ProtocolError('answer_refused', `An answer was refused: ${why}.`);
+      this.parts.core.emit({ type: 'tell', asker, error });
+    }
   }
+}
+
+/** Why nothing comes of answers. */
+function nothingCounts(refused: readonly string[]): ProtocolError {
+  if (refused.length === 0)
+    return new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
+  return new ProtocolError('answer_refused', `The answer was refused: ${refused.join('; ')}.`);
 }

@@ -4,7 +4,7 @@ import { endEvent, responseOf, type Settlement } from '../settlement.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { LateCall, Write } from './effects.ts';
 import type { Writing } from './messages.ts';
-import type { OpenCall } from './open-calls.ts';
+import type { Accepting, OpenCall } from './open-calls.ts';
 import type { Parts } from './parts.ts';
 
 /** What a call cannot be kept with; the model and the person are told the same. */
@@ -18,9 +18,13 @@ export class CallEnds {
     this.parts = parts;
   }
 
-  /** Ends a call. `isOffline`: the model will not hear of it. */
-  end(call: OpenCall, settlement: Settlement, isOffline = false): void {
-    const { core, open, messages, run, life, policy, callChunks, executions } = this.parts;
+  /** Ends a call. `isOffline`: the model will not hear of it. `accepts`: the request that is taken with its end. */
+  end(
+    call: OpenCall,
+    settlement: Settlement,
+    { isOffline = false, accepts }: { isOffline?: boolean; accepts?: Accepting | undefined } = {},
+  ): void {
+    const { core, open, messages, run, life, policy, callChunks, executions, acceptances } = this.parts;
     const isTurnByTurn = policy.pauseEndsResponse;
     if (call.state.is === 'issuing') {
       call.state.isUnwanted = true;
@@ -30,7 +34,7 @@ export class CallEnds {
     const isHeard = !isInterrupted && !isOffline && !life.isAbandoned && !isTurnByTurn;
     if (isHeard && !run.isOpen) {
       // What is stored before ADK has read the session would reach the model twice.
-      if (open.endLater(call, settlement)) run.openLive();
+      if (open.endLater(call, settlement, accepts)) run.openLive();
       return;
     }
     const owner = messages.get(call.record.messageId);
@@ -38,7 +42,7 @@ export class CallEnds {
     if (!owner) return;
     // Another message is being written: this one is mended where it stands.
     if (isTurnByTurn && owner !== messages.speaking) {
-      this.endQuietly(call, settlement);
+      this.endQuietly(call, settlement, accepts);
       return this.parts.changed();
     }
     if (!open.move(call, 'settle')) return;
@@ -46,9 +50,10 @@ export class CallEnds {
     const chunks = callChunks.ofEnd(call, settlement);
     messages.turnTo(owner);
     core.storing(
-      endWrites(record, settlement),
+      endWrites(record, settlement, accepts),
       { what: 'end', call: record, wasOutput: settlement.kind === 'output' },
       () => {
+        if (accepts) acceptances.tell(accepts.asker, accepts.accepted);
         for (const chunk of chunks) messages.say(owner, chunk);
         messages.save(owner);
         if (!isTurnByTurn) run.sendResponse(record, response);
@@ -64,7 +69,7 @@ export class CallEnds {
     for (const call of open.all) {
       const { state } = call;
       if (state.is !== 'ending') continue;
-      this.end(call, state.settlement, !isOnline);
+      this.end(call, state.settlement, { isOffline: !isOnline, accepts: state.accepts });
       const owner = messages.get(call.record.messageId);
       if (isOnline || !owner) continue;
       owner.failure ??= modelErrorText('UNKNOWN_ERROR', '');
@@ -73,13 +78,14 @@ export class CallEnds {
   }
 
   /** Ends a call while nobody listens: the history and the stored message say so. Returns the chunks that would tell. */
-  endQuietly(call: OpenCall, settlement: Settlement): LateCall {
-    const { core, open, callChunks, executions } = this.parts;
+  endQuietly(call: OpenCall, settlement: Settlement, accepts?: Accepting): LateCall {
+    const { core, open, callChunks, executions, acceptances } = this.parts;
     const { record } = call;
     const { messageId } = record;
     const chunks = callChunks.ofEnd(call, settlement);
     open.move(call, 'settle');
-    core.storing(endWrites(record, settlement), null, () => {
+    core.storing(endWrites(record, settlement, accepts), null, () => {
+      if (accepts) acceptances.tell(accepts.asker, accepts.accepted);
       // A call that was never shown stands in no message.
       if (chunks.length > 0) core.emit({ type: 'amend', messageId, chunks });
     });
@@ -171,11 +177,11 @@ export class CallEnds {
   }
 }
 
-function endWrites(record: CallRecord, settlement: Settlement): Write[] {
+function endWrites(record: CallRecord, settlement: Settlement, accepts?: Accepting): Write[] {
   const isUndecided = record.status === 'requested' && settlement.kind === 'error';
   const seen = settlement.kind === 'output' ? settlement.session : undefined;
   return [
     ...(isUndecided ? [{ do: 'expire' as const, call: record, reason: settlement.errorText }] : []),
-    { do: 'append', event: endEvent(record, settlement), ...(seen ? { seen } : {}) },
+    { do: 'append', event: endEvent(record, settlement), seen, accepted: accepts?.accepted },
   ];
 }

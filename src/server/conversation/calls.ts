@@ -116,11 +116,11 @@ export class Calls {
     if (next === 'hand-over') return this.handOver(call);
     if (call.state.is !== 'approved') {
       callChunks.confirm(call);
-      return callEnds.end(call, step.settlement);
+      return callEnds.end(call, step.settlement, step);
     }
     // Decision and output came together: the approval is used up all the same.
     this.consume(call, () => callChunks.confirm(call));
-    callEnds.end(call, step.settlement);
+    callEnds.end(call, step.settlement, step);
   }
 
   /** Lets the browser do it. */

@@ -1,25 +1,31 @@
 import type { Blob } from '@google/genai';
-import { type Answer, type Chunk, ProtocolError } from '../../protocol/index.ts';
+import { type Answer, type Detection, type Heard, ProtocolError, unfold } from '../../protocol/index.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import { admit } from '../files.ts';
 import { History } from '../history.ts';
 import type {
   AnsweredBy,
+  Asked,
   Feed,
   Joined,
   Listener,
   MessagePage,
+  Place,
   PostedMessage,
   Response,
   Session,
   TypedMessage,
 } from '../home.ts';
-import { decidedIn, Output } from '../output.ts';
+import { Output } from '../output.ts';
 import type { Identity } from '../sign-in.ts';
 import type { PageRequest, SessionKey } from '../store/store.ts';
-import { Post } from './post.ts';
+import { Utterances } from '../utterances.ts';
+import { Aside } from './aside.ts';
+import { beginningOf, decidedCards } from './beginning.ts';
+import { Post, type RequestNames } from './post.ts';
 import { recover, type TakenUp } from './recover.ts';
+import { Requests } from './requests.ts';
 import { Shell } from './shell.ts';
 
 /** How long whoever closes a conversation waits for what runs to end. */
@@ -36,6 +42,8 @@ export class Conversation implements Session {
   private readonly history: History;
   private readonly feed: Feed;
   private readonly shell: Shell;
+  private readonly requests: Requests;
+  private readonly utterances = new Utterances();
   private isClosing = false;
   /** Whether it is being removed: nobody joins it, and nothing is asked of it any more. */
   private isRemoved = false;
@@ -51,22 +59,30 @@ export class Conversation implements Session {
   private admitting: Promise<unknown> = Promise.resolve();
 
   private constructor(taken: TakenUp) {
-    this.key = taken.key;
-    this.engine = taken.engine;
-    this.output = taken.output;
-    this.history = taken.history;
+    const { key, engine, output, history, requests } = taken;
+    this.key = key;
+    this.engine = engine;
+    this.output = output;
+    this.history = history;
+    this.requests = new Requests(requests);
     this.shell = new Shell(taken, {
       about: () => this.about,
-      play: (sound) => this.listener?.play(sound),
+      play: ({ messageId, sampleRate, data }) => {
+        const sound = this.utterances.add(messageId, sampleRate, data);
+        this.listener?.play(sound);
+      },
+      onHush: () => {
+        this.utterances.flush();
+        this.listener?.hush();
+      },
       onMark: (asker) => {
-        if (asker instanceof Post) this.request = asker.requestId;
+        if (asker instanceof Post) this.request = asker.logged;
       },
       onRest: () => {
         const { machine } = this.shell;
         if (!machine.isResponding && !machine.isBeginning) this.request = null;
       },
     });
-    const { output } = taken;
     const isAtRest = () => !this.isRunning;
     this.feed = {
       log: output.log,
@@ -109,9 +125,9 @@ export class Conversation implements Session {
   /** Whether nothing ran and nobody read for so long. */
   isUnusedFor(ms: number): boolean {
     const { machine, isAtWork, touchedAt } = this.shell;
-    const isUsed = machine.isBusy || machine.isBeginning || machine.isRunOpen;
-    const isRead = this.output.log.readers > 0;
-    return !isUsed && !isAtWork && !isRead && this.engine.clock.elapsed() - touchedAt > ms;
+    const isBusy = machine.isBusy || machine.isBeginning || machine.isRunOpen;
+    const isUsed = isBusy || isAtWork || this.output.log.readers > 0;
+    return !isUsed && this.engine.clock.elapsed() - touchedAt > ms;
   }
 
   /** Whether the agent is at work. */
@@ -119,58 +135,72 @@ export class Conversation implements Session {
     return this.shell.machine.isBusy || this.shell.isAtWork;
   }
 
-  async say(
-    message: TypedMessage,
-    { again, requestId }: { again: boolean; requestId?: string | undefined },
-  ): Promise<void> {
-    this.heard = requestId ?? null;
+  async say(message: TypedMessage, { again, ...asked }: Asked & { again: boolean }): Promise<void> {
+    this.heard = asked.requestId ?? null;
+    const known = this.repeated(asked);
+    if (known) return known;
+    const post = this.newPost({ name: asked.requestId }, asked);
     // Bad files are refused now, not when their turn comes; and nothing overtakes what was said before it.
     const admitted = this.admitting.then(() => admit(message.parts, this.engine, this.key));
     this.admitting = admitted.catch(() => undefined);
     const { id } = message;
-    const parts = await admitted;
-    const asker = this.newPost();
-    const said = { kind: 'message' as const, wire: 'bidi' as const, asker, id, requestId, parts };
-    this.shell.push({ type: 'say', said, again });
-    await asker.begun;
+    admitted.then(
+      (parts) => {
+        const said = { kind: 'message' as const, wire: 'bidi' as const, asker: post, id, parts };
+        this.shell.push({ type: 'say', said, again });
+      },
+      (error: ProtocolError) => post.refuse(error),
+    );
+    await post.begun;
   }
 
-  async answer(
-    answers: Answer[],
-    { by, requestId }: { by: Identity; requestId?: string | undefined },
-  ): Promise<void> {
-    this.heard = requestId ?? this.heard;
+  async answer(answers: Answer[], { by, ...asked }: Asked & { by: Identity }): Promise<void> {
+    this.heard = asked.requestId ?? this.heard;
+    const known = this.repeated(asked);
+    if (known) return known;
+    const post = this.newPost({ name: asked.requestId }, asked);
     await this.admitting;
-    const asker = this.newPost();
-    this.shell.push({ type: 'answer', answers, by, asker });
-    await asker.begun;
+    this.shell.push({ type: 'answer', answers, by, asker: post });
+    await post.begun;
   }
 
-  async post({ id, parts, requestId }: PostedMessage): Promise<Response> {
-    const post = this.newPost(requestId);
-    const wire = 'sse' as const;
-    // Posts are not sent again by themselves; the name of this one is for the log.
-    const said = { kind: 'message' as const, wire, asker: post, id, requestId: undefined, parts };
+  media(blob: Blob): void {
+    this.shell.push({ type: 'media', blob });
+  }
+
+  microphone(action: 'start' | 'stop', detection: Detection): void {
+    this.shell.push({ type: 'microphone', action, detection });
+  }
+
+  async stop({ heard = NOTHING_HEARD, ...asked }: Partial<Asked> & { heard?: Heard } = {}): Promise<boolean> {
+    const known = this.repeated(asked);
+    if (known) return known.then(() => false);
+    const wasRunning = this.shell.machine.isBusy;
+    this.shell.push({ type: 'interrupt', asker: this.newPost({ name: asked.requestId }, asked), heard });
+    return wasRunning;
+  }
+
+  async post({ id, parts, requestId: name, logged }: PostedMessage): Promise<Response> {
+    const known = await this.responseOf(name);
+    if (known) return known;
+    const aside = new Aside();
+    const post = this.newPost({ name, logged }, { requester: aside });
+    const said = { kind: 'message' as const, wire: 'sse' as const, asker: post, id, parts };
     this.shell.push({ type: 'say', said, again: true });
-    return { feed: this.feed, from: await post.begun };
+    return { feed: this.feed, from: await post.begun, aside: () => aside.take() };
   }
 
-  async postAnswers(answers: Answer[], { messageId, by, requestId }: AnsweredBy): Promise<Response> {
-    const asker = this.newPost(requestId);
+  async postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response> {
+    const { messageId, by, requestId: name, logged } = from;
+    const known = await this.responseOf(name);
+    if (known) return known;
+    const aside = new Aside();
+    const asker = this.newPost({ name, logged }, { requester: aside });
     this.shell.push({
       type: 'post-answers',
       posted: { kind: 'answers', wire: 'sse', asker, answers, messageId, by },
     });
-    return { feed: this.feed, from: await asker.begun };
-  }
-
-  private newPost(requestId: string | null = null): Post {
-    if (this.isRemoved) throw new ProtocolError('not_found', DELETED);
-    const post = new Post(() => this.output.log.last, requestId);
-    this.asking.add(post);
-    const isAnswered = () => this.asking.delete(post);
-    post.begun.then(isAnswered, isAnswered).catch(() => undefined);
-    return post;
+    return { feed: this.feed, from: await asker.begun, aside: () => aside.take() };
   }
 
   async resume(last: string | null): Promise<Response | null> {
@@ -184,23 +214,21 @@ export class Conversation implements Session {
       const isLast = place === log.last || (place === log.last - 1 && log.at(log.last)?.chunk === null);
       return isLast ? null : { feed, from: place, endsAfter: log.last - 1 };
     }
-    const start = current === null ? null : output.startOf(current);
-    if (current === null || start === null) return null;
-    return { feed, from: start - 1, endsAfter: log.last, omitted: this.decided(current), endsAtRest: true };
+    return current === null ? null : this.inProgress(current);
   }
 
-  media(blob: Blob): void {
-    this.shell.push({ type: 'media', blob });
+  /** All of the response of a message that is being written; null when its beginning is no longer there. */
+  private inProgress(messageId: string): Response | null {
+    const { feed, output } = this;
+    const start = output.startOf(messageId);
+    if (start === null) return null;
+    const omitted = decidedCards(output, messageId);
+    return { feed, from: start - 1, endsAfter: output.log.last, omitted, endsAtRest: true };
   }
 
-  async stop(): Promise<boolean> {
-    const wasRunning = this.shell.machine.isBusy;
-    this.shell.push({ type: 'interrupt' });
-    return wasRunning;
-  }
-
-  async join(listener: Listener, last: string | null): Promise<Joined> {
+  async join(listener: Listener, at: Place): Promise<Joined> {
     if (this.isRemoved) throw new ProtocolError('not_found', DELETED);
+    const { engine, output, feed, shell, utterances, requests } = this;
     const before = this.listener;
     this.listener = listener;
     this.heard = null;
@@ -210,10 +238,31 @@ export class Conversation implements Session {
     const identified = this.identified.then(() => this.history.identify(listener.id));
     this.identified = identified.catch(() => undefined);
     await identified;
-    const joined = await this.beginningOf(last);
+    const stored = await this.storedFor(at.last);
+    const { machine } = shell;
+    const joined: Joined = {
+      feed,
+      ...beginningOf(output, { last: at.last, stored, current: machine.current }),
+      sounds: at.sound ? utterances.from(at.sound.n, at.sound.at) : [],
+      info: {
+        received: requests.list.map(({ requestId, messageId }) => ({
+          requestId,
+          ...(messageId === null ? {} : { messageId }),
+        })),
+        open: machine.waitingAnswers,
+        running: machine.running,
+        model: engine.senses(),
+      },
+    };
     // Takes up what another run, or another process, left open.
-    if (this.listener === listener) this.shell.push({ type: 'joined' });
+    if (this.listener === listener) shell.push({ type: 'joined' });
     return joined;
+  }
+
+  /** The stored messages, for one who cannot go on where they were. */
+  private storedFor(last: string | null) {
+    const isLost = last !== null && this.output.log.placeOf(last) === null;
+    return isLost ? this.engine.store.loadMessages(this.key) : null;
   }
 
   leave(listener: Listener): void {
@@ -230,40 +279,6 @@ export class Conversation implements Session {
     if (!page) return null;
     const older = page.hasOlder ? (page.messages[0]?.id ?? null) : null;
     return { messages: this.output.withoutDrafts(page.messages), older, isRunning: this.isRunning };
-  }
-
-  /** Where one begins who comes now, and has everything up to that chunk. */
-  private async beginningOf(last: string | null): Promise<Joined> {
-    const { feed, output } = this;
-    const { log } = output;
-    const place = last === null ? null : log.placeOf(last);
-    const resumed = place !== null;
-    // All that is waited for comes first: what is found out then stands at one place in the log.
-    const stored = last === null || resumed ? null : await this.engine.store.loadMessages(this.key);
-    const { current } = this.shell.machine;
-    const start = current === null ? null : output.startOf(current);
-    const from = place ?? (start === null || stored ? log.last : start - 1);
-    const omitted = resumed || stored || current === null ? [] : this.decided(current);
-    // Everything stands there as it is now, and what is being said goes on behind it.
-    const reset = stored && output.asNow(stored);
-    // What follows may belong to a message whose `start` is not told again.
-    const opening = stored || (!resumed && start === null) ? this.opening() : [];
-    const newest = `${log.epoch}-${log.last}`;
-    return { feed, from, resumed, newest, reset, opening, omitted };
-  }
-
-  /** A card that was decided is not shown again: no chunk could take the decision along. */
-  private decided(messageId: string): string[] {
-    return decidedIn(this.output.fold(messageId)?.message ?? null);
-  }
-
-  /** Opens the message in progress again, with all that was said of its open blocks. */
-  private opening(): Chunk[] {
-    const { message } = this.output;
-    return [
-      ...(message ? [{ type: 'start' as const, messageId: message.id }] : []),
-      ...this.output.openBlocks(),
-    ];
   }
 
   /** Resolves when the agent is not at work and nothing waits. */
@@ -294,4 +309,54 @@ export class Conversation implements Session {
     await this.close();
     this.shell.drop();
   }
+
+  private newPost(names: RequestNames, { requester }: { requester?: Asked['requester'] }): Post {
+    if (this.isRemoved) throw new ProtocolError('not_found', DELETED);
+    const post = new Post(() => this.output.log.last, names);
+    if (requester) post.join(requester);
+    this.requests.add(post);
+    this.asking.add(post);
+    const isAnswered = () => this.asking.delete(post);
+    post.begun.then(isAnswered, isAnswered).catch(() => undefined);
+    return post;
+  }
+
+  /** A request that was made before, over a socket: whoever made it again is told what came of it. */
+  private repeated({ requestId, requester }: Partial<Asked>): Promise<void> | null {
+    const post = this.requests.made(requestId);
+    if (post) {
+      if (requester) post.join(requester);
+      return post.begun.then(() => undefined);
+    }
+    const accepted = this.requests.find(requestId);
+    if (!accepted) return null;
+    requester?.accepted(accepted);
+    return Promise.resolve();
+  }
+
+  /** The response to a post that was made before, from the log or as it is stored; null when there is none yet. */
+  private async responseOf(name: string | undefined): Promise<Response | null> {
+    const { requests, output, feed } = this;
+    const post = requests.made(name);
+    const from = post && (await post.begun);
+    const accepted = requests.find(name);
+    const aside = new Aside();
+    if (accepted) aside.accepted(accepted);
+    const first = { aside: () => aside.take() };
+    if (from !== null && from >= output.log.first - 1) return { feed, from, ...first };
+    if (!accepted) return null;
+    const { messageId, parts, requestId } = accepted;
+    if (messageId === null)
+      throw new ProtocolError('nothing_to_answer', 'This request was taken before, and nothing answers it.');
+    const running =
+      this.isRunning && messageId === this.shell.machine.current ? this.inProgress(messageId) : null;
+    if (running) return { ...running, ...first };
+    const message = await output.load(messageId);
+    if (message) return { feed, from: output.log.last, ...first, told: unfold(message, parts) };
+    // Its process died before anything was said to it: it is said again.
+    requests.forget(requestId);
+    return null;
+  }
 }
+
+const NOTHING_HEARD: Heard = { messageId: undefined, playedMs: undefined };

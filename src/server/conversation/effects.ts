@@ -1,17 +1,24 @@
 import type { Session as AdkSession, Event } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
-import type { Answer, Chunk, Message, ProtocolError } from '../../protocol/index.ts';
+import type { Answer, Chunk, Detection, Message, ProtocolError } from '../../protocol/index.ts';
 import type { AdmittedPart } from '../files.ts';
 import type { Identity } from '../sign-in.ts';
-import type { CallRecord } from '../store/store.ts';
+import type { AcceptedRequest, CallRecord } from '../store/store.ts';
 import type { Wire } from './inputs.ts';
 
 /** Who asked for something. The machine only passes it on. */
 export interface Asker {
+  /** What the client calls the request, if it has a name. */
+  readonly name: string | undefined;
   /** Its turn has come: what is said from now on is its answer. */
   mark(): void;
   /** It was taken. */
   begin(): void;
+  /** It is stored, with its name. */
+  accept(accepted: AcceptedRequest): void;
+  /** Some of it is refused. */
+  tell(error: ProtocolError): void;
+  /** Nothing of it was taken. */
   refuse(error: ProtocolError): void;
 }
 
@@ -20,14 +27,14 @@ export type Ticket = object;
 
 /** What a run is opened with. A live one gets what is said later; a turn is one answer, and ends by itself. */
 export type RunRequest =
-  | { driver: 'live' }
+  | { driver: 'live'; detection: Detection }
   | { driver: 'turn'; content: Content; customMetadata: Record<string, unknown> };
 
 /** One thing to be written to the store. */
 export type Write =
-  | { do: 'keep'; id: string; parts: AdmittedPart[] }
+  | { do: 'keep'; id: string; parts: AdmittedPart[]; accepted?: AcceptedRequest | undefined }
   | { do: 'rewind'; messageId: string }
-  | { do: 'append'; event: Event; seen?: AdkSession }
+  | { do: 'append'; event: Event; seen?: AdkSession | undefined; accepted?: AcceptedRequest | undefined }
   | { do: 'issue'; call: CallRecord }
   | { do: 'show'; call: CallRecord }
   | { do: 'take'; call: CallRecord }
@@ -39,7 +46,11 @@ export type Write =
       shown: ReadonlySet<string>;
       /** Whether whoever decides is still signed in; otherwise an approval ends its call. */
       isSignedIn: boolean;
+      /** The request, when it is nothing but decisions: taken with the last that counts. */
+      accepted: AcceptedRequest | undefined;
     }
+  | { do: 'accept'; accepted: AcceptedRequest }
+  | { do: 'cut'; messageId: string; share: number }
   | { do: 'withdraw'; call: CallRecord }
   | { do: 'find-unfinished'; messageId: string | undefined }
   | { do: 'close-dangling'; errorText: string; messageId: string | null; waiting: ReadonlySet<string> }
@@ -52,13 +63,13 @@ export type About =
       asker: Asker;
       /** The message of the person. */
       said: string;
-      requestId: string | undefined;
       /** The message that answers it. */
       messageId: string | null;
     }
   | { what: 'call'; callId: string; ticket: Ticket }
   | { what: 'card'; callId: string; isAnnounced: boolean }
-  | { what: 'decision'; given: GivenAnswers; isSignedIn: boolean }
+  | { what: 'decision'; given: GivenAnswers; isSignedIn: boolean; accepted: AcceptedRequest | undefined }
+  | { what: 'heard'; messageId: string }
   | { what: 'execution'; callId: string }
   | { what: 'end'; call: CallRecord; wasOutput: boolean }
   | { what: 'rest'; messageId: string };
@@ -97,13 +108,15 @@ export type Effect =
   | { type: 'mark-card'; messageId: string; callId: string; approved: boolean; reason: string | undefined }
   | { type: 'finish'; message: Message; chunks: Chunk[] }
   | { type: 'release'; messageId: string }
-  | { type: 'sound'; data: string; sampleRate: number }
+  | { type: 'sound'; messageId: string; data: string; sampleRate: number }
+  | { type: 'flush-sound' }
   | { type: 'store'; writes: Write[]; after: Effect[]; about: About | null }
   | { type: 'store-apart'; writes: Write[]; about: About }
   | { type: 'open-run'; n: number; request: RunRequest }
   | { type: 'close-run'; n: number }
   | { type: 'send'; n: number; content: Content }
   | { type: 'show-media'; n: number; blob: Blob }
+  | { type: 'signal'; n: number; activity: 'start' | 'end' }
   | { type: 'hush'; n: number }
   | { type: 'let-go'; ticket: Ticket; error: string | null }
   | { type: 'want-slot'; call: CallRecord }
@@ -113,6 +126,8 @@ export type Effect =
   | { type: 'abort-tools' }
   | { type: 'mark'; asker: Asker }
   | { type: 'begun'; asker: Asker }
+  | { type: 'accept'; asker: Asker; accepted: AcceptedRequest }
+  | { type: 'tell'; asker: Asker; error: ProtocolError }
   | { type: 'refuse'; asker: Asker; error: ProtocolError }
   | { type: 'wake'; at: number | null }
   | { type: 'note'; level: 'info' | 'error'; text: string; fields: Record<string, unknown> };

@@ -1,7 +1,7 @@
 import { createEvent } from '@google/adk';
 import { toContent } from '../../adk/engine.ts';
 import { ProtocolError } from '../../protocol/index.ts';
-import type { About, Write } from './effects.ts';
+import type { About, Asker, Write } from './effects.ts';
 import type { Posted, Said } from './inputs.ts';
 import { closing } from './life.ts';
 import type { Writing } from './messages.ts';
@@ -34,6 +34,12 @@ export class Inbox {
     return this.beginning !== null || this.waiting.length > 0;
   }
 
+  /** The message that will be written next, if that is known. */
+  get nextAnswer(): string | null {
+    const command = this.beginning?.command ?? this.waiting[0];
+    return (command?.kind === 'message' && command.answerId) || null;
+  }
+
   /** Whether a request over SSE is being begun: answers over the socket wait for it. */
   get isPosting(): boolean {
     return this.beginning?.command.wire === 'sse';
@@ -46,35 +52,42 @@ export class Inbox {
 
   /** Takes a message of the person. `again`: it takes back what was said before, if it was. */
   say(said: Said, again: boolean): void {
-    const { core, life, said: before, turnEnds } = this.parts;
+    const { core, life, turnEnds } = this.parts;
     const isLive = said.wire === 'bidi';
     // A client that lost its connection cannot know whether its message arrived, and sends it again.
-    const isPassedOver =
-      before.hasRequest(said.requestId) ||
-      (isLive && !again && this.isRepeated(said)) ||
-      (isLive && life.isClosed);
-    if (isPassedOver) return core.emit({ type: 'begun', asker: said.asker });
+    if (isLive && life.isClosed) return core.emit({ type: 'begun', asker: said.asker });
+    if (isLive && !again && this.isRepeated(said)) return this.passOver(said.asker);
     if (isLive && this.parts.isBusy && core.options.whenBusy === 'interrupt') turnEnds.interrupt();
-    if (this.queue(said)) before.addRequest(said.requestId);
+    // Whoever gave the request a name hears what answers it before that begins.
+    const answerId = said.answerId ?? (said.asker.name === undefined ? undefined : this.newMessageId());
+    this.queue({ ...said, answerId });
   }
 
-  /** Lets something wait for the agent; false when too much waits already. */
-  queue(command: Said | Posted): boolean {
+  private passOver(asker: Asker): void {
+    this.parts.core.emit({ type: 'begun', asker });
+    this.parts.acceptances.write(asker);
+  }
+
+  private newMessageId(): string {
+    return `msg_${this.parts.core.newId()}`;
+  }
+
+  /** Lets something wait for the agent, unless too much waits already. */
+  queue(command: Said | Posted): void {
     const { core, life } = this.parts;
     if (life.isClosed) {
       core.emit({ type: 'refuse', asker: command.asker, error: closing() });
-      return false;
+      return;
     }
     if (this.waiting.length >= MAX_WAITING) {
       const error = new ProtocolError('busy', 'Too many messages are waiting. Try again in a moment.', {
         retryAfterMs: 2000,
       });
       core.emit({ type: 'refuse', asker: command.asker, error });
-      return false;
+      return;
     }
     this.waiting.push(command);
     this.advance();
-    return true;
   }
 
   /** The server closes: what waits is not begun. */
@@ -129,14 +142,10 @@ export class Inbox {
   }
 
   /** A message was not kept: whoever said it is told, and nothing of it is left. */
-  notBegun(
-    { asker, said, requestId, messageId }: Extract<About, { what: 'message' }>,
-    error: ProtocolError,
-  ): void {
+  notBegun({ asker, said, messageId }: Extract<About, { what: 'message' }>, error: ProtocolError): void {
     const { core, messages, run, responses, said: before } = this.parts;
     // Said again, it is not passed over.
     before.forget(said);
-    before.forgetRequest(requestId);
     const writing = messageId === null ? undefined : messages.get(messageId);
     if (writing) messages.forget(writing);
     this.beginning = null;
@@ -161,7 +170,7 @@ export class Inbox {
 
   /** Begins something, as far as it can. */
   private begin(command: Said | Posted): void {
-    const { core, run, messages, said, answers, turnEnds, callEnds } = this.parts;
+    const { core, run, messages, said, answers, turnEnds, callEnds, acceptances } = this.parts;
     const { asker, wire } = command;
     const rewinds = command.kind === 'message' && command.id !== undefined && said.has(command.id);
     const replaces = wire === 'sse' || rewinds;
@@ -178,7 +187,7 @@ export class Inbox {
     }
     if (wire === 'sse') for (const one of callEnds.expireQuietly()) callEnds.tellSettled(one);
     if (replaces) turnEnds.supersede();
-    const { id = `msg_${core.newId()}`, parts, requestId } = command;
+    const { id = this.newMessageId(), parts, answerId } = command;
     this.beginning = { is: 'kept', command, id };
     if (rewinds) {
       said.forgetFrom(id);
@@ -186,21 +195,23 @@ export class Inbox {
     }
     said.add(id, parts);
     said.unanswered = id;
+    const accepted = acceptances.of(asker, answerId);
     const writes: Write[] = [
       ...(rewinds ? [{ do: 'rewind' as const, messageId: id }] : []),
-      { do: 'keep' as const, id, parts },
+      { do: 'keep' as const, id, parts, accepted },
     ];
     if (wire === 'sse') return this.respond(writes, command, id);
     if (run.isOpen) return this.enter(writes, command, id);
-    core.storing(writes, { what: 'message', asker, said: id, requestId, messageId: null }, () =>
-      core.emit({ type: 'begun', asker }),
-    );
+    core.storing(writes, { what: 'message', asker, said: id, messageId: null }, () => {
+      core.emit({ type: 'begun', asker });
+      acceptances.tell(asker, accepted);
+    });
     run.openLive();
   }
 
   /** The agent gets a message of the person, live. */
-  private enter(writes: Write[], { parts, asker, requestId }: Said, id: string): void {
-    const { core, messages, run, open, said } = this.parts;
+  private enter(writes: Write[], { parts, asker, answerId }: Said, id: string): void {
+    const { core, messages, run, open, said, acceptances } = this.parts;
     const content = toContent(parts);
     const event = createEvent({ author: 'user', content, customMetadata: { messageId: id } });
     this.beginning = null;
@@ -211,24 +222,26 @@ export class Inbox {
       messages.finish(speaking, { interrupted: messages.isAtWork });
     }
     let writing: Writing | null = null;
-    const about: About = { what: 'message', asker, said: id, requestId, messageId: null };
+    const about: About = { what: 'message', asker, said: id, messageId: null };
     core.storing([...writes, { do: 'append', event }], about, () => {
       core.emit({ type: 'begun', asker });
-      writing = messages.begin();
+      if (writes.length > 0) acceptances.tell(asker, acceptances.of(asker, answerId));
+      writing = messages.begin(answerId);
       run.send(content);
     });
     about.messageId = (writing as Writing | null)?.message.id ?? null;
   }
 
   /** The agent gets a message of the person, turn by turn. */
-  private respond(writes: Write[], { parts, asker, requestId }: Said, id: string): void {
-    const { core, messages, run, responses, said } = this.parts;
+  private respond(writes: Write[], { parts, asker, answerId }: Said, id: string): void {
+    const { core, messages, run, responses, said, acceptances } = this.parts;
     this.beginning = null;
     said.unanswered = null;
-    const about: About = { what: 'message', asker, said: id, requestId, messageId: null };
+    const about: About = { what: 'message', asker, said: id, messageId: null };
     core.storing(writes, about, () => {
       core.emit({ type: 'begun', asker });
-      const writing = messages.begin();
+      acceptances.tell(asker, acceptances.of(asker, answerId));
+      const writing = messages.begin(answerId);
       about.messageId = writing.message.id;
       responses.begin(writing);
       run.openTurn(toContent(parts), { messageId: id });

@@ -1,7 +1,7 @@
 import type { Event } from '@google/adk';
 import type { Blob } from '@google/genai';
 import type { DeferredCall, Outcome, RunView } from '../../adk/engine.ts';
-import type { Answer, Chunk, Message } from '../../protocol/index.ts';
+import type { Answer, Chunk, Detection, Heard, Message } from '../../protocol/index.ts';
 import type { Verdict } from '../approvals.ts';
 import type { AdmittedPart } from '../files.ts';
 import type { Identity, Standing } from '../sign-in.ts';
@@ -19,9 +19,9 @@ export interface Said {
   wire: Wire;
   asker: Asker;
   id: string | undefined;
-  /** What the client calls the request, if it may send it again. */
-  requestId: string | undefined;
   parts: AdmittedPart[];
+  /** The message that will answer it, when that was said already. */
+  answerId?: string | undefined;
 }
 
 /** Answers that came as a request of their own, and wait for the agent as a message does. */
@@ -56,6 +56,10 @@ export interface WriteResults {
   verdicts?: Verdict[];
   /** For `decide` over SSE: a message that nothing went on with after its calls were answered. */
   unfinished?: Message | null;
+  /** For `decide`: whether the request was written down with the decisions. */
+  isAccepted?: boolean;
+  /** For `cut`: how much of the text is left; null when nothing had to be cut. */
+  length?: number | null;
   /** For `take`: whether the call was still there to be taken. */
   isTaken?: boolean;
   /** For `close-dangling`: what the message does not show yet. */
@@ -68,8 +72,9 @@ export type Input =
   | { type: 'post-answers'; posted: Posted }
   | { type: 'answer'; answers: Answer[]; by: Identity; asker: Asker }
   | { type: 'signed-in'; question: SignInQuestion; standing: Standing }
-  | { type: 'interrupt' }
+  | { type: 'interrupt'; asker: Asker; heard: Heard }
   | { type: 'media'; blob: Blob }
+  | { type: 'microphone'; action: 'start' | 'stop'; detection: Detection }
   | { type: 'joined' }
   | { type: 'left' }
   | { type: 'abandoned' }

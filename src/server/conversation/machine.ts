@@ -1,4 +1,4 @@
-import { toProtocolError } from '../../protocol/index.ts';
+import { toProtocolError, type WaitingAnswer } from '../../protocol/index.ts';
 import type { SessionOptions } from '../engine.ts';
 import { type CallRecord, StateConflict } from '../store/store.ts';
 import type { About, Effect } from './effects.ts';
@@ -43,6 +43,17 @@ export class Machine {
     return messages.speaking?.message.id ?? open.records[0]?.messageId ?? null;
   }
 
+  /** The message that the agent is at work on, or writes next; null when it is at rest. */
+  get running(): string | null {
+    const { messages, inbox, isBusy } = this.parts;
+    return isBusy ? (messages.speaking?.message.id ?? this.current) : inbox.nextAnswer;
+  }
+
+  /** The calls that wait for an answer of the page. */
+  get waitingAnswers(): WaitingAnswer[] {
+    return this.parts.open.waitingAnswers;
+  }
+
   /** The calls that are not settled. */
   get openCalls(): CallRecord[] {
     return this.parts.open.records;
@@ -74,10 +85,12 @@ export class Machine {
           ? answers.signedIn(input.question.given, input.standing)
           : executions.signedIn(input.question.callId, input.standing);
       case 'interrupt':
-        return turnEnds.interrupt();
+        return turnEnds.interruptFor(input.asker, input.heard);
       case 'media':
-        if (inbox.isFree) run.feed(input.blob);
+        if (inbox.isFree) run.feed({ is: 'media', blob: input.blob });
         return;
+      case 'microphone':
+        return run.microphone(input.action, input.detection);
       case 'joined':
         return life.joined();
       case 'left':
@@ -112,7 +125,7 @@ export class Machine {
 
   /** What waited for a write goes on. */
   private stored(about: About, results: WriteResults): void {
-    const { answers, executions, responses, calls } = this.parts;
+    const { answers, executions, responses, calls, hearing } = this.parts;
     switch (about.what) {
       case 'decision':
         return answers.decided(about, results);
@@ -123,6 +136,9 @@ export class Machine {
         return responses.concluded(about.messageId, results);
       case 'call':
         return calls.issued(about.callId, about.ticket);
+      case 'heard':
+        if (results.length != null) hearing.wasCut(about.messageId, results.length);
+        return;
       case 'message':
       case 'card':
       case 'end':
@@ -157,6 +173,8 @@ export class Machine {
         return callEnds.notEnded(about.call, about.wasOutput, error instanceof StateConflict);
       case 'rest':
         return responses.notConcluded(about.messageId);
+      case 'heard':
+        return;
       default:
         return exhaustive(about);
     }

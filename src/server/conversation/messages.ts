@@ -68,9 +68,9 @@ export class Messages {
   }
 
   /** Begins a message of the agent. */
-  begin(): Writing {
+  begin(answerId?: string): Writing {
     const { newId, now } = this.context;
-    const id = `msg_${newId()}`;
+    const id = answerId ?? `msg_${newId()}`;
     const writing = this.add({ id, role: 'assistant', parts: [], metadata: { createdAt: now() } });
     this.speak(writing);
     this.lastToSpeak = id;

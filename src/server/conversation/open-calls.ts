@@ -1,10 +1,11 @@
 import type { DeferredCall } from '../../adk/engine.ts';
-import type { Answer } from '../../protocol/index.ts';
+import type { Answer, WaitingAnswer } from '../../protocol/index.ts';
 import { hashArgs } from '../approvals.ts';
 import { type Failure, lateSettlement, type Settlement } from '../settlement.ts';
 import type { Identity } from '../sign-in.ts';
-import type { CallRecord } from '../store/store.ts';
+import type { AcceptedRequest, CallRecord } from '../store/store.ts';
 import { CALL_FLOW, type CallEvent, STORED_AS, type Standing } from './call-flow.ts';
+import type { Asker } from './effects.ts';
 
 /** Where an open call stands, with what is known only there. */
 type CallState =
@@ -22,6 +23,7 @@ type CallState =
       is: 'ending';
       /** How it ends, which cannot be told yet. */
       settlement: Settlement;
+      accepts: Accepting | undefined;
     }
   | { is: Exclude<Standing, 'issuing' | 'approved' | 'ready' | 'ending'> };
 
@@ -43,7 +45,13 @@ export interface OpenCall {
 export type Step =
   | { call: OpenCall; next: 'run' }
   | { call: OpenCall; next: 'hand-over' }
-  | { call: OpenCall; next: 'end'; settlement: Settlement };
+  | { call: OpenCall; next: 'end'; settlement: Settlement; accepts?: Accepting };
+
+/** A request that is taken with the end of a call. */
+export interface Accepting {
+  asker: Asker;
+  accepted: AcceptedRequest;
+}
 
 /** The calls of a session that are not settled, in the order of issue. */
 export class OpenCalls {
@@ -87,6 +95,17 @@ export class OpenCalls {
 
   get shown(): ReadonlySet<string> {
     return new Set(this.all.filter(({ state }) => state.is === 'asked').map(({ record }) => record.id));
+  }
+
+  /** The calls that are shown and wait for the person or the browser; a confirmation is a call of its own. */
+  get waitingAnswers(): WaitingAnswer[] {
+    return this.all.flatMap(({ record, state, isConfirming }): WaitingAnswer[] => {
+      const { id, approvalId, messageId } = record;
+      const toolCallId = isConfirming && approvalId !== null ? approvalId : id;
+      if (state.is === 'asked') return [{ toolCallId, messageId, waitsFor: 'person' }];
+      const isOutside = state.is === 'client' || state.is === 'parked';
+      return isOutside ? [{ toolCallId, messageId, waitsFor: 'client' }] : [];
+    });
   }
 
   /** A call that the agent makes. */
@@ -141,9 +160,9 @@ export class OpenCalls {
   }
 
   /** How a call ends is known, and cannot be told yet; false when it cannot end where it stands. */
-  endLater(call: OpenCall, settlement: Settlement): boolean {
+  endLater(call: OpenCall, settlement: Settlement, accepts?: Accepting): boolean {
     if (CALL_FLOW[call.state.is].end === undefined) return false;
-    call.state = { is: 'ending', settlement };
+    call.state = { is: 'ending', settlement, accepts };
     return true;
   }
 

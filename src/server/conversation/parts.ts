@@ -1,4 +1,5 @@
 import type { SessionOptions } from '../engine.ts';
+import { Acceptances } from './acceptances.ts';
 import { AgentEvents } from './agent-events.ts';
 import { AgentRun } from './agent-run.ts';
 import { Answers } from './answers.ts';
@@ -7,6 +8,7 @@ import { CallEnds } from './call-ends.ts';
 import { Calls } from './calls.ts';
 import { Core } from './core.ts';
 import { Executions } from './executions.ts';
+import { Hearing } from './hearing.ts';
 import { Inbox } from './inbox.ts';
 import type { Recovered } from './inputs.ts';
 import { Life } from './life.ts';
@@ -27,10 +29,12 @@ export class Parts {
   readonly messages: Messages;
   readonly open = new OpenCalls();
   readonly life = new Life(this);
+  readonly acceptances = new Acceptances(this);
   readonly inbox = new Inbox(this);
   readonly answers = new Answers(this);
   readonly responses = new Responses(this);
   readonly turnEnds = new TurnEnds(this);
+  readonly hearing = new Hearing(this);
   readonly run = new AgentRun(this);
   readonly events = new AgentEvents(this);
   readonly calls = new Calls(this);

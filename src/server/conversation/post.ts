@@ -1,24 +1,43 @@
 import type { ProtocolError } from '../../protocol/index.ts';
+import type { Requester } from '../home.ts';
+import type { AcceptedRequest } from '../store/store.ts';
 import type { Asker } from './effects.ts';
+
+/** What a request is called: by its client, and in the log. */
+export interface RequestNames {
+  name?: string | undefined;
+  logged?: string | undefined;
+}
 
 /** Something that was asked for, over either wire. */
 export class Post implements Asker {
   /** Resolves, when its turn comes, with the place in the log before its first chunk; rejects when it is refused. */
   readonly begun: Promise<number>;
+  readonly name: string | undefined;
   /** What the log calls the request. */
-  readonly requestId: string | null;
+  readonly logged: string | null;
+  /** How it was stored, once it was. */
+  acceptance: AcceptedRequest | null = null;
   private readonly place: () => number;
+  private clients: Requester[] = [];
   private from = 0;
   private resolve: (place: number) => void = () => undefined;
   private reject: (error: ProtocolError) => void = () => undefined;
 
-  constructor(place: () => number, requestId: string | null) {
+  constructor(place: () => number, { name, logged }: RequestNames = {}) {
     this.place = place;
-    this.requestId = requestId;
+    this.name = name;
+    this.logged = logged ?? null;
     this.begun = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
     });
+  }
+
+  /** A client asks for this, for the first time or again. */
+  join(client: Requester): void {
+    if (this.acceptance) client.accepted(this.acceptance);
+    else this.clients.push(client);
   }
 
   mark(): void {
@@ -27,6 +46,16 @@ export class Post implements Asker {
 
   begin(): void {
     this.resolve(this.from);
+  }
+
+  accept(accepted: AcceptedRequest): void {
+    this.acceptance = accepted;
+    // There is nothing more to tell, and connections come and go.
+    for (const client of this.clients.splice(0)) client.accepted(accepted);
+  }
+
+  tell(error: ProtocolError): void {
+    for (const client of this.clients) client.told(error);
   }
 
   refuse(error: ProtocolError): void {

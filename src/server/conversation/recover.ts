@@ -5,7 +5,7 @@ import type { History } from '../history.ts';
 import type { Output } from '../output.ts';
 import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../reconcile.ts';
 import { endEvent, leftBehind, outputChunk } from '../settlement.ts';
-import type { CallRecord, SessionKey } from '../store/store.ts';
+import type { AcceptedRequest, CallRecord, SessionKey } from '../store/store.ts';
 import type { Standing } from './call-flow.ts';
 import type { Recovered } from './inputs.ts';
 import { fingerprint } from './said-before.ts';
@@ -23,6 +23,8 @@ export interface TakenUp extends Remains {
   recovered: Recovered;
   /** Whether nothing was said yet. */
   isNew: boolean;
+  /** The requests that were accepted last. */
+  requests: AcceptedRequest[];
 }
 
 /** Takes up what the store has of a session. */
@@ -49,6 +51,7 @@ export async function recover(remains: Remains): Promise<TakenUp> {
     ...remains,
     recovered: { calls, messages: [...owners.values()], said, unanswered },
     isNew: messages.length === 0,
+    requests: await store.acceptedRequests(key),
   };
 }
 

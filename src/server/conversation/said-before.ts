@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Said } from './inputs.ts';
 
-/** Requests that are remembered, in case they are sent again. */
-const MAX_REQUESTS = 256;
-
 /** What the person has said in this conversation: a message that comes again is known, and so is one that takes others back. */
 export class SaidBefore {
   /** The message that was stored and that nothing answers yet. */
   unanswered: string | null;
-  private readonly requests = new Set<string>();
   /** A fingerprint of each message of the person, by its id, in order. */
   private readonly messages: Map<string, string>;
 
@@ -41,21 +37,6 @@ export class SaidBefore {
       isBehind ||= id === messageId;
       if (isBehind) this.messages.delete(id);
     }
-  }
-
-  hasRequest(requestId: string | undefined): boolean {
-    return requestId !== undefined && this.requests.has(requestId);
-  }
-
-  addRequest(requestId: string | undefined): void {
-    if (requestId === undefined) return;
-    this.requests.add(requestId);
-    const [oldest] = this.requests;
-    if (this.requests.size > MAX_REQUESTS && oldest !== undefined) this.requests.delete(oldest);
-  }
-
-  forgetRequest(requestId: string | undefined): void {
-    if (requestId !== undefined) this.requests.delete(requestId);
   }
 }
 

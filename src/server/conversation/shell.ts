@@ -15,7 +15,9 @@ export interface ShellContext {
   /** Where a line of the log comes from. */
   about: () => Record<string, unknown>;
   /** Sound for whoever listens. */
-  play: (sound: { data: string; sampleRate: number }) => void;
+  play: (sound: { messageId: string; data: string; sampleRate: number }) => void;
+  /** Nobody wants to hear what was said so far. */
+  onHush: () => void;
   /** The turn of a request has come: what is said from now on is its answer. */
   onMark: (asker: Asker) => void;
   /** Everything that was to be done is done. */
@@ -164,6 +166,9 @@ export class Shell {
       case 'sound':
         this.context.play(effect);
         return;
+      case 'flush-sound':
+        this.context.onHush();
+        return;
       case 'store':
         return this.store(effect);
       case 'store-apart':
@@ -180,6 +185,9 @@ export class Shell {
         return;
       case 'show-media':
         runs.show(effect.n, effect.blob);
+        return;
+      case 'signal':
+        runs.signal(effect.n, effect.activity);
         return;
       case 'hush':
         runs.hush(effect.n);
@@ -208,6 +216,12 @@ export class Shell {
         return;
       case 'begun':
         effect.asker.begin();
+        return;
+      case 'accept':
+        effect.asker.accept(effect.accepted);
+        return;
+      case 'tell':
+        effect.asker.tell(effect.error);
         return;
       case 'refuse':
         effect.asker.refuse(effect.error);

@@ -1,5 +1,6 @@
-import { SUPERSEDED } from '../../protocol/index.ts';
+import { type Heard, SUPERSEDED } from '../../protocol/index.ts';
 import { INTERRUPTION, type Settlement } from '../settlement.ts';
+import type { Asker } from './effects.ts';
 import type { Parts } from './parts.ts';
 
 /** How turns end that do not end by themselves: interrupted, superseded by another, or left behind. */
@@ -8,6 +9,22 @@ export class TurnEnds {
 
   constructor(parts: Parts) {
     this.parts = parts;
+  }
+
+  /** Someone wants it quiet. Who names a message means no other: the agent may be at the next one already. */
+  interruptFor(asker: Asker, heard: Heard): void {
+    const { core, hearing, acceptances } = this.parts;
+    if (heard.messageId === undefined || this.isUnderWay(heard.messageId)) this.interrupt();
+    core.emit({ type: 'flush-sound' });
+    hearing.cut(heard);
+    core.emit({ type: 'begun', asker });
+    acceptances.write(asker);
+  }
+
+  private isUnderWay(messageId: string): boolean {
+    const { messages, open, responses } = this.parts;
+    const current = responses.current?.writing ?? messages.speaking;
+    return current?.message.id === messageId || open.in(messageId).length > 0;
   }
 
   /** Ends what the agent says and what waits. The next message finds everything in order. */

@@ -3,10 +3,11 @@ import type { Answer, Chunk, Message } from '../../protocol/index.ts';
 import type { Approvals, Verdict } from '../approvals.ts';
 import type { Engine } from '../engine.ts';
 import { externalise, storeMessage } from '../files.ts';
+import { cutText, heardLength, textOf } from '../hearing.ts';
 import type { History } from '../history.ts';
 import type { Output } from '../output.ts';
 import { missedOutputs } from '../reconcile.ts';
-import type { CallRecord, SessionKey } from '../store/store.ts';
+import type { AcceptedRequest, CallRecord, SessionKey } from '../store/store.ts';
 import type { Write } from './effects.ts';
 import type { WriteResults } from './inputs.ts';
 
@@ -59,7 +60,9 @@ export class Writes {
         if (await store.truncateMessages(key, write.messageId)) await history.rewindTo(write.messageId);
         return;
       case 'append':
-        return write.seen ? history.appendChange(write.event, write.seen) : history.append(write.event);
+        return write.seen
+          ? history.appendChange(write.event, write.seen, write.accepted)
+          : history.append(write.event, write.accepted);
       case 'issue':
         return store.issueCalls(key, [write.call]);
       case 'show':
@@ -74,8 +77,11 @@ export class Writes {
       case 'save':
         return output.save(write.messageId);
       case 'decide':
-        results.verdicts = [];
-        for (const decision of write.decisions) results.verdicts.push(await this.decide(decision, write));
+        return this.decideAll(write, results);
+      case 'accept':
+        return store.acceptRequest(key, write.accepted);
+      case 'cut':
+        results.length = await this.cut(write.messageId, write.share);
         return;
       case 'withdraw':
         await approvals.signedOut(write.call, 'approved');
@@ -92,10 +98,10 @@ export class Writes {
   }
 
   /** Keeps a message of the person; the first one names the session. */
-  private async keep({ id, parts }: Extract<Write, { do: 'keep' }>): Promise<void> {
+  private async keep({ id, parts, accepted }: Extract<Write, { do: 'keep' }>): Promise<void> {
     const { key, engine } = this.context;
     const { store, newId, clock } = engine;
-    await store.putMessage(key, await storeMessage(id, parts, store, key, newId, clock.now()));
+    await store.putMessage(key, await storeMessage(id, parts, store, key, newId, clock.now()), accepted);
     if (!this.isNew) return;
     this.isNew = false;
     const text = parts
@@ -105,14 +111,32 @@ export class Writes {
     if (text) await store.renameSession(key, text.length > 60 ? `${text.slice(0, 59)}…` : text);
   }
 
+  /** Applies decisions in order; the request that they came in is taken with the last of them. */
+  private async decideAll(write: Extract<Write, { do: 'decide' }>, results: WriteResults): Promise<void> {
+    const { key, engine } = this.context;
+    const { decisions, accepted } = write;
+    const verdicts: Verdict[] = [];
+    for (const decision of decisions) {
+      const isLast = decision === decisions.at(-1);
+      verdicts.push(await this.decide(decision, write, isLast ? accepted : undefined));
+    }
+    results.verdicts = verdicts;
+    if (!accepted || !verdicts.some(({ kind }) => kind === 'counts')) return;
+    const last = verdicts.at(-1);
+    // One that was decided so before, or that does not count, wrote nothing that the request could be taken with.
+    if (last?.kind !== 'counts' || last.isRepeated) await engine.store.acceptRequest(key, accepted);
+    results.isAccepted = true;
+  }
+
   private async decide(
     decision: Extract<Answer, { kind: 'decision' }>,
     { shown, isSignedIn }: Extract<Write, { do: 'decide' }>,
+    accepted: AcceptedRequest | undefined,
   ): Promise<Verdict> {
     const { approvals, log } = this.context;
     const isShown = (call: CallRecord) => shown.has(call.id);
     if (isSignedIn) {
-      const verdict = await approvals.decide(decision, isShown);
+      const verdict = await approvals.decide(decision, isShown, accepted);
       if (verdict.kind === 'refused') {
         const call = decision.toolCallId.slice(0, MAX_LOGGED_ID);
         log('warn', 'an approval was refused', { call, why: verdict.why });
@@ -157,6 +181,19 @@ export class Writes {
       get: (id) => (known.has(id) ? true : isWaiting.get(id)),
     });
     return [...closed, ...missed];
+  }
+
+  /** Cuts off the words of a message that were not heard; returns how many characters are left, null when there is none to cut. */
+  private async cut(messageId: string, share: number): Promise<number | null> {
+    const { key, engine, output, history } = this.context;
+    const message = await output.load(messageId);
+    const text = message ? textOf(message) : '';
+    if (!message || text === '') return null;
+    const length = heardLength(text, share);
+    cutText(message, length);
+    await engine.store.putMessage(key, message);
+    await history.cutWords(text.length - length);
+    return length;
   }
 
   /** What was said before an abort or a failure belongs to the history, though ADK does not keep it. */

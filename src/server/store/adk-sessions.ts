@@ -16,7 +16,14 @@ import { EventList } from './event-list.ts';
 import { answeredCalls, fromJson, toJson } from './json.ts';
 import { type LiveLimits, type LiveSession, LiveSessions } from './live-sessions.ts';
 import { applyDelta, emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
-import { type SessionKey, StateConflict, type Store, type StoredSession, StoreError } from './store.ts';
+import {
+  type AcceptedRequest,
+  type SessionKey,
+  StateConflict,
+  type Store,
+  type StoredSession,
+  StoreError,
+} from './store.ts';
 
 /**
  * ADK's sessions in a store of ours. The sessions used last are kept ready, so that a turn starts without reading or
@@ -130,14 +137,15 @@ export class StoreSessionService extends BaseSessionService {
 
   /**
    * Appends an event. When it answers calls and someone else has changed, since this session was read, what they change,
-   * it throws a `StateConflict` and writes nothing: the caller says what becomes of the calls.
+   * it throws a `StateConflict` and writes nothing: the caller says what becomes of the calls. `accepted` is the request
+   * that is taken with it.
    */
-  async appendChange({ session, event }: AppendEventRequest): Promise<void> {
+  async appendChange({ session, event }: AppendEventRequest, accepted?: AcceptedRequest): Promise<void> {
     const key = this.#keyOf(session.appName, session.userId, session.id);
     trimTempDeltaState(event);
     const seen = this.#seen.get(session.events);
     try {
-      await this.#store.appendEvent(key, event, answeredCalls(event).length > 0 ? seen : undefined);
+      await this.#store.appendEvent(key, event, answeredCalls(event).length > 0 ? seen : undefined, accepted);
     } catch (error) {
       this.forget(key);
       throw error;

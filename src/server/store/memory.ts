@@ -12,10 +12,12 @@ import {
   splitState,
 } from './state.ts';
 import {
+  type AcceptedRequest,
   type AuditEntry,
   type AuditLine,
   type CallRecord,
   type ListedSession,
+  MAX_REQUESTS,
   type Page,
   type SessionKey,
   type SessionSummary,
@@ -36,6 +38,7 @@ interface HeldSession {
   /** Call id by approval id. */
   approvals: Map<string, string>;
   files: Map<string, { mediaType: string; bytes: Uint8Array }>;
+  requests: Map<string, AcceptedRequest>;
 }
 
 /** A store that lives as long as the process: for tests and for conversations nobody needs to keep. */
@@ -114,6 +117,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
         calls: new Map(),
         approvals: new Map(),
         files: new Map(),
+        requests: new Map(),
       };
       const owner = ownerOf(key.app, key.user);
       const owned = sessions.get(owner);
@@ -168,7 +172,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       return true;
     },
 
-    async appendEvent(key, event, seen): Promise<void> {
+    async appendEvent(key, event, seen, accepted): Promise<void> {
       const session = need(key);
       const text = eventToJson(event);
       const delta = event.actions?.stateDelta ?? emptyState();
@@ -182,12 +186,14 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
           session.calls.set(id, toJson({ ...fromJson<CallRecord>(call), status: 'settled' }, 'The call'));
         }
       }
+      if (accepted) keepRequest(session, accepted);
       session.updatedAt = now();
     },
 
-    async putMessage(key, message): Promise<void> {
+    async putMessage(key, message, accepted): Promise<void> {
       const session = need(key);
       session.messages.set(message.id, toJson(message, 'The message'));
+      if (accepted) keepRequest(session, accepted);
       session.updatedAt = now();
     },
 
@@ -252,7 +258,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       return text === undefined ? null : fromJson<CallRecord>(text);
     },
 
-    async moveCall(key, move, line): Promise<CallRecord | null> {
+    async moveCall(key, move, line, accepted): Promise<CallRecord | null> {
       const session = find(key);
       const text = session?.calls.get(move.id);
       if (session === undefined || text === undefined) return null;
@@ -264,6 +270,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       const writeLine = line === null ? null : prepareLine(key, line);
       session.calls.set(move.id, toJson(call, 'The call'));
       writeLine?.();
+      if (accepted) keepRequest(session, accepted);
       return call;
     },
 
@@ -274,6 +281,14 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     async auditLog(key): Promise<AuditLine[]> {
       assertOpen();
       return (auditLines.get(sessionOf(key)) ?? []).map((text) => fromJson<AuditLine>(text));
+    },
+
+    async acceptRequest(key, accepted): Promise<void> {
+      keepRequest(need(key), accepted);
+    },
+
+    async acceptedRequests(key): Promise<AcceptedRequest[]> {
+      return [...(find(key)?.requests.values() ?? [])].map((accepted) => ({ ...accepted }));
     },
 
     async putFile(key, id, file): Promise<void> {
@@ -289,6 +304,13 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       closed = true;
     },
   };
+}
+
+function keepRequest({ requests }: HeldSession, accepted: AcceptedRequest): void {
+  requests.delete(accepted.requestId);
+  requests.set(accepted.requestId, { ...accepted });
+  const [oldest] = requests.keys();
+  if (requests.size > MAX_REQUESTS && oldest !== undefined) requests.delete(oldest);
 }
 
 /** JSON keeps the parts of a key apart whatever they contain. */

@@ -1,6 +1,14 @@
 import { fromJson } from './json.ts';
 import { fromText } from './sqlite-text.ts';
-import type { AuditKind, AuditLine, CallRecord, CallStatus, ListedSession, SessionSummary } from './store.ts';
+import type {
+  AcceptedRequest,
+  AuditKind,
+  AuditLine,
+  CallRecord,
+  CallStatus,
+  ListedSession,
+  SessionSummary,
+} from './store.ts';
 
 /** A row of the table `sessions`. */
 export interface SessionRow {
@@ -48,6 +56,18 @@ export interface AuditRow {
   args_hash: string | null;
   args: string | null;
   reason: string | null;
+}
+
+/** A row of the table `requests`. */
+export interface RequestRow {
+  request_id: string;
+  message_id: string | null;
+  parts: number;
+}
+
+/** A request as the store returns it. */
+export function requestOf({ request_id, message_id, parts }: RequestRow): AcceptedRequest {
+  return { requestId: fromText(request_id), messageId: orNull(message_id, fromText), parts };
 }
 
 /** What is made of a value that is there. */

@@ -53,6 +53,16 @@ export const migrations: readonly Migration[] = [
       );
     `);
   },
+  function acceptedRequests(db) {
+    db.exec(`
+      create table requests (
+        session integer not null, seq integer not null,
+        request_id text not null, message_id text, parts integer not null,
+        primary key (session, seq)
+      ) without rowid;
+      create unique index request_ids on requests (session, request_id);
+    `);
+  },
 ];
 
 /** Brings the file to the newest version, each step in a transaction of its own; refuses a file from the future. */

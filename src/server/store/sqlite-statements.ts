@@ -1,12 +1,12 @@
 import type { Database, Statement } from './sqlite-database.ts';
-import type { AuditRow, CallRow, ListedRow, SessionRow } from './sqlite-rows.ts';
+import type { AuditRow, CallRow, ListedRow, RequestRow, SessionRow } from './sqlite-rows.ts';
 
 /** Every statement the store runs, prepared once. */
 export type Statements = ReturnType<typeof prepareStatements>;
 
 /** Prepares the statements on a database with the newest schema. */
 export function prepareStatements(db: Database) {
-  const tables = ['events', 'messages', 'calls', 'files'];
+  const tables = ['events', 'messages', 'calls', 'files', 'requests'];
   return {
     addSession: db.prepare(
       'insert into sessions (app, user, id, state, created_at, updated_at) values (?, ?, ?, ?, ?, ?)',
@@ -78,6 +78,17 @@ export function prepareStatements(db: Database) {
     ),
     emptyAuditLines: db.prepare(
       'update audit_lines set args = null, reason = null where app = ? and user = ? and session_id = ?',
+    ),
+
+    addRequest: db.prepare(
+      `insert or replace into requests (session, seq, request_id, message_id, parts)
+       values (?, (select coalesce(max(seq), 0) + 1 from requests where session = ?), ?, ?, ?)`,
+    ),
+    dropRequests: db.prepare(
+      'delete from requests where session = ? and seq <= (select max(seq) from requests where session = ?) - ?',
+    ),
+    requests: db.prepare<RequestRow>(
+      'select request_id, message_id, parts from requests where session = ? order by seq',
     ),
 
     putFile: db.prepare('insert or replace into files (session, id, media_type, bytes) values (?, ?, ?, ?)'),

@@ -6,7 +6,15 @@ import { answeredCalls, eventToJson, fromJson, stateFromJson, toJson } from './j
 import { fitting, issuedLine, lastUsedFirst, noSuchSession, recordedAlready } from './rules.ts';
 import { type Database, openDatabase } from './sqlite-database.ts';
 import { takeLock } from './sqlite-lock.ts';
-import { auditLineOf, callOf, listedOf, orNull, type SessionRow, summaryOf } from './sqlite-rows.ts';
+import {
+  auditLineOf,
+  callOf,
+  listedOf,
+  orNull,
+  requestOf,
+  type SessionRow,
+  summaryOf,
+} from './sqlite-rows.ts';
 import { migrate } from './sqlite-schema.ts';
 import { prepareStatements, type Statements } from './sqlite-statements.ts';
 import { toText } from './sqlite-text.ts';
@@ -20,11 +28,13 @@ import {
   splitState,
 } from './state.ts';
 import {
+  type AcceptedRequest,
   type AuditEntry,
   type AuditLine,
   type CallMove,
   type CallRecord,
   type ListedSession,
+  MAX_REQUESTS,
   type Page,
   type PageRequest,
   type SessionKey,
@@ -138,7 +148,12 @@ class SqliteStore implements Store {
     });
   }
 
-  async appendEvent(key: SessionKey, event: Event, seen?: StateRecord): Promise<void> {
+  async appendEvent(
+    key: SessionKey,
+    event: Event,
+    seen?: StateRecord,
+    accepted?: AcceptedRequest,
+  ): Promise<void> {
     this.#write(() => {
       const session = this.#need(key);
       const delta = event.actions?.stateDelta ?? emptyState();
@@ -146,14 +161,16 @@ class SqliteStore implements Store {
       this.#sql.putEvent.run(session.n, session.n, toText(event.id), eventToJson(event));
       if (hasKeys(delta)) this.#changeState(key, session, delta);
       for (const id of answeredCalls(event)) this.#sql.settleCall.run(session.n, toText(id));
+      if (accepted) this.#accept(session.n, accepted);
       this.#sql.touchSession.run(this.#now(), session.n);
     });
   }
 
-  async putMessage(key: SessionKey, message: Message): Promise<void> {
+  async putMessage(key: SessionKey, message: Message, accepted?: AcceptedRequest): Promise<void> {
     this.#write(() => {
       const { n } = this.#need(key);
       this.#sql.putMessage.run(n, n, toText(message.id), toJson(message, 'The message'));
+      if (accepted) this.#accept(n, accepted);
       this.#sql.touchSession.run(this.#now(), n);
     });
   }
@@ -247,7 +264,12 @@ class SqliteStore implements Store {
     });
   }
 
-  async moveCall(key: SessionKey, move: CallMove, line: AuditEntry | null): Promise<CallRecord | null> {
+  async moveCall(
+    key: SessionKey,
+    move: CallMove,
+    line: AuditEntry | null,
+    accepted?: AcceptedRequest,
+  ): Promise<CallRecord | null> {
     return this.#writeToDisk(() => {
       const session = this.#find(key);
       if (session === undefined) return null;
@@ -256,6 +278,7 @@ class SqliteStore implements Store {
       if (move.reason !== undefined) this.#sql.setReason.run(orNull(move.reason, toText), session.n, id);
       if (move.expiresAt !== undefined) this.#sql.setExpiry.run(move.expiresAt, session.n, id);
       if (line !== null) this.#addLine(key, line);
+      if (accepted) this.#accept(session.n, accepted);
       const row = this.#sql.callById.first(session.n, id);
       return row === undefined ? null : callOf(row);
     });
@@ -267,6 +290,17 @@ class SqliteStore implements Store {
 
   async auditLog(key: SessionKey): Promise<AuditLine[]> {
     return this.#read(() => this.#sql.auditLines.all(...keyText(key)).map(auditLineOf));
+  }
+
+  async acceptRequest(key: SessionKey, accepted: AcceptedRequest): Promise<void> {
+    this.#write(() => this.#accept(this.#need(key).n, accepted));
+  }
+
+  async acceptedRequests(key: SessionKey): Promise<AcceptedRequest[]> {
+    return this.#read(() => {
+      const session = this.#find(key);
+      return session === undefined ? [] : this.#sql.requests.all(session.n).map(requestOf);
+    });
   }
 
   async putFile(key: SessionKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void> {
@@ -355,6 +389,11 @@ class SqliteStore implements Store {
       const current = stateFromJson(this.#sql.userState.first(app, user)?.state ?? '{}');
       this.#sql.setUserState.run(app, user, toJson(applyDelta(current, delta.user), 'The user state'));
     }
+  }
+
+  #accept(session: number, { requestId, messageId, parts }: AcceptedRequest): void {
+    this.#sql.addRequest.run(session, session, toText(requestId), orNull(messageId, toText), parts);
+    this.#sql.dropRequests.run(session, session, MAX_REQUESTS);
   }
 
   #addLine(key: SessionKey, line: AuditEntry): void {

@@ -117,6 +117,18 @@ export interface CallMove {
   expiresAt?: number | null;
 }
 
+/** A request of a client that has a name and was taken. */
+export interface AcceptedRequest {
+  requestId: string;
+  /** The message in which the agent answers it; null when it is not answered by one. */
+  messageId: string | null;
+  /** How many parts that message had before. */
+  parts: number;
+}
+
+/** Accepted requests that are kept of a session; older ones are forgotten. */
+export const MAX_REQUESTS = 256;
+
 /**
  * Everything that outlives the process: sessions, their events, messages, calls and audit lines. Every method is one
  * transaction. Times are milliseconds since 1970 and come from the store's clock.
@@ -139,11 +151,17 @@ export interface Store {
    * recorded call whose id stands in a function response of the event becomes `settled` in the same transaction.
    * `seen` is the state that the changes were made from: when a key of the delta, whatever its scope, has another value
    * by now, nothing at all is written and a `StateConflict` is thrown. Throws when the session does not exist.
+   * Here and below, `accepted` is the request that is taken with this.
    */
-  appendEvent(key: SessionKey, event: Event, seen?: Record<string, unknown>): Promise<void>;
+  appendEvent(
+    key: SessionKey,
+    event: Event,
+    seen?: Record<string, unknown>,
+    accepted?: AcceptedRequest,
+  ): Promise<void>;
 
   /** Adds a message at the end, or replaces the one with its id where it stands. */
-  putMessage(key: SessionKey, message: Message): Promise<void>;
+  putMessage(key: SessionKey, message: Message, accepted?: AcceptedRequest): Promise<void>;
   loadMessages(key: SessionKey): Promise<Message[]>;
   /** The last messages, or the last before one that is named; null when that is not there. */
   loadPage(key: SessionKey, page: PageRequest): Promise<Page | null>;
@@ -157,11 +175,21 @@ export interface Store {
   /** A call by approval id or by call id; null when the session has none such. */
   findCall(key: SessionKey, id: { approvalId: string } | { id: string }): Promise<CallRecord | null>;
   /** Moves a call if it still is in `from`, and writes the line in the same transaction. Null when it was not. */
-  moveCall(key: SessionKey, move: CallMove, line: AuditEntry | null): Promise<CallRecord | null>;
+  moveCall(
+    key: SessionKey,
+    move: CallMove,
+    line: AuditEntry | null,
+    accepted?: AcceptedRequest,
+  ): Promise<CallRecord | null>;
   /** Adds a line to the audit log. */
   audit(key: SessionKey, line: AuditEntry): Promise<void>;
   /** The audit lines of a session, oldest first; they outlive the session. */
   auditLog(key: SessionKey): Promise<AuditLine[]>;
+
+  /** Writes down that a request was taken, or taken again. */
+  acceptRequest(key: SessionKey, accepted: AcceptedRequest): Promise<void>;
+  /** The requests that were taken last, oldest first. */
+  acceptedRequests(key: SessionKey): Promise<AcceptedRequest[]>;
 
   /** Keeps a file for the session, by the id given. */
   putFile(key: SessionKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void>;

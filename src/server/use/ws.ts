@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { ERRORS, SUBPROTOCOL, toProtocolError } from '../../protocol/index.ts';
+import { ERRORS, SUBPROTOCOL, toProtocolError, WATCHING_SUBPROTOCOL } from '../../protocol/index.ts';
 import type { Duologue } from '../duologue.ts';
 import { errorReply, NO_SNIFFING } from '../reply.ts';
 import type { Admission } from '../sockets.ts';
@@ -26,7 +26,8 @@ export function attachWebSocket(server: UpgradingServer, duologue: Duologue): vo
     perMessageDeflate: false,
     // A pong is one more thing to send: the connection decides whether there is room for it.
     autoPong: false,
-    handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+    handleProtocols: (offered) =>
+      [WATCHING_SUBPROTOCOL, SUBPROTOCOL].find((protocol) => offered.has(protocol)) ?? false,
   });
   server.on('upgrade', (request, stream, head) => {
     // Before anything else: a peer may reset the connection at any moment.

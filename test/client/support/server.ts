@@ -139,6 +139,11 @@ export class FakeServer {
           connectionId: `c${this.sockets.length}`,
           epoch: this.epoch,
           resumed,
+          newest: `${this.epoch}-${this.log.length}`,
+          received: [],
+          open: [],
+          running: null,
+          model: { hears: false, sees: true, speaks: false },
           ...this.memory(),
           ...this.tells,
         },
@@ -168,7 +173,7 @@ export class FakeServer {
   }
 
   private memory(): Partial<SessionInfo> {
-    const received = this.frames.map(({ data }) => String(data.requestId));
+    const received = this.frames.map(({ data }) => ({ requestId: String(data.requestId) }));
     return this.remembers ? { received } : {};
   }
 

@@ -168,7 +168,7 @@ class Story {
           type: 'tool-input-start',
           toolCallId,
           toolName: 'pay',
-          ...(pick % 7 ? { toolMetadata } : {}),
+          toolMetadata,
         });
       },
       () => this.say({ type: 'file', mediaType: 'image/png', url: `/files/${word}` }),

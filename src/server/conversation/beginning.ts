@@ -1,0 +1,36 @@
+import type { Chunk, Message } from '../../protocol/index.ts';
+import type { Joined } from '../home.ts';
+import { decidedIn, type Output } from '../output.ts';
+
+/** Where one begins who comes now and has everything up to that chunk; `stored` is what there is, when they cannot go on there. */
+export function beginningOf(
+  output: Output,
+  { last, stored, current }: { last: string | null; stored: Message[] | null; current: string | null },
+): Pick<Joined, 'from' | 'resumed' | 'newest' | 'reset' | 'opening' | 'omitted'> {
+  const { log } = output;
+  const place = last === null ? null : log.placeOf(last);
+  const resumed = place !== null;
+  const start = current === null ? null : output.startOf(current);
+  const from = place ?? (start === null || stored ? log.last : start - 1);
+  return {
+    from,
+    resumed,
+    newest: `${log.epoch}-${log.last}`,
+    // Everything stands there as it is now, and what is being said goes on behind it.
+    reset: stored && output.asNow(stored),
+    // What follows may belong to a message whose `start` is not told again.
+    opening: stored || (!resumed && start === null) ? openingOf(output) : [],
+    omitted: resumed || stored || current === null ? [] : decidedCards(output, current),
+  };
+}
+
+/** A card that was decided is not shown again: no chunk could take the decision along. */
+export function decidedCards(output: Output, messageId: string): string[] {
+  return decidedIn(output.fold(messageId)?.message ?? null);
+}
+
+/** Opens the message in progress again, with all that was said of its open blocks. */
+function openingOf(output: Output): Chunk[] {
+  const { message } = output;
+  return [...(message ? [{ type: 'start' as const, messageId: message.id }] : []), ...output.openBlocks()];
+}
