@@ -636,7 +636,7 @@ describe('models that misbehave', () => {
     });
   });
 
-  it('a model that never stops calling tools is stopped', { timeout: 60_000 }, async () => {
+  it('a model that never stops calling tools is stopped', { timeout: 240_000 }, async () => {
     let asked = 0;
     class Endless extends BaseLlm {
       override async *generateContentAsync() {

@@ -29,6 +29,11 @@ async function sawAll(person: Person): Promise<void> {
   expect(await person.answers.count()).toBe(1);
 }
 
+/** Holds what the server says in the middle of the count, so that nothing has to be quicker than the answer. */
+function inTheMiddle(relay: Relay): Promise<void> {
+  return relay.hold('"30 "');
+}
+
 async function began(person: Person): Promise<void> {
   await expect
     .poll(async () => ((await person.answers.count()) > 0 ? (await numbers(person)).length : 0))
@@ -57,8 +62,11 @@ describe('a conversation', () => {
   });
 
   it.each(modes)('is whole after a reload in mid-answer, over %s', async (mode) => {
-    const person = new Person(await here.open({ mode }));
+    const relay = await relayed();
+    const person = new Person(await here.open({ mode, url: relay.url }));
+    const middle = inTheMiddle(relay);
     await person.say(COUNT);
+    await middle;
     await began(person);
     await person.page.reload();
     await sawAll(person);
@@ -82,7 +90,9 @@ describe('a conversation', () => {
     async (mode) => {
       const relay = await relayed();
       const person = new Person(await here.open({ mode, url: relay.url }));
+      const middle = inTheMiddle(relay);
       await person.say(COUNT);
+      await middle;
       await began(person);
       relay.cut();
       if (mode === 'sse') await person.connection('reconnecting').waitFor();
@@ -98,7 +108,9 @@ describe('a conversation', () => {
   it('says above the message box that the connection was lost, and what then waits for, over SSE', async () => {
     const relay = await relayed();
     const person = new Person(await here.open({ mode: 'sse', url: relay.url }));
+    const middle = inTheMiddle(relay);
     await person.say(COUNT);
+    await middle;
     await began(person);
     relay.cut();
     const banner = person.page.getByTestId('connection-banner');
@@ -129,8 +141,11 @@ describe('a conversation', () => {
   });
 
   it.each(modes)('sends what waited for the end of an answer, also after a reload, over %s', async (mode) => {
-    const person = new Person(await here.open({ mode }));
-    await person.say('Count to 200');
+    const relay = await relayed();
+    const person = new Person(await here.open({ mode, url: relay.url }));
+    const middle = inTheMiddle(relay);
+    await person.say(COUNT);
+    await middle;
     await began(person);
     await person.say('Play track 2');
     await person.page.getByText('Will be sent after this answer').waitFor();

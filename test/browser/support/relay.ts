@@ -33,9 +33,10 @@ export class Relay {
 
   restore(): void {
     this.isCut = false;
+    this.marker = null;
   }
 
-  /** Lets nothing more through from the first place on where the server says this; resolves when it is reached. */
+  /** Holds the connection on which the server says this first, from there on; resolves when that is reached. */
   hold(marker: string): Promise<void> {
     this.marker = marker;
     return new Promise((resolve) => {
@@ -45,7 +46,6 @@ export class Relay {
 
   /** Lets through what was held. */
   release(): void {
-    this.marker = null;
     for (const go of this.held.splice(0)) go();
   }
 
@@ -81,6 +81,7 @@ export class Relay {
       near.write(bytes);
       return;
     }
+    this.marker = null;
     near.write(bytes.subarray(0, at));
     far.pause();
     this.held.push(() => {
