@@ -1,19 +1,10 @@
-import type { Chunk, SessionInfo } from '../protocol/chunks.ts';
-import {
-  type BinaryFrame,
-  BlockDecoder,
-  decodeBinary,
-  encodeFrame,
-  KEY_SUBPROTOCOL,
-  parseChunkId,
-  SUBPROTOCOL,
-} from '../protocol/codec.ts';
+import type { SessionInfo } from '../protocol/chunks.ts';
+import { encodeFrame, KEY_SUBPROTOCOL, SUBPROTOCOL } from '../protocol/codec.ts';
 import { ERRORS } from '../protocol/errors.ts';
+import { type ConnectionEvent, Incoming } from './incoming.ts';
 import { browserNetwork, type Network } from './network.ts';
 import { type Letter, Outbox } from './outbox.ts';
 import { systemTimers, type Timers } from './timers.ts';
-
-export type { SessionInfo };
 
 /** How a connection is doing. */
 export type ConnectionState =
@@ -24,21 +15,6 @@ export type ConnectionState =
   | { status: 'offline'; attempt: number; retryAt: number }
   | { status: 'taken-over' }
   | { status: 'closed'; code: number; reason: string };
-
-/** What a connection hears. */
-export type ConnectionEvent =
-  | { type: 'session'; session: SessionInfo }
-  /** `isReplay`: it was said before this connection began. */
-  | { type: 'chunk'; chunk: Chunk; isReplay?: true }
-  | { type: 'done' }
-  /** All of a frame has been told. */
-  | { type: 'rest' }
-  | { type: 'binary'; frame: BinaryFrame }
-  | { type: 'latency'; ms: number }
-  /** The server closed because of what was sent: these frames are not sent again. */
-  | { type: 'refused'; code: number; reason: string }
-  /** A frame that is none of the protocol's; it is passed over. */
-  | { type: 'unreadable'; text: string };
 
 /** A WebSocket as the browser has it. */
 export interface WebSocketLike {
@@ -94,10 +70,8 @@ export class Connection {
   private readonly listeners = new Set<(event: ConnectionEvent) => void>();
   private current: ConnectionState = { status: 'idle' };
   private socket: WebSocketLike | null = null;
-  private decoder = new BlockDecoder();
+  private readonly incoming = new Incoming();
   private session: string | null = null;
-  private last: string | null = null;
-  private replayedTo = 0;
   private attempt = 0;
   private unanswered = 0;
   /** Why the server closed, when it wants to know anew who is there; the next try is the last. */
@@ -189,7 +163,7 @@ export class Connection {
     const socket = new Socket(this.address(), protocols);
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
-    this.decoder = new BlockDecoder();
+    this.incoming.begin();
     socket.onmessage = (event: { data: unknown }) => this.receive(event.data);
     socket.onclose = (event: { code: number; reason: string }) => this.lost(event.code, event.reason);
     socket.onerror = () => undefined;
@@ -200,7 +174,7 @@ export class Connection {
   private address(): string {
     const query = new URLSearchParams();
     if (this.session !== null) query.set('session', this.session);
-    if (this.last !== null) query.set('last', this.last);
+    if (this.incoming.last !== null) query.set('last', this.incoming.last);
     const url = new URL(`${this.options.url.replace(/\/$/, '')}/live`, globalThis.location?.href);
     url.protocol = url.protocol.replace('http', 'ws');
     url.search = query.toString();
@@ -209,46 +183,16 @@ export class Connection {
 
   private receive(data: unknown): void {
     this.unanswered = 0;
-    if (typeof data !== 'string') {
-      const bytes = new Uint8Array(data as ArrayBuffer);
-      this.options.onFrame?.('in', bytes);
-      const frame = decodeBinary(bytes);
-      if (frame) this.tell({ type: 'binary', frame });
-      return;
+    const frame = typeof data === 'string' ? data : new Uint8Array(data as ArrayBuffer);
+    this.options.onFrame?.('in', frame);
+    for (const event of this.incoming.push(frame, this.timers.now())) {
+      if (event.type === 'session') this.greeted(event.session);
+      else this.tell(event);
     }
-    this.options.onFrame?.('in', data);
-    if (data.startsWith('{')) return this.receivePong(data);
-    for (const block of this.decoder.push(data)) {
-      if (block.data === '[DONE]') this.tell({ type: 'done' });
-      else this.receiveChunk(block.data, block.id);
-      if (block.id) this.last = block.id;
-    }
-    this.tell({ type: 'rest' });
-  }
-
-  private receiveChunk(text: string, id: string | undefined): void {
-    const chunk = readJson(text) as Chunk | null;
-    if (typeof chunk?.type !== 'string') return this.tell({ type: 'unreadable', text });
-    if (chunk.type === 'data-session') this.greeted(chunk.data);
-    else this.tell({ type: 'chunk', chunk, ...(this.isReplay(id) ? { isReplay: true } : {}) });
-  }
-
-  private isReplay(id: string | undefined): boolean {
-    const seq = id ? parseChunkId(id)?.seq : undefined;
-    return seq !== undefined && seq <= this.replayedTo;
-  }
-
-  private receivePong(text: string): void {
-    const pong = readJson(text) as { type?: unknown; timestamp?: unknown } | null;
-    if (pong?.type !== 'pong' || typeof pong.timestamp !== 'number')
-      return this.tell({ type: 'unreadable', text });
-    this.tell({ type: 'latency', ms: Math.max(0, this.timers.now() - pong.timestamp) });
   }
 
   private greeted(session: SessionInfo): void {
     this.session = session.sessionId;
-    // What follows a chunk that is known is new here, whenever it was said.
-    this.replayedTo = session.resumed ? 0 : (parseChunkId(session.newest)?.seq ?? 0);
     this.attempt = 0;
     this.refusal = null;
     this.beat();
@@ -342,7 +286,7 @@ export class Connection {
 
   private forget(): void {
     this.release(1000);
-    this.last = null;
+    this.incoming.last = null;
     this.outbox.clear();
     this.current = { status: 'idle' };
   }
@@ -354,14 +298,6 @@ export class Connection {
 
   private tell(event: ConnectionEvent): void {
     for (const listener of [...this.listeners]) listener(event);
-  }
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }
 

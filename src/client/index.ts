@@ -1,9 +1,8 @@
+export type { SessionInfo } from '../protocol/chunks.ts';
 export {
   Connection,
-  type ConnectionEvent,
   type ConnectionOptions,
   type ConnectionState,
-  type SessionInfo,
   type WebSocketLike,
 } from './connection.ts';
 export type { Executor, ExecutorContext, Executors } from './executors.ts';
@@ -14,6 +13,7 @@ export {
   type SessionPage,
   type StoredSession,
 } from './http.ts';
+export type { ConnectionEvent } from './incoming.ts';
 export type { Network } from './network.ts';
 export type { TransportOptions } from './options.ts';
 export { type AnswerKind, type AnswerMemory, resumeWhen, shouldResume } from './resume.ts';

@@ -5,10 +5,11 @@ import { ERRORS, ProtocolError } from '../protocol/errors.ts';
 import { isSettled } from '../protocol/tool-call.ts';
 import { Advice } from './advice.ts';
 import { type AnswerPart, endedCall } from './calls.ts';
-import { Connection, type ConnectionEvent, type ConnectionOptions } from './connection.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
 import { ExecutorRuns } from './executors.ts';
 import { endingOf, toError } from './failure.ts';
 import type { ResponsesOutput } from './followed-message.ts';
+import type { ConnectionEvent } from './incoming.ts';
 import { DEFAULTS, type TransportOptions } from './options.ts';
 import type { ToolPart } from './parts.ts';
 import { type Opened, type Reading, Readings } from './readings.ts';
@@ -106,13 +107,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.checkUsable(chatId);
     this.connect(chatId);
     const resume = ++this.resumes;
-    const waiting = { connection: this.connection, timers: this.timers, signal: abortSignal };
-    await until(waiting, () => this.connection.state.status === 'live');
-    if (this.running !== null) {
-      const waitMs = this.running === undefined ? 100 : 2_000;
-      await until(waiting, () => this.responses.unread !== null, waitMs);
-    }
-    const messageId = this.responses.unread;
+    const messageId = await this.unread(abortSignal);
     if (messageId === null || abortSignal?.aborted) return null;
     const { number, readable } = this.readings.open({ messageId });
     this.apply(this.responses.push({ type: 'open', response: number, messageId }));
@@ -128,6 +123,17 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       { once: true },
     );
     return readable;
+  }
+
+  /** The message that nobody reads yet, once the connection is there; null when there is none. */
+  private async unread(signal: AbortSignal | undefined): Promise<string | null> {
+    const waiting = { connection: this.connection, timers: this.timers, signal };
+    await until(waiting, () => this.connection.state.status === 'live');
+    if (this.running !== null) {
+      const waitMs = this.running === undefined ? 100 : 2_000;
+      await until(waiting, () => this.responses.unread !== null, waitMs);
+    }
+    return this.responses.unread;
   }
 
   /** Sends the output of a browser tool, or `{confirmed}` for a confirmation. */

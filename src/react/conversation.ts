@@ -12,12 +12,11 @@ import {
   type TransportOptions,
   type WebSocketLike,
 } from '../client/index.ts';
-import type { Chunk, DataParts, Message } from '../protocol/chunks.ts';
+import type { Chunk, Message } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
 import { type PendingApproval, pendingApprovals } from './approvals.ts';
-import { LateChunks } from './late-chunks.ts';
 import type { Mode } from './mode.ts';
-import { withShownText } from './shown-text.ts';
+import { ShownMessages } from './shown-messages.ts';
 
 /** Data that the server tells and that is not kept in a message. */
 export type ToldData = Extract<Chunk, { type: `data-${string}` }>;
@@ -60,7 +59,7 @@ export class Conversation {
   private live: DuologueTransport<Message>;
   private readonly sse: DuologueSseTransport<Message>;
   private readonly shared: Pick<DuologueTransportOptions, keyof TransportOptions | 'url' | 'key'>;
-  private readonly late = new LateChunks();
+  private readonly shown: ShownMessages;
   private readonly watchers = new Set<() => void>();
   private readonly pending = new Map<string, Pending>();
   private current: ConversationState;
@@ -100,6 +99,7 @@ export class Conversation {
       onError: (error) => this.failed(error),
       onFinish: ({ message, messages }) => this.options.onFinish?.({ message, messages }),
     });
+    this.shown = new ShownMessages(this.chat);
   }
 
   get state(): ConversationState {
@@ -224,8 +224,7 @@ export class Conversation {
       },
       onReset: (messages) => {
         this.pending.clear();
-        const shown = withShownText(messages, this.chat.messages);
-        this.chat.messages = [...shown, ...this.unheard(messages)];
+        this.shown.reset(messages, this.isBusy);
         this.become(READY);
       },
     });
@@ -233,14 +232,6 @@ export class Conversation {
       if (live === this.live) this.become({ connection: this.connection(this.current.mode) });
     });
     return live;
-  }
-
-  /** What the person said last, as far as the server does not know it yet. */
-  private unheard(known: readonly Message[]): Message[] {
-    if (!this.isBusy) return [];
-    const { messages } = this.chat;
-    const from = messages.findLastIndex(({ role }) => role !== 'user') + 1;
-    return messages.slice(from).filter(({ id }) => !known.some((message) => message.id === id));
   }
 
   private connection(mode: Mode): ConnectionState {
@@ -320,15 +311,8 @@ export class Conversation {
   }
 
   private hear(data: ToldData): void {
-    if (data.type === 'data-settled') this.settle(data.data);
+    if (data.type === 'data-settled') this.shown.settle(data.data);
     this.options.onData?.(data);
-  }
-
-  /** A call of an earlier message ended without a chunk of its own. */
-  private settle({ toolCallId, messageId, errorText }: DataParts['settled']): void {
-    this.replace(messageId, (message) =>
-      this.late.push(message, [{ type: 'tool-output-error', toolCallId, errorText }]),
-    );
   }
 
   private failed(error: Error): void {
@@ -358,7 +342,7 @@ export class Conversation {
         void this.chat.sendMessage();
         return;
       }
-      this.replace(messageId, (message) => this.late.push(message, this.live.takePending(messageId)));
+      this.shown.add(messageId, this.live.takePending(messageId));
     }
   }
 
@@ -371,13 +355,6 @@ export class Conversation {
     );
     const target = responded ?? messages.at(-1);
     return target?.id === messageId && target.role === 'assistant';
-  }
-
-  private replace(messageId: string, change: (message: Message) => Message): void {
-    const { messages } = this.chat;
-    const index = messages.findIndex(({ id }) => id === messageId);
-    const message = messages[index];
-    if (message) this.chat.messages = messages.with(index, change(message));
   }
 
   private become(change: Partial<ConversationState>): void {

@@ -1,0 +1,85 @@
+import type { Chunk, SessionInfo } from '../protocol/chunks.ts';
+import { type BinaryFrame, BlockDecoder, decodeBinary, parseChunkId } from '../protocol/codec.ts';
+
+/** What a connection hears. */
+export type ConnectionEvent =
+  | { type: 'session'; session: SessionInfo }
+  /** `isReplay`: it was said before this connection began. */
+  | { type: 'chunk'; chunk: Chunk; isReplay?: true }
+  | { type: 'done' }
+  /** All of a frame has been told. */
+  | { type: 'rest' }
+  | { type: 'binary'; frame: BinaryFrame }
+  | { type: 'latency'; ms: number }
+  /** The server closed because of what was sent: these frames are not sent again. */
+  | { type: 'refused'; code: number; reason: string }
+  /** A frame that is none of the protocol's; it is passed over. */
+  | { type: 'unreadable'; text: string };
+
+/** Reads the frames of a server: `push` returns what they say. Knows how far it has read, over all sockets. */
+export class Incoming {
+  /** The id of the last chunk: a new socket goes on behind it. */
+  last: string | null = null;
+  private decoder = new BlockDecoder();
+  private replayedTo = 0;
+  /** Where the connection goes on once it has its reset. */
+  private afterReset: string | null = null;
+
+  /** A new socket begins; what the old one left unfinished is dropped. */
+  begin(): void {
+    this.decoder = new BlockDecoder();
+  }
+
+  push(frame: string | Uint8Array, now: number): ConnectionEvent[] {
+    if (typeof frame !== 'string') {
+      const binary = decodeBinary(frame);
+      return binary ? [{ type: 'binary', frame: binary }] : [];
+    }
+    if (frame.startsWith('{')) return [readPong(frame, now)];
+    const events = this.decoder.push(frame).map(({ data, id }) => {
+      const event: ConnectionEvent = data === '[DONE]' ? { type: 'done' } : this.read(data, id);
+      this.advance(event, id);
+      return event;
+    });
+    return [...events, { type: 'rest' }];
+  }
+
+  /** A connection that could not go on begins with a reset: one that breaks before it still needs it. */
+  private advance(event: ConnectionEvent, id: string | undefined): void {
+    if (event.type === 'session' && !event.session.resumed && this.last !== null)
+      this.afterReset = id ?? null;
+    else if (event.type === 'chunk' && event.chunk.type === 'data-reset') this.last = this.afterReset;
+    else if (id) this.last = id;
+  }
+
+  private read(text: string, id: string | undefined): ConnectionEvent {
+    const chunk = readJson(text) as Chunk | null;
+    if (typeof chunk?.type !== 'string') return { type: 'unreadable', text };
+    if (chunk.type !== 'data-session') {
+      return { type: 'chunk', chunk, ...(this.isReplay(id) ? { isReplay: true } : {}) };
+    }
+    const session = chunk.data;
+    // What follows a chunk that is known is new here, whenever it was said.
+    this.replayedTo = session.resumed ? 0 : (parseChunkId(session.newest)?.seq ?? 0);
+    return { type: 'session', session };
+  }
+
+  private isReplay(id: string | undefined): boolean {
+    const seq = id ? parseChunkId(id)?.seq : undefined;
+    return seq !== undefined && seq <= this.replayedTo;
+  }
+}
+
+function readPong(text: string, now: number): ConnectionEvent {
+  const pong = readJson(text) as { type?: unknown; timestamp?: unknown } | null;
+  if (pong?.type !== 'pong' || typeof pong.timestamp !== 'number') return { type: 'unreadable', text };
+  return { type: 'latency', ms: Math.max(0, now - pong.timestamp) };
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

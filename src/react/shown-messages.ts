@@ -1,0 +1,39 @@
+import type { Chunk, DataParts, Message } from '../protocol/chunks.ts';
+import { LateChunks } from './late-chunks.ts';
+import { withShownText } from './shown-text.ts';
+
+/** The messages of a chat, changed from beside its responses. A response that is being read is not touched. */
+export class ShownMessages {
+  private readonly chat: { messages: Message[] };
+  private readonly late = new LateChunks();
+
+  constructor(chat: { messages: Message[] }) {
+    this.chat = chat;
+  }
+
+  /** Chunks that nobody read, for a message that is shown. */
+  add(messageId: string, chunks: readonly Chunk[]): void {
+    this.replace(messageId, (message) => this.late.push(message, chunks));
+  }
+
+  /** A call of an earlier message ended without a chunk of its own. */
+  settle({ toolCallId, messageId, errorText }: DataParts['settled']): void {
+    this.add(messageId, [{ type: 'tool-output-error', toolCallId, errorText }]);
+  }
+
+  /** The conversation as the server has it, with what was shown of cut-off answers, and what the person said and it has not heard. */
+  reset(known: readonly Message[], isBusy: boolean): void {
+    const { messages } = this.chat;
+    const from = messages.findLastIndex(({ role }) => role !== 'user') + 1;
+    const isUnknown = ({ id }: Message) => !known.some((message) => message.id === id);
+    const unheard = isBusy ? messages.slice(from).filter(isUnknown) : [];
+    this.chat.messages = [...withShownText(known, messages), ...unheard];
+  }
+
+  private replace(messageId: string, change: (message: Message) => Message): void {
+    const { messages } = this.chat;
+    const index = messages.findIndex(({ id }) => id === messageId);
+    const message = messages[index];
+    if (message) this.chat.messages = messages.with(index, change(message));
+  }
+}
