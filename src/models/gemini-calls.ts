@@ -31,12 +31,19 @@ export class GeminiCalls {
   private readonly cancelled = new Set<string>();
   /** Arguments of calls that this session was only told about. */
   private readonly told = new Map<string, Record<string, unknown>>();
+  /** The calls of the turn that the model is in. */
+  private latest: Made[] = [];
   private message = 0;
   private turn = 0;
 
   /** Whether a call waits for its answer. */
   get areOpen(): boolean {
     return this.open.size > 0;
+  }
+
+  /** Whether a call of the turn that the model is in waits for its answer. */
+  get areLatestOpen(): boolean {
+    return this.latest.some((made) => this.open.has(made));
   }
 
   /** Takes the calls of a history. `isKnown`: the model's session is the one that made them. */
@@ -109,8 +116,14 @@ export class GeminiCalls {
     return { responses, notices };
   }
 
-  /** The model has ended its turn and nothing is open: the same call is another one from now on. */
+  /** The model has ended a turn that goes on when its calls are answered. */
+  leaveTurn(): void {
+    this.latest = [];
+  }
+
+  /** The model has ended its turn. With nothing open, the same call is another one from now on. */
   endTurn(): void {
+    this.leaveTurn();
     if (!this.areOpen) this.turn += 1;
   }
 
@@ -118,6 +131,7 @@ export class GeminiCalls {
     const made = { key: keyOf(call), ids: [id], message: this.message };
     this.byId.set(id, made);
     this.open.add(made);
+    this.latest.push(made);
   }
 
   private sameAs(call: FunctionCall, taken: ReadonlySet<Made>): Made | undefined {

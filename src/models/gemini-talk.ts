@@ -347,9 +347,10 @@ export class GeminiTalk {
     for (const response of responses) {
       const { turnComplete, interrupted, customMetadata } = response;
       if (turnComplete) this.isInTurn = false;
-      if (turnComplete && this.isOwed) {
+      if (turnComplete && (this.isOwed || this.calls.areLatestOpen)) {
         this.endsEarlier = false;
-        // The end of what was said before, or of a turn that only made a call which is answered already: the answer follows.
+        this.calls.leaveTurn();
+        // The end of what was said before, or of a turn that made calls: the answer follows.
         this.out.push({
           type: 'tell',
           response: { turnComplete, customMetadata: { ...customMetadata, goesOn: true, isIdle: true } },

@@ -88,6 +88,7 @@ export class AgentEvents {
     const { speaking } = messages;
     if (out.type === 'turn-complete') {
       if (!run.isMuted && !out.isIdle) return this.completed(out.goesOn);
+      if (!run.isMuted && out.goesOn) return this.rests();
       run.isMuted = false;
       this.silent = new Turn();
       return;
@@ -206,6 +207,15 @@ export class AgentEvents {
     const parts = [{ type: 'text' as const, text }];
     said.add(id, parts);
     core.storing([{ do: 'keep', id, parts }], null);
+  }
+
+  /** The model says nothing for now, and goes on when the calls that it made are answered. */
+  private rests(): void {
+    const { messages, open, inbox } = this.parts;
+    const { speaking } = messages;
+    if (!speaking || open.in(speaking.message.id).length === 0) return;
+    messages.rest(speaking);
+    inbox.advance();
   }
 
   /** The model has nothing more to say for now, or goes on at once about calls of other messages. */

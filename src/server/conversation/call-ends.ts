@@ -152,13 +152,19 @@ export class CallEnds {
 
   /** Ends calls that the model wants no more of; it gets no response to them. */
   cancel(callIds: readonly string[], settlement: Settlement): void {
-    const { open, run } = this.parts;
+    const { open, run, messages, calls } = this.parts;
     for (const id of callIds) {
       const call = open.get(id);
       if (!call) continue;
       run.forgetCall(id);
-      this.end(call, settlement);
+      this.end(call, settlement, { isOffline: true });
+      // With nothing to answer to, it goes on only if it is speaking already.
+      const owner = messages.get(call.record.messageId);
+      const isSpoken = owner === messages.speaking && messages.isAtWork;
+      if (owner?.isUnderWay && !isSpoken && open.in(owner.message.id).length === 0) messages.finish(owner);
     }
+    calls.showNext();
+    this.parts.changed();
   }
 
   private goOn(owner: Writing, record: CallRecord, isHeard: boolean): void {

@@ -69,7 +69,7 @@ export class FakeProvider {
   url = '';
   private readonly rules = new EmbeddedModel({ paceMs: 0, rules });
   private readonly memory: Memory = { items: new Map(), count: 0 };
-  private readonly server: Server;
+  readonly server: Server;
   private calls = 0;
 
   constructor(dialect: Dialect) {
@@ -150,7 +150,7 @@ export class FakeProvider {
   }
 
   /** What the rules say to a conversation. */
-  private async think({ contents, tools, ...rest }: Asked): Promise<Answer> {
+  async think({ contents, tools, ...rest }: Asked): Promise<Answer> {
     if (this.answer) return { calls: [], ...this.answer({ contents, tools, ...rest }) };
     const declarations = tools.map((name) => ({ name }));
     let final: LlmResponse | undefined;

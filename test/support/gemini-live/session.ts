@@ -1,0 +1,327 @@
+import type { FunctionResponse } from '@google/genai';
+import type { LiveFamily } from '../../../src/models/gemini-families.ts';
+import { LiveConversation } from '../../../src/models/live-conversation.ts';
+import { noticeOf } from '../../../src/models/notice.ts';
+import type { Answer, Asked } from '../providers/dialect.ts';
+import { pieces } from '../providers/dialect.ts';
+import { must, type Quirks, readRealtime, readResponses, readTurns, type Setup } from './strict.ts';
+
+type Json = Record<string, unknown>;
+
+/** What goes wrong in the middle of the next thing that the model says. */
+export type TurnFault =
+  | { close: number; reason?: string }
+  | { goAway: number }
+  | 'cut'
+  | 'half a frame'
+  | 'garbage'
+  | 'interrupted'
+  | 'silence';
+
+/** What a session needs from around it. */
+export interface SessionContext {
+  family: LiveFamily;
+  isVertex: boolean;
+  quirks: Quirks;
+  think: (asked: Asked) => Promise<Answer>;
+  nextFault: () => TurnFault | undefined;
+  /** Does what breaks the socket. */
+  breakSocket: (session: LiveSession, fault: TurnFault) => void;
+  newCallId: () => string;
+}
+
+interface Pending {
+  name: string;
+  args: Json;
+  isBlocking: boolean;
+  batch: number;
+}
+
+const SOUND = Buffer.alloc(480).toString('base64');
+
+/** What the service knows of one conversation. It outlives its sockets. */
+export class LiveSession {
+  readonly handle: string;
+  send: ((message: Json) => void) | null = null;
+  /** Calls that the model made and that are not answered. */
+  readonly pending = new Map<string, Pending>();
+  /** How often the model was made to think. */
+  generated = 0;
+  private readonly context: SessionContext;
+  private readonly conversation = new LiveConversation();
+  private setup: Setup;
+  private readonly cancelled = new Set<string>();
+  private readonly dropped = new Set<string>();
+  private readonly answered = new Set<string>();
+  private speech = '';
+  private speaking: { isOver: boolean } | null = null;
+  /** What was not said yet when the socket was lost. */
+  private rest = '';
+  private takesHistory: boolean;
+  private batch = 0;
+
+  constructor(handle: string, setup: Setup, context: SessionContext) {
+    this.handle = handle;
+    this.setup = setup;
+    this.context = context;
+    this.takesHistory = setup.announcesHistory;
+  }
+
+  get isSpeaking(): boolean {
+    return this.speaking !== null;
+  }
+
+  /** A new socket takes up the session. */
+  resume(setup: Setup): void {
+    this.setup = setup;
+    this.takesHistory = false;
+    if (this.rest && this.context.quirks.afterResume === 'goes on') {
+      const text = this.rest;
+      this.rest = '';
+      void this.speak({ text, calls: [], finish: 'stop' });
+    }
+  }
+
+  /** The socket is gone: what was being said is kept. */
+  lose(): void {
+    this.send = null;
+    if (this.speaking) this.speaking.isOver = true;
+    this.speaking = null;
+  }
+
+  take(message: Json): void {
+    const [kind, ...others] = Object.keys(message);
+    must(others.length === 0 && kind !== undefined, 1007, 'Request contains an invalid argument.');
+    const { family, isVertex } = this.context;
+    switch (kind) {
+      case 'clientContent':
+        return this.takeContent(message.clientContent as Json);
+      case 'realtimeInput':
+        return this.takeRealtime(readRealtime(message.realtimeInput as Json, this.setup));
+      case 'toolResponse':
+        return this.takeResponses(readResponses(message.toolResponse, family, isVertex));
+      default:
+        must(false, 1007, `Unknown name "${kind}": Cannot find field.`);
+    }
+  }
+
+  /** The person speaks: words that the service understands at once. */
+  hear(text: string): void {
+    this.interrupt();
+    this.tell({ serverContent: { inputTranscription: { text } } });
+    this.say(text);
+  }
+
+  cancel(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.pending.delete(id);
+      this.cancelled.add(id);
+    }
+    this.tell({ toolCallCancellation: { ids } });
+  }
+
+  /** The model makes every call that is open once more, under other ids. */
+  again(): void {
+    const repeated = [...this.pending.values()].map((call) => ({ ...call, id: this.context.newCallId() }));
+    const parts = repeated.map(({ id, name, args }) => ({ functionCall: { id, name, args } }));
+    this.conversation.addModel({ role: 'model', parts });
+    for (const { id, ...call } of repeated) this.pending.set(id, call);
+    this.tell({ toolCall: { functionCalls: repeated.map(({ id, name, args }) => ({ id, name, args })) } });
+  }
+
+  private takeContent({ turns, turnComplete, ...rest }: Json): void {
+    must(Object.keys(rest).length === 0, 1007, 'Unknown name at client_content: Cannot find field.');
+    const all = readTurns(turns);
+    const isHistory = this.takesHistory;
+    for (const turn of all) {
+      if (turn.role === 'user') this.conversation.addUser(turn);
+      else this.conversation.addModel(turn);
+    }
+    if (turnComplete !== true) {
+      if (all.length === 0) this.interrupt();
+      return;
+    }
+    this.takesHistory = false;
+    if (isHistory) return;
+    this.interrupt();
+    this.dropBlocking();
+    void this.generate();
+  }
+
+  private takeRealtime(input: Json): void {
+    if (typeof input.text === 'string') {
+      this.interrupt();
+      return this.say(input.text);
+    }
+    if ('audio' in input) {
+      const { data = '', mimeType } = input.audio as { data?: string; mimeType?: string };
+      must(mimeType?.startsWith('audio/pcm'), 1007, 'Request contains an invalid argument.');
+      const words = /^SAY (.*)$/.exec(Buffer.from(data, 'base64').toString('utf8'))?.[1];
+      if (words) this.speech += words;
+    }
+    if ('activityStart' in input) this.interrupt();
+    if (('audioStreamEnd' in input || 'activityEnd' in input) && this.speech) {
+      const words = this.speech;
+      this.speech = '';
+      this.hear(words);
+    }
+  }
+
+  private takeResponses(responses: ReturnType<typeof readResponses>): void {
+    let isDue = false;
+    for (const { id: given, name, response, scheduling } of responses) {
+      const id = given ?? [...this.pending].find(([, call]) => call.name === name)?.[0] ?? '';
+      must(!this.cancelled.has(id), 1008, 'Requested entity was not found.');
+      if (this.dropped.has(id) || this.answered.has(id)) continue;
+      const call = this.pending.get(id);
+      if (!call && this.context.quirks.unknownIds === 'ignored') continue;
+      must(call && call.name === name, 1008, 'Requested entity was not found.');
+      this.pending.delete(id);
+      this.answered.add(id);
+      const answered = this.conversation.answer({ id, name, response } as FunctionResponse);
+      if (scheduling === 'SILENT') continue;
+      if (answered.kind === 'late') {
+        this.conversation.addUser({ role: 'user', parts: [{ text: noticeOf(name, call.args, response) }] });
+        isDue = true;
+      }
+      const isLast = ![...this.pending.values()].some(({ batch }) => batch === call.batch);
+      if (isLast || this.context.quirks.speaksOfResults === 'one by one') isDue = true;
+    }
+    if (isDue && !this.speaking) void this.generate();
+  }
+
+  private say(text: string): void {
+    this.dropBlocking();
+    this.conversation.addUser({ role: 'user', parts: [{ text }] });
+    void this.generate();
+  }
+
+  /** New input makes 3.8 forget the calls that hold up the conversation, without a word. */
+  private dropBlocking(): void {
+    if (this.context.family.behavior !== 'explicit') return;
+    for (const [id, { isBlocking }] of this.pending) {
+      if (!isBlocking) continue;
+      this.pending.delete(id);
+      this.dropped.add(id);
+    }
+  }
+
+  private interrupt(): void {
+    if (!this.speaking) return;
+    this.speaking.isOver = true;
+    this.speaking = null;
+    this.tell({ serverContent: { interrupted: true } }, { serverContent: { turnComplete: true } });
+  }
+
+  private async generate(): Promise<void> {
+    this.generated += 1;
+    const speaking = { isOver: false };
+    this.speaking = speaking;
+    const { setup, context } = this;
+    const tools = [...setup.isBlocking.keys()];
+    const answer = await context.think({
+      contents: this.conversation.contents(),
+      tools,
+      system: setup.system,
+    });
+    if (speaking.isOver) return;
+    await this.speak(answer);
+  }
+
+  private async speak({ thought, text = '', calls }: Answer): Promise<void> {
+    const { family, quirks } = this.context;
+    const speaking = { isOver: false };
+    this.speaking = speaking;
+    const fault = this.context.nextFault();
+    if (thought && quirks.thinksAloud) {
+      this.tell({ serverContent: { modelTurn: { parts: [{ text: thought, thought: true }] } } });
+    }
+    if (family.saysWhenIdle && text) {
+      this.tell({ serverContent: { turnComplete: true, interactionStatus: 'IN_PROGRESS' } });
+    }
+    const words = pieces(text);
+    let said = '';
+    for (const [index, piece] of words.entries()) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (speaking.isOver) return this.remember(said, this.send ? '' : words.slice(index).join(''));
+      const sound = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: SOUND } };
+      this.tell({ serverContent: { modelTurn: { parts: [sound] } } });
+      if (quirks.transcripts === 'in time')
+        this.tell({ serverContent: { outputTranscription: { text: piece } } });
+      said += piece;
+      if (fault && index === Math.floor(words.length / 2)) {
+        if (this.fail(fault)) return this.remember(said, words.slice(index + 1).join(''));
+      }
+    }
+    if (words.length === 0 && fault && this.fail(fault)) return;
+    if (text) this.tell({ serverContent: { generationComplete: true } });
+    this.end(said, calls);
+  }
+
+  /** Whether nothing more comes after it. */
+  private fail(fault: TurnFault): boolean {
+    if (fault === 'silence') {
+      this.speaking = null;
+      return true;
+    }
+    if (fault === 'interrupted') {
+      this.interrupt();
+      return true;
+    }
+    this.context.breakSocket(this, fault);
+    return typeof fault !== 'object' || 'close' in fault;
+  }
+
+  private remember(said: string, rest: string): void {
+    if (said) this.conversation.addModel({ role: 'model', parts: [{ text: said }] });
+    this.rest = rest;
+  }
+
+  private end(said: string, calls: Answer['calls']): void {
+    const { quirks, isVertex, family, newCallId } = this.context;
+    this.speaking = null;
+    if (said && quirks.transcripts === 'repeated') {
+      this.tell({ serverContent: { outputTranscription: { text: said, finished: true } } });
+    }
+    const made = calls.map(({ name, args }) => ({ id: newCallId(), name, args }));
+    if (said || made.length > 0) {
+      const parts = made.map((functionCall) => ({ functionCall }));
+      this.conversation.addModel({ role: 'model', parts: [...(said ? [{ text: said }] : []), ...parts] });
+    }
+    this.batch += 1;
+    for (const { id, name, args } of made) {
+      const isBlocking = this.setup.isBlocking.get(name) ?? true;
+      this.pending.set(id, { name, args, isBlocking, batch: this.batch });
+    }
+    if (made.length > 0) {
+      const functionCalls = isVertex ? made.map(({ id: _, ...call }) => call) : made;
+      this.tell({ toolCall: { functionCalls } });
+    }
+    const usageMetadata = {
+      promptTokenCount: 20,
+      responseTokenCount: 5,
+      totalTokenCount: 25,
+      promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 12 }],
+      responseTokensDetails: [{ modality: 'AUDIO', tokenCount: 4 }],
+    };
+    if (quirks.usage === 'alone') this.tell({ usageMetadata });
+    if (made.some(({ name }) => this.setup.isBlocking.get(name))) return;
+    this.tell({
+      serverContent: {
+        turnComplete: true,
+        ...(family.saysWhenIdle ? { interactionStatus: 'IDLE' } : {}),
+      },
+      ...(quirks.usage === 'with the end' ? { usageMetadata } : {}),
+    });
+    if (said && quirks.transcripts === 'late')
+      this.tell({ serverContent: { outputTranscription: { text: said } } });
+    if (quirks.usage === 'late') this.tell({ usageMetadata });
+    if (quirks.handles === 'again and again') {
+      this.tell({ sessionResumptionUpdate: { newHandle: this.handle, resumable: true } });
+    }
+  }
+
+  private tell(...messages: Json[]): void {
+    for (const message of messages) this.send?.(message);
+  }
+}
