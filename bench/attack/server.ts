@@ -24,7 +24,7 @@ class BriefModel extends BaseLlm {
 
 const folder = mkdtempSync(join(tmpdir(), 'duologue-attack-'));
 const store = await openSqliteStore(folder);
-const key = { app: 'duologue', user: 'mallory', id: 'long' };
+const key = { app: 'duologue', user: 'mallory', id: 'long', fence: 0 };
 await store.createSession(key, {});
 for (let n = 0; n < 20; n++) {
   const parts = [{ type: 'text' as const, text: `${n} ${'word '.repeat(10_000)}` }];

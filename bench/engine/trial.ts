@@ -224,7 +224,7 @@ function bareStart(events: number): Variant {
 function servedStart(events: number): Variant {
   const store = createMemoryStore();
   const duologue = createDuologue({ agent: agentOn(new Source(1, 1, 0)), rateLimit: false, store });
-  const key = { app: 'duologue', user: USER, id: 'long' };
+  const key = { app: 'duologue', user: USER, id: 'long', fence: 0 };
   const filled = store
     .createSession(key, {})
     .then(() => fill((event) => store.appendEvent(key, event), events));

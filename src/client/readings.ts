@@ -30,6 +30,7 @@ const ELSEWHERE: readonly string[] = [
   'idle',
   'too_slow',
   'flooded',
+  'moved',
   'shutting_down',
   'invalid_frame',
   'bad_audio',

@@ -32,6 +32,7 @@ export const ERRORS = {
   internal: { status: 500, close: 1011, retryable: true },
   model_error: { status: 502, retryable: true },
   overloaded: { status: 503, close: 1013, retryable: true },
+  moved: { status: 503, close: 4004, retryable: true },
   shutting_down: { status: 503, close: 1012, retryable: true },
 } as const satisfies Record<string, ErrorMeaning>;
 

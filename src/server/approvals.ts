@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Answer, SIGNED_OUT } from '../protocol/index.ts';
-import type { AcceptedRequest, AuditEntry, AuditKind, CallRecord, SessionKey, Store } from './store/store.ts';
+import type { AcceptedRequest, AuditEntry, AuditKind, CallRecord, OwnedKey, Store } from './store/store.ts';
 
 /** What became of a decision: it counts, it said nothing new, or it was refused. */
 export type Verdict =
@@ -22,10 +22,10 @@ export function hashArgs(args: unknown): string {
  */
 export class Approvals {
   private readonly store: Store;
-  private readonly key: SessionKey;
+  private readonly key: OwnedKey;
   private readonly now: () => number;
 
-  constructor(store: Store, key: SessionKey, now: () => number) {
+  constructor(store: Store, key: OwnedKey, now: () => number) {
     this.store = store;
     this.key = key;
     this.now = now;
@@ -59,13 +59,13 @@ export class Approvals {
       await this.expire(call);
       return this.refuse(answer, call, 'expired');
     }
-    const moved = await this.store.moveCall(
+    const decided = await this.store.decideCall(
       this.key,
-      { id: call.id, from: 'requested', to: wanted, reason: answer.reason ?? null },
+      { id: call.id, to: wanted, reason: answer.reason ?? null },
       lineFor(wanted, call, answer.reason ?? null),
       accepted,
     );
-    return moved ? { kind: 'counts', call: moved, isRepeated: false } : { kind: 'ignored' };
+    return decided ? { kind: 'counts', call: decided, isRepeated: false } : { kind: 'ignored' };
   }
 
   /** Refuses a decision of someone who is signed in no more. An approval ends its call, which is returned then. */

@@ -2,7 +2,7 @@ import { imageHeader } from '../models/embedded/image/header.ts';
 import { type InputPart, type Limits, type Message, ProtocolError } from '../protocol/index.ts';
 import { base64Bytes } from '../protocol/limits.ts';
 import type { Engine } from './engine.ts';
-import type { SessionKey, Store } from './store/store.ts';
+import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 
 /** A part of a message that was checked, with its bytes. */
 export type AdmittedPart = Exclude<InputPart, { type: 'stored-file' }>;
@@ -73,7 +73,7 @@ export async function storeMessage(
   id: string,
   parts: AdmittedPart[],
   store: Store,
-  key: SessionKey,
+  key: OwnedKey,
   newId: () => string,
   createdAt: number,
 ): Promise<Message> {
@@ -110,7 +110,7 @@ function fileIdIn(url: string, sessionId: string): string | null {
 export async function externalise(
   message: Message,
   store: Store,
-  key: SessionKey,
+  key: OwnedKey,
   newId: () => string,
 ): Promise<void> {
   for (const part of message.parts) {

@@ -2,22 +2,25 @@ import { type Session as AdkSession, createEvent, type Event } from '@google/adk
 import { danglingCalls, responseEvent, rewindEvent } from '../adk/engine.ts';
 import { ProtocolError } from '../protocol/index.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
-import type { AcceptedRequest, SessionKey } from './store/store.ts';
+import type { AcceptedRequest, OwnedKey } from './store/store.ts';
 
 /** The history of a session as the agent has it: ADK's events. What ADK does not write into it by itself, this does. */
 export class History {
   /** The session's name as ADK wants it. */
   readonly key: { appName: string; userId: string; sessionId: string };
   private readonly service: StoreSessionService;
+  private readonly owned: OwnedKey;
 
-  constructor(service: StoreSessionService, { app, user, id }: SessionKey) {
+  constructor(service: StoreSessionService, owned: OwnedKey) {
+    const { app, user, id } = owned;
     this.service = service;
+    this.owned = owned;
     this.key = { appName: app, userId: user, sessionId: id };
   }
 
   /** ADK's session, with all events so far. */
   async load(): Promise<AdkSession> {
-    const session = await this.service.getSession(this.key);
+    const session = await this.service.load(this.owned);
     if (!session) throw new ProtocolError('not_found', 'There is no such session.');
     return session;
   }

@@ -125,9 +125,12 @@ export interface Feed {
   readerMoved(): void;
 }
 
-/** A reader of the log as the agent sees it: how far it is. */
+/** A reader of the log as the agent sees it. */
 export interface Reader {
+  /** How far it is. */
   position(): number;
+  /** Nothing more will come: it tells why, and ends. The client may come back. */
+  cut(why: ProtocolError): void;
 }
 
 /** Where one response stands in what is said. */

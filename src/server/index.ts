@@ -4,4 +4,4 @@ export type { Logger } from './logger.ts';
 export type { RateLimit } from './rate-limit.ts';
 export { createMemoryStore } from './store/memory.ts';
 export type * from './store/store.ts';
-export { StateConflict, StoreError } from './store/store.ts';
+export { StaleFence, StateConflict, StoreError } from './store/store.ts';

@@ -3,6 +3,7 @@ import { settlesWithin } from './clock.ts';
 import { Conversation } from './conversation/conversation.ts';
 import type { Engine } from './engine.ts';
 import type { Session, SessionHome } from './home.ts';
+import { nameOf } from './store/rules.ts';
 import type { SessionKey } from './store/store.ts';
 
 /** How long a quiet session stays in memory, with its log, for those who come back. */
@@ -71,9 +72,12 @@ export class LocalHome implements SessionHome {
     const name = nameOf(key);
     const known = this.open.get(name);
     if (known) return known;
-    const loading = Conversation.load(key, this.engine);
+    const forget = () => {
+      if (this.open.get(name) === loading) this.open.delete(name);
+    };
+    const loading = Conversation.load(key, this.engine, forget);
     this.open.set(name, loading);
-    loading.catch(() => this.open.delete(name));
+    loading.catch(forget);
     return loading;
   }
 
@@ -101,11 +105,9 @@ export class LocalHome implements SessionHome {
   private async sweep(): Promise<void> {
     for (const [name, loading] of this.open) {
       const conversation = await loading.catch(() => null);
-      if (!conversation || conversation.isUnusedFor(KEEP_MS)) this.open.delete(name);
+      if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
+      conversation?.letGo();
+      if (this.open.get(name) === loading) this.open.delete(name);
     }
   }
-}
-
-function nameOf(key: SessionKey): string {
-  return JSON.stringify([key.app, key.user, key.id]);
 }

@@ -1,12 +1,24 @@
-import { type Chunk, type Message, MessageFold } from '../protocol/index.ts';
+import { type Chunk, type Message, MessageFold, type ProtocolError } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
 import { DraftPace } from './draft-pace.ts';
 import type { Reader } from './home.ts';
 import { ChunkLog } from './log.ts';
-import type { SessionKey, Store } from './store/store.ts';
+import type { OwnedKey, Store } from './store/store.ts';
 
 /** Chunks that a connected reader may lag behind before the agent is held back. */
 const MAX_LAG = 4096;
+
+/** What the output of a session needs from around it. */
+export interface OutputContext {
+  store: Store;
+  key: OwnedKey;
+  /** The name of its log. */
+  epoch: string;
+  clock: Clock;
+  drafts?: DraftPace;
+  /** A draft was not kept. */
+  onFault: (error: unknown) => void;
+}
 
 /**
  * The session's side of what is said: every chunk goes into the log and into the message it belongs to, and messages are
@@ -16,8 +28,9 @@ const MAX_LAG = 4096;
 export class Output {
   readonly log: ChunkLog;
   private readonly store: Store;
-  private readonly key: SessionKey;
+  private readonly key: OwnedKey;
   private readonly clock: Clock;
+  private readonly onFault: (error: unknown) => void;
   private readonly folds = new Map<string, MessageFold>();
   private readonly starts = new Map<string, number>();
   private readonly readers = new Set<Reader>();
@@ -31,17 +44,12 @@ export class Output {
   private moved: (() => void) | null = null;
   private readonly resting = new Set<() => void>();
 
-  constructor(
-    store: Store,
-    key: SessionKey,
-    epoch: string,
-    clock: Clock,
-    drafts: DraftPace = new DraftPace(clock),
-  ) {
+  constructor({ store, key, epoch, clock, drafts = new DraftPace(clock), onFault }: OutputContext) {
     this.store = store;
     this.key = key;
     this.clock = clock;
     this.drafts = drafts;
+    this.onFault = onFault;
     this.log = new ChunkLog(epoch);
   }
 
@@ -234,6 +242,12 @@ export class Output {
     };
   }
 
+  /** Says no more: whoever reads is told why, and goes. */
+  end(why: ProtocolError): void {
+    this.dropDraft();
+    for (const reader of [...this.readers]) reader.cut(why);
+  }
+
   /** A reader took something. */
   readerMoved(): void {
     if (this.moved && !this.isLagging()) {
@@ -258,7 +272,7 @@ export class Output {
     const { message } = this;
     if (!message || message.parts.length === 0) return;
     // What cannot be kept now is tried again when the message ends.
-    const write = () => this.store.putMessage(this.key, message).catch(() => undefined);
+    const write = () => this.store.putMessage(this.key, message).catch(this.onFault);
     this.drafting = this.drafts.spend(write).finally(() => {
       this.drafting = null;
     });

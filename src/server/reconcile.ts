@@ -1,13 +1,13 @@
 import type { Session as AdkSession, Event } from '@google/adk';
 import { getFunctionResponses } from '@google/adk';
 import { type Chunk, isSettled, type Message, MessageFold, toolNameOf } from '../protocol/index.ts';
-import type { SessionKey, Store } from './store/store.ts';
+import type { OwnedKey, Store } from './store/store.ts';
 
 /**
  * Brings stored messages up to the history: a process that died between a tool's response and the message that shows it
  * left the card open. The history is right. Gives the messages as they then are.
  */
-export async function reconcile(store: Store, key: SessionKey, session: AdkSession): Promise<Message[]> {
+export async function reconcile(store: Store, key: OwnedKey, session: AdkSession): Promise<Message[]> {
   const messages = await store.loadMessages(key);
   for (const message of messages) {
     const missed = missedOutputs(message, session, { get: () => undefined });

@@ -1,4 +1,4 @@
-import { type Chunk, DONE, encodeBlock, KEEP_ALIVE } from '../protocol/index.ts';
+import { type Chunk, DONE, encodeBlock, KEEP_ALIVE, type ProtocolError } from '../protocol/index.ts';
 import type { Feed, Reader, Response } from './home.ts';
 import { Departure, type Pulse, type Window } from './pace.ts';
 
@@ -26,6 +26,8 @@ export class ResponseReader implements Reader {
   private seq: number;
   private seqAtBeat = -1;
   private stalledBeats = 0;
+  /** Why nothing more will come. */
+  private why: ProtocolError | null = null;
   /** Whether what has arrived should leave now; whoever comes back gets at once what there is. */
   private isDue = true;
   private ended = false;
@@ -65,7 +67,7 @@ export class ResponseReader implements Reader {
 
   /** Whether there is something to send now. */
   get isReady(): boolean {
-    return this.isDue && (this.feed.log.last > this.seq || this.isPaused);
+    return this.isDue && (this.feed.log.last > this.seq || this.isPaused || this.why !== null);
   }
 
   /** Whether everything of a live turn waits: it is read no further than to there. */
@@ -83,6 +85,12 @@ export class ResponseReader implements Reader {
       if (isBeat) return KEEP_ALIVE;
     }
     return null;
+  }
+
+  cut(why: ProtocolError): void {
+    this.why = why;
+    this.isDue = true;
+    this.rouse();
   }
 
   close(): void {
@@ -113,6 +121,11 @@ export class ResponseReader implements Reader {
     }
     if (!this.ended && this.isPaused) {
       text += encodeBlock({ type: 'finish', finishReason: 'tool-calls' }) + DONE;
+      this.close();
+    }
+    if (!this.ended && this.why) {
+      // Without [DONE]: the client knows that there is more, and comes back for it.
+      text += encodeBlock({ type: 'data-error', data: this.why.toWire(), transient: true });
       this.close();
     }
     // What it needs next is no longer kept: better an end without [DONE] than a gap.

@@ -1,10 +1,10 @@
 import type { Event } from '@google/adk';
 import type { Message } from '../protocol/index.ts';
-import type { AuditEntry, CallRecord, SessionKey } from '../server/store/store.ts';
+import type { AuditEntry, CallRecord, OwnedKey } from '../server/store/store.ts';
 
-/** A session of the default user. */
-export function keyOf(id: string, user = 'ann', app = 'shop'): SessionKey {
-  return { app, user, id };
+/** A session of the default user, that nobody ever owned. */
+export function keyOf(id: string, user = 'ann', app = 'shop'): OwnedKey {
+  return { app, user, id, fence: 0 };
 }
 
 /** An event that says something. */

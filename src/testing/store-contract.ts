@@ -7,6 +7,7 @@ import {
 } from '../server/store/store.ts';
 import { answerEvent, callOf, keyOf, lineOf, messageOf, stored, textEvent } from './records.ts';
 import { type StandingClock, standingClock } from './standing-clock.ts';
+import { ownersSuite } from './store-owners.ts';
 import { casesWith, type TestRunner } from './test-runner.ts';
 
 const key = keyOf('s1');
@@ -24,10 +25,8 @@ export function storeContract(
   runner.describe(`the ${name} store`, () => suite(runner, open));
 }
 
-function suite(
-  { describe, test, beforeEach, afterEach, expect }: TestRunner,
-  open: (now: () => number) => Promise<Store>,
-): void {
+function suite(runner: TestRunner, open: (now: () => number) => Promise<Store>): void {
+  const { describe, test, beforeEach, afterEach, expect } = runner;
   const each = casesWith(test);
   let store: Store;
   let clock: StandingClock;
@@ -790,6 +789,8 @@ function suite(
     });
   });
 
+  describe('owners', () => ownersSuite(runner, () => store));
+
   test('a closed store refuses everything, and may be closed again', async () => {
     await store.createSession(key, {});
     const closing = [store.close(), store.close()];
@@ -797,6 +798,7 @@ function suite(
     for (const use of [
       () => store.createSession(key, {}),
       () => store.loadSession(key),
+      () => store.own(key),
       () => store.listSessions('shop', 'ann'),
       () => store.renameSession(key, null),
       () => store.deleteSession(key),
@@ -808,6 +810,7 @@ function suite(
       () => store.openCalls(key),
       () => store.findCall(key, { id: 'c1' }),
       () => store.moveCall(key, { id: 'c1', from: 'requested', to: 'approved' }, null),
+      () => store.decideCall(key, { id: 'c1', to: 'approved', reason: null }, lineOf('approved', 'c1')),
       () => store.audit(key, lineOf('refused', 'c1')),
       () => store.auditLog(key),
       () => store.putFile(key, 'f1', { mediaType: 'image/png', bytes: new Uint8Array() }),

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import type { Store } from '../../src/server/index.ts';
 import { type Card, cardsIn, demo, outcomesIn, sqliteIn, temporaryFolder } from './support/demo.ts';
 
-const WRITES = ['appendEvent', 'putMessage', 'issueCalls', 'moveCall', 'audit'] as const;
+const WRITES = ['appendEvent', 'putMessage', 'issueCalls', 'moveCall', 'decideCall', 'audit'] as const;
 const UNKNOWN =
   'The outcome is unknown: the server stopped while the tool was running. It was not run again.';
 
@@ -82,7 +82,7 @@ it('[T12] [T15] wherever a process dies after an approval, it pays once or not a
   // The approval is written, then it is consumed, then the tool runs and its outcome is written.
   const consumed = points.lastIndexOf('moveCall');
   const settled = points.indexOf('appendEvent');
-  expect(points.filter((write) => write === 'moveCall')).toHaveLength(2);
+  expect(points.filter((write) => write.endsWith('Call'))).toEqual(['decideCall', 'moveCall']);
   expect(settled).toBeGreaterThan(consumed);
   expect(found).toEqual(
     points.map((write, index) => [

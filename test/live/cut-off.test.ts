@@ -145,18 +145,19 @@ describe('a server that dies in the middle of an answer', () => {
         ['model', 'One two '],
         ['user', 'hi'],
       ]);
+      // It was not, and hears that it has lost the session.
       release();
-      await socket.done();
+      expect(await socket.chunk('data-error')).toMatchObject({ data: { code: 'moved' } });
     });
   }
 
   it('[R7] words that ADK had kept whole are whole, and not marked', async () => {
     const store = createMemoryStore();
-    const key = { app: 'duologue', user: 'live_user', id: 'chat-1' };
+    const key = { app: 'duologue', user: 'live_user', id: 'chat-1', fence: 0 };
     const first = harness([[text('One two three.')]], [], { store });
     await first.post(say('count'));
     const [, message] = (await sessionIn(first)).messages;
-    await store.putMessage(key, {
+    await store.putMessage((await store.own(key)) ?? key, {
       id: message?.id ?? '',
       role: 'assistant',
       metadata: { createdAt: 1 },
@@ -273,7 +274,7 @@ describe('a message that is taken back while its card is open', () => {
 
 /** The one session of a store in a store of its own. */
 async function copyOf(store: ReturnType<typeof createMemoryStore>) {
-  const key = { app: 'duologue', user: 'live_user', id: 'chat-1' };
+  const key = { app: 'duologue', user: 'live_user', id: 'chat-1', fence: 0 };
   const copy = createMemoryStore();
   await copy.createSession(key, {});
   for (const event of (await store.loadSession(key))?.events ?? []) await copy.appendEvent(key, event);

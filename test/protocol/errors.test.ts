@@ -28,6 +28,7 @@ const table: [ErrorCode, number, boolean, number | undefined][] = [
   ['internal', 500, true, 1011],
   ['model_error', 502, true, undefined],
   ['overloaded', 503, true, 1013],
+  ['moved', 503, true, 4004],
   ['shutting_down', 503, true, 1012],
 ];
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { reconcile } from '../../src/server/reconcile.ts';
 
-const key = { app: 'duologue', user: 'live_user', id: 'words' };
+const key = { app: 'duologue', user: 'live_user', id: 'words', fence: 0 };
 
 async function stored(shown: string[], said: string[]) {
   const store = createMemoryStore();

@@ -32,9 +32,14 @@ const wordsIn = (text: string): string =>
     .map(([, delta, type, done]) => delta ?? type ?? done)
     .join(' ');
 
+function outputOn(clock: ReturnType<typeof fakeClock>): Output {
+  const key = { app: 'a', user: 'u', id: 's', fence: 0 };
+  return new Output({ store: createMemoryStore(), key, epoch: 'e', clock, onFault: () => undefined });
+}
+
 function overSse(): Line {
   const clock = fakeClock();
-  const output = new Output(createMemoryStore(), { app: 'a', user: 'u', id: 's' }, 'e', clock);
+  const output = outputOn(clock);
   const pacing = { window: new Window(clock, WINDOW), keepAlive: new Pulse(clock, 15_000) };
   const feed: Feed = {
     log: output.log,
@@ -53,7 +58,7 @@ function overSse(): Line {
 
 function overSocket(): Line {
   const clock = fakeClock();
-  const { log } = new Output(createMemoryStore(), { app: 'a', user: 'u', id: 's' }, 'e', clock);
+  const { log } = outputOn(clock);
   const left: string[] = [];
   const writer = new SocketWriter({
     socket: {

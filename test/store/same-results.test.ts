@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type CallStatus, type SessionKey, type Store, StoreError } from '../../src/server/store/store.ts';
+import { type CallStatus, type OwnedKey, type Store, StoreError } from '../../src/server/store/store.ts';
 import { answerEvent, callOf, keyOf, lineOf, messageOf, textEvent } from '../../src/testing/records.ts';
 import { standingClock } from '../../src/testing/standing-clock.ts';
 import { kinds } from './support/stores.ts';
 
-type Step = (store: Store, key: (name: string) => SessionKey) => Promise<unknown>;
+type Step = (store: Store, key: (name: string) => OwnedKey) => Promise<unknown>;
 
 const clock = standingClock();
 const stores: Store[] = [];
@@ -85,6 +85,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       return (store, key) =>
         store.moveCall(key(id), whole, writes ? lineOf('approved', move.id, { reason }) : null);
     }),
+  fc.tuple(name, call, fc.constantFrom('approved' as const, 'denied' as const), fc.option(text)).map(
+    ([id, callId, to, reason]): Step =>
+      (store, key) =>
+        store.decideCall(key(id), { id: callId, to, reason }, lineOf(to, callId, { reason })),
+  ),
   fc.tuple(name, text, fc.option(delta)).map(
     ([id, reason, args]): Step =>
       (store, key) =>

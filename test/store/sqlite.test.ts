@@ -9,7 +9,7 @@ import { openSqliteStore } from '../../src/server/store/sqlite.ts';
 import { type Database, openDatabase } from '../../src/server/store/sqlite-database.ts';
 import { migrate, migrations } from '../../src/server/store/sqlite-schema.ts';
 import { fromText, toText } from '../../src/server/store/sqlite-text.ts';
-import { type Store, StoreError } from '../../src/server/store/store.ts';
+import { StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
 import {
   answerEvent,
   callOf,
@@ -140,6 +140,78 @@ describe('a store in a folder', () => {
     db.exec('drop trigger fault');
     expect(await store.moveCall(key, move, lineOf('approved', 'c1'))).toMatchObject({ status: 'approved' });
     expect((await store.auditLog(key)).map((line) => line.kind)).toEqual(['issued', 'approved']);
+  });
+});
+
+describe('an owner', () => {
+  const own = async (store: Store) => {
+    const owned = await store.own(key);
+    if (!owned) throw new Error('There is no session to own.');
+    return owned;
+  };
+
+  test('is stale when the store was opened again and has another', async () => {
+    const first = await openStore();
+    await first.createSession(key, {});
+    const before = await own(first);
+    await first.close();
+    const second = await openStore();
+    await second.putMessage(before, messageOf('m1', 'nobody took it over yet'));
+    const after = await own(second);
+    expect(after.fence).toBeGreaterThan(before.fence);
+    await expect(second.putMessage(before, messageOf('m2', 'stale'))).rejects.toThrow(StaleFence);
+    await second.putMessage(after, messageOf('m3', 'owned'));
+    expect(await second.loadMessages(key)).toEqual([
+      messageOf('m1', 'nobody took it over yet'),
+      messageOf('m3', 'owned'),
+    ]);
+  });
+
+  test('whose taking over fails in the middle has taken nothing', async () => {
+    const store = await openStore();
+    await store.createSession(key, {});
+    const first = await own(store);
+    const db = await openFile();
+    db.exec(
+      `create trigger fault before update of fence on sessions begin select raise(abort, 'fault'); end`,
+    );
+    await expect(store.own(key)).rejects.toThrow('fault');
+    db.exec('drop trigger fault');
+    await store.putMessage(first, messageOf('m1', 'still mine'));
+    expect((await own(store)).fence).toBe(first.fence + 1);
+  });
+
+  test('whose write fails in the middle has written nothing, and may write again', async () => {
+    const store = await openStore();
+    await store.createSession(key, { mood: 'calm' });
+    const owner = await own(store);
+    await store.issueCalls(owner, [callOf('c1')]);
+    const db = await openFile();
+    db.exec(
+      `create trigger fault before update of updated_at on sessions begin select raise(abort, 'fault'); end`,
+    );
+    const event = answerEvent('e1', ['c1'], { mood: 'wild' });
+    await expect(store.appendEvent(owner, event)).rejects.toThrow('fault');
+    db.exec('drop trigger fault');
+    expect(await store.loadSession(key)).toMatchObject({ state: { mood: 'calm' }, events: [] });
+    expect(await store.openCalls(key)).toEqual([callOf('c1')]);
+    await store.appendEvent(owner, event);
+    expect(await store.openCalls(key)).toEqual([]);
+  });
+
+  test('of a folder from before there were owners can be had', async () => {
+    const db = await openFile();
+    migrate(db, migrations.slice(0, 1));
+    db.exec(
+      `insert into sessions (app, user, id, state, created_at, updated_at) values ('shop', 'ann', 's1', '{}', 1, 1)`,
+    );
+    db.close();
+    open.length = 0;
+    const store = await openStore();
+    const owner = await own(store);
+    await expect(store.putMessage(key, messageOf('m1', 'unowned'))).rejects.toThrow(StaleFence);
+    await store.putMessage(owner, messageOf('m2', 'owned'));
+    expect(await store.loadMessages(key)).toEqual([messageOf('m2', 'owned')]);
   });
 });
 

@@ -18,6 +18,8 @@ export interface AdkRunsContext {
   tools: ServerTools;
   openCalls: () => CallRecord[];
   push: (input: Input) => void;
+  /** A run failed, of whatever. */
+  onFault: (error: unknown) => void;
   /** Something to wait for before more is read from the agent. */
   room: () => Promise<void> | undefined;
 }
@@ -59,6 +61,8 @@ const EVENTS_IN_A_ROW = 200;
 export class AdkRuns {
   private readonly context: AdkRunsContext;
   private readonly runs = new Map<number, OpenRun>();
+  /** The calls that ADK waits with. */
+  private readonly tickets = new Set<CallTicket>();
 
   constructor(context: AdkRunsContext) {
     this.context = context;
@@ -119,6 +123,12 @@ export class AdkRuns {
     if (ticket instanceof CallTicket) ticket.letGo(error);
   }
 
+  /** Tells all runs to end: nobody hears any more what comes of them. */
+  closeAll(): void {
+    for (const n of this.runs.keys()) this.close(n);
+    for (const ticket of this.tickets) ticket.letGo('The conversation went on elsewhere.');
+  }
+
   /** Resolves when no run is open any more, or after a while. */
   async ended(): Promise<void> {
     const { clock } = this.context.engine;
@@ -135,7 +145,7 @@ export class AdkRuns {
 
   /** Gives what went wrong, or null. Never rejects. */
   private async read(run: OpenRun, request: RunRequest): Promise<Failure | null> {
-    const { engine, history, tools, openCalls, push, room } = this.context;
+    const { engine, history, tools, openCalls, push, room, onFault } = this.context;
     const { plugin } = engine;
     const { appName, userId, sessionId: id } = history.key;
     let view: RunView | null = null;
@@ -149,8 +159,9 @@ export class AdkRuns {
     try {
       const defer = async (call: DeferredCall): Promise<void> => {
         const ticket = new CallTicket();
+        this.tickets.add(ticket);
         push({ type: 'deferred', n: run.n, call, ticket });
-        await ticket.settled;
+        await ticket.settled.finally(() => this.tickets.delete(ticket));
       };
       // Turn by turn the machine wants nothing of a partial text but its words.
       const tap = run.queue ? {} : { tap: (response: LlmResponse) => tell(response as Event) };
@@ -170,6 +181,7 @@ export class AdkRuns {
       }
       return null;
     } catch (error) {
+      onFault(error);
       return failedWith(error);
     } finally {
       if (view) plugin.end(view);

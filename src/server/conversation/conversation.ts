@@ -19,12 +19,12 @@ import type {
 } from '../home.ts';
 import { Output } from '../output.ts';
 import type { Identity } from '../sign-in.ts';
-import type { PageRequest, SessionKey } from '../store/store.ts';
+import { type OwnedKey, type PageRequest, type SessionKey, StaleFence } from '../store/store.ts';
 import { Utterances } from '../utterances.ts';
 import { Aside } from './aside.ts';
 import { beginningOf, decidedCards } from './beginning.ts';
 import { Post, type RequestNames } from './post.ts';
-import { recover, type TakenUp } from './recover.ts';
+import { type Remains, recover, type TakenUp } from './recover.ts';
 import { Requests } from './requests.ts';
 import { Shell } from './shell.ts';
 
@@ -33,10 +33,11 @@ const END_MS = 5000;
 /** How long a live run waits for its person to come back. */
 const GRACE_MS = 60_000;
 const DELETED = 'This conversation was deleted.';
+const MOVED = 'Another server keeps this conversation now. Try again in a moment.';
 
 /** One conversation, as those see it who speak in it, listen to it or read it. */
 export class Conversation implements Session {
-  readonly key: SessionKey;
+  readonly key: OwnedKey;
   private readonly engine: Engine;
   private readonly output: Output;
   private readonly history: History;
@@ -58,14 +59,20 @@ export class Conversation implements Session {
   private identified: Promise<void> = Promise.resolve();
   private admitting: Promise<unknown> = Promise.resolve();
 
-  private constructor(taken: TakenUp) {
-    const { key, engine, output, history, requests } = taken;
+  private constructor({ key, engine, history }: Remains, taken: TakenUp, onLost: () => void) {
+    const { store, clock, drafts, newId } = engine;
+    const onFault = (error: unknown) => this.shell.fault(error);
+    const output = new Output({ store, key, epoch: newId().slice(0, 8), clock, drafts, onFault });
     this.key = key;
     this.engine = engine;
     this.output = output;
     this.history = history;
-    this.requests = new Requests(requests);
+    this.requests = new Requests(taken.requests);
     this.shell = new Shell(taken, {
+      key,
+      engine,
+      output,
+      history,
       about: () => this.about,
       play: ({ messageId, sampleRate, data }) => {
         const sound = this.utterances.add(messageId, sampleRate, data);
@@ -82,6 +89,10 @@ export class Conversation implements Session {
         const { machine } = this.shell;
         if (!machine.isResponding && !machine.isBeginning) this.request = null;
       },
+      onLost: () => {
+        onLost();
+        this.moved();
+      },
     });
     const isAtRest = () => !this.isRunning;
     this.feed = {
@@ -95,15 +106,22 @@ export class Conversation implements Session {
     };
   }
 
-  /** Takes up a stored session. */
-  static async load(key: SessionKey, engine: Engine): Promise<Conversation> {
-    const { store, clock, drafts, newId } = engine;
-    const output = new Output(store, key, newId().slice(0, 8), clock, drafts);
-    const history = new History(engine.sessionService, key);
-    const conversation = new Conversation(await recover({ key, engine, output, history }));
-    conversation.shell.push({ type: 'recovered' });
-    await conversation.shell.rest();
-    return conversation;
+  /** Takes up a stored session, as its owner from now on. `onLost`: someone else became that. */
+  static async load(session: SessionKey, engine: Engine, onLost: () => void): Promise<Conversation> {
+    const { store, sessionService } = engine;
+    const key = await store.own(session);
+    if (!key) throw new ProtocolError('not_found', 'There is no such session.');
+    sessionService.own(key);
+    try {
+      const remains = { key, engine, history: new History(sessionService, key) };
+      const conversation = new Conversation(remains, await recover(remains), onLost);
+      conversation.shell.push({ type: 'recovered' });
+      await conversation.shell.rest();
+      return conversation;
+    } catch (error) {
+      sessionService.disown(key);
+      throw inWords(error);
+    }
   }
 
   /** Where a line of the log comes from: the session, and the connection and request that it hears at the moment. */
@@ -227,7 +245,7 @@ export class Conversation implements Session {
   }
 
   async join(listener: Listener, at: Place): Promise<Joined> {
-    if (this.isRemoved) throw new ProtocolError('not_found', DELETED);
+    this.checkIsHere();
     const { engine, output, feed, shell, utterances, requests } = this;
     const before = this.listener;
     this.listener = listener;
@@ -236,8 +254,10 @@ export class Conversation implements Session {
     before?.end('taken_over', 'This conversation is open somewhere else now.');
     // One after the other: the last to come is the one that is written down.
     const identified = this.identified.then(() => this.history.identify(listener.id));
-    this.identified = identified.catch(() => undefined);
-    await identified;
+    this.identified = identified.catch((error: unknown) => shell.fault(error));
+    await identified.catch((error: unknown) => {
+      throw inWords(error);
+    });
     const stored = await this.storedFor(at.last);
     const { machine } = shell;
     const joined: Joined = {
@@ -302,6 +322,27 @@ export class Conversation implements Session {
     for (const post of this.asking) post.refuse(why);
   }
 
+  /** Lets go of the session, which nobody uses here. */
+  letGo(): void {
+    this.engine.sessionService.disown(this.key);
+  }
+
+  private checkIsHere(): void {
+    if (this.isRemoved) throw new ProtocolError('not_found', DELETED);
+    if (this.shell.isGone) throw moved();
+  }
+
+  /** Another process owns the session: whoever is here is told to come back, and finds it there. */
+  private moved(): void {
+    this.engine.logger.warn('a session has another owner now', this.about);
+    this.cancelGrace();
+    this.letGo();
+    const why = moved();
+    for (const post of this.asking) post.refuse(why);
+    this.output.end(why);
+    this.listener?.end(why.code, why.message);
+  }
+
   /** Closes for good, and tells whoever is there: whatever still comes of what ran is of no interest. */
   async remove(): Promise<void> {
     this.isRemoved = true;
@@ -311,7 +352,7 @@ export class Conversation implements Session {
   }
 
   private newPost(names: RequestNames, { requester }: { requester?: Asked['requester'] }): Post {
-    if (this.isRemoved) throw new ProtocolError('not_found', DELETED);
+    this.checkIsHere();
     const post = new Post(() => this.output.log.last, names);
     if (requester) post.join(requester);
     this.requests.add(post);
@@ -360,3 +401,12 @@ export class Conversation implements Session {
 }
 
 const NOTHING_HEARD: Heard = { messageId: undefined, playedMs: undefined };
+
+function moved(): ProtocolError {
+  return new ProtocolError('moved', MOVED, { retryAfterMs: 1000 });
+}
+
+/** A failure to write, as it is told. */
+function inWords(error: unknown): unknown {
+  return error instanceof StaleFence ? moved() : error;
+}

@@ -2,24 +2,22 @@ import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from 
 import { isSettled, type Message, MessageFold, OUTCOME_UNKNOWN, toolNameOf } from '../../protocol/index.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../history.ts';
-import type { Output } from '../output.ts';
 import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../reconcile.ts';
 import { endEvent, leftBehind, outputChunk } from '../settlement.ts';
-import type { AcceptedRequest, CallRecord, SessionKey } from '../store/store.ts';
+import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Standing } from './call-flow.ts';
 import type { Recovered } from './inputs.ts';
 import { fingerprint } from './said-before.ts';
 
 /** What a session is taken up from. */
 export interface Remains {
-  key: SessionKey;
+  key: OwnedKey;
   engine: Engine;
-  output: Output;
   history: History;
 }
 
 /** What a process left of a session, brought in order: what waits is open again, what was cut off has an end. */
-export interface TakenUp extends Remains {
+export interface TakenUp {
   recovered: Recovered;
   /** Whether nothing was said yet. */
   isNew: boolean;
@@ -48,7 +46,6 @@ export async function recover(remains: Remains): Promise<TakenUp> {
   const last = messages.at(-1);
   const unanswered = last?.role === 'user' ? last.id : null;
   return {
-    ...remains,
     recovered: { calls, messages: [...owners.values()], said, unanswered },
     isNew: messages.length === 0,
     requests: await store.acceptedRequests(key),

@@ -1,17 +1,19 @@
 import { Approvals } from '../approvals.ts';
 import type { Engine } from '../engine.ts';
 import type { Output } from '../output.ts';
+import { StaleFence } from '../store/store.ts';
 import { AdkRuns } from './adk-runs.ts';
 import type { Asker, Effect } from './effects.ts';
 import { exhaustive } from './exhaustive.ts';
 import type { Input } from './inputs.ts';
 import { Machine } from './machine.ts';
-import type { TakenUp } from './recover.ts';
+import type { Remains, TakenUp } from './recover.ts';
 import { ToolSlots } from './tool-slots.ts';
 import { Writes } from './writes.ts';
 
 /** What the hands of a conversation need from around them. */
-export interface ShellContext {
+export interface ShellContext extends Remains {
+  output: Output;
   /** Where a line of the log comes from. */
   about: () => Record<string, unknown>;
   /** Sound for whoever listens. */
@@ -22,6 +24,8 @@ export interface ShellContext {
   onMark: (asker: Asker) => void;
   /** Everything that was to be done is done. */
   onRest: () => void;
+  /** The session has another owner: nothing more is done here. */
+  onLost: () => void;
 }
 
 /**
@@ -39,11 +43,12 @@ export class Shell {
   private readonly queue: Effect[] = [];
   private lastTouch: number;
   private isPerforming = false;
-  private isGone = false;
+  private isDropped = false;
   private readonly resting = new Set<() => void>();
   private cancelWake: () => void = () => undefined;
 
-  constructor({ key, engine, output, history, recovered, isNew }: TakenUp, context: ShellContext) {
+  constructor({ recovered, isNew }: TakenUp, context: ShellContext) {
+    const { key, engine, output, history } = context;
     const { store, clock, newId, options } = engine;
     this.context = context;
     this.engine = engine;
@@ -62,6 +67,7 @@ export class Shell {
       tools: this.slots.tools,
       openCalls: () => this.machine.openCalls,
       room: () => output.room(),
+      onFault: (error) => this.fault(error),
     });
     const approvals = new Approvals(store, key, () => clock.now());
     this.writes = new Writes({ key, engine, output, history, approvals, isNew, log });
@@ -96,11 +102,30 @@ export class Shell {
 
   /** Whatever still comes of what ran is of no interest. */
   drop(): void {
-    this.isGone = true;
+    this.isDropped = true;
+  }
+
+  /** Whether nothing is done here any more. */
+  get isGone(): boolean {
+    return this.isDropped;
+  }
+
+  /**
+   * Something was not written. When that is because the session has another owner, this one has nothing more to do: whatever it
+   * would write, say or run from now on could contradict the other.
+   */
+  fault(error: unknown): void {
+    if (!(error instanceof StaleFence) || this.isDropped) return;
+    this.isDropped = true;
+    this.queue.length = 0;
+    this.cancelWake();
+    this.runs.closeAll();
+    this.slots.abort();
+    this.context.onLost();
   }
 
   push(input: Input): void {
-    if (this.isGone) return;
+    if (this.isDropped) return;
     const { clock } = this.engine;
     this.touch();
     try {
@@ -240,9 +265,11 @@ export class Shell {
   private async store({ writes, after, about }: Extract<Effect, { type: 'store' }>): Promise<void> {
     try {
       const results = await this.writes.all(writes);
+      if (this.isDropped) return;
       this.queue.unshift(...after);
       if (about) this.push({ type: 'stored', about, results });
     } catch (error) {
+      this.fault(error);
       this.push({ type: 'store-failed', about, error });
     }
   }
@@ -273,6 +300,8 @@ export class Shell {
   }
 
   private failed(text: string, error: unknown): void {
+    this.fault(error);
+    if (this.isDropped) return;
     this.engine.logger.error(text, { ...this.context.about(), error: String(error) });
   }
 }

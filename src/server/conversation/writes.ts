@@ -7,13 +7,13 @@ import { cutText, heardLength, textOf } from '../hearing.ts';
 import type { History } from '../history.ts';
 import type { Output } from '../output.ts';
 import { missedOutputs } from '../reconcile.ts';
-import type { AcceptedRequest, CallRecord, SessionKey } from '../store/store.ts';
+import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Write } from './effects.ts';
 import type { WriteResults } from './inputs.ts';
 
 /** What writing needs from around it. */
 export interface WritesContext {
-  key: SessionKey;
+  key: OwnedKey;
   engine: Engine;
   output: Output;
   history: History;

@@ -15,15 +15,25 @@ import {
 import { EventList } from './event-list.ts';
 import { answeredCalls, fromJson, toJson } from './json.ts';
 import { type LiveLimits, type LiveSession, LiveSessions } from './live-sessions.ts';
+import { nameOf } from './rules.ts';
 import { applyDelta, emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
 import {
   type AcceptedRequest,
+  type OwnedKey,
   type SessionKey,
   StateConflict,
   type Store,
   type StoredSession,
   StoreError,
 } from './store.ts';
+
+/** What a session was given out with. */
+interface Given {
+  /** The state as the store had it: what its changes are made from. */
+  seen: StateRecord;
+  /** The owner it was given to: what a run of an earlier owner still writes is not written for a later one. */
+  fence: number;
+}
 
 /**
  * ADK's sessions in a store of ours. The sessions used last are kept ready, so that a turn starts without reading or
@@ -39,8 +49,9 @@ export class StoreSessionService extends BaseSessionService {
   readonly #app: string | undefined;
   readonly #live: LiveSessions;
   readonly #lists = new WeakMap<Event[], EventList>();
-  /** The state that was given out with a list of events, as the store had it: what its changes are made from. */
-  readonly #seen = new WeakMap<Event[], StateRecord>();
+  readonly #given = new WeakMap<Event[], Given>();
+  /** The fences of the sessions that are owned here, by their names. */
+  readonly #fences = new Map<string, number>();
   readonly #withdraw: (session: Session, event: Event) => void;
   /** Reads on their way; one that a write overtakes is not kept ready. */
   readonly #reads = new Set<{ key: SessionKey; overtaken: boolean }>();
@@ -68,13 +79,22 @@ export class StoreSessionService extends BaseSessionService {
     const initial = request.state ?? {};
     const stored = await this.#store.createSession(key, initial);
     this.#spread(key, initial);
-    return this.#open(liveOf(key, stored), request.appName);
+    return this.#open(liveOf(key, stored), request.appName, this.#fenceOf(key));
   }
 
   override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
     const key = this.#keyOf(request.appName, request.userId, request.sessionId);
+    return this.#get({ ...key, fence: this.#fenceOf(key) }, request.appName, request.config);
+  }
+
+  /** The session, for its owner alone to write to. */
+  load(key: OwnedKey): Promise<Session | undefined> {
+    return this.#get(key, key.app);
+  }
+
+  async #get(key: OwnedKey, appName: string, config?: GetSessionConfig): Promise<Session | undefined> {
     const live = this.#live.get(key) ?? (await this.#read(key));
-    return live === null ? undefined : this.#open(live, request.appName, request.config);
+    return live === null ? undefined : this.#open(live, appName, key.fence, config);
   }
 
   /** The sessions of one user: without a user there is nobody whose sessions could be shown. */
@@ -119,6 +139,7 @@ export class StoreSessionService extends BaseSessionService {
       await this.#store.deleteSession(key);
     } finally {
       this.forget(key);
+      this.#fences.delete(nameOf(key));
     }
   }
 
@@ -143,9 +164,14 @@ export class StoreSessionService extends BaseSessionService {
   async appendChange({ session, event }: AppendEventRequest, accepted?: AcceptedRequest): Promise<void> {
     const key = this.#keyOf(session.appName, session.userId, session.id);
     trimTempDeltaState(event);
-    const seen = this.#seen.get(session.events);
+    const { seen, fence } = this.#given.get(session.events) ?? { fence: this.#fenceOf(key) };
     try {
-      await this.#store.appendEvent(key, event, answeredCalls(event).length > 0 ? seen : undefined, accepted);
+      await this.#store.appendEvent(
+        { ...key, fence },
+        event,
+        answeredCalls(event).length > 0 ? seen : undefined,
+        accepted,
+      );
     } catch (error) {
       this.forget(key);
       throw error;
@@ -161,6 +187,17 @@ export class StoreSessionService extends BaseSessionService {
     await super.appendEvent({ session: { ...session, events: [] }, event });
   }
 
+  /** Writes of a session carry this owner's fence from now on; what another owner wrote is read anew. */
+  own(key: OwnedKey): void {
+    this.forget(key);
+    this.#fences.set(nameOf(key), key.fence);
+  }
+
+  /** The owner lets go of a session. */
+  disown(key: OwnedKey): void {
+    if (this.#fenceOf(key) === key.fence) this.#fences.delete(nameOf(key));
+  }
+
   /** Lets go of what is kept ready of a session, which is then read from the store again. */
   forget(key: SessionKey): void {
     this.#overtakeReads((other) => isSame(other, key));
@@ -169,6 +206,10 @@ export class StoreSessionService extends BaseSessionService {
 
   #keyOf(appName: string, user: string, id: string): SessionKey {
     return { app: this.#app ?? appName, user, id };
+  }
+
+  #fenceOf(key: SessionKey): number {
+    return this.#fences.get(nameOf(key)) ?? 0;
   }
 
   async #read(key: SessionKey): Promise<LiveSession | null> {
@@ -188,7 +229,7 @@ export class StoreSessionService extends BaseSessionService {
   /** Takes a change back that could not be written: the run goes on with what is stored now. */
   async #restore(session: Session, event: Event): Promise<void> {
     const stored = (await this.#read(this.#keyOf(session.appName, session.userId, session.id)))?.state ?? {};
-    const seen = this.#seen.get(session.events) ?? emptyState();
+    const seen = this.#given.get(session.events)?.seen ?? emptyState();
     const current = copyOf(stored);
     for (const name of Object.keys(event.actions.stateDelta)) {
       applyDelta(session.state, { [name]: current[name] });
@@ -201,9 +242,9 @@ export class StoreSessionService extends BaseSessionService {
     for (const reading of this.#reads) if (reaches(reading.key)) reading.overtaken = true;
   }
 
-  #open(live: LiveSession, appName: string, config?: GetSessionConfig): Session {
+  #open(live: LiveSession, appName: string, fence: number, config?: GetSessionConfig): Session {
     const events = eventsIn(live.list.events, config);
-    this.#seen.set(events, applyDelta(emptyState(), live.state));
+    this.#given.set(events, { seen: applyDelta(emptyState(), live.state), fence });
     if (events.length === live.list.events.length) this.#lists.set(events, new EventList(events, live.list));
     return {
       id: live.key.id,

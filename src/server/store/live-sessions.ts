@@ -1,5 +1,6 @@
 import type { Event } from '@google/adk';
 import type { EventList } from './event-list.ts';
+import { nameOf } from './rules.ts';
 import { applyDelta, type StateRecord } from './state.ts';
 import type { SessionKey } from './store.ts';
 
@@ -79,11 +80,6 @@ export class LiveSessions {
       this.#held.delete(name);
     }
   }
-}
-
-/** JSON keeps the parts of a key apart whatever they contain. */
-function nameOf(key: SessionKey): string {
-  return JSON.stringify([key.app, key.user, key.id]);
 }
 
 /** Roughly what an event takes in memory. */

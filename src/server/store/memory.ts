@@ -1,7 +1,16 @@
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
 import { answeredCalls, eventToJson, fromJson, stateFromJson, toJson } from './json.ts';
-import { fitting, issuedLine, lastUsedFirst, noSuchSession, recordedAlready } from './rules.ts';
+import {
+  checkOwner,
+  decisionMove,
+  fitting,
+  issuedLine,
+  lastUsedFirst,
+  nameOf,
+  noSuchSession,
+  recordedAlready,
+} from './rules.ts';
 import {
   applyDelta,
   checkUnchanged,
@@ -15,9 +24,11 @@ import {
   type AcceptedRequest,
   type AuditEntry,
   type AuditLine,
+  type CallMove,
   type CallRecord,
   type ListedSession,
   MAX_REQUESTS,
+  type OwnedKey,
   type Page,
   type SessionKey,
   type SessionSummary,
@@ -27,6 +38,7 @@ import {
 } from './store.ts';
 
 interface HeldSession {
+  fence: number;
   title: string | null;
   createdAt: number;
   updatedAt: number;
@@ -48,6 +60,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
   const appStates = new Map<string, string>();
   const userStates = new Map<string, string>();
   const auditLines = new Map<string, string[]>();
+  let lastFence = 0;
   let closed = false;
 
   const assertOpen = (): void => {
@@ -57,8 +70,14 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     assertOpen();
     return sessions.get(ownerOf(key.app, key.user))?.get(key.id);
   };
-  const need = (key: SessionKey): HeldSession => {
+  /** The session, if whoever writes owns it. */
+  const findOwned = (key: OwnedKey): HeldSession | undefined => {
     const session = find(key);
+    if (session !== undefined) checkOwner(session, key);
+    return session;
+  };
+  const need = (key: OwnedKey): HeldSession => {
+    const session = findOwned(key);
     if (session === undefined) throw noSuchSession(key);
     return session;
   };
@@ -96,10 +115,31 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     };
     const text = toJson(line, 'The audit line');
     return () => {
-      const lines = auditLines.get(sessionOf(key));
-      if (lines === undefined) auditLines.set(sessionOf(key), [text]);
+      const lines = auditLines.get(nameOf(key));
+      if (lines === undefined) auditLines.set(nameOf(key), [text]);
       else lines.push(text);
     };
+  };
+
+  const move = (
+    key: SessionKey,
+    session: HeldSession | undefined,
+    move: CallMove,
+    line: AuditEntry | null,
+    accepted: AcceptedRequest | undefined,
+  ): CallRecord | null => {
+    const text = session?.calls.get(move.id);
+    if (session === undefined || text === undefined) return null;
+    const call = fromJson<CallRecord>(text);
+    if (call.status !== move.from) return null;
+    call.status = move.to;
+    if (move.reason !== undefined) call.reason = move.reason;
+    if (move.expiresAt !== undefined) call.expiresAt = move.expiresAt;
+    const writeLine = line === null ? null : prepareLine(key, line);
+    session.calls.set(move.id, toJson(call, 'The call'));
+    writeLine?.();
+    if (accepted) keepRequest(session, accepted);
+    return call;
   };
 
   return {
@@ -108,6 +148,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       const at = now();
       const writeState = prepareState(key, '{}', splitState(state));
       const session: HeldSession = {
+        fence: 0,
         title: null,
         createdAt: at,
         updatedAt: at,
@@ -136,6 +177,13 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       };
     },
 
+    async own(key): Promise<OwnedKey | null> {
+      const session = find(key);
+      if (session === undefined) return null;
+      session.fence = ++lastFence;
+      return { app: key.app, user: key.user, id: key.id, fence: session.fence };
+    },
+
     async findSession(key): Promise<SessionSummary | null> {
       const session = find(key);
       return session === undefined ? null : summaryOf(key.id, session);
@@ -160,10 +208,10 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       const owned = sessions.get(owner);
       owned?.delete(key.id);
       if (owned?.size === 0) sessions.delete(owner);
-      const lines = auditLines.get(sessionOf(key));
+      const lines = auditLines.get(nameOf(key));
       if (lines !== undefined) {
         auditLines.set(
-          sessionOf(key),
+          nameOf(key),
           lines.map((line) =>
             toJson({ ...fromJson<AuditLine>(line), args: null, reason: null }, 'The audit line'),
           ),
@@ -214,7 +262,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     },
 
     async truncateMessages(key, messageId): Promise<boolean> {
-      const session = find(key);
+      const session = findOwned(key);
       if (!session?.messages.has(messageId)) return false;
       const ids = [...session.messages.keys()];
       for (const id of ids.slice(ids.indexOf(messageId))) session.messages.delete(id);
@@ -258,20 +306,12 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       return text === undefined ? null : fromJson<CallRecord>(text);
     },
 
-    async moveCall(key, move, line, accepted): Promise<CallRecord | null> {
-      const session = find(key);
-      const text = session?.calls.get(move.id);
-      if (session === undefined || text === undefined) return null;
-      const call = fromJson<CallRecord>(text);
-      if (call.status !== move.from) return null;
-      call.status = move.to;
-      if (move.reason !== undefined) call.reason = move.reason;
-      if (move.expiresAt !== undefined) call.expiresAt = move.expiresAt;
-      const writeLine = line === null ? null : prepareLine(key, line);
-      session.calls.set(move.id, toJson(call, 'The call'));
-      writeLine?.();
-      if (accepted) keepRequest(session, accepted);
-      return call;
+    async moveCall(key, change, line, accepted): Promise<CallRecord | null> {
+      return move(key, findOwned(key), change, line, accepted);
+    },
+
+    async decideCall(key, decision, line, accepted): Promise<CallRecord | null> {
+      return move(key, find(key), decisionMove(decision), line, accepted);
     },
 
     async audit(key, line): Promise<void> {
@@ -280,7 +320,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
 
     async auditLog(key): Promise<AuditLine[]> {
       assertOpen();
-      return (auditLines.get(sessionOf(key)) ?? []).map((text) => fromJson<AuditLine>(text));
+      return (auditLines.get(nameOf(key)) ?? []).map((text) => fromJson<AuditLine>(text));
     },
 
     async acceptRequest(key, accepted): Promise<void> {
@@ -316,10 +356,6 @@ function keepRequest({ requests }: HeldSession, accepted: AcceptedRequest): void
 /** JSON keeps the parts of a key apart whatever they contain. */
 function ownerOf(app: string, user: string): string {
   return JSON.stringify([app, user]);
-}
-
-function sessionOf(key: SessionKey): string {
-  return JSON.stringify([key.app, key.user, key.id]);
 }
 
 function summaryOf(id: string, session: HeldSession): SessionSummary {

@@ -1,10 +1,29 @@
 import {
   type AuditEntry,
+  type CallMove,
   type CallRecord,
+  type Decision,
+  type OwnedKey,
   type SessionKey,
   type SessionSummary,
+  StaleFence,
   StoreError,
 } from './store.ts';
+
+/** A key as one text. JSON keeps its parts apart whatever they contain. */
+export function nameOf({ app, user, id }: SessionKey): string {
+  return JSON.stringify([app, user, id]);
+}
+
+/** Throws when a session, as it is stored, belongs to someone else than whoever writes. */
+export function checkOwner(session: { fence: number }, key: OwnedKey): void {
+  if (session.fence !== key.fence) throw new StaleFence(key);
+}
+
+/** A decision as a change of status. */
+export function decisionMove(decision: Decision): CallMove {
+  return { ...decision, from: 'requested' };
+}
 
 /** The line that is written when a call asks for approval. */
 export function issuedLine(call: CallRecord): AuditEntry {

@@ -13,6 +13,7 @@ import type {
 /** A row of the table `sessions`. */
 export interface SessionRow {
   n: number;
+  fence: number;
   id: string;
   title: string | null;
   state: string;

@@ -63,6 +63,14 @@ export const migrations: readonly Migration[] = [
       create unique index request_ids on requests (session, request_id);
     `);
   },
+  function fences(db) {
+    // One counter for all sessions: a session that is made again under the id of one that was removed gets a new fence, too.
+    db.exec(`
+      create table fences (last integer not null);
+      insert into fences (last) values (0);
+      alter table sessions add column fence integer not null default 0;
+    `);
+  },
 ];
 
 /** Brings the file to the newest version, each step in a transaction of its own; refuses a file from the future. */

@@ -13,7 +13,7 @@ export function prepareStatements(db: Database) {
     ),
     session: db.prepare<SessionRow>('select * from sessions where app = ? and user = ? and id = ?'),
     sessionsOfUser: db.prepare<ListedRow>(
-      `select n, id, title, '' as state, created_at, updated_at,
+      `select n, fence, id, title, '' as state, created_at, updated_at,
          exists (
            select 1 from calls where calls.session = sessions.n and status = 'requested'
            and (expires_at is null or expires_at > ?)
@@ -24,6 +24,9 @@ export function prepareStatements(db: Database) {
          ) as has_failed
        from sessions where app = ? and user = ?`,
     ),
+    raiseFence: db.prepare('update fences set last = last + 1'),
+    lastFence: db.prepare<{ last: number }>('select last from fences'),
+    setFence: db.prepare('update sessions set fence = ? where n = ?'),
     renameSession: db.prepare('update sessions set title = ? where app = ? and user = ? and id = ?'),
     touchSession: db.prepare('update sessions set updated_at = ? where n = ?'),
     deleteAllOf: [

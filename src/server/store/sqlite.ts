@@ -3,7 +3,15 @@ import { dirname, join, resolve } from 'node:path';
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
 import { answeredCalls, eventToJson, fromJson, stateFromJson, toJson } from './json.ts';
-import { fitting, issuedLine, lastUsedFirst, noSuchSession, recordedAlready } from './rules.ts';
+import {
+  checkOwner,
+  decisionMove,
+  fitting,
+  issuedLine,
+  lastUsedFirst,
+  noSuchSession,
+  recordedAlready,
+} from './rules.ts';
 import { type Database, openDatabase } from './sqlite-database.ts';
 import { takeLock } from './sqlite-lock.ts';
 import {
@@ -33,8 +41,10 @@ import {
   type AuditLine,
   type CallMove,
   type CallRecord,
+  type Decision,
   type ListedSession,
   MAX_REQUESTS,
+  type OwnedKey,
   type Page,
   type PageRequest,
   type SessionKey,
@@ -121,6 +131,17 @@ class SqliteStore implements Store {
     });
   }
 
+  async own(key: SessionKey): Promise<OwnedKey | null> {
+    return this.#write(() => {
+      const session = this.#find(key);
+      if (session === undefined) return null;
+      this.#sql.raiseFence.run();
+      const fence = this.#sql.lastFence.first()?.last ?? 0;
+      this.#sql.setFence.run(fence, session.n);
+      return { app: key.app, user: key.user, id: key.id, fence };
+    });
+  }
+
   async findSession(key: SessionKey): Promise<SessionSummary | null> {
     return this.#read(() => {
       const session = this.#find(key);
@@ -149,7 +170,7 @@ class SqliteStore implements Store {
   }
 
   async appendEvent(
-    key: SessionKey,
+    key: OwnedKey,
     event: Event,
     seen?: StateRecord,
     accepted?: AcceptedRequest,
@@ -166,7 +187,7 @@ class SqliteStore implements Store {
     });
   }
 
-  async putMessage(key: SessionKey, message: Message, accepted?: AcceptedRequest): Promise<void> {
+  async putMessage(key: OwnedKey, message: Message, accepted?: AcceptedRequest): Promise<void> {
     this.#write(() => {
       const { n } = this.#need(key);
       this.#sql.putMessage.run(n, n, toText(message.id), toJson(message, 'The message'));
@@ -202,9 +223,9 @@ class SqliteStore implements Store {
     });
   }
 
-  async truncateMessages(key: SessionKey, messageId: string): Promise<boolean> {
+  async truncateMessages(key: OwnedKey, messageId: string): Promise<boolean> {
     return this.#write(() => {
-      const session = this.#find(key);
+      const session = this.#findOwned(key);
       if (session === undefined) return false;
       if (this.#sql.truncateMessages.run(session.n, session.n, toText(messageId)) === 0) return false;
       this.#sql.touchSession.run(this.#now(), session.n);
@@ -212,7 +233,7 @@ class SqliteStore implements Store {
     });
   }
 
-  async issueCalls(key: SessionKey, calls: CallRecord[]): Promise<void> {
+  async issueCalls(key: OwnedKey, calls: CallRecord[]): Promise<void> {
     this.#write(() => {
       const { n } = this.#need(key);
       for (const call of calls) {
@@ -265,23 +286,21 @@ class SqliteStore implements Store {
   }
 
   async moveCall(
-    key: SessionKey,
+    key: OwnedKey,
     move: CallMove,
     line: AuditEntry | null,
     accepted?: AcceptedRequest,
   ): Promise<CallRecord | null> {
-    return this.#writeToDisk(() => {
-      const session = this.#find(key);
-      if (session === undefined) return null;
-      const id = toText(move.id);
-      if (this.#sql.moveCall.run(move.to, session.n, id, move.from) === 0) return null;
-      if (move.reason !== undefined) this.#sql.setReason.run(orNull(move.reason, toText), session.n, id);
-      if (move.expiresAt !== undefined) this.#sql.setExpiry.run(move.expiresAt, session.n, id);
-      if (line !== null) this.#addLine(key, line);
-      if (accepted) this.#accept(session.n, accepted);
-      const row = this.#sql.callById.first(session.n, id);
-      return row === undefined ? null : callOf(row);
-    });
+    return this.#writeToDisk(() => this.#move(key, this.#findOwned(key), move, line, accepted));
+  }
+
+  async decideCall(
+    key: SessionKey,
+    decision: Decision,
+    line: AuditEntry,
+    accepted?: AcceptedRequest,
+  ): Promise<CallRecord | null> {
+    return this.#writeToDisk(() => this.#move(key, this.#find(key), decisionMove(decision), line, accepted));
   }
 
   async audit(key: SessionKey, line: AuditEntry): Promise<void> {
@@ -292,7 +311,7 @@ class SqliteStore implements Store {
     return this.#read(() => this.#sql.auditLines.all(...keyText(key)).map(auditLineOf));
   }
 
-  async acceptRequest(key: SessionKey, accepted: AcceptedRequest): Promise<void> {
+  async acceptRequest(key: OwnedKey, accepted: AcceptedRequest): Promise<void> {
     this.#write(() => this.#accept(this.#need(key).n, accepted));
   }
 
@@ -303,7 +322,7 @@ class SqliteStore implements Store {
     });
   }
 
-  async putFile(key: SessionKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void> {
+  async putFile(key: OwnedKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void> {
     this.#write(() => {
       this.#sql.putFile.run(this.#need(key).n, toText(id), toText(file.mediaType), file.bytes);
     });
@@ -355,10 +374,35 @@ class SqliteStore implements Store {
     return this.#sql.session.first(...keyText(key));
   }
 
-  #need(key: SessionKey): SessionRow {
+  /** The session, if whoever writes owns it. */
+  #findOwned(key: OwnedKey): SessionRow | undefined {
     const session = this.#find(key);
+    if (session !== undefined) checkOwner(session, key);
+    return session;
+  }
+
+  #need(key: OwnedKey): SessionRow {
+    const session = this.#findOwned(key);
     if (session === undefined) throw noSuchSession(key);
     return session;
+  }
+
+  #move(
+    key: SessionKey,
+    session: SessionRow | undefined,
+    move: CallMove,
+    line: AuditEntry | null,
+    accepted: AcceptedRequest | undefined,
+  ): CallRecord | null {
+    if (session === undefined) return null;
+    const id = toText(move.id);
+    if (this.#sql.moveCall.run(move.to, session.n, id, move.from) === 0) return null;
+    if (move.reason !== undefined) this.#sql.setReason.run(orNull(move.reason, toText), session.n, id);
+    if (move.expiresAt !== undefined) this.#sql.setExpiry.run(move.expiresAt, session.n, id);
+    if (line !== null) this.#addLine(key, line);
+    if (accepted) this.#accept(session.n, accepted);
+    const row = this.#sql.callById.first(session.n, id);
+    return row === undefined ? null : callOf(row);
   }
 
   #stateOf(key: SessionKey, session: string): StateRecord {

@@ -8,6 +8,14 @@ export interface SessionKey {
   id: string;
 }
 
+/**
+ * A session in the hands of its owner: what every write of it carries. The fence is a number that no other owner has or had;
+ * a session that nobody ever owned has 0.
+ */
+export interface OwnedKey extends SessionKey {
+  fence: number;
+}
+
 /** Some of the messages of a session, counted from its end. */
 export interface PageRequest {
   /** The message that the page ends before; without one it ends with the last. */
@@ -129,14 +137,27 @@ export interface AcceptedRequest {
 /** Accepted requests that are kept of a session; older ones are forgotten. */
 export const MAX_REQUESTS = 256;
 
+/** What a person decided about a call that asks. */
+export interface Decision {
+  id: string;
+  to: 'approved' | 'denied';
+  reason: string | null;
+}
+
 /**
  * Everything that outlives the process: sessions, their events, messages, calls and audit lines. Every method is one
  * transaction. Times are milliseconds since 1970 and come from the store's clock.
+ *
+ * A session has one owner at a time. What is written of it carries the owner's fence (`OwnedKey`); under another fence than
+ * the session's, nothing is written and a `StaleFence` is thrown. Decisions, audit lines, new names and removal need no
+ * owner.
  */
 export interface Store {
   createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession>;
   /** Null when there is no such session. */
   loadSession(key: SessionKey): Promise<StoredSession | null>;
+  /** Makes the caller the owner: whoever was it before cannot write any more. Null when there is no such session. */
+  own(key: SessionKey): Promise<OwnedKey | null>;
   /** What is known of a session; null when there is none such. */
   findSession(key: SessionKey): Promise<SessionSummary | null>;
   /** The user's sessions, last used first. */
@@ -154,31 +175,38 @@ export interface Store {
    * Here and below, `accepted` is the request that is taken with this.
    */
   appendEvent(
-    key: SessionKey,
+    key: OwnedKey,
     event: Event,
     seen?: Record<string, unknown>,
     accepted?: AcceptedRequest,
   ): Promise<void>;
 
   /** Adds a message at the end, or replaces the one with its id where it stands. */
-  putMessage(key: SessionKey, message: Message, accepted?: AcceptedRequest): Promise<void>;
+  putMessage(key: OwnedKey, message: Message, accepted?: AcceptedRequest): Promise<void>;
   loadMessages(key: SessionKey): Promise<Message[]>;
   /** The last messages, or the last before one that is named; null when that is not there. */
   loadPage(key: SessionKey, page: PageRequest): Promise<Page | null>;
   /** Removes a message and all after it; false when it is not there. */
-  truncateMessages(key: SessionKey, messageId: string): Promise<boolean>;
+  truncateMessages(key: OwnedKey, messageId: string): Promise<boolean>;
 
   /** Records calls before anyone hears of them, with an `issued` line for each that asks. */
-  issueCalls(key: SessionKey, calls: CallRecord[]): Promise<void>;
+  issueCalls(key: OwnedKey, calls: CallRecord[]): Promise<void>;
   /** The calls of a session that are not settled, in the order of issue. */
   openCalls(key: SessionKey): Promise<CallRecord[]>;
   /** A call by approval id or by call id; null when the session has none such. */
   findCall(key: SessionKey, id: { approvalId: string } | { id: string }): Promise<CallRecord | null>;
   /** Moves a call if it still is in `from`, and writes the line in the same transaction. Null when it was not. */
   moveCall(
-    key: SessionKey,
+    key: OwnedKey,
     move: CallMove,
     line: AuditEntry | null,
+    accepted?: AcceptedRequest,
+  ): Promise<CallRecord | null>;
+  /** Decides a call that is `requested`, and writes the line in the same transaction. Null when it is not: the first counts. */
+  decideCall(
+    key: SessionKey,
+    decision: Decision,
+    line: AuditEntry,
     accepted?: AcceptedRequest,
   ): Promise<CallRecord | null>;
   /** Adds a line to the audit log. */
@@ -187,12 +215,12 @@ export interface Store {
   auditLog(key: SessionKey): Promise<AuditLine[]>;
 
   /** Writes down that a request was taken, or taken again. */
-  acceptRequest(key: SessionKey, accepted: AcceptedRequest): Promise<void>;
+  acceptRequest(key: OwnedKey, accepted: AcceptedRequest): Promise<void>;
   /** The requests that were taken last, oldest first. */
   acceptedRequests(key: SessionKey): Promise<AcceptedRequest[]>;
 
   /** Keeps a file for the session, by the id given. */
-  putFile(key: SessionKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void>;
+  putFile(key: OwnedKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void>;
   loadFile(key: SessionKey, id: string): Promise<{ mediaType: string; bytes: Uint8Array } | null>;
 
   close(): Promise<void>;
@@ -205,5 +233,14 @@ export class StateConflict extends Error {
 
 /** Thrown when a session to be created exists, or one to be written to does not. */
 export class StoreError extends Error {
-  override readonly name = 'StoreError';
+  override readonly name: string = 'StoreError';
+}
+
+/** Thrown when whoever writes does not own the session, or does not any more. Nothing was written. */
+export class StaleFence extends StoreError {
+  override readonly name = 'StaleFence';
+
+  constructor(key: SessionKey) {
+    super(`The session ${key.id} has another owner now: nothing was written.`);
+  }
 }

@@ -8,6 +8,7 @@ const WRITES = [
   'putMessage',
   'issueCalls',
   'moveCall',
+  'decideCall',
   'audit',
 ] as const satisfies (keyof Store)[];
 
@@ -114,7 +115,7 @@ export class WatchedStore {
 /** The calls that a write is about: those it records, or those it answers. */
 function callsIn(method: Write, args: unknown[]): string[] {
   if (method === 'issueCalls') return (args[1] as { id: string }[]).map(({ id }) => id);
-  if (method === 'moveCall') return [(args[1] as { id: string }).id];
+  if (method === 'moveCall' || method === 'decideCall') return [(args[1] as { id: string }).id];
   if (method !== 'appendEvent') return [];
   const { content } = args[1] as { content?: { parts?: { functionResponse?: { id?: string } }[] } };
   return (content?.parts ?? []).flatMap(({ functionResponse }) => functionResponse?.id ?? []);

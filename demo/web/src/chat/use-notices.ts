@@ -11,6 +11,7 @@ export interface Notice {
 const ELSEWHERE = [
   'taken_over',
   'idle',
+  'moved',
   'shutting_down',
   'too_slow',
   'nothing_to_answer',

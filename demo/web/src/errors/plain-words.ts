@@ -38,6 +38,7 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'internal':
     case 'idle':
       return [m.serverTitle, m.serverText, true];
+    case 'moved':
     case 'shutting_down':
       return [m.restartTitle, m.restartText, true];
     case 'taken_over':
