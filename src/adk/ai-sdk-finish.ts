@@ -1,4 +1,4 @@
-import type { Finish } from '../parse/record.ts';
+import type { Finish } from '../parse/reading.ts';
 
 /** The AI SDK's finish reasons (v6; v7 adds more). */
 type AiSdkFinish = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';

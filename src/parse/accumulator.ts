@@ -1,14 +1,16 @@
+import type { ApiDescription } from './api.ts';
+import type { Api } from './apis/index.ts';
 import { awsFraming } from './aws-event-stream.ts';
-import { noteBedrock, readBody } from './body.ts';
+import { noteBedrock } from './bedrock-facts.ts';
+import { readBody } from './body.ts';
 import { inside, recognise } from './detect.ts';
 import { errorOf } from './errors.ts';
 import { excerpt, failureRecord } from './failure.ts';
-import { emptyFold, type Fold } from './fold.ts';
+import { emptyFold, type Fold, type Streaming } from './fold.ts';
 import { type Framing, jsonFraming, sseFraming } from './frames.ts';
 import { bytesOf, isObject, type Obj, obj, tryJson, utf8Of } from './json.ts';
-import { type Api, emptyRecord, nameApi, type ParsedResponse } from './record.ts';
+import { emptyRecord, nameApi, type ParsedResponse } from './record.ts';
 import { type ParseOptions, settle } from './settle.ts';
-import { streamingOf } from './streaming.ts';
 import { warn } from './warn.ts';
 
 /** Gathers a stream, in whatever pieces it arrives, into one record. */
@@ -30,9 +32,6 @@ function chunkEvent(bytes: unknown): unknown {
   }
 }
 
-/** The APIs whose server-sent events end with `data: [DONE]`. */
-const PROMISES_DONE = /^openai.c/;
-
 /** How many wrappers may be round a response. */
 const MAX_WRAPPERS = 3;
 
@@ -43,8 +42,9 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   const { warnings } = record;
   let bedrock = false;
   let api: Api | null = null;
+  let description: ApiDescription | null = null;
   let fold: Fold | null = null;
-  let streaming = streamingOf('openai.chat');
+  let streaming: Streaming | null = null;
   let body: Obj | null = null;
   let text: Framing<string> | null = null;
   let binary: Framing<Uint8Array> | null = null;
@@ -71,7 +71,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   };
 
   function read(whole: Obj, complete: boolean): void {
-    if (!api) return;
+    if (!api || !description) return;
     if (body) {
       // Several responses in one stream: what is said adds up, all else is the last one's.
       record.finish = record.id = record.status = record.usage = null;
@@ -81,11 +81,11 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     body = whole;
     nameApi(record, api);
     record.complete = complete;
-    readBody(whole, record);
+    readBody(description, whole, record);
   }
 
   function close(): void {
-    if (!fold) return;
+    if (!fold || !streaming) return;
     const whole = streaming.close(fold, [...fold.items.values()]);
     read(whole, fold.done);
     Object.assign(record, fold.facts);
@@ -100,20 +100,21 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       sample ||= `{${Object.keys(event)}}`;
       if (failed) {
         cut = true;
-        if (!api) nameApi(record, failed.api);
+        if (!api && failed.api) nameApi(record, failed.api);
         record.error ??= failed.error;
       } else if (inner && depth < MAX_WRAPPERS) open(inner, depth + 1);
       return;
     }
     if (match.as === 'body' || api !== match.api) close();
     api = match.api;
+    description = match.description;
     if (match.as === 'body') {
       read(event, true);
       return;
     }
     record.streamed = true;
     fold ??= emptyFold(api, warnings);
-    streaming = streamingOf(api);
+    streaming = description.streaming;
     streaming.take(fold, event);
     if (fold.done) noteBedrock(event, fold.body);
   }
@@ -123,7 +124,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       sink.broken(event == null ? '' : typeof event);
       return;
     }
-    const taken = fold && streaming.take(fold, event);
+    const taken = fold && streaming?.take(fold, event);
     if (fold && taken === true) {
       // Bedrock adds its facts to the last events.
       if (fold.done) noteBedrock(event, fold.body);
@@ -172,7 +173,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       if ((text ?? binary)?.end()) cut = true;
       close();
       if (api) {
-        if (cut || (!done && PROMISES_DONE.test(api))) record.complete = false;
+        if (cut || (!done && description?.promisesDone)) record.complete = false;
       } else if (!record.error) {
         const code = !sample.trim() ? 'empty' : cut ? 'not_json' : 'unknown_shape';
         return failureRecord(record, code, sample, options);

@@ -1,55 +1,50 @@
-import { familyOf } from './families.ts';
+import type { ApiDescription, Shape } from './api.ts';
+import { APIS, type Api } from './apis/index.ts';
 import { emptyFold } from './fold.ts';
-import { isObject, type Obj, obj, tryJson } from './json.ts';
-import type { Api } from './record.ts';
-import { STREAMED, streamingOf } from './streaming.ts';
+import { isObject, type Obj, tryJson } from './json.ts';
 
-/** What a value is: a whole response, one event of a stream, or either (the two look alike). */
+/** What a value is. */
 export interface Match {
+  /** How its API is read. */
+  description: ApiDescription;
   api: Api;
-  as: 'body' | 'event' | 'either';
+  as: Shape;
 }
 
-function matched(api: Api, as: Match['as'] = 'body'): Match {
-  return { api, as };
-}
+/** The fields of a description. */
+const FIELDS = {
+  api: '',
+  recognise: undefined,
+  streaming: undefined,
+  familyOf: undefined,
+  claimsError: undefined,
+  asSent: undefined,
+  choicesIn: undefined,
+  promisesDone: undefined,
+  readOwn: undefined,
+  finish: undefined,
+};
 
-/** Finds the API of a value by its shape alone; the order matters, the first that fits has it. */
+/** The descriptions with the same fields in the same order, which makes them faster to ask. */
+const DESCRIPTIONS = /* @__PURE__ */ APIS.map((api) => ({
+  ...FIELDS,
+  ...api,
+})) as readonly ApiDescription<Api>[];
+
+/** Finds the API of a value by its shape alone; the first that fits has it. */
 export function recognise(value: Obj): Match | null {
-  const { object, choices } = value;
-  const chunk = object === 'chat.completion.chunk';
-  if (Array.isArray(choices)) {
-    const first = obj(choices[0]);
-    const { message, delta } = first;
-    if (object === 'text_completion' || (!message && !delta && first.text !== undefined))
-      return matched('openai.completions', 'either');
-    const isPiece = chunk || (delta && !message);
-    return matched('openai.chat', isPiece ? 'event' : delta || !message ? 'either' : 'body');
+  const { object } = value;
+  for (const description of DESCRIPTIONS) {
+    const as = description.recognise(value, object);
+    if (!as) continue;
+    const family = description.familyOf?.(value);
+    return { description, api: family ? (`${description.api}${family}` as Api) : description.api, as };
   }
-  if (
-    value.type === 'message' ||
-    (Array.isArray(value.content) && (value.stop_reason || obj(value.usage).input_tokens !== undefined))
-  )
-    return matched('anthropic.messages');
-  const { output } = value;
-  if (isObject(obj(output).message) || (value.stopReason && isObject(value.usage)))
-    return matched('bedrock.converse');
-  if (object === 'response' || object === 'realtime.response' || Array.isArray(output))
-    return matched('openai.responses');
-  if (object === 'interaction' || (Array.isArray(value.steps) && typeof value.status === 'string'))
-    return matched('gemini.interactions');
-  if (chunk || value.x_groq) return matched('openai.chat', 'event');
-  if (
-    Array.isArray(value.candidates) ||
-    isObject(value.promptFeedback) ||
-    (isObject(value.usageMetadata) && (value.serverContent ?? value.toolCall) === undefined)
-  )
-    return matched('gemini.generateContent', 'either');
-  const family = familyOf(value);
-  if (family) return matched(`bedrock.invoke.${family}`, 'either');
-  const scratch = emptyFold('gemini.live', []);
-  const api = STREAMED.find((name) => streamingOf(name).take(scratch, value));
-  return api ? matched(api, 'event') : null;
+  const scratch = emptyFold('', []);
+  const description = DESCRIPTIONS.find(
+    ({ streaming }) => streaming.ownEvents && streaming.take(scratch, value),
+  );
+  return description ? { description, api: description.api, as: 'event' } : null;
 }
 
 const WRAPPERS = 'response body data message result output modelOutput outputBodyJson'.split(' ');

@@ -1,9 +1,11 @@
+import type { ApiDescription } from './api.ts';
+import { APIS, type Api } from './apis/index.ts';
 import { isObject, type Obj, obj, objects, str, strOrNull } from './json.ts';
-import type { Api, ParsedError } from './record.ts';
+import type { ParsedError } from './reading.ts';
 
-/** An error, and the API whose shape it has. */
+/** An error, and the API whose shape it has; null when that could be anyone's. */
 export interface ErrorBody {
-  api: Api;
+  api: Api | null;
   error: ParsedError;
 }
 
@@ -29,12 +31,8 @@ export function errorOf(body: Obj): ErrorBody | null {
   const { error, type } = body;
   if (isObject(error)) {
     if (isObject(error.error)) return errorOf(error);
-    const gemini = body.event_type || typeof error.status === 'string';
-    const anthropic = type === 'error' && error.param === undefined;
-    return {
-      api: gemini ? 'gemini.generateContent' : anthropic ? 'anthropic.messages' : 'openai.chat',
-      error: errorFrom(error),
-    };
+    const claims = (api: ApiDescription) => api.claimsError?.(body, error);
+    return { api: APIS.find(claims)?.api ?? 'openai.chat', error: errorFrom(error) };
   }
   if (type === 'error' || body.object === 'error' || typeof (error ?? body.detail) === 'string')
     return { api: 'openai.chat', error: errorFrom(body) };
@@ -43,5 +41,6 @@ export function errorOf(body: Obj): ErrorBody | null {
   if (!exception && typeof (raw.message ?? raw.Message ?? raw.__type) !== 'string') return null;
   // "com.amazon.coral.service#ThrottlingException:http://..." names the type in the middle.
   const name = (exception ?? str(raw.__type)).replace(/^.*#|:.*$/g, '');
-  return { api: 'bedrock.converse', error: errorFrom(raw, name) };
+  // Only a message is what Bedrock sends without its headers, and many others.
+  return { api: name || raw.Message ? 'bedrock.converse' : null, error: errorFrom(raw, name) };
 }

@@ -1,20 +1,22 @@
+import type { ApiDescription } from './api.ts';
+import { APIS } from './apis/index.ts';
 import { memo } from './memo.ts';
-import type { Finish } from './record.ts';
+import type { Finish } from './reading.ts';
 
-/** Raw stop reasons of all providers, in lower case; the first that fits decides. */
+/** What the words in a raw stop reason, in lower case, mean; the first that fits decides. */
 const REASONS: readonly (readonly [RegExp, Finish])[] = [
   [/^(stop|end_turn|complete|finish(ed)?$|endoftext|eos|need_more)/, 'stop'],
   [/^(tool|function)_|requires_action/, 'tool_calls'],
   [/length|^max_|_limit|window|continuation|budget/, 'length'],
   [
-    /filter|guardrail|safety|recitation|blocklist|spii|armor|toxic|rejected|sensitive|^(image|input|generated|output|prohibited|unsafe)_/,
+    /filter|guardrail|safety|toxic|rejected|sensitive|^(image|input|generated|output|prohibited|unsafe)_/,
     'content_filter',
   ],
   [/refusal/, 'refusal'],
   [/^pause|compaction/, 'pause'],
   [/error|fail|missing|malformed|unexpected|too_many|insufficient/, 'error'],
   [/incomplete|queued|progress|cancel|abort|steered|interrupted/, 'incomplete'],
-  [/other|language|no_image|unknown|unspecified/, 'other'],
+  [/other|unknown|unspecified/, 'other'],
 ];
 
 /** What else is known about a choice when its stop reason is read. */
@@ -28,7 +30,8 @@ export interface FinishContext {
 /** The finish of a raw stop reason, or undefined when it is not a known one. */
 export const knownFinish = /* @__PURE__ */ memo((raw): Finish | undefined => {
   const lower = raw.toLowerCase();
-  return REASONS.find(([pattern]) => pattern.test(lower))?.[1];
+  const named = APIS.find((api: ApiDescription) => api.finish?.[lower]) as ApiDescription | undefined;
+  return named?.finish?.[lower] ?? REASONS.find(([pattern]) => pattern.test(lower))?.[1];
 });
 
 /** What `stop` means when there is a tool to run or a refusal. */

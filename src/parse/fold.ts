@@ -1,6 +1,6 @@
 import { type Draft, isObject, type Obj, obj, tryJson } from './json.ts';
 import { merge } from './merge.ts';
-import type { Api, ParsedResponse, Warning } from './record.ts';
+import type { Reading, Warning } from './reading.ts';
 import { warn } from './warn.ts';
 
 /** What a fold did with an event: took it, saw the start of another response, or does not know it. */
@@ -8,26 +8,30 @@ export type Taken = boolean | 'restart';
 
 /** One streamed response while its events arrive. */
 export interface Fold {
-  readonly api: Api;
+  readonly api: string;
   readonly warnings: Warning[];
   /** The fields of the response. */
   readonly body: Draft;
   /** Its numbered pieces: choices, blocks, output items, steps. */
   readonly items: Map<unknown, Draft>;
+  /** Those of them that came whole and are kept by reference: the caller's own, never changed. */
+  readonly whole: Set<Obj>;
   started: boolean;
   /** The terminal event has been seen. */
   done: boolean;
   /** What the record says beside the body. */
-  facts?: Pick<ParsedResponse, 'live' | 'finish'>;
+  facts?: Pick<Reading, 'live' | 'finish'>;
 }
 
 /** A fold that has seen nothing. */
-export function emptyFold(api: Api, warnings: Warning[]): Fold {
-  return { api, warnings, body: {}, items: new Map(), started: false, done: false };
+export function emptyFold(api: string, warnings: Warning[]): Fold {
+  return { api, warnings, body: {}, items: new Map(), whole: new Set(), started: false, done: false };
 }
 
 /** How an API streams. */
 export interface Streaming {
+  /** Its events look like no whole response. */
+  readonly ownEvents?: true;
   /** Takes one event. */
   take(fold: Fold, event: Obj): Taken;
   /** The body that the same call would have returned whole; it is the fold's own, since a copy would be slow to read. */

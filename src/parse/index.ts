@@ -1,9 +1,9 @@
 export { type Accumulator, createAccumulator } from './accumulator.ts';
+export type { Api } from './apis/index.ts';
 export { type FlatResponse, type FlatToolUse, parseProviderResponse, toFlat } from './flat.ts';
 export type { HeaderSource } from './headers.ts';
 export { parse } from './parse.ts';
 export type {
-  Api,
   Citation,
   Finish,
   LiveFacts,
@@ -11,12 +11,12 @@ export type {
   Output,
   ParsedChoice,
   ParsedError,
-  ParsedResponse,
   Part,
   ToolUse,
   Usage,
   Warning,
   WarningCode,
-} from './record.ts';
+} from './reading.ts';
+export type { ParsedResponse } from './record.ts';
 export type { ParseOptions } from './settle.ts';
 export { parseStream, type StreamSource } from './stream.ts';

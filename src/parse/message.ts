@@ -1,10 +1,11 @@
+import { addCitations } from './citations.ts';
 import { isObject, list, type Obj, obj, objects, str } from './json.ts';
-import { addCitations, addReasoning, addRedacted, addRefusal, addText } from './output.ts';
+import { addReasoning, addRedacted, addRefusal, addText } from './output.ts';
 import { readBuiltin, readCall, readPart } from './parts.ts';
-import type { Output, ParsedResponse } from './record.ts';
+import type { Output, Reading } from './reading.ts';
 
 /** Reads a text, a list of parts, or Gemini's object round such a list. */
-export function readContent(out: Output, content: unknown, record: ParsedResponse): void {
+export function readContent(out: Output, content: unknown, record: Reading): void {
   if (typeof content === 'string') {
     if (content) addText(out, content);
   } else
@@ -13,7 +14,7 @@ export function readContent(out: Output, content: unknown, record: ParsedRespons
 }
 
 /** Reads a message of OpenAI chat: reasoning, content, and what is beside the content. */
-export function readMessage(out: Output, message: Obj, said: unknown, record: ParsedResponse): void {
+export function readMessage(out: Output, message: Obj, said: unknown, record: Reading): void {
   let content = said;
   let plain = '';
   let details: unknown;

@@ -1,5 +1,5 @@
-import { isObject, type Obj, objects, str, strOrNull, textOf, tryJson } from './json.ts';
-import type { Citation, Output, Part, ToolUse } from './record.ts';
+import { str, strOrNull, tryJson } from './json.ts';
+import type { Output, Part, ToolUse } from './reading.ts';
 
 type TextPart = Extract<Part, { type: 'text' }>;
 type ReasoningPart = Extract<Part, { type: 'reasoning' }>;
@@ -83,51 +83,6 @@ export function addToolResult(
   if (!use) return;
   use.output = output;
   use.status = failed ? 'failed' : 'completed';
-}
-
-/** Fills in what a source says of itself; its address may be further down: `url_citation`, `web`, `location.web`. */
-function describe(citation: Citation, source: Obj, depth: number): void {
-  let inner: Obj | undefined;
-  let origin: unknown;
-  for (const name in source) {
-    const value = source[name];
-    switch (name) {
-      case 'url':
-      case 'uri':
-      case 'sourceUri':
-        citation.url ??= strOrNull(value);
-        break;
-      case 'source':
-        origin = value;
-        break;
-      case 'title':
-      case 'document_title':
-      case 'filename':
-        citation.title ??= strOrNull(value);
-        break;
-      case 'cited_text':
-      case 'text':
-      case 'sourceContent':
-        citation.text ??= strOrNull(textOf(value));
-        break;
-      default:
-        if (isObject(value)) inner ??= value;
-    }
-  }
-  if (inner && depth < 2) describe(citation, inner, depth + 1);
-  citation.url ??= strOrNull(origin);
-}
-
-/** Adds sources to the record and, where they belong to one, to a text part. */
-export function addCitations(out: Output, sources: unknown, part?: Part): void {
-  for (const raw of objects(sources)) {
-    const citation: Citation = { type: str(raw.type) || 'citation', url: null, title: null, text: null, raw };
-    describe(citation, raw, 0);
-    out.citations.push(citation);
-    if (part?.type !== 'text') continue;
-    part.citations ??= [];
-    part.citations.push(citation);
-  }
 }
 
 /** States what the provider says about its stop reason. */

@@ -22,7 +22,7 @@ export function parse(raw: unknown, options: ParseOptions = {}): ParsedResponse 
     const body = value as Obj;
     const record = emptyRecord();
     nameApi(record, match.api);
-    readBody(body, record);
+    readBody(match.description, body, record);
     return settle(record, options, body);
   } catch (cause) {
     // Only objects that are not plain data come here: getters and proxies that throw.

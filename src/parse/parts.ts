@@ -1,19 +1,12 @@
+import { addCitations } from './citations.ts';
 import { errorFrom } from './errors.ts';
 import { isObject, list, type Obj, obj, objects, str, strOrNull, textOf } from './json.ts';
-import {
-  addCitations,
-  addReasoning,
-  addRedacted,
-  addRefusal,
-  addText,
-  addTool,
-  addToolResult,
-} from './output.ts';
-import type { Output, ParsedResponse, ToolUse } from './record.ts';
+import { addReasoning, addRedacted, addRefusal, addText, addTool, addToolResult } from './output.ts';
+import type { Output, Reading, ToolUse } from './reading.ts';
 import { warn } from './warn.ts';
 
 const MEDIA = /^(output_)?(image|image_url|audio|video|document)$|Data$/;
-const CALL = /^(.*?)(_call|_approval_request)$/;
+const BUILTIN_CALL = /^(.*?)(_call|_approval_request)$/;
 const RESULT = /(tool|function|Execution)(Result|Response)$|_(result|output)$/;
 const FAILED = /error|fail|deadline/i;
 
@@ -64,32 +57,38 @@ export function readCall(
     const value = item[name];
     if (value == null) continue;
     switch (name) {
+      // call.id
       case 'id':
       case 'toolUseId':
         id ??= value;
         break;
+      // call.callId
       case 'call_id':
         // An item has an id of its own beside the call's.
         id = value || id;
         break;
+      // call.name
       case 'name':
         called = value;
         break;
+      // call.input
       case 'input':
-      case 'arguments':
-      case 'args':
       case 'parameters':
+      case 'args':
+      case 'arguments':
       case 'action':
       case 'operation':
       case 'queries':
         input ??= value;
         break;
+      // call.code
       case 'code':
         input = { code: value };
         break;
+      // call.oddity
       case 'caller':
-      case 'namespace':
       case 'toolset_name':
+      case 'namespace':
         raw = item;
     }
   }
@@ -108,12 +107,30 @@ export function readBuiltin(out: Output, item: Obj, type: string, name: unknown,
   if (item.status === 'failed' || item.error) use.status = 'failed';
 }
 
+/** A call of one of the caller's own tools, unless it turns out to be of the provider's. */
+function readOwnCall(
+  out: Output,
+  part: Obj,
+  item: Obj,
+  type: string,
+  kind: ToolUse['kind'],
+  signature: unknown,
+): void {
+  // xAI shows its own search as a custom tool.
+  if ((item !== part && item.type === 'server_tool_use') || str(item.call_id).startsWith('xs_')) {
+    readBuiltin(out, item, type, type, item);
+    return;
+  }
+  const use = readCall(out, item, kind);
+  if (signature) use.signature = str(signature);
+}
+
 /**
  * Reads one piece of a response. A block, item, step or part names its own `type` (Anthropic, OpenAI Responses, Gemini
  * Interactions, Mistral), or the key of the object inside it does (Bedrock Converse, Gemini generateContent and Live);
  * the names do not collide.
  */
-export function readPart(out: Output, part: Obj, record: ParsedResponse, phase?: unknown): void {
+export function readPart(out: Output, part: Obj, record: Reading, phase?: unknown): void {
   let type = '';
   let key = '';
   let text: unknown;
@@ -129,24 +146,23 @@ export function readPart(out: Output, part: Obj, record: ParsedResponse, phase?:
       case 'text':
         text = value;
         break;
+      // part.thought
       case 'thought':
         thought = value;
         break;
+      // part.signature
       case 'signature':
       case 'thoughtSignature':
         signature = value;
         break;
-      case 'annotations':
+      // part.sources
       case 'citations':
+      case 'annotations':
         sources ??= value;
         break;
       default:
         if (!key && isObject(value)) key = name;
     }
-  }
-  if (type === 'text' || type === 'output_text') {
-    readText(out, str(text), signature, phase, sources);
-    return;
   }
   let item = part;
   if (!type) {
@@ -159,34 +175,40 @@ export function readPart(out: Output, part: Obj, record: ParsedResponse, phase?:
     item = obj(part[key]);
   }
   switch (type) {
+    // kind.text
+    case 'text':
+    case 'output_text':
+      readText(out, str(text), signature, phase, sources);
+      return;
+    // kind.call
     case 'tool_use':
     case 'toolUse':
-    case 'function_call':
     case 'functionCall':
-    case 'custom_tool_call': {
-      // xAI shows its own search as a custom tool.
-      if ((item !== part && item.type === 'server_tool_use') || str(item.call_id).startsWith('xs_')) {
-        readBuiltin(out, item, type, type, item);
-        return;
-      }
-      const use = readCall(out, item, type === 'custom_tool_call' ? 'custom' : 'function');
-      if (signature) use.signature = str(signature);
+    case 'function_call':
+      readOwnCall(out, part, item, type, 'function', signature);
       return;
-    }
-    case 'message':
+    // kind.customCall
+    case 'custom_tool_call':
+      readOwnCall(out, part, item, type, 'custom', signature);
+      return;
+    // kind.message
     case 'model_output':
+    case 'message':
       if (typeof item.content === 'string') addText(out, item.content);
       for (const inner of objects(item.content)) readPart(out, inner, record, item.phase);
       if (item.error) record.error ??= errorFrom(item.error);
       return;
+    // kind.cited
     case 'citationsContent':
       readText(out, item.content, signature, phase, item.citations);
       return;
-    case 'reasoning':
+    // kind.reasoning
     case 'thinking':
     case 'thought':
+    case 'reasoning':
       readReasoning(out, item);
       return;
+    // kind.thought
     case 'reasoningContent':
     case 'reasoning_text': {
       const said = isObject(item.reasoningText) ? item.reasoningText : item;
@@ -194,25 +216,30 @@ export function readPart(out: Output, part: Obj, record: ParsedResponse, phase?:
       else addReasoning(out, str(said.text), said.signature);
       return;
     }
+    // kind.redacted
     case 'redacted_thinking':
       addRedacted(out, item);
       return;
+    // kind.refusal
     case 'refusal':
       addRefusal(out, str(item.refusal));
       return;
+    // kind.builtin
     case 'server_tool_use':
     case 'mcp_tool_use':
     case 'toolCall':
       readBuiltin(out, item, type, item.toolType ?? type, part);
       return;
+    // kind.code
     case 'executableCode':
       readBuiltin(out, item, type, 'code_execution', part);
       return;
+    // kind.compaction
     case 'compaction':
-      out.content.push({ type, text: strOrNull(item.content), raw: item });
+      out.content.push({ type: 'compaction', text: strOrNull(item.content), raw: item });
       return;
   }
-  const call = CALL.exec(type);
+  const call = BUILTIN_CALL.exec(type);
   if (RESULT.test(type)) {
     const output = item.content ?? item.output ?? item.result ?? item.tools ?? item.response;
     const state = str(item.status) + str(item.outcome) + str(obj(output).type);

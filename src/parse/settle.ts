@@ -1,7 +1,8 @@
 import { finishIn, knownFinish } from './finish.ts';
 import { type HeaderSource, headerFields } from './headers.ts';
 import { NOTHING, type Obj, str, strOrNull } from './json.ts';
-import type { Output, ParsedResponse } from './record.ts';
+import type { Output, Reading } from './reading.ts';
+import { nameApi, type ParsedResponse } from './record.ts';
 import { readMetrics } from './usage.ts';
 import { warn } from './warn.ts';
 
@@ -38,7 +39,7 @@ function label(record: ParsedResponse, provider: string): void {
 }
 
 /** Tells whether the client has a tool to run. */
-function settleOutput(out: Output, { warnings, complete }: ParsedResponse): boolean {
+function settleOutput(out: Output, { warnings, complete }: Reading): boolean {
   const raw = out.stopReason;
   const known = raw ? knownFinish(raw) : undefined;
   let planning = false;
@@ -62,6 +63,9 @@ function settleOutput(out: Output, { warnings, complete }: ParsedResponse): bool
 export function settle(record: ParsedResponse, options: ParseOptions, whole: Obj | null): ParsedResponse {
   const { warnings, complete } = record;
   const header = options.headers ? headerFields(options.headers) : NOTHING;
+  // An error that has only a message is Bedrock's if the headers say so.
+  if (record.error?.type === null && !record.api && (header.xAmznErrortype ?? header.xAmznRequestid))
+    nameApi(record, 'bedrock.converse');
   if (options.provider) label(record, options.provider);
   if (whole && options.headers) {
     record.id ??= strOrNull(header.xAmznRequestid);

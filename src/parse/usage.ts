@@ -1,6 +1,7 @@
 import { list, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import { memo } from './memo.ts';
-import type { Modality, ParsedResponse, Usage } from './record.ts';
+import { fromPython } from './python-dump.ts';
+import type { Modality, Reading, Usage } from './reading.ts';
 import { warn } from './warn.ts';
 
 type Count = number | null;
@@ -9,7 +10,7 @@ type Count = number | null;
 const modalityOf = /* @__PURE__ */ memo((name) => name.replace('_tokens', '').toLowerCase());
 
 /** What a usage object says beside its counts. */
-type Counted = Pick<ParsedResponse, 'serviceTier' | 'warnings'>;
+type Counted = Pick<Reading, 'serviceTier' | 'warnings'>;
 
 /** A token count: a finite number of zero or more, null when absent or nonsense. */
 function count(value: unknown): Count {
@@ -68,106 +69,127 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
       if (value == null) continue;
       const tokens = count(value);
       switch (name) {
+        // usage.prompt
         case 'prompt_tokens':
           prompt = tokens;
           break;
+        // usage.completion
         case 'completion_tokens':
           completion = tokens;
           break;
+        // usage.input
         case 'input_tokens':
         case 'inputTokens':
-        case 'promptTokenCount':
-        case 'total_input_tokens':
         case 'prompt_token_count':
         case 'inputTokenCount':
         case 'inputTextTokenCount':
+        case 'promptTokenCount':
+        case 'total_input_tokens':
           given = tokens;
           break;
+        // usage.output
         case 'output_tokens':
         case 'outputTokens':
-        case 'candidatesTokenCount':
-        case 'responseTokenCount':
-        case 'total_output_tokens':
         case 'generation_token_count':
         case 'outputTokenCount':
         case 'totalOutputTextTokenCount':
+        case 'candidatesTokenCount':
+        case 'total_output_tokens':
+        case 'responseTokenCount':
           made = tokens;
           break;
-        case 'total_tokens':
+        // usage.total
         case 'totalTokens':
         case 'totalTokenCount':
+        case 'total_tokens':
           total = tokens;
           break;
+        // usage.cacheRead
         case 'cache_read_input_tokens':
         case 'cacheReadInputTokens':
         case 'cacheReadInputTokenCount':
           read = tokens;
           break;
+        // usage.cacheWrite
         case 'cache_creation_input_tokens':
         case 'cacheWriteInputTokens':
         case 'cacheWriteInputTokenCount':
           write = tokens;
           break;
-        case 'prompt_tokens_details':
-        case 'input_tokens_details':
+        // usage.inputDetails
         case 'promptTokensDetails':
         case 'input_tokens_by_modality':
+        case 'prompt_tokens_details':
+        case 'input_tokens_details':
         case 'input_token_details':
           levels[1] ??= value;
           continue;
-        case 'completion_tokens_details':
+        // usage.outputDetails
         case 'output_tokens_details':
         case 'candidatesTokensDetails':
-        case 'responseTokensDetails':
         case 'output_tokens_by_modality':
+        case 'responseTokensDetails':
+        case 'completion_tokens_details':
         case 'output_token_details':
           levels[2] ??= value;
           continue;
-        case 'cached_tokens':
+        // usage.cached
         case 'cachedContentTokenCount':
         case 'total_cached_tokens':
+        case 'cached_tokens':
         case 'num_cached_tokens':
         case 'prompt_cache_hit_tokens':
           cached = tokens;
           break;
+        // usage.cacheWritten
         case 'cache_write_tokens':
           written = tokens;
           break;
-        case 'reasoning_tokens':
+        // usage.reasoning
         case 'thinking_tokens':
+        case 'reasoning_tokens':
           reasoning = tokens;
           break;
+        // usage.thoughts
         case 'thoughtsTokenCount':
         case 'total_thought_tokens':
           thoughts = tokens;
           break;
+        // usage.modality
         case 'text_tokens':
         case 'image_tokens':
         case 'audio_tokens':
           addTokens(sums, name, tokens);
           break;
+        // usage.toolPrompt
         case 'toolUsePromptTokenCount':
         case 'total_tool_use_tokens':
           toolPrompt = tokens;
           break;
+        // usage.tier
         case 'service_tier':
         case 'serviceTier':
         case 'trafficType':
           record.serviceTier ??= strOrNull(value);
           continue;
+        // usage.hourOfCache
         case 'cache_creation':
           hour = count(obj(value).ephemeral_1h_input_tokens);
           continue;
+        // usage.cacheByTime
         case 'cacheDetails':
           hour = count(objects(value).find((entry) => entry.ttl === '1h')?.inputTokens);
           continue;
+        // usage.outputOfResults
         case 'results':
           made = count(obj(list(value)[0]).tokenCount);
           continue;
+        // usage.serverTools
         case 'server_tool_use':
         case 'serverToolUsage':
           serverTools = value;
           continue;
+        // usage.iterations
         case 'iterations':
           iterations = value;
           continue;
@@ -223,7 +245,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
 }
 
 /** Takes counts and time from the metrics of a stream or from headers, which have all where a body has one. */
-export function readMetrics(metrics: Obj, record: ParsedResponse, source: Usage['source']): void {
+export function readMetrics(metrics: Obj, record: Reading, source: Usage['source']): void {
   const latency = count(metrics.invocationLatency ?? metrics.latencyMs);
   if (record.usage?.output == null) record.usage = readUsage(metrics, record, source) ?? record.usage;
   if (latency) record.latencyMs ??= latency;
@@ -231,5 +253,5 @@ export function readMetrics(metrics: Obj, record: ParsedResponse, source: Usage[
 
 /** The usage behind a raw usage object of any provider. */
 export function usageOf(raw: unknown): Usage | null {
-  return readUsage(obj(raw), { warnings: [], serviceTier: null });
+  return readUsage(fromPython(obj(raw)), { warnings: [], serviceTier: null });
 }

@@ -1,4 +1,4 @@
-import type { Warning, WarningCode } from './record.ts';
+import type { Warning, WarningCode } from './reading.ts';
 
 /** Adds a warning; each code is told once, with the first occasion. */
 export function warn(warnings: Warning[], code: WarningCode, message: unknown = ''): void {

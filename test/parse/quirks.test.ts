@@ -891,6 +891,141 @@ describe('Gemini', () => {
   });
 });
 
+describe("Anthropic's first API", () => {
+  const body = {
+    type: 'completion',
+    id: 'compl_1',
+    completion: ' Hello!',
+    stop_reason: 'stop_sequence',
+    stop: '\n\nHuman:',
+    model: 'claude-2.1',
+    log_id: 'compl_1',
+  };
+  const expected = {
+    provider: 'anthropic',
+    api: 'anthropic.complete',
+    id: 'compl_1',
+    model: 'claude-2.1',
+    text: ' Hello!',
+    stopReason: 'stop_sequence',
+    finish: 'stop',
+    stopDetail: { sequence: '\n\nHuman:' },
+    complete: true,
+    usage: null,
+  };
+
+  it('is read whole', () => {
+    expect(parse(body)).toMatchObject({ ...expected, streamed: false });
+  });
+
+  it('is read from its stream', () => {
+    const event = (completion: string, rest: object = { stop_reason: null, stop: null }) =>
+      `event: completion\ndata: ${JSON.stringify({ ...body, completion, ...rest })}\n\n`;
+    const text = `${event(' Hel')}event: ping\ndata: {}\n\n${event('lo!')}${event('', { stop_reason: body.stop_reason, stop: body.stop })}`;
+    expect(parse(text)).toMatchObject({ ...expected, streamed: true });
+  });
+
+  it('is not the one of Claude 2 behind Bedrock, which names no model', () => {
+    const { model: _, id: _id, log_id: _log, ...rest } = body;
+    expect(parse(rest)).toMatchObject({
+      provider: 'bedrock',
+      api: 'bedrock.invoke.claude-v2',
+      text: ' Hello!',
+    });
+  });
+});
+
+describe('Perplexity', () => {
+  const citations = ['https://a.example', 'https://b.example'];
+  const search_results = citations.map((url, i) => ({ title: `Title ${i}`, url, date: null }));
+  const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
+  const found = (raw: unknown) => parse(raw).citations.map(({ url, title }) => ({ url, title }));
+
+  it('lists sources beside the choices, with titles or only as addresses, each told once', () => {
+    const body = chat({ content: 'Yes [1][2].' }, { usage });
+    const titled = search_results.map(({ url, title }) => ({ url, title }));
+    expect(found({ ...body, citations })).toEqual(citations.map((url) => ({ url, title: null })));
+    expect(found({ ...body, citations, search_results })).toEqual(titled);
+    expect(found({ ...body, search_results, citations })).toEqual(titled);
+  });
+
+  it('repeats them in every chunk of a stream', () => {
+    const chunk = (content: string, finish_reason: string | null) => ({
+      id: 'p',
+      object: 'chat.completion.chunk',
+      choices: [{ index: 0, delta: { content }, finish_reason }],
+      usage,
+      citations,
+      search_results,
+    });
+    const events = [chunk('Yes ', null), chunk('[1].', 'stop')];
+    expect(parse(events)).toMatchObject({ text: 'Yes [1].', complete: true });
+    expect(found(events)).toHaveLength(2);
+  });
+});
+
+describe('what the Python SDK of Gemini stores', () => {
+  /** Everything in snake_case, and null for what was not sent. */
+  const dumped = (value: unknown, key = ''): unknown => {
+    if (Array.isArray(value)) return value.map((entry) => dumped(entry));
+    if (typeof value !== 'object' || value === null || key === 'args') return value;
+    const entries = Object.entries(value).map(([name, inner]) => [
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      dumped(inner, name),
+    ]);
+    return key === 'promptFeedback'
+      ? Object.fromEntries(entries)
+      : { ...Object.fromEntries(entries), video_metadata: null, automatic_function_calling_history: null };
+  };
+  const parts = [
+    { text: 'Think.', thought: true },
+    { functionCall: { id: 'f', name: 'look', args: { farAway: true, near_by: 1 } }, thoughtSignature: 's' },
+  ];
+  const body = {
+    candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }],
+    usageMetadata: {
+      promptTokenCount: 3,
+      candidatesTokenCount: 2,
+      thoughtsTokenCount: 4,
+      totalTokenCount: 9,
+    },
+    modelVersion: 'gemini-3-pro',
+    responseId: 'r1',
+  };
+  const live = [
+    { setupComplete: { sessionId: 's' } },
+    { serverContent: { outputTranscription: { text: 'Hi' } } },
+    { serverContent: { turnComplete: true }, usageMetadata: { promptTokenCount: 1, responseTokenCount: 2 } },
+    { toolCall: { functionCalls: [{ id: 'f', name: 'look', args: { far_away: 1 } }] } },
+  ];
+
+  it.each<[string, unknown]>([
+    ['a whole response', body],
+    [
+      'a stream',
+      [{ ...body, usageMetadata: undefined }, body].map((event) => JSON.parse(JSON.stringify(event))),
+    ],
+    [
+      'a blocked prompt',
+      { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 1 } },
+    ],
+    ['a Live session', live],
+  ])('%s is read as what was sent', (_, sent) => {
+    expect(parse(dumped(sent))).toEqual(parse(sent));
+  });
+
+  it('the arguments of a function keep their names, and the stored body is kept as it is', () => {
+    const stored = dumped(body);
+    const record = parse(stored, { raw: true });
+    expect(record.toolUses[0]).toMatchObject({ input: { farAway: true, near_by: 1 }, signature: 's' });
+    expect(record.raw).toBe(stored);
+  });
+
+  it('so are its counts alone', () => {
+    expect(usageOf(dumped(body.usageMetadata))).toEqual(usageOf(body.usageMetadata));
+  });
+});
+
 describe('errors', () => {
   it.each([
     [
@@ -931,7 +1066,8 @@ describe('errors', () => {
       { type: 'rate_limit_error' },
       'anthropic',
     ],
-    ['Bedrock', { message: 'm' }, { message: 'm', type: null }, 'bedrock'],
+    ['a message alone, which could be anyone’s', { message: 'm' }, { message: 'm', type: null }, 'unknown'],
+    ['Bedrock', { Message: 'm' }, { message: 'm', type: null }, 'bedrock'],
     [
       'Bedrock, capital',
       { Message: 'm', __type: 'AccessDeniedException' },
@@ -966,6 +1102,7 @@ describe('errors', () => {
       { message: 'm' },
       { status: 429, headers: { 'retry-after': '2', 'x-amzn-errortype': 'ThrottlingException:http://x' } },
     );
+    expect(record).toMatchObject({ provider: 'bedrock', api: 'bedrock.converse' });
     expect(record.error).toEqual({
       type: 'ThrottlingException',
       code: null,

@@ -355,3 +355,40 @@ describe('odd streams', () => {
     expect(accumulator.end().text).toHaveLength(500_000);
   });
 });
+
+describe('a completed item of a Responses stream', () => {
+  const item = {
+    type: 'web_search_call',
+    id: 'ws',
+    status: 'completed',
+    action: { type: 'search', query: 'x' },
+  };
+  const message = { type: 'message', id: 'm', content: [{ type: 'output_text', text: 'Hello' }] };
+  const events = [
+    {
+      type: 'response.created',
+      response: { id: 'r', object: 'response', status: 'in_progress', output: [] },
+    },
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress' } },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.output_item.added', output_index: 1, item: { ...message, content: [] } },
+    { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Hello' },
+    { type: 'response.output_item.done', output_index: 1, item: message },
+  ];
+
+  it('is kept by reference', () => {
+    const { content, text, raw } = parse(events, { raw: true });
+    expect(content[0]).toMatchObject({ type: 'tool_call', name: 'web_search' });
+    expect(content[0]).toHaveProperty('raw', item);
+    expect(content[0]?.type === 'tool_call' && content[0].raw).toBe(item);
+    expect((raw as { output: unknown[] }).output[1]).toBe(message);
+    expect(text).toBe('Hello');
+  });
+
+  it('is not changed by what comes after it', () => {
+    const before = structuredClone(events);
+    const late = { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: ' there' };
+    expect(parse([...events, late]).text).toBe('Hello there');
+    expect(events).toEqual(before);
+  });
+});

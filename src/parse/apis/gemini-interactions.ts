@@ -1,6 +1,7 @@
-import { closeArguments, itemAt, restate, type Streaming, start } from './fold.ts';
-import { list, type Obj, obj, str } from './json.ts';
-import { merge, mergeParts } from './merge.ts';
+import type { ApiDescription, ApiNames } from '../api.ts';
+import { closeArguments, itemAt, restate, type Streaming, start } from '../fold.ts';
+import { list, type Obj, obj, str } from '../json.ts';
+import { merge, mergeParts } from '../merge.ts';
 
 /** What a delta adds to its step. */
 function pieceOf(delta: Obj): Obj {
@@ -11,8 +12,8 @@ function pieceOf(delta: Obj): Obj {
   return (delta.text ?? delta.data ?? delta.uri) === undefined ? delta : { content: [delta] };
 }
 
-/** Gemini Interactions. */
-export const interactionsStreaming: Streaming = {
+const streaming: Streaming = {
+  ownEvents: true,
   take(fold, event) {
     const { interaction, status, usage } = event;
     // Before there were steps, their pieces were called content.
@@ -34,5 +35,32 @@ export const interactionsStreaming: Streaming = {
     }
     if (steps.length > 0) body.steps ??= steps;
     return body;
+  },
+};
+
+/** Gemini Interactions. */
+export const geminiInteractions: ApiDescription<'gemini.interactions'> = {
+  api: 'gemini.interactions',
+  recognise: (v, object) =>
+    object === 'interaction' || (Array.isArray(v.steps) && typeof v.status === 'string') ? 'body' : null,
+  claimsError: ({ event_type }) => event_type,
+  streaming,
+};
+
+/** Its names for what every API has; the labels in the readers are made of them. */
+export const names: ApiNames = {
+  body: { id: 'id', model: 'model', created: 'created', content: 'steps', status: 'status', usage: 'usage' },
+  part: { signature: 'signature', sources: 'annotations' },
+  kind: { text: 'text', message: 'model_output', reasoning: 'thought', call: 'function_call' },
+  call: { id: 'id', name: 'name', input: 'arguments' },
+  usage: {
+    input: 'total_input_tokens',
+    output: 'total_output_tokens',
+    total: 'total_tokens',
+    cached: 'total_cached_tokens',
+    thoughts: 'total_thought_tokens',
+    toolPrompt: 'total_tool_use_tokens',
+    inputDetails: 'input_tokens_by_modality',
+    outputDetails: 'output_tokens_by_modality',
   },
 };

@@ -1,8 +1,10 @@
-import { closeParts } from './choice-lists.ts';
-import type { Streaming } from './fold.ts';
-import { type Draft, list, type Obj, obj, objects, str } from './json.ts';
-import { merge } from './merge.ts';
-import type { Finish } from './record.ts';
+import type { ApiDescription, ApiNames } from '../api.ts';
+import type { Streaming } from '../fold.ts';
+import { type Draft, list, type Obj, obj, objects, str } from '../json.ts';
+import { merge } from '../merge.ts';
+import { fromPython } from '../python-dump.ts';
+import type { Finish } from '../reading.ts';
+import { closeParts, readOwn } from './gemini-generate-content.ts';
 
 function addUsage(sum: Draft, usage: Obj): void {
   for (const [key, value] of Object.entries(usage)) {
@@ -12,9 +14,10 @@ function addUsage(sum: Draft, usage: Obj): void {
   }
 }
 
-/** Gemini Live: the messages of one session are one response, told in the words of generateContent. */
-export const liveStreaming: Streaming = {
-  take(fold, event) {
+const streaming: Streaming = {
+  ownEvents: true,
+  take(fold, given) {
+    const event = fromPython(given);
     const known =
       event.serverContent ??
       event.toolCall ??
@@ -82,4 +85,19 @@ export const liveStreaming: Streaming = {
     fold.facts = { live, finish: waiting ? 'tool_calls' : finishReason || !fold.done ? null : finish };
     return { id, usageMetadata, candidates: [{ content: { parts }, finishReason, groundingMetadata }] };
   },
+};
+
+/** Gemini Live: the messages of one session are one response, told in the words of generateContent. */
+export const geminiLive: ApiDescription<'gemini.live'> = {
+  api: 'gemini.live',
+  // Nothing but a stream.
+  recognise: () => null,
+  choicesIn: ({ candidates }) => list(candidates),
+  streaming,
+  readOwn,
+};
+
+/** Its names for what every API has; the labels in the readers are made of them. */
+export const names: ApiNames = {
+  usage: { output: 'responseTokenCount', outputDetails: 'responseTokensDetails' },
 };

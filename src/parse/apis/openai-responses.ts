@@ -1,8 +1,9 @@
-import { type Fold, itemAt, restate, type Streaming, start } from './fold.ts';
-import { type Draft, isObject, list, type Obj, obj, objects, str, textOf } from './json.ts';
-import { memo } from './memo.ts';
-import { merge } from './merge.ts';
-import { warn } from './warn.ts';
+import type { ApiDescription, ApiNames } from '../api.ts';
+import { type Fold, itemAt, restate, type Streaming, start } from '../fold.ts';
+import { type Draft, isObject, list, type Obj, obj, objects, str, textOf } from '../json.ts';
+import { memo } from '../memo.ts';
+import { merge } from '../merge.ts';
+import { warn } from '../warn.ts';
 
 /** The last word of the type of an event of text; audio is not kept. */
 const wordOf = /* @__PURE__ */ memo((type) => /[._](?!audio)([a-z]+)\.delta$/.exec(type)?.[1] ?? '');
@@ -14,6 +15,12 @@ function byIndex(item: Obj): Obj {
   const open: Draft = { ...item };
   for (const key of LISTS) if (Array.isArray(item[key])) open[key] = { ...(item[key] as unknown[]) };
   return open;
+}
+
+/** The item at a place, to be changed; one that came whole is the caller's own until then. */
+function openItem(fold: Fold, at: unknown): Draft {
+  const item = itemAt(fold, at);
+  return fold.whole.delete(item) ? itemAt(fold, at, byIndex(item)) : item;
 }
 
 /** The object at a place, new if there is none. */
@@ -53,8 +60,8 @@ function visibleText(output: readonly unknown[]): string {
   return textOf(output.map((item) => obj(item).content));
 }
 
-/** OpenAI Responses; Realtime's `response.*` events have the same frame. */
-export const responsesStreaming: Streaming = {
+const streaming: Streaming = {
+  ownEvents: true,
   take(fold, event) {
     const type = str(event.type);
     const word = wordOf(type);
@@ -62,11 +69,14 @@ export const responsesStreaming: Streaming = {
     const at = event.output_index ?? event.item_id;
     const { response } = event;
     if (!type.startsWith('response.')) return false;
-    if (word) grow(itemAt(fold, at), word, event);
+    if (word) grow(openItem(fold, at), word, event);
     else if (type === 'response.created') return start(fold, response);
-    else if (event.item) itemAt(fold, at, byIndex(obj(event.item)));
+    else if (type === 'response.output_item.done' && isObject(event.item)) {
+      fold.items.set(at, event.item as Draft);
+      fold.whole.add(event.item);
+    } else if (event.item) itemAt(fold, at, byIndex(obj(event.item)));
     else if (event.annotation)
-      merge(itemAt(fold, at), {
+      merge(openItem(fold, at), {
         content: { [String(event.content_index)]: { annotations: [event.annotation] } },
       });
     else {
@@ -75,8 +85,8 @@ export const responsesStreaming: Streaming = {
     }
     return true;
   },
-  close({ body, done, warnings }: Fold, items) {
-    const output = items.map(closeItem);
+  close({ body, done, warnings, whole }: Fold, items) {
+    const output = items.map((item) => (whole.has(item) ? item : closeItem(item)));
     const final = list(body.output);
     const lost = final.length === 0;
     const streamed = visibleText(output);
@@ -85,5 +95,60 @@ export const responsesStreaming: Streaming = {
     }
     if (!done || lost) body.output = output;
     return body;
+  },
+};
+
+/** OpenAI Responses; Realtime's `response.*` events have the same frame. */
+export const openaiResponses: ApiDescription<'openai.responses'> = {
+  api: 'openai.responses',
+  recognise: (v, object) =>
+    object === 'response' || object === 'realtime.response' || Array.isArray(v.output) ? 'body' : null,
+  streaming,
+};
+
+/** Its names for what every API has; the labels in the readers are made of them. */
+export const names: ApiNames = {
+  body: {
+    id: 'id',
+    model: 'model',
+    created: 'created_at',
+    tier: 'service_tier',
+    status: 'status',
+    output: 'output',
+    because: 'incomplete_details status_details',
+    error: 'error',
+    usage: 'usage',
+    serverTools: 'tool_usage',
+  },
+  part: { sources: 'annotations' },
+  kind: {
+    text: 'output_text',
+    message: 'message',
+    reasoning: 'reasoning',
+    thought: 'reasoning_text',
+    refusal: 'refusal',
+    call: 'function_call',
+    customCall: 'custom_tool_call',
+    compaction: 'compaction',
+  },
+  call: {
+    id: 'id',
+    callId: 'call_id',
+    name: 'name',
+    input: 'arguments input action operation queries',
+    code: 'code',
+    oddity: 'caller namespace',
+  },
+  source: { url: 'url', title: 'title filename' },
+  usage: {
+    input: 'input_tokens',
+    output: 'output_tokens',
+    total: 'total_tokens',
+    cached: 'cached_tokens',
+    cacheWritten: 'cache_write_tokens',
+    reasoning: 'reasoning_tokens',
+    modality: 'text_tokens image_tokens audio_tokens',
+    inputDetails: 'input_tokens_details input_token_details',
+    outputDetails: 'output_tokens_details output_token_details',
   },
 };

@@ -1,0 +1,27 @@
+import { anthropicComplete } from './anthropic-complete.ts';
+import { anthropicMessages } from './anthropic-messages.ts';
+import { bedrockConverse } from './bedrock-converse.ts';
+import { bedrockInvoke } from './bedrock-invoke.ts';
+import { geminiGenerateContent } from './gemini-generate-content.ts';
+import { geminiInteractions } from './gemini-interactions.ts';
+import { geminiLive } from './gemini-live.ts';
+import { openaiChat } from './openai-chat.ts';
+import { openaiCompletions } from './openai-completions.ts';
+import { openaiResponses } from './openai-responses.ts';
+
+/** Every API that the parser reads, in the order in which they are asked whether a value is theirs. */
+export const APIS = [
+  openaiChat,
+  anthropicMessages,
+  bedrockConverse,
+  openaiResponses,
+  geminiGenerateContent,
+  geminiInteractions,
+  openaiCompletions,
+  anthropicComplete,
+  bedrockInvoke,
+  geminiLive,
+] as const;
+
+/** The API shapes the parser reads. */
+export type Api = (typeof APIS)[number]['api'];

@@ -1,0 +1,68 @@
+import { isObject, list, type Obj, str, strOrNull, textOf } from './json.ts';
+import type { Citation, Output, Part } from './reading.ts';
+
+/** Fills in what a source says of itself; its address may be further down: `url_citation`, `web`, `location.web`. */
+function describe(citation: Citation, source: Obj, depth: number): void {
+  let inner: Obj | undefined;
+  let origin: unknown;
+  for (const name in source) {
+    const value = source[name];
+    switch (name) {
+      // source.url
+      case 'url':
+      case 'uri':
+      case 'sourceUri':
+        citation.url ??= strOrNull(value);
+        break;
+      // source.origin
+      case 'source':
+        origin = value;
+        break;
+      // source.title
+      case 'title':
+      case 'document_title':
+      case 'filename':
+        citation.title ??= strOrNull(value);
+        break;
+      // source.text
+      case 'cited_text':
+      case 'sourceContent':
+      case 'text':
+        citation.text ??= strOrNull(textOf(value));
+        break;
+      default:
+        if (isObject(value)) inner ??= value;
+    }
+  }
+  if (inner && depth < 2) describe(citation, inner, depth + 1);
+  citation.url ??= strOrNull(origin);
+}
+
+/** Adds sources, some of them only addresses, to the record and, where they belong to one, to a text part. */
+export function addCitations(out: Output, sources: unknown, part?: Part): void {
+  for (const raw of list(sources)) {
+    const source = typeof raw === 'string' ? { url: raw } : raw;
+    if (!isObject(source)) continue;
+    const citation: Citation = {
+      type: str(source.type) || 'citation',
+      url: null,
+      title: null,
+      text: null,
+      raw,
+    };
+    describe(citation, source, 0);
+    out.citations.push(citation);
+    if (part?.type !== 'text') continue;
+    part.citations ??= [];
+    part.citations.push(citation);
+  }
+}
+
+/** Adds the sources of which only the addresses are listed, but for those that are known already. */
+export function addAddresses(out: Output, addresses: unknown): void {
+  const known = new Set(out.citations.map(({ url }) => url));
+  addCitations(
+    out,
+    list(addresses).filter((url) => typeof url === 'string' && !known.has(url)),
+  );
+}
