@@ -1,0 +1,253 @@
+import { LlmAgent } from '@google/adk';
+import { describe, expect, it } from 'vitest';
+import { decodeBinary, type Message } from '../../src/protocol/index.ts';
+import { say } from '../support/harness.ts';
+import { live } from '../support/live.ts';
+import { ScriptedLiveConnection, ScriptedModel, text } from '../support/scripted-model.ts';
+import type { TestSocket } from '../support/socket.ts';
+
+/** Sound of so many milliseconds, at 1 kHz: one sample each. */
+const sound = (ms: number, fill = 0) => ({
+  content: {
+    role: 'model',
+    parts: [
+      {
+        inlineData: { mimeType: 'audio/pcm;rate=1000', data: Buffer.alloc(ms * 2, fill).toString('base64') },
+      },
+    ],
+  },
+});
+const words = (text: string, finished = false) => ({
+  outputTranscription: { text, finished },
+  partial: !finished,
+});
+
+/** A server whose model is live itself; the test plays the model's side, a connection after the other. */
+async function speaking(count = 1) {
+  const connections = Array.from({ length: count }, () => new ScriptedLiveConnection());
+  const model = new ScriptedModel([], { connections });
+  const server = await live([], [], { agent: new LlmAgent({ name: 'assistant', model }) });
+  const [connection] = connections;
+  if (!connection) throw new Error('There is no connection.');
+  return { ...server, connection, connections, native: model };
+}
+
+/** What was played on a socket, in order: what it is, and how much of it. */
+function played(socket: TestSocket): unknown[] {
+  return socket.received.flatMap((one) => {
+    if (one.kind === 'chunk' && one.chunk.type === 'data-sound') return [one.chunk.data];
+    const frame = one.kind === 'binary' ? decodeBinary(new Uint8Array(one.bytes)) : null;
+    return frame ? [[frame.utterance, frame.payload.byteLength / 2]] : [];
+  });
+}
+
+const hasPlayed = (socket: TestSocket, count: number) =>
+  socket.until(() => played(socket).length >= count, `${count} pieces of sound`);
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const textOf = (message: Message | undefined) =>
+  message?.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+
+describe('the sound of a message', () => {
+  it('[B27] is an utterance with a number, told before its first frame and after a change of message', async () => {
+    const { connect, connection } = await speaking();
+    const socket = await connect('?session=s');
+    socket.say('one');
+    await until(() => connection.sent.some(({ kind }) => kind === 'content'));
+    connection.push(sound(5));
+    connection.push(sound(3));
+    connection.push(words('One.', true));
+    connection.push({ turnComplete: true });
+    await socket.done();
+    socket.say('two');
+    await until(() => connection.sent.filter(({ kind }) => kind === 'content').length === 2);
+    connection.push(sound(2));
+    await hasPlayed(socket, 5);
+    const starts = socket.chunks.flatMap((chunk) => (chunk.type === 'start' ? [chunk.messageId] : []));
+    expect(played(socket)).toEqual([
+      { n: 1, messageId: starts[0], sampleRate: 1000, at: 0 },
+      [1, 5],
+      [1, 3],
+      { n: 2, messageId: starts[1], sampleRate: 1000, at: 0 },
+      [2, 2],
+    ]);
+    connection.push({ turnComplete: true });
+    await socket.done(2);
+  });
+
+  it('[B27] [C10] names its message without the subprotocol too', async () => {
+    const { connect, connection } = await speaking();
+    const socket = await connect('?session=s', { plain: true });
+    socket.say('one');
+    await until(() => connection.sent.some(({ kind }) => kind === 'content'));
+    connection.push(sound(1));
+    const { data } = await socket.chunk('data-pcm');
+    const { messageId } = await socket.chunk('start');
+    expect(data).toEqual({ chunk: 'AAA=', sampleRate: 1000, channels: 1, bitDepth: 16, messageId });
+    connection.push({ turnComplete: true });
+    await socket.done();
+  });
+
+  it('[B27] goes on for a client that comes back where that was, and for one that names another utterance from now on', async () => {
+    const { connect, connection } = await speaking();
+    const first = await connect('?session=s');
+    first.say('one');
+    await until(() => connection.sent.some(({ kind }) => kind === 'content'));
+    connection.push(sound(5));
+    connection.push(sound(5));
+    await hasPlayed(first, 3);
+    const { messageId } = await first.chunk('start');
+    const last = `last=${first.lastId}`;
+    const second = await connect(`?session=s&${last}&sound=1-7`);
+    await hasPlayed(second, 2);
+    connection.push(sound(4));
+    await hasPlayed(second, 3);
+    const is = { n: 1, messageId, sampleRate: 1000 };
+    expect(played(second)).toEqual([{ ...is, at: 7 }, [1, 3], [1, 4]]);
+    const third = await connect(`?session=s&${last}&sound=9-0`);
+    await third.chunk('data-session');
+    connection.push(sound(2));
+    await hasPlayed(third, 2);
+    expect(played(third)).toEqual([{ ...is, at: 14 }, [1, 2]]);
+    connection.push({ turnComplete: true });
+    await third.done();
+  });
+});
+
+describe('what was heard', () => {
+  /** A spoken answer of ten words, one a hundred milliseconds; the turn is over, or not. */
+  async function spoken(isOver: boolean) {
+    const server = await speaking();
+    const { connect, connection } = server;
+    const socket = await connect('?session=s');
+    socket.say('count');
+    await until(() => connection.sent.some(({ kind }) => kind === 'content'));
+    const all = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
+    for (const word of all) {
+      connection.push(sound(100));
+      connection.push(words(`${word} `));
+    }
+    await socket.chunk('text-delta', 10);
+    const { messageId = '' } = await socket.chunk('start');
+    if (isOver) {
+      connection.push(words(`${all.join(' ')} `, true));
+      connection.push({ turnComplete: true });
+      await socket.done();
+    }
+    const stored = async () => {
+      const { messages } = (await (await server.get('/sessions/s')).json()) as { messages: Message[] };
+      return textOf(messages.find(({ id }) => id === messageId));
+    };
+    return { ...server, socket, messageId, stored };
+  }
+
+  it.each([
+    ['while it is spoken', false],
+    ['when it was said whole, and is still playing', true],
+  ])('[B28] is what is left of the stored words, %s', async (_when, isOver) => {
+    const { socket, messageId, stored } = await spoken(isOver);
+    socket.send('interrupt', { messageId, playedMs: 420, requestId: 'r1' });
+    const { data } = await socket.chunk('data-heard');
+    await socket.chunk('data-accepted');
+    expect(await stored()).toBe('one two three four');
+    expect(data).toEqual({ messageId, length: 'one two three four'.length });
+  });
+
+  it('[B28] cuts nothing when all was played, or when nobody says how much was', async () => {
+    const { socket, stored } = await spoken(true);
+    const whole = await stored();
+    socket.send('interrupt', { playedMs: 1000, requestId: 'r1' });
+    socket.send('interrupt', { requestId: 'r2' });
+    await socket.chunk('data-accepted', 2);
+    expect(await stored()).toBe(whole);
+  });
+
+  it('[B28] [B6] of an earlier message stops nothing of the one that is being said now', async () => {
+    const { socket, messageId, connection, stored } = await spoken(true);
+    socket.say('go on');
+    await until(() => connection.sent.filter(({ kind }) => kind === 'content').length === 2);
+    connection.push(words('More '));
+    await socket.chunk('text-delta', 11);
+    socket.send('interrupt', { messageId, playedMs: 250, requestId: 'r1' });
+    await socket.chunk('data-accepted');
+    connection.push(words('words.'));
+    connection.push({ turnComplete: true });
+    await socket.done(2);
+    expect(await stored()).toBe('one two');
+    const ends = socket.chunks.flatMap((chunk) => (chunk.type === 'finish' ? [chunk.finishReason] : []));
+    expect(ends).toEqual(['stop', 'stop']);
+  });
+
+  it('[B28] is what the model remembers of it in the next turn', async () => {
+    const { socket, messageId, native, post } = await spoken(true);
+    socket.send('interrupt', { messageId, playedMs: 420 });
+    await socket.chunk('data-heard');
+    native.add([text('Hm.')]);
+    await post(say('and then', 's'));
+    const remembered = native.lastContents.flatMap(({ role, parts = [] }) =>
+      parts.map((part) => [role, part.text]),
+    );
+    expect(remembered).toEqual([
+      ['user', 'count'],
+      ['model', 'one two three four'],
+      ['user', 'and then'],
+    ]);
+  });
+});
+
+describe('the end of speech', () => {
+  it('[B29] is told to the model by stop, which finds it by itself otherwise', async () => {
+    const { connect, connection, native } = await speaking();
+    const socket = await connect('?session=s');
+    const kinds = () => connection.sent.map(({ kind }) => kind).filter((kind) => kind !== 'history');
+    socket.send('audio_control', { action: 'start' });
+    socket.send('audio_chunk', { chunk: 'AAA=' });
+    await until(() => kinds().length === 1);
+    socket.send('audio_control', { action: 'stop' });
+    await until(() => kinds().length === 2);
+    expect(kinds()).toEqual(['realtime', 'activityEnd']);
+    const detection = native.connects[0]?.liveConnectConfig.realtimeInputConfig;
+    expect(detection?.automaticActivityDetection?.disabled).not.toBe(true);
+  });
+
+  it('[B29] belongs to the client that says so: start and stop are the ends of what is said', async () => {
+    const { connect, connection, native } = await speaking();
+    const socket = await connect('?session=s');
+    const kinds = () => connection.sent.map(({ kind }) => kind).filter((kind) => kind !== 'history');
+    socket.send('audio_control', { action: 'start', detection: 'client' });
+    socket.send('audio_chunk', { chunk: 'AAA=' });
+    socket.send('audio_control', { action: 'stop' });
+    await until(() => kinds().length === 3);
+    expect(kinds()).toEqual(['activityStart', 'realtime', 'activityEnd']);
+    const detection = native.connects[0]?.liveConnectConfig.realtimeInputConfig;
+    expect(detection?.automaticActivityDetection?.disabled).toBe(true);
+  });
+
+  it('[B29] changes hands with the next start: the run is opened anew', async () => {
+    const { connect, connections } = await speaking(2);
+    const [first, second] = connections;
+    const socket = await connect('?session=s');
+    const kinds = (of: ScriptedLiveConnection | undefined) =>
+      of?.sent.map(({ kind }) => kind).filter((kind) => kind !== 'history') ?? [];
+    socket.send('audio_control', { action: 'start' });
+    socket.send('audio_chunk', { chunk: 'AAA=' });
+    await until(() => kinds(first).length === 1);
+    socket.send('audio_control', { action: 'start', detection: 'client' });
+    socket.send('audio_chunk', { chunk: 'AAA=' });
+    await until(() => kinds(second).length === 2);
+    expect(kinds(second)).toEqual(['activityStart', 'realtime']);
+  });
+
+  it('[B29] is where a connection ends that leaves with its microphone on', async () => {
+    const { connect, connection } = await speaking();
+    const socket = await connect('?session=s');
+    socket.send('audio_control', { action: 'start' });
+    socket.send('audio_chunk', { chunk: 'AAA=' });
+    await until(() => connection.sent.some(({ kind }) => kind === 'realtime'));
+    socket.socket.terminate();
+    await until(() => connection.sent.some(({ kind }) => kind === 'activityEnd'));
+  });
+});
