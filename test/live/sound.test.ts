@@ -34,7 +34,7 @@ async function speaking(count = 1) {
 
 /** What was played on a socket, in order: what it is, and how much of it. */
 function played(socket: TestSocket): unknown[] {
-  return socket.received.flatMap((one) => {
+  return socket.received.flatMap((one): unknown[] => {
     if (one.kind === 'chunk' && one.chunk.type === 'data-sound') return [one.chunk.data];
     const frame = one.kind === 'binary' ? decodeBinary(new Uint8Array(one.bytes)) : null;
     return frame ? [[frame.utterance, frame.payload.byteLength / 2]] : [];
