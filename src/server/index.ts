@@ -1,7 +1,28 @@
 export type { Clock } from './clock.ts';
 export { createDuologue, type Duologue, type DuologueOptions } from './duologue.ts';
+export type {
+  AnsweredBy,
+  Asked,
+  Feed,
+  Joined,
+  Listener,
+  MessagePage,
+  Place,
+  PostedMessage,
+  Reader,
+  Requester,
+  Response as SessionResponse,
+  Session,
+  SessionHome,
+  TypedMessage,
+} from './home.ts';
 export type { Logger } from './logger.ts';
 export type { RateLimit } from './rate-limit.ts';
+export type { Reply } from './reply.ts';
+export type { ResponseReader } from './response-reader.ts';
+export type { Socket, SocketLimits } from './socket.ts';
+export type { Admission, Sockets } from './sockets.ts';
 export { createMemoryStore } from './store/memory.ts';
 export type * from './store/store.ts';
 export { StaleFence, StateConflict, StoreError } from './store/store.ts';
+export type { Sound } from './utterances.ts';

@@ -1,8 +1,8 @@
+import { exhaustive } from '../../protocol/exhaustive.ts';
 import { toProtocolError, type WaitingAnswer } from '../../protocol/index.ts';
 import type { SessionOptions } from '../engine.ts';
 import { type CallRecord, StateConflict } from '../store/store.ts';
 import type { About, Effect } from './effects.ts';
-import { exhaustive } from './exhaustive.ts';
 import type { Input, Recovered, WriteResults } from './inputs.ts';
 import { Parts } from './parts.ts';
 

@@ -1,10 +1,10 @@
+import { exhaustive } from '../../protocol/exhaustive.ts';
 import { Approvals } from '../approvals.ts';
 import type { Engine } from '../engine.ts';
 import type { Output } from '../output.ts';
 import { StaleFence } from '../store/store.ts';
 import { AdkRuns } from './adk-runs.ts';
 import type { Asker, Effect } from './effects.ts';
-import { exhaustive } from './exhaustive.ts';
 import type { Input } from './inputs.ts';
 import { Machine } from './machine.ts';
 import type { Remains, TakenUp } from './recover.ts';
