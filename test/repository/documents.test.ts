@@ -39,7 +39,11 @@ function compile(samples: Record<string, Sample[]>): string {
     }
     const config = {
       extends: '../../tsconfig.json',
-      compilerOptions: { moduleDetection: 'force' },
+      compilerOptions: {
+        moduleDetection: 'force',
+        // A sample that names a place in the repository finds its neighbours there.
+        rootDirs: [root, ...Object.keys(samples).map((document) => `./${document.replaceAll('/', '-')}`)],
+      },
       include: ['**/*'],
       exclude: [],
     };

@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { LOCATION_FAILURES } from '../../tools/location/web/get-location.ts';
+import { SCORES } from '../../tools/music/web/score.ts';
+import { TOOLS } from '../../tools/registry.ts';
 import { plainError } from '../src/errors/plain-words.ts';
 import { en } from '../src/i18n/en.ts';
 import { ja } from '../src/i18n/ja.ts';
 import { languages } from '../src/i18n/language.tsx';
 import { pictureType } from '../src/images/kind.ts';
 import { fittingSize, hasNoHoles } from '../src/images/shrink.ts';
-import { SCORES } from '../src/music/score.ts';
 import { byDay } from '../src/sessions/days.ts';
 import { failureText } from '../src/tools/failure-text.ts';
-import { LOCATION_FAILURES } from '../src/tools/location.ts';
+import { PAGE_TOOLS } from '../src/tools/page-tools.tsx';
 
 /** Every sentence of a table by its path; functions by how many places they have. */
 function shape(table: object, path = ''): string[] {
@@ -22,17 +24,23 @@ function shape(table: object, path = ''): string[] {
 describe('the languages', () => {
   test('say the same things', () => {
     expect(shape(ja)).toEqual(shape(en));
+    for (const { words } of PAGE_TOOLS) expect(shape(words.ja)).toEqual(shape(words.en));
     expect(languages.map(({ name }) => name)).toEqual([en.languageName, ja.languageName]);
   });
 
   test('leave nothing unsaid, and every place of a sentence is filled in both', () => {
-    const places = (sentences: Record<string, string>) =>
-      Object.entries(sentences).map(([name, sentence]) => [name, (sentence.match(/\{\w+\}/g) ?? []).sort()]);
-    expect(places(ja.approval.sentences)).toEqual(places(en.approval.sentences));
-    for (const { approval } of [en, ja])
-      expect(places(approval.doneSentences)).toEqual(places(approval.sentences));
-    expect(JSON.stringify([en, ja])).not.toContain('""');
+    const tables = [[en, ja], ...PAGE_TOOLS.map(({ words }) => [words.en, words.ja])];
+    const places = (table: object) =>
+      JSON.stringify(table)
+        .match(/\{\w+\}/g)
+        ?.sort();
+    for (const [english = {}, japanese = {}] of tables) expect(places(japanese)).toEqual(places(english));
+    expect(JSON.stringify(tables)).not.toContain('""');
   });
+});
+
+test('the page knows every tool of the registry', () => {
+  expect(PAGE_TOOLS.length).toBe(TOOLS.length);
 });
 
 describe('errors in plain words', () => {
@@ -67,13 +75,13 @@ describe('errors in plain words', () => {
 
 test('an answer whose rest is gone was cut off: the server can be reached', () => {
   const error = new TypeError('The network connection came back, but the rest of the response is gone.');
-  expect(plainError(error, en.errors)).toMatchObject({ title: 'The answer was cut off', canRetry: true });
+  expect(plainError(error, en.errors)).toMatchObject({ title: 'Cut off', canRetry: true });
 });
 
 describe('a call that failed', () => {
   const said = (errorText: string) => {
     const part = { type: 'tool-get_location', toolCallId: 'a', state: 'output-error' as const, errorText };
-    return [failureText(part, en.tools), failureText(part, ja.tools)];
+    return [failureText(part, 'en'), failureText(part, 'ja')];
   };
 
   test('says why in the language of the page, where the page itself gave the reason', () => {

@@ -234,7 +234,7 @@ const spoken: [intent: string, pattern: RegExp, texts: string[]][] = [
   ],
   [
     'a greeting in Japanese',
-    /こんにちは！天気/,
+    /こんにちは！送金/,
     [
       'こんにちは',
       'こんばんは！',

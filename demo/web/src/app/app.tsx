@@ -3,8 +3,6 @@ import { flushSync } from 'react-dom';
 import { Chat } from '../chat/chat.tsx';
 import { useWhileBusy } from '../composer/while-busy.ts';
 import { useMessages } from '../i18n/language.tsx';
-import { MusicButton } from '../music/music-button.tsx';
-import { MusicPlayer } from '../music/player.ts';
 import type { PanelName } from '../panel/panels.ts';
 import { SidePanel } from '../panel/side-panel.tsx';
 import { useCurrentSession } from '../sessions/current-session.ts';
@@ -14,6 +12,7 @@ import { SessionList } from '../sessions/session-list.tsx';
 import { useSessions } from '../sessions/use-sessions.ts';
 import { SettingsMenu } from '../settings/settings-menu.tsx';
 import { useTheme } from '../theme/theme.ts';
+import { startTools } from '../tools/page-tools.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { useMedia } from '../ui/use-media.ts';
 import { useWire } from '../wire/wire.tsx';
@@ -26,7 +25,7 @@ export function App() {
   const [theme, setTheme] = useTheme();
   const [mode, setMode] = useStoredMode();
   const [whileBusy, setWhileBusy] = useWhileBusy();
-  const [player] = useState(() => new MusicPlayer());
+  const [{ executors, controls }] = useState(startTools);
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const [panel, setPanel] = useState<PanelName | null>(null);
   const [isClearing, setClearing] = useState(false);
@@ -66,13 +65,13 @@ export function App() {
         sessions={sessions}
         mode={mode}
         whileBusy={whileBusy}
-        player={player}
+        executors={executors}
         isCovered={isCovered}
         onMode={setMode}
         onSessions={() => setDrawerOpen(true)}
         tools={
           <>
-            <MusicButton player={player} />
+            {controls}
             <SettingsMenu
               button={settings}
               theme={theme}

@@ -1,7 +1,7 @@
 import { ChevronRight } from 'lucide-react';
 import { Collapsible } from 'radix-ui';
 import type { ReactNode } from 'react';
-import { useMessages } from '../i18n/language.tsx';
+import { useLanguage } from '../i18n/language.tsx';
 import { failureText } from '../tools/failure-text.ts';
 import type { ToolPart } from '../tools/tool-part.ts';
 import type { CardState } from './card-state.ts';
@@ -25,7 +25,7 @@ export function SettledCard({
   /** What the call gave. */
   children: ReactNode;
 }) {
-  const messages = useMessages();
+  const { messages, language } = useLanguage();
   const { approval } = messages;
   const { icon: Icon, mark, title, text } = LOOKS[state];
   return (
@@ -45,7 +45,7 @@ export function SettledCard({
       </Collapsible.Trigger>
       <Collapsible.Content className="space-y-2 px-4 pb-3.5 ps-10.5 text-sm text-soft">
         {text ? <p>{text(approval)}</p> : null}
-        {state === 'failed' ? <p className="text-ink">{failureText(part, messages.tools)}</p> : null}
+        {state === 'failed' ? <p className="text-ink">{failureText(part, language)}</p> : null}
         {part.approval?.reason ? (
           <p>
             {approval.yourReason}: <q>{part.approval.reason}</q>

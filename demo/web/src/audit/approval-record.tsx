@@ -1,4 +1,5 @@
 import { useLanguage } from '../i18n/language.tsx';
+import { toolTitle } from '../tools/page-tools.tsx';
 import type { AuditLine } from './audit-line.ts';
 import { useWords } from './words.ts';
 
@@ -22,7 +23,7 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
   return (
     <li className="space-y-3 rounded-2xl border border-line p-4">
       <h3 className="text-sm font-semibold">
-        {tool === null ? words.unknown : (messages.tools.names[tool] ?? tool)}
+        {tool === null ? words.unknown : toolTitle(tool, messages, language)}
         {tool === null ? null : <code className="ml-2 text-xs font-normal text-soft">{tool}</code>}
       </h3>
       <Arguments args={args} />

@@ -1,5 +1,6 @@
+import type { Executors } from 'duologue/client';
 import { type Mode, type ToldData, useDuologue } from 'duologue/react';
-import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { Header } from '../app/header.tsx';
 import { ReachProvider, reachOf } from '../approval/reach.tsx';
 import { useOpenQuestion } from '../approval/use-open-question.ts';
@@ -16,12 +17,9 @@ import { ErrorCard } from '../errors/error-card.tsx';
 import { plainError } from '../errors/plain-words.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { usePictures } from '../images/use-pictures.ts';
-import type { MusicPlayer } from '../music/player.ts';
 import type { CurrentSession } from '../sessions/current-session.ts';
 import { Missing } from '../sessions/missing.tsx';
 import type { Sessions } from '../sessions/use-sessions.ts';
-import { changeMusic } from '../tools/change-music.ts';
-import { getLocation } from '../tools/location.ts';
 import { useWire, useWireChat, useWireOptions } from '../wire/wire.tsx';
 import { Conversation } from './conversation.tsx';
 import { Empty } from './empty.tsx';
@@ -39,7 +37,7 @@ export function Chat({
   sessions,
   mode: wantedMode,
   whileBusy,
-  player,
+  executors,
   isCovered,
   onMode,
   onSessions,
@@ -49,7 +47,8 @@ export function Chat({
   sessions: Sessions;
   mode: Mode;
   whileBusy: WhileBusy;
-  player: MusicPlayer;
+  /** The tools that run in this page. */
+  executors: Executors;
   /** Whether something stands over all of it. */
   isCovered: boolean;
   onMode: (mode: Mode) => void;
@@ -60,7 +59,6 @@ export function Chat({
   const words = useMessages();
   // One that was begun here is empty until its first word; one that was opened is not.
   const [wasOpened] = useState(!current.isNew);
-  const executors = useMemo(() => ({ get_location: getLocation, change_bgm: changeMusic(player) }), [player]);
   const notices = useNotices();
   const waiting = useWaiting();
   const { hear: note } = notices;

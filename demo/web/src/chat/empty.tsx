@@ -1,20 +1,23 @@
-import { CloudSun, CreditCard, type LucideIcon, MapPin, Music2, ScrollText, Users } from 'lucide-react';
-import { useMessages } from '../i18n/language.tsx';
+import { ScrollText } from 'lucide-react';
+import { useLanguage } from '../i18n/language.tsx';
+import { PAGE_TOOLS } from '../tools/page-tools.tsx';
 import { Logo } from '../ui/logo.tsx';
-
-const ICONS: readonly LucideIcon[] = [CreditCard, Users, CloudSun, Music2, MapPin, ScrollText];
 
 /** What a conversation shows before its first word. */
 export function Empty({ onSuggest }: { onSuggest: (text: string) => void }) {
-  const { empty } = useMessages();
+  const { messages, language } = useLanguage();
+  const { empty } = messages;
+  const suggestions = [
+    ...PAGE_TOOLS.flatMap(({ icon, words }) => words[language].suggestions.map((one) => ({ icon, ...one }))),
+    { icon: ScrollText, ...empty.longer },
+  ];
   return (
     <div className="flex min-h-full flex-col justify-center sm:py-10">
       <Logo className="size-9 sm:size-12" />
       <h2 className="mt-4 text-2xl sm:mt-6 sm:text-3xl font-semibold tracking-tight">{empty.title}</h2>
       <p className="mt-2 max-w-prose text-sm text-soft sm:mt-3 sm:text-base">{empty.hint}</p>
       <ul aria-label={empty.tryOne} className="mt-5 grid gap-1.5 sm:mt-8 sm:grid-cols-2 sm:gap-2.5">
-        {empty.suggestions.map(({ title, text }, index) => {
-          const Icon = ICONS[index] ?? ScrollText;
+        {suggestions.map(({ icon: Icon, title, text }) => {
           return (
             <li key={text}>
               <button

@@ -14,16 +14,9 @@ export const en = {
 
   empty: {
     title: 'What shall we do?',
-    hint: 'I can pay, tell the weather, change the music and find where you are. Whatever matters, I ask you first.',
+    hint: 'Ask for one of these, or for something else. Whatever matters, I ask you first.',
     tryOne: 'Try one of these',
-    suggestions: [
-      { title: 'Pay someone', text: 'Send $50 to Alice' },
-      { title: 'Two payments at once', text: 'Send $30 to Alice and $40 to Bob' },
-      { title: 'Weather', text: 'What is the weather in Tokyo?' },
-      { title: 'Music', text: 'Play track 2' },
-      { title: 'Location', text: 'Where am I?' },
-      { title: 'A longer answer', text: 'Tell me a story' },
-    ],
+    longer: { title: 'A longer answer', text: 'Tell me a story' },
   },
 
   composer: {
@@ -157,20 +150,8 @@ export const en = {
     announceState: (state: string, sentence: string) => `${state}: ${sentence}`,
     waiting: (count: number) => (count === 1 ? 'An approval waits' : `${count} approvals wait`),
     goTo: 'Go to the approval',
-    sentences: {
-      payment: 'Send {amount} to {recipient}.',
-      paymentBare: 'Send money.',
-      location: 'Share your current position with the assistant.',
-      music: 'Change the background music to track {track}.',
-      other: 'Run {tool}.',
-    },
-    doneSentences: {
-      payment: 'Sent {amount} to {recipient}.',
-      paymentBare: 'Sent money.',
-      location: 'Shared your current position with the assistant.',
-      music: 'Changed the background music to track {track}.',
-      other: 'Ran {tool}.',
-    },
+    run: 'Run {tool}.',
+    ran: 'Ran {tool}.',
   },
 
   tools: {
@@ -184,55 +165,7 @@ export const en = {
     output: 'Output',
     error: 'Error',
     details: 'Details',
-    names: {
-      get_weather: 'Weather',
-      process_payment: 'Payment',
-      change_bgm: 'Music',
-      get_location: 'Location',
-      adk_request_confirmation: 'Approval',
-    } as Record<string, string>,
-    weather: {
-      humidity: (percent: string) => `${percent} humidity`,
-      feelsLike: (degrees: string) => `feels like ${degrees}`,
-      sample: 'Sample data',
-      conditions: {
-        Sunny: 'Sunny',
-        Clear: 'Clear',
-        Clouds: 'Cloudy',
-        Cloudy: 'Cloudy',
-        Rainy: 'Rainy',
-        Rain: 'Rain',
-        Windy: 'Windy',
-        Foggy: 'Foggy',
-        Snow: 'Snow',
-      } as Record<string, string>,
-    },
-    payment: {
-      sent: (amount: string, recipient: string) => `${amount} sent to ${recipient}`,
-      balance: (amount: string) => `Balance ${amount}`,
-      transaction: 'Transaction',
-    },
-    location: {
-      failures: {
-        denied: 'You did not allow the browser to share your location.',
-        unavailable: 'The browser cannot find the location right now.',
-        slow: 'The browser took too long to find the location.',
-        unsupported: 'This browser has no way to find the location.',
-      },
-      accuracy: (metres: string) => `within ${metres} m`,
-    },
-    music: { playing: (track: string) => `Now playing: ${track}` },
-  },
-
-  music: {
-    title: 'Music',
-    play: 'Play',
-    pause: 'Pause',
-    volume: 'Volume',
-    tracks: { 1: 'Slow morning', 2: 'Night tram' } as Record<1 | 2, string>,
-    track: (number: number) => `Track ${number}`,
-    off: 'Off',
-    blocked: 'The browser allows no sound yet. Press play once.',
+    confirmation: 'Approval',
   },
 
   mode: {

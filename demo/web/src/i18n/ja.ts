@@ -16,16 +16,9 @@ export const ja: Messages = {
 
   empty: {
     title: '何をしましょうか',
-    hint: '送金、天気、音楽の切り替え、現在地の確認ができます。大事な操作の前には、必ずお聞きします。',
+    hint: 'たとえば次のことができます。大事な操作の前には、必ずお聞きします。',
     tryOne: 'たとえば',
-    suggestions: [
-      { title: '送金', text: 'Aliceに50ドル送金してください' },
-      { title: '二人に送金', text: 'Aliceに30ドル、Bobに40ドル送金してください' },
-      { title: '天気', text: '東京の天気を教えて' },
-      { title: '音楽', text: 'トラック2を流して' },
-      { title: '現在地', text: 'ここはどこですか？' },
-      { title: '長めの返事', text: '物語を聞かせて' },
-    ],
+    longer: { title: '長めの返事', text: '物語を聞かせて' },
   },
 
   composer: {
@@ -159,20 +152,8 @@ export const ja: Messages = {
     announceState: (state, sentence) => `${state}：${sentence}`,
     waiting: (count) => `承認待ち ${count} 件`,
     goTo: '承認カードへ',
-    sentences: {
-      payment: '{recipient} さんに {amount} を送金します。',
-      paymentBare: '送金します。',
-      location: 'あなたの現在地をアシスタントに伝えます。',
-      music: '音楽をトラック {track} に変えます。',
-      other: '{tool} を実行します。',
-    },
-    doneSentences: {
-      payment: '{recipient} さんに {amount} を送金しました。',
-      paymentBare: '送金しました。',
-      location: 'あなたの現在地をアシスタントに伝えました。',
-      music: '音楽をトラック {track} に変えました。',
-      other: '{tool} を実行しました。',
-    },
+    run: '{tool} を実行します。',
+    ran: '{tool} を実行しました。',
   },
 
   tools: {
@@ -186,55 +167,7 @@ export const ja: Messages = {
     output: '出力',
     error: 'エラー',
     details: '詳細',
-    names: {
-      get_weather: '天気',
-      process_payment: '送金',
-      change_bgm: '音楽',
-      get_location: '現在地',
-      adk_request_confirmation: '承認',
-    },
-    weather: {
-      humidity: (percent) => `湿度 ${percent}`,
-      feelsLike: (degrees) => `体感 ${degrees}`,
-      sample: 'サンプルデータ',
-      conditions: {
-        Sunny: '晴れ',
-        Clear: '快晴',
-        Clouds: 'くもり',
-        Cloudy: 'くもり',
-        Rainy: '雨',
-        Rain: '雨',
-        Windy: '強風',
-        Foggy: '霧',
-        Snow: '雪',
-      },
-    },
-    payment: {
-      sent: (amount, recipient) => `${recipient} さんに ${amount} を送金しました`,
-      balance: (amount) => `残高 ${amount}`,
-      transaction: '取引番号',
-    },
-    location: {
-      failures: {
-        denied: 'ブラウザーによる位置情報の共有が許可されていません。',
-        unavailable: '今はブラウザーが現在地を見つけられません。',
-        slow: 'ブラウザーが時間内に現在地を見つけられませんでした。',
-        unsupported: 'このブラウザーには現在地を調べる方法がありません。',
-      },
-      accuracy: (metres) => `誤差 ${metres} m 以内`,
-    },
-    music: { playing: (track) => `再生中：${track}` },
-  },
-
-  music: {
-    title: '音楽',
-    play: '再生',
-    pause: '一時停止',
-    volume: '音量',
-    tracks: { 1: 'ゆっくりした朝', 2: '夜の路面電車' },
-    track: (number) => `トラック ${number}`,
-    off: 'オフ',
-    blocked: 'ブラウザーがまだ音を許可していません。一度再生を押してください。',
+    confirmation: '承認',
   },
 
   mode: {

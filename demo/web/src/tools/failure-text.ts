@@ -1,11 +1,9 @@
-import type { Messages } from '../i18n/en.ts';
-import { LOCATION_FAILURES } from './location.ts';
-import type { ToolPart } from './tool-part.ts';
+import type { Language } from '../i18n/language.tsx';
+import { pageTool } from './page-tools.tsx';
+import { type ToolPart, toolName } from './tool-part.ts';
 
 /** Why a call failed, for the person: what this page told the assistant is said in the language of the page. */
-export function failureText({ errorText = '' }: ToolPart, { location }: Messages['tools']): string {
-  for (const [reason, told] of Object.entries(LOCATION_FAILURES)) {
-    if (told === errorText) return location.failures[reason as keyof typeof LOCATION_FAILURES];
-  }
-  return errorText;
+export function failureText(part: ToolPart, language: Language): string {
+  const { errorText = '' } = part;
+  return pageTool(toolName(part))?.failure?.(errorText, language) ?? errorText;
 }

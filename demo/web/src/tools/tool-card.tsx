@@ -1,34 +1,18 @@
-import {
-  ChevronRight,
-  CloudSun,
-  CreditCard,
-  LoaderCircle,
-  type LucideIcon,
-  MapPin,
-  Music2,
-  TriangleAlert,
-  Wrench,
-} from 'lucide-react';
+import { ChevronRight, LoaderCircle, TriangleAlert, Wrench } from 'lucide-react';
 import { Collapsible } from 'radix-ui';
 import type { ReactNode } from 'react';
-import { useMessages } from '../i18n/language.tsx';
+import { useLanguage, useMessages } from '../i18n/language.tsx';
 import { failureText } from './failure-text.ts';
+import { pageTool, toolTitle } from './page-tools.tsx';
 import { ToolDetails } from './tool-details.tsx';
 import { type ToolPart, toolName } from './tool-part.ts';
 import { ToolResult } from './tool-result.tsx';
 
-const ICONS: Readonly<Record<string, LucideIcon>> = {
-  get_weather: CloudSun,
-  process_payment: CreditCard,
-  change_bgm: Music2,
-  get_location: MapPin,
-};
-
 /** Shows a call that asks nobody: what it does, what it gave, and on demand every detail. */
 export function ToolCard({ part }: { part: ToolPart }) {
-  const messages = useMessages();
+  const { messages, language } = useLanguage();
   const name = toolName(part);
-  const Icon = ICONS[name] ?? Wrench;
+  const Icon = pageTool(name)?.icon ?? Wrench;
   const isDenied = part.errorText?.startsWith('User denied the tool call') === true;
   const isFailed = part.state === 'output-error' && !isDenied;
   const isDone = part.state === 'output-available';
@@ -41,7 +25,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
     >
       <Collapsible.Trigger className="group flex w-full items-center gap-3 px-4 py-2.5 text-left text-sm">
         <Icon className="size-4 shrink-0 text-soft" aria-hidden="true" />
-        <span className="font-medium">{messages.tools.names[name] ?? name}</span>
+        <span className="font-medium">{toolTitle(name, messages, language)}</span>
         <Status part={part} />
         <span className="sr-only">{messages.tools.details}</span>
         <ChevronRight
@@ -50,7 +34,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
         />
       </Collapsible.Trigger>
       {isDone ? <ToolResult part={part} className="px-4 pb-3" /> : null}
-      {isFailed ? <p className="px-4 pb-3 text-sm">{failureText(part, messages.tools)}</p> : null}
+      {isFailed ? <p className="px-4 pb-3 text-sm">{failureText(part, language)}</p> : null}
       <Collapsible.Content className="border-t border-line">
         <ToolDetails part={part} />
       </Collapsible.Content>

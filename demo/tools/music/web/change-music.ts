@@ -1,6 +1,6 @@
 import type { ExecutorContext } from 'duologue/client';
-import type { MusicPlayer } from '../music/player.ts';
-import { fields } from './tool-part.ts';
+import { fields } from '../../../web/src/tools/tool-part.ts';
+import type { MusicPlayer } from './player.ts';
 
 /** The browser tool `change_bgm`: plays the track that the agent names. */
 export function changeMusic(player: MusicPlayer) {

@@ -1,17 +1,19 @@
 import { Music2 } from 'lucide-react';
 import { Popover } from 'radix-ui';
 import { lazy, Suspense, useSyncExternalStore } from 'react';
-import { useMessages } from '../i18n/language.tsx';
-import { IconButton } from '../ui/icon-button.tsx';
+import { useLanguage, useMessages } from '../../../web/src/i18n/language.tsx';
+import { IconButton } from '../../../web/src/ui/icon-button.tsx';
 import type { MusicPlayer } from './player.ts';
+import { WORDS } from './words.ts';
 
 const MusicControls = lazy(() => import('./music-controls.tsx').catch(() => ({ default: Missing })));
 
 /** The music of the page: what plays, how loud, and the other track. */
 export function MusicButton({ player }: { player: MusicPlayer }) {
-  const { music, panel } = useMessages();
+  const { messages, language } = useLanguage();
+  const { title, tracks } = WORDS[language];
   const { track, isPlaying } = useSyncExternalStore(player.subscribe, () => player.state);
-  const label = isPlaying && track !== null ? `${music.title}: ${music.tracks[track]}` : music.title;
+  const label = isPlaying && track !== null ? `${title}: ${tracks[track]}` : title;
   return (
     <Popover.Root>
       <Popover.Trigger asChild>
@@ -29,7 +31,7 @@ export function MusicButton({ player }: { player: MusicPlayer }) {
         collisionPadding={12}
         className="z-40 w-72 animate-fade rounded-2xl border border-line bg-surface p-3 shadow-float"
       >
-        <Suspense fallback={<p className="p-3 text-sm text-soft">{panel.loading}</p>}>
+        <Suspense fallback={<p className="p-3 text-sm text-soft">{messages.panel.loading}</p>}>
           <MusicControls player={player} />
         </Suspense>
       </Popover.Content>

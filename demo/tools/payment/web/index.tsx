@@ -1,0 +1,59 @@
+import { CreditCard } from 'lucide-react';
+import { reveal } from '../../../web/src/approval/reveal.ts';
+import { isShownExactly, money } from '../../../web/src/i18n/format.ts';
+import { type Language, useLanguage } from '../../../web/src/i18n/language.tsx';
+import type { CallSentence, PageTool } from '../../../web/src/tools/page-tool.ts';
+import { WORDS } from './words.ts';
+
+/** Payments on the page. */
+const tool: PageTool = { name: 'process_payment', icon: CreditCard, words: WORDS, sentence, Result };
+
+function sentence(
+  input: Readonly<Record<string, unknown>>,
+  isDone: boolean,
+  language: Language,
+): CallSentence {
+  const { whole, bare } = isDone ? WORDS[language].done : WORDS[language].asked;
+  const { amount, recipient, currency } = input;
+  if (typeof amount !== 'number' || typeof recipient !== 'string') {
+    return { template: bare, values: {}, told: [] };
+  }
+  const isNamed = typeof currency === 'string' && currency !== '';
+  const unit = isNamed ? currency : 'USD';
+  // An amount that is rounded in the sentence stands below it too.
+  const isExact = isShownExactly(amount, unit, language);
+  return {
+    template: whole,
+    values: { amount: money(amount, unit, language), recipient: reveal(recipient) },
+    told: ['recipient', ...(isExact ? ['amount'] : []), ...(isNamed ? ['currency'] : [])],
+  };
+}
+
+function Result({
+  output,
+  isBrief,
+  className,
+}: {
+  output: Readonly<Record<string, unknown>>;
+  isBrief: boolean;
+  className: string;
+}) {
+  const { language } = useLanguage();
+  const words = WORDS[language];
+  const { amount, currency, recipient, wallet_balance: balance, transaction_id: transaction } = output;
+  if (typeof amount !== 'number') return null;
+  const unit = typeof currency === 'string' ? currency : 'USD';
+  return (
+    <div className={`flex flex-wrap gap-x-4 gap-y-1 text-sm text-soft ${className}`}>
+      {isBrief ? null : <span>{words.sent(money(amount, unit, language), String(recipient ?? ''))}</span>}
+      {typeof balance === 'number' ? <span>{words.balance(money(balance, unit, language))}</span> : null}
+      {typeof transaction === 'string' ? (
+        <span>
+          {words.transaction} <code className="font-mono text-xs">{transaction}</code>
+        </span>
+      ) : null}
+    </div>
+  );
+}
+
+export default tool;
