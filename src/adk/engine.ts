@@ -5,6 +5,7 @@ export { instrument, isAllLlm } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
 export { danglingCalls, RESUME, rewindEvent } from './history.ts';
 export { checkCopy } from './own-copy.ts';
+export { resumptionOf } from './resumption.ts';
 export type { ApprovalOverride, DeferredCall } from './run.ts';
 export { ServerTools } from './server-tools.ts';
 export { Turn, type TurnOutput } from './turn.ts';

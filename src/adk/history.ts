@@ -29,6 +29,11 @@ export function rewindEvent(toEventId: string): Event {
   return createEvent({ author: 'user', customMetadata: { [REWIND]: toEventId } });
 }
 
+/** Whether an event takes back what was said. */
+export function isRewind(event: Event): boolean {
+  return event.customMetadata?.[REWIND] !== undefined;
+}
+
 /** Gives the model a sound history, and ends the step instead of calling the model while a call is open. */
 export class History extends BaseLlmRequestProcessor {
   override async *runAsync(
@@ -95,7 +100,7 @@ function pendingFor(call: { id?: string; name?: string }): FunctionResponse {
 }
 
 function withoutRewound(events: Event[]): Event[] {
-  if (!events.some((event) => event.customMetadata?.[REWIND] !== undefined)) return events;
+  if (!events.some(isRewind)) return events;
   const kept: Event[] = [];
   for (const event of events) {
     const target = event.customMetadata?.[REWIND];

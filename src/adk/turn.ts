@@ -133,6 +133,7 @@ export class Turn {
   }
 
   private partial(part: Part, out: TurnOutput[]): void {
+    if (part.inlineData) this.other(part, out);
     if (!part.text) return;
     const kind = part.thought ? 'reasoning' : 'text';
     this.delta(kind, part.text, out);
@@ -152,7 +153,8 @@ export class Turn {
     if (parts.some((part) => !part.inlineData)) {
       out.push(...this.close());
       this.block.text.streamed = '';
-      this.block.reasoning.streamed = '';
+      // A transcript says nothing of the thoughts beside it, which still come whole.
+      if (!event.outputTranscription) this.block.reasoning.streamed = '';
     }
     for (const source of sourcesOf(event)) {
       if (this.sources.has(source.url)) continue;

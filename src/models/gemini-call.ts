@@ -20,7 +20,9 @@ export async function* callGemini(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<LlmResponse, void> {
   const { vertexai } = model.apiClient;
-  const own = { ...request, contents: request.contents.map((content) => acceptable(content, vertexai)) };
+  const contents = joined(request.contents.map((content) => acceptable(content, vertexai)));
+  const isSigned = wantsSignatures(request.model ?? model.model);
+  const own = { ...request, contents: isSigned ? contents.map(signed) : contents };
   // ADK keeps it to itself.
   const { apiKey } = model as unknown as { apiKey?: string };
   const secrets = apiKey ? [apiKey] : [];
@@ -68,6 +70,35 @@ function unnamed(part: Part): Part {
   if (!fileData?.displayName) return part;
   const { displayName: _, ...rest } = fileData;
   return { ...part, fileData: rest };
+}
+
+/** Gemini takes a call only behind the person or behind responses: live, a model's words and its calls come one by one. */
+function joined(contents: Content[]): Content[] {
+  const turns: Content[] = [];
+  for (const content of contents) {
+    const last = turns.at(-1);
+    if (last?.role !== 'model' || content.role !== 'model') turns.push(content);
+    else turns[turns.length - 1] = { ...last, parts: [...(last.parts ?? []), ...(content.parts ?? [])] };
+  }
+  return turns;
+}
+
+/** What Gemini documents for calls that nobody signed: those that a live model made. */
+const UNSIGNED = 'skip_thought_signature_validator';
+
+/** Whether a model refuses calls in its history that nobody signed. */
+function wantsSignatures(model: string): boolean {
+  return /gemini-([3-9]|\d\d)|gemini-\w+-latest/.test(model);
+}
+
+/** The first call of a turn has a signature. */
+function signed(content: Content): Content {
+  const first = content.parts?.findIndex(({ functionCall }) => functionCall) ?? -1;
+  if (first === -1 || content.parts?.[first]?.thoughtSignature) return content;
+  const parts = (content.parts ?? []).map((part, index) =>
+    index === first ? { ...part, thoughtSignature: UNSIGNED } : part,
+  );
+  return { ...content, parts };
 }
 
 /** Gathers what Gemini streams: each chunk is a partial response, the end is the whole answer. */

@@ -46,6 +46,8 @@ export function meaningOf(
   const known = REASONS.find(([pattern]) => pattern.test(reason));
   if (known) {
     const [, then, failure] = known;
+    // Another model may have had the session.
+    if (failure === 'SETUP' && isResuming) return fail('anew', failure);
     // What a session of its own does not take at all is refused at once; a resumed one may only be too old.
     if (then !== 'stop' && !isSetUp && !isResuming && code !== 1011) return fail('stop', 'SETUP');
     return fail(then, failure);

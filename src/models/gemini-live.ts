@@ -90,6 +90,7 @@ class GeminiLiveConnection implements BaseLlmConnection {
         config.outputAudioTranscription !== undefined &&
         (config.responseModalities ?? []).every((modality) => modality === 'AUDIO'),
       detectsActivity: config.realtimeInputConfig?.automaticActivityDetection?.disabled !== true,
+      hasIds: !client.vertexai,
       nonBlocking,
       history: request.contents,
     });

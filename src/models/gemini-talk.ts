@@ -28,6 +28,8 @@ export interface TalkOptions {
   isSpoken: boolean;
   /** Whether the server finds out by itself when the person speaks. */
   detectsActivity: boolean;
+  /** Whether calls have ids: otherwise responses must have none. */
+  hasIds: boolean;
   /** The tools whose calls go on beside the conversation. */
   nonBlocking: ReadonlySet<string>;
   /** What was said before; told to a session that is new. */
@@ -64,6 +66,7 @@ export class GeminiTalk {
   private readonly calls = new GeminiCalls();
   private history: readonly Content[];
   private isReady = false;
+  private hasBegun = false;
   /** Whether the session is one that another connection began. */
   private isOld = false;
   /** What waits for a socket, in order. */
@@ -97,9 +100,7 @@ export class GeminiTalk {
 
   /** Whether the model has not reacted yet to what it was sent. */
   private get isOwed(): boolean {
-    return (
-      this.owed !== null || this.unconfirmed.some(({ response }) => response.response?.interrupted !== true)
-    );
+    return this.owed !== null || this.unconfirmed.some(({ response }) => isSpokenOf(response));
   }
 
   /** When to come back, if nothing happens. */
@@ -117,7 +118,8 @@ export class GeminiTalk {
 
   /** A socket is open. */
   ready(isResumed: boolean, now: number): TalkEffect[] {
-    const isFirst = !this.isReady && this.movedAt === 0;
+    const isFirst = !this.hasBegun;
+    this.hasBegun = true;
     this.isReady = true;
     this.movedAt = now;
     if (isResumed) {
@@ -271,11 +273,11 @@ export class GeminiTalk {
 
   private scheduled(response: FunctionResponse): FunctionResponse {
     const { family, nonBlocking } = this.options;
-    const { scheduling, ...rest } = response;
-    if (!family.takesScheduling) return rest;
-    if (scheduling || !nonBlocking.has(response.name ?? '')) return response;
+    const { scheduling, id, ...rest } = response;
+    const plain = id === undefined || !this.options.hasIds ? rest : { id, ...rest };
+    if (!family.takesScheduling || !nonBlocking.has(response.name ?? '')) return plain;
     const when = response.response?.interrupted === true ? 'SILENT' : 'WHEN_IDLE';
-    return { ...response, scheduling: when as FunctionResponseScheduling };
+    return { ...plain, scheduling: scheduling ?? (when as FunctionResponseScheduling) };
   }
 
   private asked(): void {
@@ -377,6 +379,11 @@ export class GeminiTalk {
     this.wasBusy = isBusy;
     return this.out.splice(0);
   }
+}
+
+/** Whether a model that gets a response says something to it. */
+function isSpokenOf({ response, scheduling }: FunctionResponse): boolean {
+  return response?.interrupted !== true && scheduling !== 'SILENT';
 }
 
 /** A duration as Google writes it: `50s`, `1.5s`. */

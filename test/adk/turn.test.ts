@@ -44,6 +44,31 @@ const cases: {
     ],
   },
   {
+    name: 'sound in an event that is marked partial is heard',
+    events: [model([{ inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA' } }], { partial: true })],
+    out: [
+      { type: 'audio', data: 'AAAA', sampleRate: 24_000 },
+      end('stop', { audio: { chunks: 1, bytes: 3, sampleRate: 24_000, duration: 3 / 48_000 } }),
+    ],
+  },
+  {
+    name: 'a thought that comes whole behind the transcript beside it is told once',
+    events: [
+      piece('hm', true),
+      model([{ text: 'Noon.' }], { outputTranscription: { text: 'Noon.', finished: true } }),
+      model([{ text: 'hm', thought: true }]),
+    ],
+    out: [
+      { type: 'reasoning-start', id: '0' },
+      { type: 'reasoning-delta', id: '0', delta: 'hm' },
+      { type: 'reasoning-end', id: '0' },
+      { type: 'text-start', id: '1' },
+      { type: 'text-delta', id: '1', delta: 'Noon.' },
+      { type: 'text-end', id: '1' },
+      end('stop'),
+    ],
+  },
+  {
     name: 'a whole text that goes on where its pieces ended',
     events: [piece('Hel'), model([{ text: 'Hello' }])],
     out: [

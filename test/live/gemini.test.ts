@@ -1,5 +1,9 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
+import { openSqliteStore } from '../../src/server/store/sqlite.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { FakeGeminiLive, type FakeLiveOptions } from '../support/gemini-live/fake-gemini-live.ts';
 import { FAMILIES, provideLive, provideTools } from '../support/gemini-live/provide.ts';
@@ -132,6 +136,91 @@ describe('calls of a live model', () => {
     expect(response).toMatchObject({ scheduling: 'WHEN_IDLE', response: { success: true } });
   });
 });
+
+describe('a live session', () => {
+  it('that begins with a history makes nobody speak, and the next answer knows it', async () => {
+    const { fake, url, connect } = await serveTools();
+    await post(url, 'mode', 'weather in Tokyo');
+    const socket = await connect('?session=mode');
+    socket.send('audio_control', { action: 'start' });
+    socket.send('audio_chunk', { chunk: Buffer.from('SAY hello!').toString('base64') });
+    await fake.until(() => fake.sent('realtimeInput').length === 1);
+    expect(fake.sent('clientContent')).toEqual([
+      {
+        turns: [
+          {
+            role: 'user',
+            parts: [{ text: 'weather in Tokyo' }, { text: expect.stringContaining('"temperature":20') }],
+          },
+          { role: 'model', parts: [{ text: expect.stringContaining('Tokyo') }] },
+        ],
+        turnComplete: false,
+      },
+    ]);
+    expect(fake.session.generated).toBe(0);
+    socket.send('audio_control', { action: 'stop' });
+    await socket.done();
+    expect([fake.session.generated, socket.dones, fake.refused]).toEqual([1, 1, []]);
+  });
+
+  it('goes on over SSE and live again: calls are signed, and what was only heard is there as text', async () => {
+    const { fake, url, connect, ran } = await serveTools({ quirks: { thinksAloud: true } });
+    const socket = await connect('?session=modes');
+    socket.say('send 30 dollars to Alice');
+    socket.send('message', decision(await socket.chunk('tool-approval-request')));
+    await socket.done();
+    fake.session.hear('weather in Tokyo');
+    await socket.done(2);
+    const told = await post(url, 'modes', 'weather in Osaka');
+    expect(told).toContain('Osaka');
+    const texts = fake.http.asked
+      .at(0)
+      ?.contents.flatMap(({ parts = [] }) => parts.map(({ text }) => text ?? ''));
+    expect(texts).toEqual(expect.arrayContaining(['weather in Tokyo', expect.stringContaining('Alice')]));
+    socket.say('weather in Kyoto');
+    // Whoever is connected hears what is said over SSE, too.
+    await socket.done(4);
+    expect(words(socket)).toContain('Kyoto');
+    expect(ran).toEqual(['pay Alice 30', 'weather Tokyo', 'weather Osaka', 'weather Kyoto']);
+    expect([fake.refused, fake.http.refused]).toEqual([[], []]);
+    // What was said over SSE is in no session of the live model: it began a new one.
+    expect(fake.sessions.size).toBe(2);
+    const reasoning = socket.chunks.flatMap((chunk) =>
+      chunk.type === 'reasoning-delta' ? [chunk.delta] : [],
+    );
+    expect(new Set(reasoning).size).toBe(reasoning.length);
+  });
+
+  it('[T4] is taken up again after a restart: the card is answered there, and paid once', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'duologue-live-'));
+    const first = await serveTools({}, { store: await openSqliteStore(folder) });
+    const { fake } = first;
+    const before = await first.connect('?session=again');
+    before.say('send 30 dollars to Alice');
+    const card = await before.chunk('tool-approval-request');
+    await first.close();
+    await fake.until(() => fake.open.size === 0);
+    const second = await provideTools(fake, { store: await openSqliteStore(folder) });
+    started.push(second);
+    const after = new TestSocket(`${second.url.replace('http', 'ws')}/live?session=again`);
+    await after.opened();
+    after.send('message', decision(card));
+    await after.done();
+    expect([first.ran, second.ran]).toEqual([[], ['pay Alice 30']]);
+    expect(fake.received[1]?.[0]).toMatchObject({ setup: { sessionResumption: { handle: 'handle-1' } } });
+    expect([fake.sent('clientContent'), fake.sessions.size, fake.refused]).toEqual([[], 1, []]);
+    expect(words(after)).toContain('Alice');
+  });
+});
+
+/** Says something over SSE; gives the text of the response. */
+async function post(url: string, id: string, text: string): Promise<string> {
+  const body = { id, messages: [{ role: 'user', content: text }], trigger: 'submit-message' };
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${url}/stream`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const deltas = (await response.text()).matchAll(/"delta":("(?:[^"\\\\]|\\\\.)*")/g);
+  return [...deltas].map(([, delta]) => JSON.parse(delta ?? '""') as string).join('');
+}
 
 interface Responses {
   functionResponses: { id: string; scheduling?: string; response: object }[];

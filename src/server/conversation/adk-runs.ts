@@ -1,6 +1,6 @@
 import { type Event, LiveRequestQueue, type LlmResponse, type RunConfig, StreamingMode } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
-import type { DeferredCall, RunView, ServerTools } from '../../adk/engine.ts';
+import { type DeferredCall, type RunView, resumptionOf, type ServerTools } from '../../adk/engine.ts';
 import { failedWith } from '../../models/engine.ts';
 import type { Detection } from '../../protocol/index.ts';
 import { settlesWithin } from '../clock.ts';
@@ -193,12 +193,7 @@ export class AdkRuns {
     const { runner, options } = engine;
     const { userId, sessionId } = history.key;
     if (queue && request.driver === 'live') {
-      return runner.runLive({
-        userId,
-        sessionId,
-        liveRequestQueue: queue,
-        runConfig: runConfigOf(options.live, request.detection) as RunConfig,
-      });
+      return this.liveEvents(queue, runConfigOf(options.live, request.detection));
     }
     const { content: newMessage, customMetadata } = request as Extract<RunRequest, { driver: 'turn' }>;
     return runner.runAsync({
@@ -208,6 +203,23 @@ export class AdkRuns {
       runConfig: { streamingMode: StreamingMode.SSE },
       abortSignal: controller.signal,
       customMetadata,
+    });
+  }
+
+  /** The events of a live run; it goes on with the model's session of the last one, if that is still the same conversation. */
+  private async *liveEvents(liveRequestQueue: LiveRequestQueue, config: Partial<RunConfig>) {
+    const { engine, history } = this.context;
+    const { userId, sessionId } = history.key;
+    const { events } = await history.load();
+    const old = resumptionOf(events, engine.clock.now());
+    const parts = (old?.responses ?? []).map((functionResponse) => ({ functionResponse }));
+    if (parts.length > 0) liveRequestQueue.sendContent({ role: 'user', parts });
+    yield* engine.runner.runLive({
+      userId,
+      sessionId,
+      liveRequestQueue,
+      runConfig: config as RunConfig,
+      ...(old ? { liveSessionResumptionHandle: old.handle } : {}),
     });
   }
 

@@ -56,10 +56,12 @@ export class FakeGeminiLive {
   private constructor(http: FakeProvider, options: FakeLiveOptions) {
     this.http = http;
     this.options = options;
-    this.timer = options.timer ?? fastTimer(20);
+    this.timer = options.timer ?? fastTimer(10);
     this.quirks = { ...QUIRKS, ...options.quirks };
     const family = liveFamilyOf(options.model);
     this.family = options.isVertex ? onVertex(family) : family;
+    // From the third generation on no call goes unsigned.
+    http.memory.items.set('signs calls', true);
     http.server.on('upgrade', (request, stream, head) => {
       const fault = this.setupFaults.shift();
       const path = options.isVertex ? /LlmBidiService\/BidiGenerateContent$/ : /BidiGenerateContent\?key=/;

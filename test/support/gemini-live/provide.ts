@@ -16,7 +16,7 @@ export const FAMILIES = [
 /** The model that a fake's environment chooses, on the fake's time. */
 async function liveModel(fake: FakeGeminiLive) {
   const { turn, live } = await chooseModel(fake.environment);
-  Object.assign(live, { live: { timer: fake.timer, ping: null, random: () => 0 } });
+  Object.assign(live, { live: { timer: fake.timer, ping: null, random: () => 0, setupTimeoutMs: 50_000 } });
   if (live instanceof Gemini && live.liveApiClient.vertexai) {
     // Google Cloud is not asked who this is.
     Object.assign(live.liveApiClient.live, { auth: { addAuthHeaders: async () => undefined } });

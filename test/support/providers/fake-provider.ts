@@ -68,7 +68,7 @@ export class FakeProvider {
   answer: ((asked: Asked) => Omit<Answer, 'calls'> & { calls?: Answer['calls'] }) | undefined;
   url = '';
   private readonly rules = new EmbeddedModel({ paceMs: 0, rules });
-  private readonly memory: Memory = { items: new Map(), count: 0 };
+  readonly memory: Memory = { items: new Map(), count: 0 };
   readonly server: Server;
   private calls = 0;
 

@@ -35,7 +35,9 @@ function read(body: Body, memory: Memory): Asked {
       );
       const { thoughtSignature } = part;
       must(
-        thoughtSignature === undefined || memory.items.has(String(thoughtSignature)),
+        thoughtSignature === undefined ||
+          thoughtSignature === 'skip_thought_signature_validator' ||
+          memory.items.has(String(thoughtSignature)),
         `${what}: Thought signature is not valid`,
       );
     }
