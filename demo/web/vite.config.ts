@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
@@ -7,6 +8,9 @@ const routes = ['/stream', '/sessions', '/approvals', '/health', '/login'];
 
 export default defineConfig({
   plugins: [react(), tailwind()],
+  resolve: {
+    alias: [{ find: /^zod\/v3$/, replacement: fileURLToPath(new URL('zod-v3.ts', import.meta.url)) }],
+  },
   build: {
     target: 'es2022',
     sourcemap: false,

@@ -101,6 +101,8 @@ const parts = [
       'src/protocol',
       'src/client',
       'src/react',
+      // The inspector shows its rules.
+      'PROTOCOL.md',
       ...shared,
     ],
     output: 'demo/web/dist',

@@ -84,7 +84,7 @@ export class Output {
   say(chunk: Chunk): void {
     this.current?.push(chunk);
     this.log.append(chunk);
-    this.cancelDraft ??= this.clock.after(this.drafts.delayMs, () => void this.draft());
+    this.cancelDraft ??= this.clock.after(this.drafts.delayMs, () => this.draft());
   }
 
   /**
@@ -265,14 +265,13 @@ export class Output {
   }
 
   /** Keeps what was said so far of the message that is being written. */
-  private async draft(): Promise<void> {
-    // A store that is slower than its drafts gets one at a time.
-    if (this.drafting) await this.drafting;
-    this.cancelDraft = null;
+  private draft(): void {
     const { message } = this;
-    if (!message || message.parts.length === 0) return;
+    // A store that is slower than its drafts gets one at a time.
+    this.cancelDraft = this.drafting ? this.clock.after(this.drafts.delayMs, () => this.draft()) : null;
+    if (this.drafting || !message || message.parts.length === 0) return;
     // What cannot be kept now is tried again when the message ends.
-    const write = () => this.store.putMessage(this.key, message).catch(this.onFault);
+    const write = () => this.store.putMessage(this.key, message).catch(() => undefined);
     this.drafting = this.drafts.spend(write).finally(() => {
       this.drafting = null;
     });

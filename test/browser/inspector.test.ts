@@ -16,6 +16,12 @@ const rows = (panel: Locator) =>
     .getByRole('option')
     .evaluateAll((all) => all.map((row) => (row as HTMLElement).innerText.replace(/\s+/g, ' ')));
 
+/** Saves a recording from the menu. */
+async function saved(person: Person, panel: Locator, name: string): Promise<Buffer> {
+  await panel.getByRole('button', { name: 'More about recordings' }).click();
+  return person.save(person.page.getByRole('menuitem', { name }));
+}
+
 describe('the inspector', () => {
   it.each(modes)('shows frames and chunks in both directions as they come, over %s', async (mode) => {
     const person = new Person(await here.open({ mode }));
@@ -39,14 +45,13 @@ describe('the inspector', () => {
     expect(shown).toContain('approved');
     expect(shown).toMatch(/tool-output-available .*\d ms/);
     await panel.getByLabel('Direction').selectOption('out');
-    await expect.poll(async () => (await rows(panel)).length).toBe(1);
+    // The turn, and in it the answer.
+    await expect.poll(async () => (await rows(panel)).length).toBe(2);
   });
 
   it('filters by kind, pauses, steps, empties, and tells all of a row, with keys alone', async () => {
     const person = new Person(await here.open());
     const panel = await person.openPanel('Inspector');
-    // The name of the button that opened the menu is out of the way.
-    expect(await person.page.getByRole('tooltip').count()).toBe(0);
     const count = async () => Number((await panel.getByText(/^\d+ rows/).innerText()).split(' ')[0]);
     await person.say('What is the weather in Tokyo?');
     await person.answers.getByText(/Tokyo/).last().waitFor();
@@ -70,12 +75,62 @@ describe('the inspector', () => {
     await panel.getByRole('listbox').focus();
     await person.page.keyboard.press('Home');
     await person.page.keyboard.press('ArrowDown');
+    await person.page.keyboard.press('ArrowDown');
     await panel.getByRole('region', { name: 'The selected row' }).getByText('"data-session"').waitFor();
     await panel.getByRole('button', { name: 'Empty the list' }).click();
     await panel.getByText('Nothing was sent or received yet.').waitFor();
     await panel.getByRole('button', { name: 'Pause' }).click();
     await person.say('Play track 1');
     await panel.getByText('What comes is not shown while this is paused.').waitFor();
+  });
+
+  it('folds runs of deltas, tells the time to the first token, and shows the rule of each row', async () => {
+    const person = new Person(await here.open());
+    const panel = await person.openPanel('Inspector');
+    await person.say('Count to 60');
+    await panel.getByText('[DONE]').waitFor();
+    const list = panel.getByRole('listbox');
+    await list.getByText(/^Turn 1$/).waitFor();
+    await list.getByText(/first token \d+ ms · BIDI/).waitFor();
+    const run = list.getByText(/^text-delta ×\d+$/);
+    expect(await run.count()).toBe(1);
+    await run.click();
+    const details = panel.getByRole('region', { name: 'The selected row' });
+    await details.getByText(/1 2 3 .* 60/).waitFor();
+    await details
+      .getByRole('region', { name: 'Rules' })
+      .getByText(/A text or reasoning block is one start/)
+      .waitFor();
+    await list.focus();
+    const before = await list.getByRole('option').last().getAttribute('aria-setsize');
+    await person.page.keyboard.press('ArrowRight');
+    await expect.poll(() => list.getByRole('option').last().getAttribute('aria-setsize')).not.toBe(before);
+  });
+
+  it('leads from a message or a card to its rows, and back', async () => {
+    const person = new Person(await here.open());
+    const { page } = person;
+    expect(await page.getByRole('button', { name: 'Rows in the inspector' }).count()).toBe(0);
+    const panel = await person.openPanel('Inspector');
+    await person.say('Send $50 to Alice');
+    await person.card('requested').waitFor();
+    await person.approve();
+    await person.answers.getByText('I sent $50 to Alice.').waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
+    const ways = person.answers.getByRole('button', { name: 'Rows in the inspector' });
+    await ways.first().click();
+    const types = () => panel.getByRole('listbox').locator('[data-kind="row"]').allInnerTexts();
+    await expect.poll(async () => (await types()).length).toBe(5);
+    expect((await types()).join(' ')).toMatch(
+      /tool-input-start.*tool-input-available.*tool-approval-request.*approved.*tool-output-available/s,
+    );
+    await panel.getByText('tool-approval-request').click();
+    await panel.getByRole('button', { name: 'Show in the conversation' }).click();
+    await ways.last().click();
+    await expect.poll(async () => (await types()).join(' ')).toContain('finish');
+    const all = panel.getByRole('button', { name: /Of one message/ });
+    await all.click();
+    await all.waitFor({ state: 'detached' });
   });
 
   it('shows the events of the agent behind the conversation', async () => {
@@ -131,7 +186,7 @@ describe('a recording', () => {
       .waitFor();
     await expect.poll(() => person.isBusy()).toBe(false);
     const texts = await person.answers.allInnerTexts();
-    const buffer = await person.save(panel.getByRole('button', { name: 'Save the recording' }));
+    const buffer = await saved(person, panel, 'Save the recording');
     const file = { name: 'recording.json', mimeType: 'application/json', buffer };
     expect(JSON.parse(String(buffer))).toMatchObject({
       format: 'duologue-recording',
@@ -166,14 +221,43 @@ describe('a recording', () => {
     await person.box.waitFor();
   }, 90_000);
 
+  it('is saved and seen again with one press, and without its words it still checks itself', async () => {
+    const person = new Person(await here.open({ mode: 'bidi' }));
+    const { page } = person;
+    const panel = await person.openPanel('Inspector');
+    await person.say('Send $37 to Alice for lunch');
+    await person.card('requested').waitFor();
+    await person.deny('Not hungry');
+    await person.answers.getByText(/was denied/).waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
+    await person.chooseMode('SSE');
+    await person.say('What is the weather in Tokyo?');
+    await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
+    const whole = await person.save(panel.getByRole('button', { name: 'Save and replay' }));
+    expect(String(whole)).toContain('Alice');
+    const bar = page.getByTestId('replay-bar');
+    await bar.getByRole('button', { name: 'To the end' }).click();
+    await bar.getByText('The page shows what it showed then.').waitFor();
+    const bare = await saved(person, panel, 'Save without texts');
+    expect(String(bare)).not.toMatch(/Alice|lunch|hungry|Tokyo|\$37|weather in/);
+    await panel
+      .getByTestId('recording-input')
+      .setInputFiles({ name: 'a.json', mimeType: 'application/json', buffer: bare });
+    await bar.getByRole('button', { name: 'To the end' }).click();
+    await bar.getByText('The page shows what it showed then.').waitFor();
+    expect(await person.statesOfCards()).toEqual(['denied']);
+    expect(await person.own.first().innerText()).toBe('xxxx $00 xx xxxxx xxx xxxxx');
+  });
+
   it('leads back to the conversation as it was', async () => {
     const person = new Person(await here.open());
     await person.say('What is the weather in Tokyo?');
     await person.answers.getByText(/Tokyo/).last().waitFor();
     await expect.poll(() => person.isBusy()).toBe(false);
-    const texts = await person.answers.allInnerTexts();
     const panel = await person.openPanel('Inspector');
-    const buffer = await person.save(panel.getByRole('button', { name: 'Save the recording' }));
+    const texts = await person.answers.allInnerTexts();
+    const buffer = await saved(person, panel, 'Save the recording');
     const file = { name: 'recording.json', mimeType: 'application/json', buffer };
     await panel.getByTestId('recording-input').setInputFiles(file);
     await person.page.getByRole('button', { name: 'Back to the conversation' }).click();
@@ -184,8 +268,7 @@ describe('a recording', () => {
   it('that was captured from a server plays in the page: all 21', async () => {
     const person = new Person(await here.open({ locale: 'ja-JP', ...osaka }));
     const { page } = person;
-    await page.getByRole('button', { name: '設定' }).click();
-    await page.getByRole('menuitem', { name: 'インスペクター' }).click();
+    await page.getByRole('button', { name: 'インスペクター' }).click();
     const input = page.getByTestId('recording-input');
     const seen: [string, (string | null)[], boolean][] = [];
     for (const { name, file, text } of scenarios) {

@@ -114,15 +114,18 @@ describe('the focus', () => {
 
   it('goes into a panel that opens, and back when Escape closes it', async () => {
     const person = new Person(await here.open());
-    const settings = person.page.getByRole('button', { name: 'Settings' });
     for (const name of ['Inspector', 'Approval log'] as const) {
+      const opener = person.page.getByRole('button', {
+        name: name === 'Inspector' ? name : 'Settings',
+        exact: true,
+      });
       const panel = await person.openPanel(name);
       await hasFocus(panel);
       await person.page.keyboard.press('Tab');
       await hasFocus(panel.getByRole('button', { name: 'Close the panel' }));
       await person.page.keyboard.press('Escape');
       await panel.waitFor({ state: 'detached' });
-      await hasFocus(settings);
+      await hasFocus(opener);
     }
   });
 

@@ -77,10 +77,16 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
       await page.getByRole('button', { name: 'Settings' }).click();
       await page.getByRole('menu').waitFor();
       await check('the menu');
-      await page.getByRole('menuitem', { name: 'Inspector' }).click();
+      await page.keyboard.press('Escape');
+      await person.openPanel('Inspector');
       await page.getByRole('listbox').getByRole('option').first().waitFor();
-      await page.getByRole('listbox').getByRole('option').first().click();
+      await page.getByRole('listbox').locator('[data-kind="row"]').first().click();
+      await page.getByRole('region', { name: 'Rules' }).waitFor();
       await check('the inspector');
+      await page.getByRole('button', { name: 'More about recordings' }).click();
+      await page.getByRole('menu').waitFor();
+      await check('what can be done with a recording');
+      await page.keyboard.press('Escape');
       await page.getByRole('tab', { name: 'ADK events' }).click();
       await page
         .getByText(/process_payment →/)

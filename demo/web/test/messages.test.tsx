@@ -153,6 +153,10 @@ describe('an answer', () => {
     await show(view(answer(payment({ state: 'output-available', output: {} })), onRegenerate));
     await click('Answer again');
     expect(onRegenerate).not.toHaveBeenCalled();
+    await vi.waitFor(async () => {
+      await act(async () => undefined);
+      expect(document.querySelector('[role=alertdialog]')).not.toBe(null);
+    }, 10_000);
     const dialog = document.querySelector('[role=alertdialog]');
     expect(dialog?.textContent).toContain('Things already done, such as payments, stay done.');
     const yes = [...(dialog?.querySelectorAll('button') ?? [])].find(

@@ -80,8 +80,11 @@ export class Person {
 
   /** Opens a panel beside the conversation. */
   async openPanel(name: 'Inspector' | 'Approval log'): Promise<Locator> {
-    await this.page.getByRole('button', { name: 'Settings' }).click();
-    await this.page.getByRole('menuitem', { name }).click();
+    if (name === 'Inspector') await this.page.getByRole('button', { name, exact: true }).click();
+    else {
+      await this.page.getByRole('button', { name: 'Settings' }).click();
+      await this.page.getByRole('menuitem', { name }).click();
+    }
     const panel = this.page.getByRole('complementary', { name });
     await panel.waitFor();
     return panel;

@@ -1,41 +1,24 @@
-import { Dialog } from 'radix-ui';
-import { type ReactNode, useRef } from 'react';
-import { focusBox } from '../composer/focus-box.ts';
-import { useMessages } from '../i18n/language.tsx';
+import { type ComponentType, lazy, type ReactNode, Suspense, useState } from 'react';
 
-/** The list of conversations where there is no room for it beside the conversation. */
-export function SessionsDrawer({
-  isOpen,
-  onOpenChange,
-  children,
-}: {
+/** What lies in a drawer, and whether it is open. */
+export interface Drawer {
   isOpen: boolean;
   onOpenChange: (isOpen: boolean) => void;
   children: ReactNode;
-}) {
-  const { sessions } = useMessages();
-  const opener = useRef<HTMLElement | null>(null);
-  return (
-    <Dialog.Root open={isOpen} onOpenChange={onOpenChange}>
-      <Dialog.Portal>
-        <Dialog.Overlay className="fixed inset-0 z-40 animate-fade bg-black/40 lg:hidden" />
-        <Dialog.Content
-          aria-describedby={undefined}
-          onOpenAutoFocus={() => {
-            opener.current = document.activeElement as HTMLElement | null;
-          }}
-          onCloseAutoFocus={(event) => {
-            event.preventDefault();
-            // Another conversation has a header of its own.
-            if (opener.current?.isConnected) opener.current.focus();
-            else focusBox();
-          }}
-          className="fixed inset-y-0 left-0 z-50 w-72 max-w-[85vw] animate-slide border-r border-line bg-canvas shadow-float lg:hidden"
-        >
-          <Dialog.Title className="sr-only">{sessions.title}</Dialog.Title>
-          {children}
-        </Dialog.Content>
-      </Dialog.Portal>
-    </Dialog.Root>
-  );
+}
+
+/** Without a network there is no drawer; the conversation goes on. */
+const Dialog = lazy<ComponentType<Drawer>>(() =>
+  import('./sessions-dialog.tsx').catch(() => ({ default: () => null })),
+);
+
+/** The list of conversations where there is no room for it beside the conversation. */
+export function SessionsDrawer(drawer: Drawer) {
+  const [wasOpen, setWasOpen] = useState(false);
+  if (drawer.isOpen && !wasOpen) setWasOpen(true);
+  return wasOpen ? (
+    <Suspense fallback={null}>
+      <Dialog {...drawer} />
+    </Suspense>
+  ) : null;
 }

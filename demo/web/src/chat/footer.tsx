@@ -9,6 +9,7 @@ import { asToolPart } from '../tools/tool-part.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
+import { InspectButton } from '../wire/inspection.tsx';
 import { briefThought } from './brief-thought.ts';
 import { textOf } from './message-text.ts';
 import { useCost } from './use-cost.ts';
@@ -60,6 +61,7 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
         </>
       ) : null}
       {interrupted ? <span className="px-2">{cutOff ? words.cutOff : words.interrupted}</span> : null}
+      <InspectButton target={{ messageId: message.id }} />
       {facts.length > 0 ? (
         <span className="px-2 tabular-nums opacity-0 transition-opacity group-focus-within/answer:opacity-100 group-hover/answer:opacity-100">
           {facts.join(' · ')}

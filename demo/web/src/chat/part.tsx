@@ -8,6 +8,7 @@ import { RichText } from '../markdown/rich-text.tsx';
 import { ToolCard } from '../tools/tool-card.tsx';
 import { asToolPart } from '../tools/tool-part.ts';
 import { ToolResult } from '../tools/tool-result.tsx';
+import { InspectButton } from '../wire/inspection.tsx';
 import { briefThought } from './brief-thought.ts';
 import { FilePart } from './file-part.tsx';
 import { Picture } from './picture.tsx';
@@ -29,11 +30,17 @@ export const Part = memo(
     const { message, pictures } = useMessages();
     const call = asToolPart(part);
     if (call) {
-      if (!isApprovalCard(call)) return <ToolCard part={call} />;
       return (
-        <ApprovalCard part={call} isHeld={isHeld} onDecide={onDecide}>
-          {call.state === 'output-available' ? <ToolResult part={call} isBrief /> : null}
-        </ApprovalCard>
+        <div data-call={call.toolCallId}>
+          {isApprovalCard(call) ? (
+            <ApprovalCard part={call} isHeld={isHeld} onDecide={onDecide}>
+              {call.state === 'output-available' ? <ToolResult part={call} isBrief /> : null}
+            </ApprovalCard>
+          ) : (
+            <ToolCard part={call} />
+          )}
+          <InspectButton target={call} className="mt-1 ml-2" />
+        </div>
       );
     }
     switch (part.type) {

@@ -234,6 +234,7 @@ export const en = {
     enterQueue: 'Sends after the answer',
     enterInterrupt: 'Interrupts the answer',
     inspector: 'Inspector',
+    showRows: 'Rows in the inspector',
     audit: 'Approval log',
     panels: 'Side panel',
   },

@@ -236,6 +236,7 @@ export const ja: Messages = {
     enterQueue: '回答のあとに送信',
     enterInterrupt: '回答に割り込む',
     inspector: 'インスペクター',
+    showRows: 'インスペクターで見る',
     audit: '承認の記録',
     panels: 'サイドパネル',
   },

@@ -5,14 +5,18 @@ import { useLanguage } from '../i18n/language.tsx';
 import type { PanelProps } from '../panel/panels.ts';
 import { ReplayPlayer } from '../replay/player.ts';
 import { type Problem, RecordingError, readRecording } from '../replay/read-recording.ts';
+import { useInspection } from '../wire/inspection.tsx';
+import type { Recording } from '../wire/recording.ts';
 import { useWire } from '../wire/wire.tsx';
 import { AdkEvents, Note } from './adk-events.tsx';
 import { type Filter, filterRows } from './filter.ts';
-import { RowDetails } from './row-details.tsx';
+import { type Line, linesOf } from './lines.ts';
+import { redacted } from './redact.ts';
+import { LineDetails } from './row-details.tsx';
 import { RowList } from './row-list.tsx';
-import { KINDS, type Row } from './rows.ts';
+import { KINDS } from './rows.ts';
 import { recordingOf, saveFile } from './save.ts';
-import { Actions, FilterBar } from './toolbar.tsx';
+import { FilterBar, ListActions, RecordingActions } from './toolbar.tsx';
 import { type Rows, useRows } from './use-rows.ts';
 import { useWords } from './words.ts';
 
@@ -32,11 +36,19 @@ export default function InspectorPanel({ sessionId }: PanelProps) {
     // A recording can be seen again when the server is gone.
     void import('../replay/replay-bar.tsx');
   }, []);
-  const save = () => {
+  const recorded = (): Recording | null => {
     const { current } = chat;
-    if (!current) return;
-    const recording = replay?.recording ?? recordingOf(recorder, current);
+    if (replay) return replay.recording;
+    return current ? recordingOf(recorder, current) : null;
+  };
+  const save = (recording: Recording | null) => {
+    if (!recording) return;
     saveFile(`${recording.sessionId}.recording.json`, 'application/json', JSON.stringify(recording));
+  };
+  const saveAndReplay = () => {
+    const recording = recorded();
+    save(recording);
+    if (recording) showReplay(new ReplayPlayer(recording));
   };
   const open = async (file: File) => {
     setProblem(null);
@@ -59,7 +71,14 @@ export default function InspectorPanel({ sessionId }: PanelProps) {
             {words.events}
           </Tabs.Trigger>
         </Tabs.List>
-        <Actions rows={rows} onSave={save} onOpen={(file) => void open(file)} />
+        <RecordingActions
+          onReplay={saveAndReplay}
+          onSave={(isRedacted) => {
+            const recording = recorded();
+            save(recording && isRedacted ? redacted(recording) : recording);
+          }}
+          onOpen={(file) => void open(file)}
+        />
       </div>
       {problem === null ? null : (
         <p role="alert" className="border-b border-bad-line bg-bad-tint px-4 py-2 text-sm text-bad">
@@ -76,34 +95,52 @@ export default function InspectorPanel({ sessionId }: PanelProps) {
   );
 }
 
-function Wire({ rows: { rows, isPaused, hasMore } }: { rows: Rows }) {
+function Wire({ rows: held }: { rows: Rows }) {
+  const { rows, isPaused, hasMore } = held;
   const words = useWords();
   const { language } = useLanguage();
-  const [filter, setFilter] = useState<Filter>({ text: '', direction: 'both', kinds: KINDS });
-  const [selected, setSelected] = useState<Row | null>(null);
-  const shown = useMemo(() => filterRows(rows, filter), [rows, filter]);
+  const { target, inspect } = useInspection();
+  const [filter, setFilter] = useState<Omit<Filter, 'target'>>({ text: '', direction: 'both', kinds: KINDS });
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useState<Line | null>(null);
+  const shown = useMemo(() => filterRows(rows, { ...filter, target }), [rows, filter, target]);
+  const lines = useMemo(() => linesOf(shown, unfolded), [shown, unfolded]);
+  const fold = (key: string, isUnfolded: boolean) =>
+    setUnfolded((all) => new Set(isUnfolded ? [...all, key] : [...all].filter((one) => one !== key)));
   const startedAt = rows[0]?.at ?? 0;
+  // A run or a turn may have grown since it was selected.
+  const current = lines.find(({ key }) => key === selected?.key) ?? selected;
   return (
     <>
-      <FilterBar filter={filter} onChange={setFilter} />
-      <p className="border-b border-line px-4 pb-2 text-xs text-soft">
-        {words.held(number(shown.length, language))}
-        {isPaused ? ` · ${hasMore ? words.waiting : words.paused}` : ''}
-      </p>
+      <FilterBar
+        filter={{ ...filter, target }}
+        onChange={({ target: wanted, ...rest }) => {
+          setFilter(rest);
+          if (wanted !== target) inspect(wanted);
+        }}
+      />
+      <div className="flex items-center justify-between border-b border-line pr-2 pb-1 pl-4 text-xs text-soft">
+        <p>
+          {words.held(number(shown.length, language))}
+          {isPaused ? ` · ${hasMore ? words.waiting : words.paused}` : ''}
+        </p>
+        <ListActions rows={held} />
+      </div>
       <div className="min-h-0 grow basis-0">
         {shown.length === 0 ? (
           <Note text={rows.length > 0 ? words.noMatch : hasMore ? words.noneShown : words.none} />
         ) : (
           <RowList
-            rows={shown}
-            selected={selected?.number ?? null}
+            lines={lines}
+            selected={selected?.key ?? null}
             onSelect={setSelected}
+            onFold={fold}
             startedAt={startedAt}
           />
         )}
       </div>
-      <div className={`border-t border-line ${selected ? 'h-2/5 min-h-40' : ''}`}>
-        <RowDetails row={selected} startedAt={startedAt} />
+      <div className={`border-t border-line ${current ? 'h-2/5 min-h-40' : ''}`}>
+        <LineDetails line={current} startedAt={startedAt} />
       </div>
     </>
   );

@@ -1,5 +1,6 @@
-import { ArrowDownLeft, ArrowUpRight } from 'lucide-react';
+import { ArrowDownLeft, ArrowUpRight, ChevronRight } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import type { Line } from './lines.ts';
 import type { Kind, Row } from './rows.ts';
 import { useWords } from './words.ts';
 
@@ -14,16 +15,20 @@ const COLORS: Readonly<Record<Kind, string>> = {
   connection: 'text-soft',
 };
 
-/** The rows; only those in sight are drawn. It stays with the newest unless the person scrolls up. */
+/** The lines; only those in sight are drawn. It stays with the newest unless the person scrolls up. */
 export function RowList({
-  rows,
+  lines,
   selected,
   onSelect,
+  onFold,
   startedAt,
 }: {
-  rows: readonly Row[];
-  selected: number | null;
-  onSelect: (row: Row) => void;
+  lines: readonly Line[];
+  /** The key of the selected line. */
+  selected: string | null;
+  onSelect: (line: Line) => void;
+  /** Folds or unfolds a run. */
+  onFold: (key: string, isUnfolded: boolean) => void;
   /** The time that others are told from. */
   startedAt: number;
 }) {
@@ -45,28 +50,33 @@ export function RowList({
     return () => observer.disconnect();
   }, []);
 
-  const index = rows.findIndex(({ number }) => number === selected);
+  const index = lines.findIndex(({ key }) => key === selected);
   const go = (target: number) => {
-    const place = Math.max(0, Math.min(rows.length - 1, target));
-    const row = rows[place];
+    const place = Math.max(0, Math.min(lines.length - 1, target));
+    const line = lines[place];
     const element = box.current;
-    if (!row || !element) return;
+    if (!line || !element) return;
     isAtEnd.current = false;
     if (place * HEIGHT < element.scrollTop) element.scrollTop = place * HEIGHT;
     const below = (place + 1) * HEIGHT - element.clientHeight;
     if (below > element.scrollTop) element.scrollTop = below;
-    onSelect(row);
+    onSelect(line);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const page = Math.max(1, Math.floor(view.height / HEIGHT) - 1);
-    const from = index === -1 ? rows.length : index;
+    const from = index === -1 ? lines.length : index;
+    const line = lines[index];
+    if (line?.kind === 'run' && (event.key === 'ArrowRight' || event.key === 'ArrowLeft')) {
+      event.preventDefault();
+      return onFold(line.key, event.key === 'ArrowRight');
+    }
     const targets: Readonly<Record<string, number>> = {
       ArrowUp: from - 1,
       ArrowDown: from + 1,
       PageUp: from - page,
       PageDown: from + page,
       Home: 0,
-      End: rows.length - 1,
+      End: lines.length - 1,
     };
     const target = targets[event.key];
     if (target === undefined) return;
@@ -75,7 +85,7 @@ export function RowList({
   };
 
   const first = Math.max(0, Math.floor(view.top / HEIGHT) - OVERSCAN);
-  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / HEIGHT) + OVERSCAN);
+  const last = Math.min(lines.length, Math.ceil((view.top + view.height) / HEIGHT) + OVERSCAN);
   return (
     <div
       ref={box}
@@ -91,72 +101,100 @@ export function RowList({
       }}
       className="relative h-full overflow-y-auto overscroll-contain font-mono text-xs outline-none focus-visible:ring-2 focus-visible:ring-accent focus-visible:ring-inset"
     >
-      <div role="presentation" style={{ height: rows.length * HEIGHT }} />
-      {rows.slice(first, last).map((row, offset) => (
-        <Line
-          key={row.number}
-          id={`${id}-${row.number}`}
-          row={row}
-          place={first + offset}
-          count={rows.length}
-          isSelected={row.number === selected}
-          startedAt={startedAt}
-          onSelect={onSelect}
-        />
+      <div role="presentation" style={{ height: lines.length * HEIGHT }} />
+      {lines.slice(first, last).map((line, offset) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the keys
+        // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus
+        <div
+          key={line.key}
+          id={`${id}-${line.key}`}
+          role="option"
+          aria-selected={line.key === selected}
+          aria-posinset={first + offset + 1}
+          aria-setsize={lines.length}
+          data-kind={line.kind}
+          onClick={() => {
+            if (line.kind === 'run' && line.key === selected) onFold(line.key, !line.isUnfolded);
+            onSelect(line);
+          }}
+          style={{ height: HEIGHT, top: (first + offset) * HEIGHT }}
+          className={`absolute inset-x-0 flex cursor-pointer items-center gap-2 px-3 whitespace-nowrap hover:bg-sunken ${line.key === selected ? 'bg-accent-tint' : line.kind === 'turn' ? 'bg-sunken/70' : ''}`}
+        >
+          <LineContent line={line} startedAt={startedAt} />
+        </div>
       ))}
     </div>
   );
 }
 
-function Line({
-  id,
-  row,
-  place,
-  count,
-  isSelected,
-  startedAt,
-  onSelect,
-}: {
-  id: string;
-  row: Row;
-  place: number;
-  count: number;
-  isSelected: boolean;
-  startedAt: number;
-  onSelect: (row: Row) => void;
-}) {
+function LineContent({ line, startedAt }: { line: Line; startedAt: number }) {
   const words = useWords();
-  const { direction, kind, type, summary, latency, at } = row;
+  if (line.kind === 'turn') {
+    const { number, title, wire, firstTokenMs } = line.turn;
+    return (
+      <>
+        <span className="shrink-0 font-sans font-semibold">
+          {number === 0 ? words.beforeTurns : words.turn(number)}
+        </span>
+        <span className="min-w-0 grow truncate font-sans text-soft">{title}</span>
+        <span className="shrink-0 font-sans text-soft tabular-nums">
+          {firstTokenMs === null ? wire : `${words.firstToken(milliseconds(firstTokenMs))} · ${wire}`}
+        </span>
+      </>
+    );
+  }
+  if (line.kind === 'run') {
+    const { rows, type, text } = line.run;
+    const [row] = rows;
+    return row ? (
+      <>
+        <Head row={row} startedAt={startedAt} />
+        <ChevronRight
+          aria-hidden="true"
+          className={`size-3 shrink-0 text-soft transition-transform ${line.isUnfolded ? 'rotate-90' : ''}`}
+        />
+        <span className={`shrink-0 font-medium ${COLORS[row.kind]}`}>
+          {type} ×{rows.length}
+        </span>
+        <span className="min-w-0 grow truncate text-soft">{text}</span>
+        <Latency row={row} />
+      </>
+    ) : null;
+  }
+  const { row } = line;
+  return (
+    <>
+      <Head row={row} startedAt={startedAt} />
+      <span className={`shrink-0 font-medium ${COLORS[row.kind]}`}>{row.type}</span>
+      <span className="min-w-0 grow truncate text-soft">{row.summary}</span>
+      <Latency row={row} />
+    </>
+  );
+}
+
+/** When, and in which direction. */
+function Head({ row: { at, direction }, startedAt }: { row: Row; startedAt: number }) {
+  const words = useWords();
   const Arrow = direction === 'out' ? ArrowUpRight : ArrowDownLeft;
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the keys
-    // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus
-    <div
-      id={id}
-      role="option"
-      aria-selected={isSelected}
-      aria-posinset={place + 1}
-      aria-setsize={count}
-      onClick={() => onSelect(row)}
-      style={{ height: HEIGHT, top: place * HEIGHT }}
-      className={`absolute inset-x-0 flex cursor-pointer items-center gap-2 px-3 whitespace-nowrap hover:bg-sunken ${isSelected ? 'bg-accent-tint' : ''}`}
-    >
+    <>
       <span className="w-14 shrink-0 text-right text-soft tabular-nums">{seconds(at - startedAt)}</span>
       <Arrow
         aria-label={direction === 'out' ? words.out : words.in}
         className={`size-3.5 shrink-0 ${direction === 'out' ? 'text-good' : 'text-info'}`}
       />
-      <span className={`shrink-0 font-medium ${COLORS[kind]}`}>{type}</span>
-      <span className="min-w-0 grow truncate text-soft">{summary}</span>
-      {latency ? (
-        <span
-          className="shrink-0 rounded bg-sunken px-1.5 text-ink tabular-nums"
-          title={words.waits[latency.of]}
-        >
-          {milliseconds(latency.ms)}
-        </span>
-      ) : null}
-    </div>
+    </>
+  );
+}
+
+/** What was waited for, if anything was. */
+function Latency({ row: { latency } }: { row: Row }) {
+  const words = useWords();
+  if (!latency) return null;
+  return (
+    <span className="shrink-0 rounded bg-sunken px-1.5 text-ink tabular-nums" title={words.waits[latency.of]}>
+      {milliseconds(latency.ms)}
+    </span>
   );
 }
 

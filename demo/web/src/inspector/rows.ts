@@ -15,11 +15,22 @@ export interface Row {
   number: number;
   at: number;
   channel: number;
+  /** What it travelled on: a socket, a streamed answer, or any other request. */
+  wire: 'BIDI' | 'SSE' | 'HTTP';
+  /** The turn it belongs to: from one message of the person to the next. Before the first it is 0. */
+  turn: number;
   direction: Direction;
   kind: Kind;
   type: string;
   /** The chunk's id. */
   id: string | null;
+  /** The message that it is about, and the call. */
+  messageId: string | null;
+  toolCallId: string | null;
+  /** Whether the person said something with it. */
+  isSaid: boolean;
+  /** How it was sent; null for what was received. Without a method it is a frame on the socket of that path. */
+  sent: { method: string | null; path: string; body: string | null } | null;
   summary: string;
   /** In bytes, roughly: characters of what is not ASCII count once. */
   size: number;
@@ -28,7 +39,8 @@ export interface Row {
   body: string;
 }
 
-type Fact = Pick<Row, 'direction' | 'kind' | 'type' | 'summary' | 'body'> & { id?: string | undefined };
+type Fact = Pick<Row, 'direction' | 'kind' | 'type' | 'summary' | 'body'> &
+  Partial<Pick<Row, 'messageId' | 'toolCallId' | 'isSaid' | 'sent'>> & { id?: string | undefined };
 type Fields = Record<string, unknown>;
 
 /** Makes rows of what happened on the wire: blocks are taken apart, and waiting times measured. */
@@ -40,18 +52,25 @@ export class RowFold {
   private readonly pinged = new Map<unknown, number>();
   /** When a call was answered, by its id. */
   private readonly answered = new Map<string, number>();
+  /** The sockets, by channel: where each leads. */
+  private readonly sockets = new Map<number, string>();
+  /** The message that chunks belong to, by channel (C6). */
+  private readonly speaking = new Map<number, string>();
+  private turn = 0;
   private count = 0;
 
   push(event: WireEvent): Row[] {
     const { at, channel } = event;
     switch (event.type) {
       case 'request':
+        if (/^\/stream\b/.test(event.path)) this.isStream.add(channel);
         if (event.method === 'POST' && event.body !== null) this.noteAsked(channel, at, fieldsOf(event.body));
         return [this.row(event, request(event))];
       case 'response':
         if (/event-stream/.test(event.contentType)) this.isStream.add(channel);
         return [this.row(event, response(event))];
       case 'open':
+        this.sockets.set(channel, event.path);
         return [this.row(event, connection('out', 'open', event.path))];
       case 'close': {
         this.decoders.delete(channel);
@@ -74,7 +93,10 @@ export class RowFold {
     if (type === 'message') this.noteAsked(event.channel, event.at, data);
     if (type === 'tool_result') this.answered.set(String(data.toolCallId), event.at);
     const kind = type === 'tool_result' ? 'tool' : type === 'message' ? 'text' : 'control';
-    return this.row(event, { direction: 'out', kind, type, summary: saidIn(type, data), body: event.text });
+    const sent = { method: null, path: this.sockets.get(event.channel) ?? '/live', body: null };
+    const about = type === 'message' ? aboutMessage(data) : { toolCallId: textIn(data.toolCallId) };
+    const summary = saidIn(type, data);
+    return this.row(event, { direction: 'out', kind, type, summary, body: event.text, sent, ...about });
   }
 
   private heard(event: Extract<WireEvent, { type: 'text' }>): Row[] {
@@ -85,7 +107,12 @@ export class RowFold {
     return decoder.push(text).map(({ id, data }) => {
       const chunk = data === '[DONE]' ? { type: '[DONE]' } : fieldsOf(data);
       const type = String(chunk.type ?? '?');
+      if (type === 'start') this.speaking.set(channel, String(chunk.messageId ?? ''));
+      const told = fieldsIn(chunk.data);
+      const isPlain = type === 'data-session' || type === 'data-reset';
       const fact: Fact = {
+        messageId: textIn(told.messageId) ?? (isPlain ? null : (this.speaking.get(channel) ?? null)),
+        toolCallId: textIn(chunk.toolCallId) ?? textIn(told.toolCallId),
         direction: 'in',
         kind: kindOf(type),
         type,
@@ -138,6 +165,7 @@ export class RowFold {
   private noteAsked(channel: number, at: number, said: Fields): void {
     this.asked.set(channel, at);
     const last = Array.isArray(said.messages) ? fieldsIn(said.messages.at(-1)) : {};
+    if (isSaying(said)) this.turn++;
     if (last.role === 'user' || !Array.isArray(last.parts)) return;
     for (const part of last.parts) {
       const { toolCallId } = fieldsIn(part);
@@ -146,18 +174,34 @@ export class RowFold {
   }
 
   private row({ at, channel }: WireEvent, fact: Fact, size = fact.body.length): Row {
-    return { number: ++this.count, at, channel, latency: null, size, ...fact, id: fact.id ?? null };
+    return {
+      number: ++this.count,
+      at,
+      channel,
+      wire: this.sockets.has(channel) ? 'BIDI' : this.isStream.has(channel) ? 'SSE' : 'HTTP',
+      turn: this.turn,
+      messageId: null,
+      toolCallId: null,
+      isSaid: false,
+      sent: null,
+      latency: null,
+      size,
+      ...fact,
+      id: fact.id ?? null,
+    };
   }
 }
 
 function request({ method, path, body }: Extract<WireEvent, { type: 'request' }>): Fact {
   const said = body === null ? {} : fieldsOf(body);
-  const isSaying = Array.isArray(said.messages);
+  const hasMessages = Array.isArray(said.messages);
   return {
+    ...aboutMessage(said),
+    sent: { method, path, body },
     direction: 'out',
-    kind: isSaying ? 'text' : 'connection',
+    kind: hasMessages ? 'text' : 'connection',
     type: `${method} ${path.split('?')[0]?.replace(/^(\/\w+)\/.{12,}?(\/|$)/, '$1/…$2') ?? path}`,
-    summary: isSaying ? saidIn('message', said) : '',
+    summary: hasMessages ? saidIn('message', said) : '',
     body: body ?? path,
   };
 }
@@ -219,6 +263,28 @@ function partSaid(part: Fields): string {
   const { approved } = fieldsIn(approval);
   if (approved === undefined) return String(state ?? '');
   return `${String(part.type).replace(/^tool-/, '')}: ${approved === true ? 'approved' : 'denied'}`;
+}
+
+/** Whether the person says something anew, or has something said again. */
+function isSaying(said: Fields): boolean {
+  const last = Array.isArray(said.messages) ? fieldsIn(said.messages.at(-1)) : {};
+  return last.role === 'user' || said.trigger === 'regenerate-message';
+}
+
+/** What a message that the page sends is about: itself, or the call that it answers. */
+function aboutMessage(said: Fields): Pick<Row, 'messageId' | 'toolCallId' | 'isSaid'> {
+  const last = Array.isArray(said.messages) ? fieldsIn(said.messages.at(-1)) : {};
+  const parts = Array.isArray(last.parts) ? last.parts.map(fieldsIn) : [];
+  const answered = last.role === 'user' ? [] : parts.filter(({ approval }) => approval !== undefined);
+  return {
+    messageId: textIn(last.id),
+    toolCallId: answered.length === 1 ? textIn(answered[0]?.toolCallId) : null,
+    isSaid: isSaying(said),
+  };
+}
+
+function textIn(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
 }
 
 function clip(text: string): string {

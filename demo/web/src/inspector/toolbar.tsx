@@ -1,49 +1,69 @@
-import { Ban, Download, FolderOpen, Pause, Play, Search, StepForward } from 'lucide-react';
-import { ToggleGroup } from 'radix-ui';
+import {
+  Ban,
+  Download,
+  Ellipsis,
+  EyeOff,
+  FolderOpen,
+  Pause,
+  Play,
+  Search,
+  StepForward,
+  X,
+} from 'lucide-react';
+import { DropdownMenu, ToggleGroup } from 'radix-ui';
 import { useRef } from 'react';
+import { Button } from '../ui/button.tsx';
+import { MENU, MENU_ITEM, MenuLine } from '../ui/choice-menu.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import type { Filter } from './filter.ts';
 import { KINDS, type Kind } from './rows.ts';
 import type { Rows } from './use-rows.ts';
 import { useWords } from './words.ts';
 
-/** Holding, emptying, saving and opening. */
-export function Actions({
-  rows,
+/** Saving and seeing again, in front; beside it what else can be done with a recording. */
+export function RecordingActions({
+  onReplay,
   onSave,
   onOpen,
 }: {
-  rows: Rows;
-  onSave: () => void;
+  /** Saves the recording and sees it again, when there is one. */
+  onReplay: () => void;
+  onSave: (isRedacted: boolean) => void;
   onOpen: (file: File) => void;
 }) {
   const words = useWords();
   const chooser = useRef<HTMLInputElement>(null);
   return (
-    <div className="flex items-center">
-      {rows.isPaused ? (
-        <>
-          <IconButton label={words.step} onClick={rows.step} disabled={!rows.hasMore}>
-            <StepForward className="size-4" />
+    <div className="flex items-center gap-1">
+      <Button look="accent" onClick={onReplay} className="min-h-8 px-3">
+        <Play className="size-3.5" aria-hidden="true" />
+        {words.saveAndReplay}
+      </Button>
+      <DropdownMenu.Root modal={false}>
+        <DropdownMenu.Trigger asChild>
+          <IconButton label={words.recording} className="size-8">
+            <Ellipsis className="size-4" />
           </IconButton>
-          <IconButton label={words.resume} onClick={rows.resume}>
-            <Play className="size-4" />
-          </IconButton>
-        </>
-      ) : (
-        <IconButton label={words.pause} onClick={rows.pause}>
-          <Pause className="size-4" />
-        </IconButton>
-      )}
-      <IconButton label={words.clear} onClick={rows.clear}>
-        <Ban className="size-4" />
-      </IconButton>
-      <IconButton label={words.download} onClick={onSave}>
-        <Download className="size-4" />
-      </IconButton>
-      <IconButton label={words.load} onClick={() => chooser.current?.click()}>
-        <FolderOpen className="size-4" />
-      </IconButton>
+        </DropdownMenu.Trigger>
+        <DropdownMenu.Content align="end" sideOffset={6} collisionPadding={12} className={`w-72 ${MENU}`}>
+          <DropdownMenu.Item onSelect={() => onSave(false)} className={MENU_ITEM}>
+            <Download className="size-4 shrink-0 text-soft" aria-hidden="true" />
+            {words.download}
+          </DropdownMenu.Item>
+          <DropdownMenu.Item onSelect={() => onSave(true)} className={MENU_ITEM}>
+            <EyeOff className="size-4 shrink-0 text-soft" aria-hidden="true" />
+            <span>
+              {words.downloadRedacted}
+              <span className="block text-xs text-soft">{words.redactedHint}</span>
+            </span>
+          </DropdownMenu.Item>
+          <MenuLine />
+          <DropdownMenu.Item onSelect={() => chooser.current?.click()} className={MENU_ITEM}>
+            <FolderOpen className="size-4 shrink-0 text-soft" aria-hidden="true" />
+            {words.load}
+          </DropdownMenu.Item>
+        </DropdownMenu.Content>
+      </DropdownMenu.Root>
       <input
         ref={chooser}
         type="file"
@@ -56,6 +76,32 @@ export function Actions({
           event.target.value = '';
         }}
       />
+    </div>
+  );
+}
+
+/** Holding and emptying the list. */
+export function ListActions({ rows }: { rows: Rows }) {
+  const words = useWords();
+  return (
+    <div className="flex items-center">
+      {rows.isPaused ? (
+        <>
+          <IconButton label={words.step} onClick={rows.step} disabled={!rows.hasMore} className="size-8">
+            <StepForward className="size-4" />
+          </IconButton>
+          <IconButton label={words.resume} onClick={rows.resume} className="size-8">
+            <Play className="size-4" />
+          </IconButton>
+        </>
+      ) : (
+        <IconButton label={words.pause} onClick={rows.pause} className="size-8">
+          <Pause className="size-4" />
+        </IconButton>
+      )}
+      <IconButton label={words.clear} onClick={rows.clear} className="size-8">
+        <Ban className="size-4" />
+      </IconButton>
     </div>
   );
 }
@@ -107,6 +153,17 @@ export function FilterBar({ filter, onChange }: { filter: Filter; onChange: (fil
           </ToggleGroup.Item>
         ))}
       </ToggleGroup.Root>
+      {filter.target ? (
+        <Button
+          look="quiet"
+          onClick={() => onChange({ ...filter, target: null })}
+          className="min-h-8 self-start px-3 text-xs"
+        >
+          {'toolCallId' in filter.target ? words.ofCall : words.ofMessage}
+          <X className="size-3.5" aria-hidden="true" />
+          <span className="sr-only">{words.ofAll}</span>
+        </Button>
+      ) : null}
     </div>
   );
 }

@@ -13,11 +13,6 @@ type Module = { default: ComponentType<PanelProps> };
 /** The panels of this build. Each is `src/<name>/panel.tsx` with a default export, loaded when it is first opened. */
 const MODULES = import.meta.glob<Module>(['../inspector/panel.tsx', '../audit/panel.tsx']);
 
-/** The names of the panels of this build. */
-export const PANELS: readonly PanelName[] = (['inspector', 'audit'] as const).filter(
-  (name) => MODULES[`../${name}/panel.tsx`] !== undefined,
-);
-
 /** Loads a panel. */
 export async function loadPanel(name: PanelName): Promise<Module> {
   const load = MODULES[`../${name}/panel.tsx`];

@@ -3,7 +3,7 @@ import { DropdownMenu } from 'radix-ui';
 import { type RefObject, useRef } from 'react';
 import type { WhileBusy } from '../composer/while-busy.ts';
 import { type Language, languages, useLanguage } from '../i18n/language.tsx';
-import { PANELS, type PanelName } from '../panel/panels.ts';
+import type { PanelName } from '../panel/panels.ts';
 import { PANEL } from '../panel/side-panel.tsx';
 import type { Theme } from '../theme/theme.ts';
 import { Choice, ChoiceGroup, MENU, MENU_ITEM, MenuLine } from '../ui/choice-menu.tsx';
@@ -87,19 +87,16 @@ export function SettingsMenu({
           <Choice value="interrupt">{settings.enterInterrupt}</Choice>
         </ChoiceGroup>
         <MenuLine />
-        {PANELS.map((name) => (
-          <DropdownMenu.Item
-            key={name}
-            onSelect={() => {
-              opensPanel.current = true;
-              onPanel(name);
-            }}
-            className={MENU_ITEM}
-          >
-            <PanelRight className="size-4 text-soft" aria-hidden="true" />
-            {settings[name]}
-          </DropdownMenu.Item>
-        ))}
+        <DropdownMenu.Item
+          onSelect={() => {
+            opensPanel.current = true;
+            onPanel('audit');
+          }}
+          className={MENU_ITEM}
+        >
+          <PanelRight className="size-4 text-soft" aria-hidden="true" />
+          {settings.audit}
+        </DropdownMenu.Item>
         <DropdownMenu.Item onSelect={onClear} disabled={!canClear} className={`${MENU_ITEM} text-bad`}>
           <Trash2 className="size-4" aria-hidden="true" />
           {sessions.clear}

@@ -1,18 +1,7 @@
-import { AlertDialog } from 'radix-ui';
-import { useRef } from 'react';
-import { focusBox } from '../composer/focus-box.ts';
-import { useMessages } from '../i18n/language.tsx';
-import { Button } from './button.tsx';
+import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react';
 
-/** Asks once before something that cannot be undone. */
-export function Confirm({
-  title,
-  text,
-  action,
-  isOpen,
-  opener,
-  onAnswer,
-}: {
+/** A question before something that cannot be undone. */
+export interface Question {
   title: string;
   text: string;
   action: string;
@@ -20,40 +9,27 @@ export function Confirm({
   /** What gets the focus back, when that is not what has it: a menu that led here is gone by then. */
   opener?: () => HTMLElement | null | undefined;
   onAnswer: (isConfirmed: boolean) => void;
-}) {
-  const messages = useMessages();
-  const before = useRef<Element | null>(null);
-  return (
-    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onAnswer(false)}>
-      <AlertDialog.Portal>
-        <AlertDialog.Overlay className="fixed inset-0 z-40 animate-fade bg-black/40" />
-        <AlertDialog.Content
-          onOpenAutoFocus={() => {
-            before.current = document.activeElement;
-          }}
-          onCloseAutoFocus={(event) => {
-            event.preventDefault();
-            const asked = opener?.() ?? before.current;
-            // What asked may be gone by the answer.
-            if (asked instanceof HTMLElement && asked.isConnected && asked !== document.body) asked.focus();
-            else focusBox();
-          }}
-          className="fixed inset-x-4 top-1/2 z-50 mx-auto max-w-md -translate-y-1/2 animate-fade rounded-2xl border border-line bg-surface p-6 shadow-float"
-        >
-          <AlertDialog.Title className="text-lg font-semibold">{title}</AlertDialog.Title>
-          <AlertDialog.Description className="mt-2 text-sm text-soft">{text}</AlertDialog.Description>
-          <div className="mt-6 flex flex-wrap justify-end gap-3">
-            <AlertDialog.Cancel asChild>
-              <Button>{messages.cancel}</Button>
-            </AlertDialog.Cancel>
-            <AlertDialog.Action asChild>
-              <Button look="danger" onClick={() => onAnswer(true)}>
-                {action}
-              </Button>
-            </AlertDialog.Action>
-          </div>
-        </AlertDialog.Content>
-      </AlertDialog.Portal>
-    </AlertDialog.Root>
-  );
+}
+
+/** Without a network the browser asks. */
+const Dialog = lazy<ComponentType<Question>>(() =>
+  import('./confirm-dialog.tsx').catch(() => ({ default: BrowserDialog })),
+);
+
+/** Asks once before something that cannot be undone. */
+export function Confirm(question: Question) {
+  const [wasOpen, setWasOpen] = useState(false);
+  if (question.isOpen && !wasOpen) setWasOpen(true);
+  return wasOpen ? (
+    <Suspense fallback={null}>
+      <Dialog {...question} />
+    </Suspense>
+  ) : null;
+}
+
+function BrowserDialog({ title, text, isOpen, onAnswer }: Question) {
+  useEffect(() => {
+    if (isOpen) onAnswer(window.confirm(`${title}\n\n${text}`));
+  }, [isOpen, onAnswer, text, title]);
+  return null;
 }

@@ -1,0 +1,125 @@
+import { BlockDecoder } from 'duologue/protocol';
+import type { Recording } from '../wire/recording.ts';
+import type { WireEvent } from '../wire/wire-event.ts';
+
+/** A picture of one grey point, in place of one that nobody should see. */
+const GREY =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==';
+
+/** What says how things hang together, and nothing of what was said. */
+const KEPT = new Set([
+  ...[
+    'type',
+    'id',
+    'messageId',
+    'toolCallId',
+    'approvalId',
+    'requestId',
+    'sessionId',
+    'connectionId',
+    'sourceId',
+  ],
+  ...[
+    'epoch',
+    'newest',
+    'older',
+    'role',
+    'state',
+    'trigger',
+    'version',
+    'toolName',
+    'name',
+    'status',
+    'action',
+  ],
+  ...['finishReason', 'rawFinishReason', 'modelVersion', 'mediaType', 'language'],
+  ...['outcome', 'runsOn', 'running', 'waitsFor', 'by', 'license'],
+]);
+/** Names of errors and causes, unless other texts have these names. */
+const CODES = new Set(['code', 'reason']);
+/** Where everything is what someone said or did, whatever its name. */
+const PRIVATE = new Set(['input', 'output', 'args', 'result', 'response', 'rawInput']);
+/** The ends of calls that have words of their own (T4, T5): a card is told by them. */
+const ENDS =
+  /^(User denied the tool call|Approval request timed out|Superseded by a newer message|Interrupted by the user|Cancelled by the agent|.*The outcome is unknown\.?)/;
+
+/**
+ * The recording without what was said in it: letters, digits and numbers of texts and arguments are replaced one by one, so
+ * that lengths, order and shape stay, and it still checks itself when it is seen again.
+ */
+export function redacted(recording: Recording): Recording {
+  return {
+    ...recording,
+    events: redactedEvents(recording.events),
+    messages: redactedValue(recording.messages, false) as Recording['messages'],
+  };
+}
+
+function redactedEvents(events: readonly WireEvent[]): WireEvent[] {
+  const streams = new Map<number, BlockDecoder>();
+  const bodies = new Map<number, string>();
+  const lastTexts = new Map<number, WireEvent>();
+  for (const event of events) {
+    if (event.type === 'open') streams.set(event.channel, new BlockDecoder());
+    if (event.type === 'response' && /event-stream/.test(event.contentType)) {
+      streams.set(event.channel, new BlockDecoder());
+    }
+    if (event.type === 'text' && event.direction === 'in') lastTexts.set(event.channel, event);
+  }
+  return events.flatMap((event): WireEvent[] => {
+    if (event.type === 'request') return [{ ...event, body: event.body && redactedJson(event.body) }];
+    if (event.type !== 'text') return [event];
+    if (event.direction === 'out') return [{ ...event, text: redactedJson(event.text) }];
+    const stream = streams.get(event.channel);
+    // A frame of JSON on a socket: a pong.
+    if (stream && event.text.startsWith('{')) return [event];
+    if (stream) {
+      const text = stream.push(event.text).map(redactedBlock).join('');
+      return text === '' ? [] : [{ ...event, text }];
+    }
+    // The body of an answer may come in pieces, and is replaced as a whole.
+    const body = (bodies.get(event.channel) ?? '') + event.text;
+    bodies.set(event.channel, body);
+    return lastTexts.get(event.channel) === event ? [{ ...event, text: redactedJson(body) }] : [];
+  });
+}
+
+function redactedBlock({ id, data }: { id?: string | undefined; data: string }): string {
+  const text = data === '[DONE]' ? data : redactedJson(data);
+  return `${id === undefined ? '' : `id: ${id}\n`}data: ${text}\n\n`;
+}
+
+function redactedJson(text: string): string {
+  try {
+    return JSON.stringify(redactedValue(JSON.parse(text), false));
+  } catch {
+    return masked(text);
+  }
+}
+
+/** `isPrivate`: whether all of it is what someone said or did. */
+function redactedValue(value: unknown, isPrivate: boolean, name = ''): unknown {
+  if (typeof value === 'string') return redactedText(value, isPrivate, name);
+  if (typeof value === 'number') return isPrivate ? Number(masked(String(value))) || 0 : value;
+  if (Array.isArray(value)) return value.map((one) => redactedValue(one, isPrivate, name));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      redactedValue(inner, isPrivate || PRIVATE.has(key), key),
+    ]),
+  );
+}
+
+function redactedText(text: string, isPrivate: boolean, name: string): string {
+  if (!isPrivate && (KEPT.has(name) || (CODES.has(name) && /^[a-z_]{1,40}$/.test(text)))) return text;
+  if (name === 'url' && text.startsWith('data:')) return GREY;
+  if (name === 'url' && text.startsWith('/')) return text;
+  const [end = ''] = name === 'errorText' ? (ENDS.exec(text) ?? []) : [];
+  return end + masked(text.slice(end.length));
+}
+
+/** The text with every letter and digit replaced. Each unit by itself, so that pieces of a text fit together as before. */
+function masked(text: string): string {
+  return text.replace(/[0-9]/g, '0').replace(/[^\s0!-/:-@[-`{-~]/g, 'x');
+}

@@ -1,0 +1,46 @@
+import { ScanSearch } from 'lucide-react';
+import { createContext, type ReactNode, useContext, useMemo, useState } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+
+/** Something on the page that rows of the inspector are about. */
+export type Target = { messageId: string } | { toolCallId: string };
+
+/** What ties the conversation and the inspector together. */
+interface Inspection {
+  /** Whether the inspector is open. */
+  isOpen: boolean;
+  /** What its rows are wanted of; null for everything. */
+  target: Target | null;
+  inspect: (target: Target | null) => void;
+}
+
+const Context = createContext<Inspection>({ isOpen: false, target: null, inspect: () => undefined });
+
+/** Stands above the conversation and the inspector. */
+export function InspectionProvider({ isOpen, children }: { isOpen: boolean; children: ReactNode }) {
+  const [target, inspect] = useState<Target | null>(null);
+  const inspection = useMemo(() => ({ isOpen, target: isOpen ? target : null, inspect }), [isOpen, target]);
+  return <Context value={inspection}>{children}</Context>;
+}
+
+/** What ties the conversation and the inspector together. */
+export function useInspection(): Inspection {
+  return useContext(Context);
+}
+
+/** Leads from something on the page to its rows, while the inspector is open. */
+export function InspectButton({ target, className = '' }: { target: Target; className?: string }) {
+  const { settings } = useMessages();
+  const { isOpen, inspect } = useInspection();
+  if (!isOpen) return null;
+  return (
+    <button
+      type="button"
+      onClick={() => inspect('toolCallId' in target ? { toolCallId: target.toolCallId } : target)}
+      className={`inline-flex h-8 items-center gap-1.5 rounded-lg px-2 text-xs text-soft hover:bg-sunken hover:text-ink ${className}`}
+    >
+      <ScanSearch className="size-3.5" aria-hidden="true" />
+      {settings.showRows}
+    </button>
+  );
+}
