@@ -1,5 +1,6 @@
 import type { SessionInfo } from '../protocol/chunks.ts';
-import { encodeFrame, KEY_SUBPROTOCOL, SUBPROTOCOL } from '../protocol/codec.ts';
+import { KEY_SUBPROTOCOL, SUBPROTOCOL } from '../protocol/codec.ts';
+import { encodeFrame } from '../protocol/encode-frame.ts';
 import { ERRORS } from '../protocol/errors.ts';
 import { type ConnectionEvent, Incoming } from './incoming.ts';
 import { browserNetwork, type Network } from './network.ts';

@@ -1,7 +1,8 @@
 export { type AiSdkModel, type FromAiSdkOptions, fromAiSdk } from './ai-sdk.ts';
 export { checkModel } from './check.ts';
 export { type ChooseOptions, type ChosenModel, chooseModel } from './choose.ts';
-export { type EarsOptions, type Recognise, type Speak, withEars } from './ears/with-ears.ts';
+export type { EarsOptions, Recognise, Speak } from './ears/options.ts';
+export { withEars } from './ears/with-ears.ts';
 export {
   type DecodeImage,
   EMBEDDED_MODEL,

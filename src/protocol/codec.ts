@@ -1,5 +1,4 @@
 import type { Chunk } from './chunks.ts';
-import type { FrameData } from './frames.ts';
 
 /** The version every client frame may carry. */
 export const FRAME_VERSION = '1.0';
@@ -12,11 +11,6 @@ export const WATCHING_SUBPROTOCOL = 'duologue.v2';
 
 /** Prefix of the subprotocol that carries a key, base64url. */
 export const KEY_SUBPROTOCOL = 'duologue.key.';
-
-/** A client frame as text, in its envelope. */
-export function encodeFrame<T extends keyof FrameData>(type: T, data: FrameData[T]): string {
-  return JSON.stringify({ type, version: FRAME_VERSION, data });
-}
 
 /** The block that ends a turn on either transport. */
 export const DONE = 'data: [DONE]\n\n';

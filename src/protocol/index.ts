@@ -1,5 +1,6 @@
 export * from './chunks.ts';
 export * from './codec.ts';
+export * from './encode-frame.ts';
 export * from './errors.ts';
 export * from './fold.ts';
 export * from './frames.ts';

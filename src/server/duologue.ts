@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type BaseAgent, type BasePlugin, type RunConfig, Runner } from '@google/adk';
-import { type ApprovalOverride, checkCopy, GatePlugin, instrument, isAllLlm } from '../adk/engine.ts';
-import { instrumentModels, type Patience, sensesOf } from '../models/engine.ts';
+import { type ApprovalOverride, checkCopy, GatePlugin, instrument, isAllLlm } from '../adk/for-server.ts';
+import { instrumentModels, type Patience, sensesOf } from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { Access, type AccessOptions } from './access.ts';
 import { type BudgetLimits, ByteBudget, defaultBudget, shareOfHeap } from './byte-budget.ts';
@@ -12,7 +12,7 @@ import { type HttpContext, handle } from './http.ts';
 import { LargeJson } from './large-json.ts';
 import { LocalHome } from './local-home.ts';
 import { consoleLogger, type Logger, toLogger } from './logger.ts';
-import { Pulse, Window } from './pace.ts';
+import { BatchTimer, Heartbeat } from './pace.ts';
 import {
   DEFAULT_NEW_SESSIONS,
   DEFAULT_RATE_LIMIT,
@@ -142,7 +142,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     reads: { limiter: limiterOf(readLimit), turnstile: new Turnstile() },
     budget,
     large: new LargeJson(),
-    pacing: { window: new Window(clock, 12), keepAlive: new Pulse(clock, 15_000) },
+    pacing: { window: new BatchTimer(clock, 12), keepAlive: new Heartbeat(clock, 15_000) },
     basePath: (options.basePath ?? '').replace(/\/$/, ''),
     isClosing: () => closing,
     inspect: options.inspect ?? false,

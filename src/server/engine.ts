@@ -1,5 +1,5 @@
 import type { BaseAgent, RunConfig, Runner } from '@google/adk';
-import type { GatePlugin } from '../adk/engine.ts';
+import type { GatePlugin } from '../adk/for-server.ts';
 import type { Limits, ModelSenses } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
 import type { DraftPace } from './draft-pace.ts';

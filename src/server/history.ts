@@ -1,5 +1,5 @@
 import { type Session as AdkSession, createEvent, type Event } from '@google/adk';
-import { danglingCalls, responseEvent, rewindEvent } from '../adk/engine.ts';
+import { danglingCalls, responseEvent, rewindEvent } from '../adk/for-server.ts';
 import { ProtocolError } from '../protocol/index.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { AcceptedRequest, OwnedKey } from './store/store.ts';

@@ -56,7 +56,7 @@ interface Call {
 type Route = {
   method: string;
   path: RegExp;
-  open?: true;
+  isPublic?: true;
   limited?: true;
   /** Only there when the server is set to `inspect`. */
   inspection?: true;
@@ -67,8 +67,8 @@ type Route = {
 const PAGE = { count: 100, bytes: 256 * 1024 };
 
 const ROUTES: Route[] = [
-  { method: 'GET', path: /^\/health$/, open: true, run: health },
-  { method: 'POST', path: /^\/login$/, open: true, limited: true, run: login },
+  { method: 'GET', path: /^\/health$/, isPublic: true, run: health },
+  { method: 'POST', path: /^\/login$/, isPublic: true, limited: true, run: login },
   { method: 'POST', path: /^\/stream$/, limited: true, run: postStream },
   { method: 'GET', path: /^\/stream\/([^/]+)\/stream$/, run: resumeStream },
   { method: 'GET', path: /^\/sessions$/, run: listSessions },
@@ -122,15 +122,15 @@ async function run(
   requestId: string,
   context: HttpContext,
 ): Promise<Reply> {
-  if (context.isClosing() && !route.open) {
+  if (context.isClosing() && !route.isPublic) {
     throw new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.', {
       retryAfterMs: 2000,
     });
   }
   const params = (route.path.exec(path) ?? []).slice(1).map(decode);
-  const identity = route.open ? { user: '' } : await context.access.identify(request);
+  const identity = route.isPublic ? { user: '' } : await context.access.identify(request);
   const { user } = identity;
-  const limiter = route.limited ? context.limiter : route.open ? null : context.reads.limiter;
+  const limiter = route.limited ? context.limiter : route.isPublic ? null : context.reads.limiter;
   const wait = limiter?.take(user) ?? 0;
   if (wait > 0) throw rateLimited('Too many requests', wait);
   const { budget, large, engine } = context;
@@ -140,7 +140,7 @@ async function run(
     readJson(request, { maxBytes, arrivalMs, held, clock: engine.clock, large });
   const call = { context, request, requestId, user, identity, params, body };
   try {
-    if (route.method !== 'GET' || route.open) return await route.run(call);
+    if (route.method !== 'GET' || route.isPublic) return await route.run(call);
     return await context.reads.turnstile.pass(user, () => route.run(call));
   } finally {
     // What was said has begun its turn by now, or was refused.

@@ -1,4 +1,4 @@
-import { agentToolNames } from '../adk/engine.ts';
+import { agentToolNames } from '../adk/for-server.ts';
 import { settlesWithin } from './clock.ts';
 import { Conversation } from './conversation/conversation.ts';
 import type { Engine } from './engine.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 
 /** Lets many writers share one timer: each that asks is woken at the end of the current window. */
-export class Window {
+export class BatchTimer {
   private readonly clock: Clock;
   private readonly ms: number;
   private waiting: (() => void)[] = [];
@@ -35,12 +35,12 @@ export class Window {
  * left within the last window, and gather otherwise, no longer than a window.
  */
 export class Departure {
-  private readonly window: Window;
+  private readonly window: BatchTimer;
   private readonly leave: () => void;
   private leftAt = Number.NEGATIVE_INFINITY;
   private isPlanned = false;
 
-  constructor(window: Window, leave: () => void) {
+  constructor(window: BatchTimer, leave: () => void) {
     this.window = window;
     this.leave = leave;
   }
@@ -70,7 +70,7 @@ export class Departure {
 }
 
 /** Beats for all idle connections with one timer, and rests when there is none. */
-export class Pulse {
+export class Heartbeat {
   private readonly clock: Clock;
   private readonly ms: number;
   private readonly members = new Set<() => void>();

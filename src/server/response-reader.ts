@@ -1,14 +1,21 @@
-import { type Chunk, DONE, encodeBlock, KEEP_ALIVE, type ProtocolError } from '../protocol/index.ts';
+import {
+  type Chunk,
+  DONE,
+  encodeBlock,
+  formatChunkId,
+  KEEP_ALIVE,
+  type ProtocolError,
+} from '../protocol/index.ts';
 import type { Feed, Reader, Response } from './home.ts';
-import { Departure, type Pulse, type Window } from './pace.ts';
+import { type BatchTimer, Departure, type Heartbeat } from './pace.ts';
 
 /** How many beats a client may leave what was sent to it untaken, while the agent may be held back for it. */
 const MAX_STALLED_BEATS = 4;
 
 /** Timers that all readers share. */
 export interface Pacing {
-  window: Window;
-  keepAlive: Pulse;
+  window: BatchTimer;
+  keepAlive: Heartbeat;
 }
 
 /** Reads one response from the log as SSE text. `next` gives all there is, as soon as it should leave. */
@@ -62,7 +69,7 @@ export class ResponseReader implements Reader {
 
   /** The id of the chunk that was read last, or that stands before the first. */
   get lastId(): string {
-    return `${this.feed.log.epoch}-${this.seq}`;
+    return formatChunkId({ epoch: this.feed.log.epoch, seq: this.seq });
   }
 
   /** Whether there is something to send now. */
@@ -111,7 +118,7 @@ export class ResponseReader implements Reader {
       if (chunk) {
         if (chunk.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
         if (this.isStepOfRequest(chunk)) continue;
-        text += encodeBlock(chunk, `${log.epoch}-${entry.seq}`);
+        text += encodeBlock(chunk, formatChunkId({ epoch: log.epoch, seq: entry.seq }));
         continue;
       }
       if (entry.seq <= this.endsAfter) continue;

@@ -1,5 +1,5 @@
 import type { Session as AdkSession, Event, EventActions } from '@google/adk';
-import { type Outcome, responseEvent, toResponse } from '../adk/engine.ts';
+import { type Outcome, responseEvent, toResponse } from '../adk/for-server.ts';
 import {
   APPROVAL_TIMED_OUT,
   type Chunk,

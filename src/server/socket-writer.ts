@@ -4,18 +4,19 @@ import {
   DONE,
   encodeBinary,
   encodeBlock,
+  formatChunkId,
   SUBPROTOCOL,
   WATCHING_SUBPROTOCOL,
 } from '../protocol/index.ts';
 import type { Feed } from './home.ts';
-import { Departure, type Window } from './pace.ts';
+import { type BatchTimer, Departure } from './pace.ts';
 import type { Socket, SocketLimits } from './socket.ts';
 import { SAMPLE_BYTES, type Sound } from './utterances.ts';
 
 /** What a writer is made of. */
 export interface SocketWriterContext {
   socket: Socket;
-  window: Window;
+  window: BatchTimer;
   limits: SocketLimits;
   /** The other side does not read; it can come back and resume. */
   onTooSlow: () => void;
@@ -148,7 +149,9 @@ export class SocketWriter {
       this.seq = entry.seq;
       const { chunk } = entry;
       if (chunk && this.isOmitted(chunk, log)) continue;
-      const block = chunk ? encodeBlock(chunk, this.isRich ? `${log.epoch}-${entry.seq}` : undefined) : DONE;
+      const block = chunk
+        ? encodeBlock(chunk, this.isRich ? formatChunkId({ epoch: log.epoch, seq: entry.seq }) : undefined)
+        : DONE;
       if (this.isRich) text += block;
       else socket.send(block);
     }

@@ -3,6 +3,7 @@ import {
   type ClientFrame,
   ERRORS,
   type ErrorCode,
+  formatChunkId,
   type Limits,
   type Message,
   ProtocolError,
@@ -122,7 +123,7 @@ export class Connection {
         data: { sessionId, connectionId: this.id, epoch, resumed, newest, ...info },
         transient: true,
       },
-      `${epoch}-${from}`,
+      formatChunkId({ epoch, seq: from }),
     );
     if (reset) {
       writer.send({ type: 'data-reset', data: { messages: context.present(reset) }, transient: true });

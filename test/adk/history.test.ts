@@ -1,7 +1,7 @@
 import { createEvent, type Event } from '@google/adk';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { danglingCalls, rewindEvent } from '../../src/adk/engine.ts';
+import { danglingCalls, rewindEvent } from '../../src/adk/for-server.ts';
 import { PENDING_RESPONSE, prepareHistory } from '../../src/adk/history.ts';
 
 const user = (text: string, id = text) =>

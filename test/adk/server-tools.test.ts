@@ -1,7 +1,7 @@
 import { AgentTool, Context, FunctionTool, InvocationContext, LlmAgent, PluginManager } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { ServerTools } from '../../src/adk/engine.ts';
+import { ServerTools } from '../../src/adk/for-server.ts';
 import { ManualClock } from '../support/clock.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
 

@@ -1,6 +1,6 @@
 import { InMemorySessionService, LlmAgent, Runner } from '@google/adk';
 import { describe, expect, it } from 'vitest';
-import { GatePlugin, instrument, ServerTools } from '../../src/adk/engine.ts';
+import { GatePlugin, instrument, ServerTools } from '../../src/adk/for-server.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { calls, ScriptedModel, type ScriptedTurn, text } from '../support/scripted-model.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
 import type { Feed } from '../../src/server/home.ts';
 import { Output } from '../../src/server/output.ts';
-import { Pulse, Window } from '../../src/server/pace.ts';
+import { BatchTimer, Heartbeat } from '../../src/server/pace.ts';
 import { ResponseReader } from '../../src/server/response-reader.ts';
 import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket.ts';
 import { SocketWriter } from '../../src/server/socket-writer.ts';
@@ -40,7 +40,7 @@ function outputOn(clock: ReturnType<typeof fakeClock>): Output {
 function overSse(): Line {
   const clock = fakeClock();
   const output = outputOn(clock);
-  const pacing = { window: new Window(clock, WINDOW), keepAlive: new Pulse(clock, 15_000) };
+  const pacing = { window: new BatchTimer(clock, WINDOW), keepAlive: new Heartbeat(clock, 15_000) };
   const feed: Feed = {
     log: output.log,
     isAtRest: false,
@@ -69,7 +69,7 @@ function overSocket(): Line {
       pong: () => undefined,
       close: () => undefined,
     },
-    window: new Window(clock, WINDOW),
+    window: new BatchTimer(clock, WINDOW),
     limits: DEFAULT_SOCKET_LIMITS,
     onTooSlow: () => undefined,
   });
@@ -182,7 +182,7 @@ test('[S3] all readers share one timer', async () => {
       return clock.after(ms, call);
     },
   };
-  const window = new Window(counting, WINDOW);
+  const window = new BatchTimer(counting, WINDOW);
   const woken: number[] = [];
   for (const reader of [1, 2, 3]) window.wake(() => woken.push(reader));
   expect(timers).toBe(1);

@@ -2,10 +2,10 @@ import { AsyncQueue, type BaseLlmConnection, type LlmResponse } from '@google/ad
 import type { Blob, Content, Part } from '@google/genai';
 import { messageOf } from '../provider-error.ts';
 import { Ear, type Heard } from './ear.ts';
+import type { EarsOptions } from './options.ts';
 import { Sentences } from './sentences.ts';
 import { Utterance } from './utterance.ts';
 import { Voice } from './voice.ts';
-import type { EarsOptions } from './with-ears.ts';
 
 /**
  * A live connection that hears and speaks, around one that reads and writes. Sound is cut into utterances, each is understood and handed on

@@ -1,5 +1,5 @@
 import { AsyncQueue } from '@google/adk';
-import type { Recognise } from './with-ears.ts';
+import type { Recognise } from './options.ts';
 
 /** Something that is being said, and what was understood of it. */
 export class Utterance {

@@ -1,4 +1,4 @@
-import type { Speak } from './with-ears.ts';
+import type { Speak } from './options.ts';
 
 /** 100 ms at 24 kHz: sound leaves in pieces of this length at most. */
 const PIECE = 2400;

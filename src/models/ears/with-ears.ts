@@ -1,28 +1,7 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
-import type { Patience } from '../patience.ts';
 import { TurnBasedLiveConnection } from '../turn-based-live.ts';
 import { EarsConnection } from './ears-connection.ts';
-
-/**
- * Understands one thing that is said: sound at 16 kHz, mono, 16 bits, as it comes in; it ends where the person stops. Returns the whole
- * text, empty when nothing was said. `heard` may be called with further words while the person speaks: words that will not change.
- */
-export type Recognise = (
-  sound: AsyncIterable<Int16Array>,
-  options: { signal: AbortSignal; heard: (words: string) => void },
-) => Promise<string>;
-
-/** Speaks one sentence: gives sound at 24 kHz, mono, 16 bits, as soon as there is some. */
-export type Speak = (text: string, options: { signal: AbortSignal }) => AsyncIterable<Int16Array>;
-
-export interface EarsOptions {
-  recognise: Recognise;
-  /** Without it the model hears and answers in writing. */
-  speak?: Speak;
-  /** Called when an answer could not be spoken; its text arrives all the same. */
-  onSpeakError?: (error: unknown) => void;
-  patience?: Partial<Patience>;
-}
+import type { EarsOptions } from './options.ts';
 
 /**
  * Gives ears and a voice to a model that is called turn by turn. Sound that comes in becomes text, the model answers it, and the answer

@@ -1,7 +1,7 @@
 import { type Event, LiveRequestQueue, type LlmResponse, type RunConfig, StreamingMode } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
-import { type DeferredCall, type RunView, resumptionOf, type ServerTools } from '../../adk/engine.ts';
-import { failedWith } from '../../models/engine.ts';
+import { type DeferredCall, type RunView, resumptionOf, type ServerTools } from '../../adk/for-server.ts';
+import { failedWith } from '../../models/for-server.ts';
 import type { Detection } from '../../protocol/index.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';

@@ -1,5 +1,5 @@
 import type { Event } from '@google/adk';
-import { type RunView, Turn, type TurnOutput } from '../../adk/engine.ts';
+import { type RunView, Turn, type TurnOutput } from '../../adk/for-server.ts';
 import { base64Bytes, CANCELLED } from '../../protocol/index.ts';
 import { SAMPLE_BYTES } from '../utterances.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';

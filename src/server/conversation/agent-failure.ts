@@ -1,4 +1,4 @@
-import { inWords, withoutKeys } from '../../models/engine.ts';
+import { inWords, withoutKeys } from '../../models/for-server.ts';
 import { modelErrorText } from '../model-error.ts';
 import type { Effect } from './effects.ts';
 

@@ -1,6 +1,6 @@
 import type { Event } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
-import type { DeferredCall, RunView } from '../../adk/engine.ts';
+import type { DeferredCall, RunView } from '../../adk/for-server.ts';
 import { type Detection, ProtocolError } from '../../protocol/index.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { RunRequest, Ticket } from './effects.ts';

@@ -1,4 +1,4 @@
-import type { Chunk, Message } from '../../protocol/index.ts';
+import { type Chunk, formatChunkId, type Message } from '../../protocol/index.ts';
 import type { Joined } from '../home.ts';
 import { decidedIn, type Output } from '../output.ts';
 
@@ -15,7 +15,7 @@ export function beginningOf(
   return {
     from,
     resumed,
-    newest: `${log.epoch}-${log.last}`,
+    newest: formatChunkId({ epoch: log.epoch, seq: log.last }),
     // Everything stands there as it is now, and what is being said goes on behind it.
     reset: stored && output.asNow(stored),
     // What follows may belong to a message whose `start` is not told again.

@@ -1,4 +1,4 @@
-import { type DeferredCall, responseEvent } from '../../adk/engine.ts';
+import { type DeferredCall, responseEvent } from '../../adk/for-server.ts';
 import { INTERRUPTION, responseOf } from '../settlement.ts';
 import type { About, Ticket } from './effects.ts';
 import type { Writing } from './messages.ts';

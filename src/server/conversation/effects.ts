@@ -4,7 +4,7 @@ import type { Answer, Chunk, Detection, Message, ProtocolError } from '../../pro
 import type { AdmittedPart } from '../files.ts';
 import type { Identity } from '../sign-in.ts';
 import type { AcceptedRequest, CallRecord } from '../store/store.ts';
-import type { Wire } from './inputs.ts';
+import type { Wire } from './wire.ts';
 
 /** Who asked for something. The machine only passes it on. */
 export interface Asker {

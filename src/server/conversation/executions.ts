@@ -1,4 +1,4 @@
-import type { Outcome } from '../../adk/engine.ts';
+import type { Outcome } from '../../adk/for-server.ts';
 import { ProtocolError } from '../../protocol/index.ts';
 import { SIGNED_OUT_END, settlementOf } from '../settlement.ts';
 import type { Standing } from '../sign-in.ts';

@@ -1,5 +1,5 @@
 import { createEvent } from '@google/adk';
-import { toContent } from '../../adk/engine.ts';
+import { toContent } from '../../adk/for-server.ts';
 import { ProtocolError } from '../../protocol/index.ts';
 import type { About, Asker, Write } from './effects.ts';
 import type { Posted, Said } from './inputs.ts';

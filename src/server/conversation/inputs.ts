@@ -1,6 +1,6 @@
 import type { Event } from '@google/adk';
 import type { Blob } from '@google/genai';
-import type { DeferredCall, Outcome, RunView } from '../../adk/engine.ts';
+import type { DeferredCall, Outcome, RunView } from '../../adk/for-server.ts';
 import type { Answer, Chunk, Detection, Heard, Message } from '../../protocol/index.ts';
 import type { Verdict } from '../approvals.ts';
 import type { AdmittedPart } from '../files.ts';
@@ -9,9 +9,7 @@ import type { CallRecord } from '../store/store.ts';
 import type { Failure } from './agent-failure.ts';
 import type { Standing as CallStanding } from './call-flow.ts';
 import type { About, Asker, SignInQuestion, Ticket } from './effects.ts';
-
-/** How the person reaches the agent: one request a turn, or one socket for everything. */
-export type Wire = 'sse' | 'bidi';
+import type { Wire } from './wire.ts';
 
 /** A message of the person, checked, that waits for the agent. */
 export interface Said {

@@ -1,4 +1,4 @@
-import { Turn } from '../../adk/engine.ts';
+import { Turn } from '../../adk/for-server.ts';
 import type { Chunk, Message } from '../../protocol/index.ts';
 import type { Effect } from './effects.ts';
 

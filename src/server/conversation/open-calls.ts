@@ -1,4 +1,4 @@
-import type { DeferredCall } from '../../adk/engine.ts';
+import type { DeferredCall } from '../../adk/for-server.ts';
 import type { Answer, WaitingAnswer } from '../../protocol/index.ts';
 import { hashArgs } from '../approvals.ts';
 import { type Failure, lateSettlement, type Settlement } from '../settlement.ts';

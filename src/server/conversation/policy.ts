@@ -1,5 +1,5 @@
 import type { SessionOptions } from '../engine.ts';
-import type { Wire } from './inputs.ts';
+import type { Wire } from './wire.ts';
 
 /** How a conversation behaves on a wire. */
 export interface Policy {

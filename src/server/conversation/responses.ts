@@ -1,4 +1,4 @@
-import { RESUME } from '../../adk/engine.ts';
+import { RESUME } from '../../adk/for-server.ts';
 import { INTERRUPTED } from '../../protocol/index.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import { NOT_COMPLETED } from './agent-run.ts';

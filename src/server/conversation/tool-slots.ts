@@ -1,4 +1,4 @@
-import { findTool, type Outcome, runDeferred, ServerTools } from '../../adk/engine.ts';
+import { findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../history.ts';
 import type { CallRecord } from '../store/store.ts';

@@ -14,8 +14,8 @@ import {
 } from '@google/adk';
 import { EventList } from './event-list.ts';
 import { answeredCalls, fromJson, toJson } from './json.ts';
-import { type LiveLimits, type LiveSession, LiveSessions } from './live-sessions.ts';
 import { nameOf } from './rules.ts';
+import { type CachedSession, type CacheLimits, SessionCache } from './session-cache.ts';
 import { applyDelta, emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
 import {
   type AcceptedRequest,
@@ -47,7 +47,7 @@ interface Given {
 export class StoreSessionService extends BaseSessionService {
   readonly #store: Store;
   readonly #app: string | undefined;
-  readonly #live: LiveSessions;
+  readonly #live: SessionCache;
   readonly #lists = new WeakMap<Event[], EventList>();
   readonly #given = new WeakMap<Event[], Given>();
   /** The fences of the sessions that are owned here, by their names. */
@@ -63,13 +63,13 @@ export class StoreSessionService extends BaseSessionService {
   constructor(
     store: Store,
     app?: string,
-    limits: LiveLimits = { sessions: 500, characters: 256 * 1024 * 1024 },
+    limits: CacheLimits = { sessions: 500, characters: 256 * 1024 * 1024 },
     withdraw: (session: Session, event: Event) => void = () => undefined,
   ) {
     super();
     this.#store = store;
     this.#app = app;
-    this.#live = new LiveSessions(limits);
+    this.#live = new SessionCache(limits);
     this.#withdraw = withdraw;
   }
 
@@ -212,7 +212,7 @@ export class StoreSessionService extends BaseSessionService {
     return this.#fences.get(nameOf(key)) ?? 0;
   }
 
-  async #read(key: SessionKey): Promise<LiveSession | null> {
+  async #read(key: SessionKey): Promise<CachedSession | null> {
     const reading = { key, overtaken: false };
     this.#reads.add(reading);
     try {
@@ -242,7 +242,7 @@ export class StoreSessionService extends BaseSessionService {
     for (const reading of this.#reads) if (reaches(reading.key)) reading.overtaken = true;
   }
 
-  #open(live: LiveSession, appName: string, fence: number, config?: GetSessionConfig): Session {
+  #open(live: CachedSession, appName: string, fence: number, config?: GetSessionConfig): Session {
     const events = eventsIn(live.list.events, config);
     this.#given.set(events, { seen: applyDelta(emptyState(), live.state), fence });
     if (events.length === live.list.events.length) this.#lists.set(events, new EventList(events, live.list));
@@ -297,7 +297,7 @@ function asStored(delta: Record<string, unknown>): StateRecord {
   return stored;
 }
 
-function liveOf(key: SessionKey, stored: StoredSession): LiveSession {
+function liveOf(key: SessionKey, stored: StoredSession): CachedSession {
   const { state, events, updatedAt } = stored;
   return { key, state, list: new EventList(events), lastUpdateTime: updatedAt };
 }

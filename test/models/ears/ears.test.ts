@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Recognise, type Speak, withEars } from '../../../src/models/ears/with-ears.ts';
+import type { Recognise, Speak } from '../../../src/models/ears/options.ts';
+import { withEars } from '../../../src/models/ears/with-ears.ts';
 import { partial, ScriptedModel, streamed, text } from '../../support/scripted-model.ts';
 import { type LiveRun, lines, TestRun } from '../support/runs.ts';
 

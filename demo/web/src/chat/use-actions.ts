@@ -1,7 +1,7 @@
 import type { Message } from 'duologue/protocol';
 import type { UseDuologueHelpers } from 'duologue/react';
 import { useCallback, useEffect, useRef } from 'react';
-import type { Draft } from '../composer/send-queue.ts';
+import type { Draft } from '../composer/draft.ts';
 import { filesOf } from './message-text.ts';
 import type { Decide } from './part.tsx';
 

@@ -5,10 +5,10 @@ import type { Pictures } from '../images/use-pictures.ts';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { isApple } from '../ui/is-apple.ts';
+import type { Draft } from './draft.ts';
 import { focusBox, handFocusOn } from './focus-box.ts';
 import { useKeptText } from './kept-text.ts';
 import { PictureStrip } from './picture-strip.tsx';
-import type { Draft } from './send-queue.ts';
 import type { WhileBusy } from './while-busy.ts';
 
 /** Where the browser cannot fit the box to its text, it grows with the lines up to this. */

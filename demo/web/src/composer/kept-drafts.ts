@@ -1,5 +1,5 @@
 import { forget, keep, kept } from '../storage/storage.ts';
-import type { Draft } from './send-queue.ts';
+import type { Draft } from './draft.ts';
 
 const keyOf = (sessionId: string) => `duologue.drafts.${sessionId}`;
 

@@ -3,8 +3,9 @@ import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
+import type { Draft } from './draft.ts';
 import { focusBox, handFocusOn } from './focus-box.ts';
-import type { Draft, Hold, SendQueue } from './send-queue.ts';
+import type { Hold, SendQueue } from './send-queue.ts';
 
 /** The messages that wait to be sent: each can be changed, moved up, sent at once or taken back. */
 export function Queued({

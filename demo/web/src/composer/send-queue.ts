@@ -1,14 +1,7 @@
 import type { UseDuologueHelpers } from 'duologue/react';
 import { useCallback, useEffect, useState } from 'react';
-import type { Picture } from '../images/accept.ts';
+import type { Draft } from './draft.ts';
 import { keepDrafts, keptDrafts } from './kept-drafts.ts';
-
-/** A message that the person has written. */
-export interface Draft {
-  id: string;
-  text: string;
-  pictures: readonly Picture[];
-}
 
 /** Why nothing can be sent now. */
 export type Hold = 'elsewhere' | 'closed' | 'network' | 'answer' | 'error' | 'approval';

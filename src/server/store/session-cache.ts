@@ -5,7 +5,7 @@ import { applyDelta, type StateRecord } from './state.ts';
 import type { SessionKey } from './store.ts';
 
 /** What the store holds of a session, ready for use. */
-export interface LiveSession {
+export interface CachedSession {
   key: SessionKey;
   /** As the store has it: nothing that a turn has not committed. */
   state: StateRecord;
@@ -14,27 +14,27 @@ export interface LiveSession {
 }
 
 /** How much is kept ready: sessions, and characters of text and inline data in their events. */
-export interface LiveLimits {
+export interface CacheLimits {
   sessions: number;
   characters: number;
 }
 
 interface Held {
-  session: LiveSession;
+  session: CachedSession;
   size: number;
 }
 
 /** The sessions used last, up to the limits. */
-export class LiveSessions {
-  readonly #limits: LiveLimits;
+export class SessionCache {
+  readonly #limits: CacheLimits;
   readonly #held = new Map<string, Held>();
   #size = 0;
 
-  constructor(limits: LiveLimits) {
+  constructor(limits: CacheLimits) {
     this.#limits = limits;
   }
 
-  get(key: SessionKey): LiveSession | undefined {
+  get(key: SessionKey): CachedSession | undefined {
     const name = nameOf(key);
     const held = this.#held.get(name);
     if (held === undefined) return undefined;
@@ -43,7 +43,7 @@ export class LiveSessions {
     return held.session;
   }
 
-  add(session: LiveSession): void {
+  add(session: CachedSession): void {
     this.remove(session.key);
     const held: Held = { session, size: 0 };
     this.#held.set(nameOf(session.key), held);

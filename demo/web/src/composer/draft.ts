@@ -1,0 +1,8 @@
+import type { Picture } from '../images/accept.ts';
+
+/** A message that the person has written. */
+export interface Draft {
+  id: string;
+  text: string;
+  pictures: readonly Picture[];
+}
