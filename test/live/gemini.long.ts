@@ -6,6 +6,7 @@ import { FAMILIES, provideLive, provideTools } from '../support/gemini-live/prov
 import type { TurnFault } from '../support/gemini-live/session.ts';
 import type { Quirks } from '../support/gemini-live/strict.ts';
 import { sufferLive } from '../support/gemini-live/suffer.ts';
+import { bidiFaults } from '../support/providers/checklist.ts';
 import { expectedGist, gist, type Provided, play } from '../support/providers/play.ts';
 
 failOnUnhandled();
@@ -31,7 +32,9 @@ describe.each(FAMILIES)('a live model of the family $name', ({ name: _, ...optio
 
   it.each(BIDI)('[B13] has the conversation of the embedded model, with one end: $file', async (scenario) => {
     const { url } = scenario.approvalTimeoutMs === undefined ? usual : hasty;
-    expect(gist(await play(url, scenario))).toEqual(expectedGist(scenario));
+    const blocks = await play(url, scenario);
+    expect(gist(blocks)).toEqual(expectedGist(scenario));
+    expect(bidiFaults(blocks)).toEqual([]);
     expect(fake.refused.splice(0)).toEqual([]);
     const logged = [...usual.logged, ...hasty.logged];
     expect(logged.filter(({ level }) => level !== 'info')).toEqual([]);

@@ -213,6 +213,74 @@ describe('a live session', () => {
   });
 });
 
+describe.each(FAMILIES)('speech with the family $name', ({ name: _, ...options }) => {
+  const speak = (socket: TestSocket, text: string) => {
+    const chunk = Buffer.from(`SAY ${text}`.padEnd(5 + text.length + ((text.length + 5) % 2)));
+    socket.send('audio_chunk', { chunk: chunk.toString('base64') });
+  };
+
+  it('[B29] the end of the microphone ends what is said, where the model listens for it', async () => {
+    const { fake, connect, ran } = await serveTools(options);
+    const socket = await connect();
+    socket.send('audio_control', { action: 'start' });
+    speak(socket, 'weather in Tokyo');
+    socket.send('audio_control', { action: 'stop' });
+    await socket.done();
+    const signals = fake.sent('realtimeInput').flatMap((input) => Object.keys(input as object));
+    expect(signals).toEqual(['audio', 'audioStreamEnd']);
+    expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 1, []]);
+  });
+
+  it('[B29] push-to-talk tells the model both ends of what is said', async () => {
+    const { fake, connect, ran } = await serveTools(options);
+    const socket = await connect();
+    socket.send('audio_control', { action: 'start', detection: 'client' });
+    speak(socket, 'weather in Tokyo');
+    socket.send('audio_control', { action: 'stop', detection: 'client' });
+    await socket.done();
+    const signals = fake.sent('realtimeInput').flatMap((input) => Object.keys(input as object));
+    expect(signals).toEqual(['activityStart', 'audio', 'activityEnd']);
+    expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 1, []]);
+  });
+
+  it('[B16] speech interrupts in the middle of a sound: what was said is kept, and the next turn is whole', async () => {
+    const { fake, connect, url, ran } = await serveTools(options);
+    const socket = await connect('?session=cut');
+    fake.turnFaults.push('interrupted');
+    socket.say('hello');
+    await socket.done();
+    expect(socket.chunks.at(-1)).toMatchObject({ type: 'finish', messageMetadata: { interrupted: true } });
+    const heard = words(socket);
+    fake.session.hear('weather in Tokyo');
+    await socket.done(2);
+    expect(socket.chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' });
+    const { messages } = (await (await fetch(`${url}/sessions/cut`)).json()) as {
+      messages: { role: string; parts: { text?: string }[] }[];
+    };
+    const said = messages.map(({ role, parts }) => [role, parts.map(({ text = '' }) => text).join('')]);
+    expect(said).toEqual([
+      ['user', 'hello'],
+      ['assistant', heard],
+      ['user', 'weather in Tokyo'],
+      ['assistant', expect.stringContaining('Tokyo')],
+    ]);
+    expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 2, []]);
+  });
+
+  it('counts the tokens of every turn, wherever the model tells them', async () => {
+    for (const usage of ['with the end', 'alone', 'late'] as const) {
+      const { connect } = await serveTools({ ...options, quirks: { usage } });
+      const socket = await connect();
+      socket.say('hello');
+      await socket.done();
+      expect(socket.chunks.at(-1)).toMatchObject({
+        type: 'finish',
+        messageMetadata: { usage: { input: 20, output: 5, total: 25 } },
+      });
+    }
+  });
+});
+
 /** Says something over SSE; gives the text of the response. */
 async function post(url: string, id: string, text: string): Promise<string> {
   const body = { id, messages: [{ role: 'user', content: text }], trigger: 'submit-message' };
