@@ -88,15 +88,19 @@ export class Output {
   }
 
   /**
-   * Says a chunk only when the message that shows it is stored: whoever hears of it finds it after a crash too. With
-   * `inStep` it stands between the two chunks of a step.
+   * Says a chunk when the message that shows it is stored: whoever hears of it finds it after a crash too. When the message cannot
+   * be stored it is said all the same: what it says is true, and the next save has it. With `inStep` it stands between the two
+   * chunks of a step.
    */
   async sayStored(chunk: Chunk, inStep: boolean): Promise<void> {
     this.current?.push(chunk);
-    await this.save();
-    if (inStep) this.log.append({ type: 'start-step' });
-    this.log.append(chunk);
-    if (inStep) this.log.append({ type: 'finish-step' });
+    try {
+      await this.save();
+    } finally {
+      if (inStep) this.log.append({ type: 'start-step' });
+      this.log.append(chunk);
+      if (inStep) this.log.append({ type: 'finish-step' });
+    }
   }
 
   /**

@@ -184,7 +184,8 @@ export class AgentEvents {
     { id: call, name: tool, response }: ToolResponse,
     view: RunView,
   ): void {
-    const { core, messages } = this.parts;
+    const { core, messages, callChunks } = this.parts;
+    callChunks.wasAnnounced(call);
     const chunk = view.outputChunk(call, response);
     const outcome = chunk.type === 'tool-output-available' ? 'output' : 'error';
     core.emit({ type: 'note', level: 'info', text: 'a tool ran', fields: { call, tool, outcome } });

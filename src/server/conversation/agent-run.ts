@@ -2,6 +2,7 @@ import type { Event } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
 import type { DeferredCall, RunView } from '../../adk/for-server.ts';
 import { type Detection, ProtocolError } from '../../protocol/index.ts';
+import type { Settlement } from '../settlement.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { RunRequest, Ticket } from './effects.ts';
 import type { Parts } from './parts.ts';
@@ -62,6 +63,11 @@ export class AgentRun {
     return this.run.is === 'open';
   }
 
+  /** Whether the run was told to end, and has not yet. */
+  get isClosing(): boolean {
+    return this.run.is === 'closing';
+  }
+
   /** Whether a run is still the one that is open. */
   isStill(run: OpenRun): boolean {
     return this.run === run;
@@ -74,7 +80,7 @@ export class AgentRun {
 
   /** Opens a live run, if there is none. */
   openLive(): void {
-    if (this.run.is !== 'none') return;
+    if (this.run.is !== 'none' || this.parts.life.isClosed) return;
     const { next: detection } = this.detection;
     this.detection.now = detection;
     this.begin({ driver: 'live', detection });
@@ -125,6 +131,13 @@ export class AgentRun {
     // That nobody wants a call any more is nothing to answer to.
     const isAsked = response.interrupted !== true;
     this.send({ role: 'user', parts: [{ functionResponse: { id, name, response } }] }, isAsked);
+  }
+
+  /** The run whose model is to hear how a call ended; null when it is not. */
+  expectReply(callId: string, settlement: Settlement): number | null {
+    if (this.forgotten.delete(callId) || this.run.is !== 'open') return null;
+    this.parts.events.fed(!(settlement.kind === 'error' && settlement.interrupted));
+    return this.run.n;
   }
 
   /** The model wants to hear no more of a call. */
@@ -198,7 +211,9 @@ export class AgentRun {
       core.emit({ type: 'let-go', ticket, error: 'The run is over.' });
       return;
     }
-    if (!writing || run.isMuted) calls.turnDown(call, ticket);
+    // Its message may be over, or may never have been.
+    const isWanted = writing && messages.get(writing.message.id) && !run.isMuted;
+    if (!isWanted) calls.turnDown(call, ticket);
     else calls.issue(call, writing, ticket);
   }
 

@@ -29,9 +29,21 @@ export class CallChunks {
     this.sayCall(call, facts, writing);
   }
 
-  /** Whether a call was announced by ADK; asked once. */
+  /** Whether a call was announced by ADK and has neither an answer nor a place among the open calls; asked once. */
   wasAnnounced(callId: string): boolean {
     return this.announced.delete(callId);
+  }
+
+  /** A call that was announced is not among the open calls any more: ADK answers it itself, or nothing does. */
+  giveBack(callId: string): void {
+    this.announced.add(callId);
+  }
+
+  /** The calls that ADK announced and that nothing became of; asked once. */
+  takeAnnounced(): string[] {
+    const ids = [...this.announced];
+    this.announced.clear();
+    return ids;
   }
 
   /** Says that there is a call which the run itself answers. */
@@ -69,7 +81,8 @@ export class CallChunks {
       return;
     }
     this.announce(call, writing);
-    core.emit({ type: 'say-stored', chunk: approvalRequest(call.record), inStep: policy.steps });
+    const { messageId } = call.record;
+    core.emit({ type: 'say-stored', messageId, chunk: approvalRequest(call.record), inStep: policy.steps });
   }
 
   /** In the confirmation dialect: a call of its own that asks about the original one. */

@@ -1,7 +1,9 @@
+import type { Content } from '@google/genai';
 import { stateConflict } from '../../protocol/index.ts';
 import { modelErrorText } from '../model-error.ts';
 import { endEvent, responseOf, type Settlement } from '../settlement.ts';
 import type { CallRecord } from '../store/store.ts';
+import { anyway } from './core.ts';
 import type { LateCall, Write } from './effects.ts';
 import type { Writing } from './messages.ts';
 import type { Accepting, OpenCall } from './open-calls.ts';
@@ -46,19 +48,30 @@ export class CallEnds {
       return this.parts.changed();
     }
     if (!open.move(call, 'settle')) return;
-    const response = responseOf(settlement);
-    const chunks = callChunks.ofEnd(call, settlement);
     messages.turnTo(owner);
-    core.storing(
-      endWrites(record, settlement, accepts),
-      { what: 'end', call: record, wasOutput: settlement.kind === 'output' },
-      () => {
-        if (accepts) acceptances.tell(accepts.asker, accepts.accepted);
-        for (const chunk of chunks) messages.say(owner, chunk);
+    const reply = isTurnByTurn ? null : run.expectReply(record.id, settlement);
+    const tell = (end: Settlement, isStored = true) =>
+      core.collect(() => {
+        if (accepts && isStored) acceptances.tell(accepts.asker, accepts.accepted);
+        for (const chunk of callChunks.ofEnd(call, end)) messages.say(owner, chunk);
         messages.save(owner);
-        if (!isTurnByTurn) run.sendResponse(record, response);
-      },
-    );
+        if (reply !== null) core.emit({ type: 'send', n: reply, content: replyTo(record, end) });
+      });
+    const writes = endWrites(record, settlement, accepts);
+    if (settlement.kind === 'output') {
+      const instead = (errorText: string) => {
+        const end: Settlement = { kind: 'error', errorText };
+        return [anyway(endWrites(record, end, accepts), tell(end), tell(end, false))];
+      };
+      core.emit({
+        type: 'store',
+        writes,
+        after: tell(settlement),
+        failed: instead(NOT_KEPT),
+        conflicted: instead(stateConflict(record.toolName)),
+        about: null,
+      });
+    } else core.emit(anyway(writes, tell(settlement), tell(settlement, false)));
     executions.giveSlotBack(call);
     this.goOn(owner, record, isHeard);
   }
@@ -84,43 +97,27 @@ export class CallEnds {
     const { messageId } = record;
     const chunks = callChunks.ofEnd(call, settlement);
     open.move(call, 'settle');
-    core.storing(endWrites(record, settlement, accepts), null, () => {
-      if (accepts) acceptances.tell(accepts.asker, accepts.accepted);
+    const amend = () => {
       // A call that was never shown stands in no message.
       if (chunks.length > 0) core.emit({ type: 'amend', messageId, chunks });
-    });
+    };
+    const accept = () => {
+      if (accepts) acceptances.tell(accepts.asker, accepts.accepted);
+      amend();
+    };
+    core.storingAnyway(endWrites(record, settlement, accepts), accept, amend);
     executions.giveSlotBack(call);
     return { messageId, chunks };
   }
 
   /** Ends a call that nobody has heard of. */
   endUnheard(call: OpenCall, settlement: Settlement): void {
-    const { core, open, messages, run } = this.parts;
+    const { core, open, messages, run, turnEnds } = this.parts;
     const { record } = call;
     open.move(call, 'settle');
-    const owner = messages.get(record.messageId);
-    if (owner && owner !== messages.speaking && open.in(record.messageId).length === 0)
-      messages.forget(owner);
-    core.storing(endWrites(record, settlement), null, () => run.sendResponse(record, responseOf(settlement)));
+    turnEnds.endLeftover(messages.get(record.messageId));
+    core.storingAnyway(endWrites(record, settlement), () => run.sendResponse(record, responseOf(settlement)));
     this.parts.changed();
-  }
-
-  /** How the call ended was not kept: it ends with an error that says so, or not at all before a restart. */
-  notEnded(record: CallRecord, wasOutput: boolean, isConflict: boolean): void {
-    const { core, open, messages } = this.parts;
-    const owner = messages.get(record.messageId);
-    if (!isConflict)
-      core.emit({ type: 'note', level: 'error', text: 'a result was not kept', fields: { call: record.id } });
-    if (!owner) return;
-    const errorText = isConflict ? stateConflict(record.toolName) : NOT_KEPT;
-    if (wasOutput) {
-      const again = Object.assign(open.add(record, 'running'), { isAnnounced: true });
-      return this.end(again, { kind: 'error', errorText });
-    }
-    messages.say(owner, { type: 'tool-output-error', toolCallId: record.id, errorText });
-    if (messages.speaking !== owner) return;
-    owner.failure = 'Something went wrong on the server. Please try again.';
-    messages.finish(owner);
   }
 
   /** Ends every call whose time is up and that is on screen. */
@@ -190,4 +187,9 @@ function endWrites(record: CallRecord, settlement: Settlement, accepts?: Accepti
     ...(isUndecided ? [{ do: 'expire' as const, call: record, reason: settlement.errorText }] : []),
     { do: 'append', event: endEvent(record, settlement), seen, accepted: accepts?.accepted },
   ];
+}
+
+/** What a live model is told of the end of a call. */
+function replyTo({ id, toolName: name }: CallRecord, settlement: Settlement): Content {
+  return { role: 'user', parts: [{ functionResponse: { id, name, response: responseOf(settlement) } }] };
 }

@@ -1,5 +1,5 @@
 import { type DeferredCall, responseEvent } from '../../adk/for-server.ts';
-import { INTERRUPTION, responseOf } from '../settlement.ts';
+import { INTERRUPTION, responseOf, type Settlement } from '../settlement.ts';
 import type { About, Ticket } from './effects.ts';
 import type { Writing } from './messages.ts';
 import type { OpenCall, Step } from './open-calls.ts';
@@ -37,14 +37,15 @@ export class Calls {
     const { core, open, messages, run, callChunks, callEnds, executions } = this.parts;
     const call = open.get(callId);
     const writing = call && messages.get(call.record.messageId);
-    if (!call || !writing) return core.emit({ type: 'let-go', ticket, error: null });
+    if (!call) return core.emit({ type: 'let-go', ticket, error: null });
     const { status, runsOn } = call.record;
     const isUnwanted = call.state.is === 'issuing' && call.state.isUnwanted;
     open.move(call, status === 'requested' ? 'ask' : runsOn === 'server' ? 'allow' : 'hand-over');
     const { state } = call;
-    if (isUnwanted) {
-      // Interrupted while it was written down: nobody has heard of it.
-      callEnds.endUnheard(call, INTERRUPTION);
+    if (isUnwanted || !writing) {
+      // Interrupted while it was written down. Nobody has heard of it, unless ADK announced it before.
+      if (call.isAnnounced) this.settleLate(call, INTERRUPTION);
+      else callEnds.endUnheard(call, INTERRUPTION);
       return core.emit({ type: 'let-go', ticket, error: null });
     }
     if (run.isLive && state.is !== 'ready') messages.isAtWork = false;
@@ -61,11 +62,29 @@ export class Calls {
 
   /** The call could not be written down: nobody has heard of it, and the agent gets an error. */
   notIssued(callId: string, ticket: Ticket): void {
-    const { core, open } = this.parts;
+    const { core, open, run, callChunks } = this.parts;
     const call = open.get(callId);
-    if (call) open.move(call, 'settle');
-    core.emit({ type: 'let-go', ticket, error: 'The call could not be written down.' });
+    const errorText = 'The call could not be written down.';
+    if (call?.isAnnounced && !run.isOpen) this.settleLate(call, { kind: 'error', errorText });
+    else if (call) {
+      if (call.isAnnounced) callChunks.giveBack(callId);
+      open.move(call, 'settle');
+      this.endLeftover(call);
+    }
+    core.emit({ type: 'let-go', ticket, error: errorText });
     this.parts.changed();
+  }
+
+  /** Ends a call that was announced in a response which is over. */
+  private settleLate(call: OpenCall, settlement: Settlement): void {
+    const { callEnds } = this.parts;
+    callEnds.tellSettled(callEnds.endQuietly(call, settlement));
+    this.endLeftover(call);
+    this.parts.changed();
+  }
+
+  private endLeftover({ record }: OpenCall): void {
+    this.parts.turnEnds.endLeftover(this.parts.messages.get(record.messageId));
   }
 
   /** A call of a turn that was interrupted: nobody hears of it, but it does not stay open either. */
@@ -74,7 +93,7 @@ export class Calls {
     const { id, toolName: name, agent, invocationId, branch = null } = call;
     const response = responseOf(INTERRUPTION);
     const event = responseEvent({ agent, invocationId, branch }, [{ id, name, response }]);
-    core.storing([{ do: 'append', event }], null, () => run.sendResponse(call, response));
+    core.storingAnyway([{ do: 'append', event }], () => run.sendResponse(call, response));
     core.emit({ type: 'let-go', ticket, error: null });
   }
 

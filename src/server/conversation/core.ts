@@ -19,12 +19,23 @@ export class Core {
 
   /** Writes, and then does what `after` hands out; nothing of that when a write fails. */
   storing(writes: Write[], about: About | null, after: () => void = () => undefined): void {
+    this.emit({ type: 'store', writes, after: this.collect(after), about });
+  }
+
+  /** Writes, once more if need be, and then does what `after` hands out in any case: an end that cannot be kept is still an end. */
+  storingAnyway(writes: Write[], after: () => void, failed = after): void {
+    const then = this.collect(after);
+    this.emit(anyway(writes, then, failed === after ? then : this.collect(failed)));
+  }
+
+  /** The effects that something hands out, kept apart. */
+  collect(hands: () => void): Effect[] {
     const outside = this.effects;
     this.effects = [];
-    after();
+    hands();
     const inside = this.effects;
     this.effects = outside;
-    this.emit({ type: 'store', writes, after: inside, about });
+    return inside;
   }
 
   /** The effects since the last time. */
@@ -33,4 +44,10 @@ export class Core {
     this.effects = [];
     return effects;
   }
+}
+
+/** Writes that are tried twice, and what follows whether or not they could be done. */
+export function anyway(writes: Write[], after: Effect[], failed = after): Effect {
+  const again: Effect = { type: 'store', writes, after, failed, about: null };
+  return { ...again, failed: [again] };
 }

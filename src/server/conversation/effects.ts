@@ -71,7 +71,6 @@ export type About =
   | { what: 'decision'; given: GivenAnswers; isSignedIn: boolean; accepted: AcceptedRequest | undefined }
   | { what: 'heard'; messageId: string }
   | { what: 'execution'; callId: string }
-  | { what: 'end'; call: CallRecord; wasOutput: boolean }
   | { what: 'rest'; messageId: string };
 
 /** Answers of one person, read and in order. */
@@ -96,13 +95,13 @@ export interface LateCall {
 
 /**
  * What the machine wants done, in order. A `store`, `say-stored` and `finish` hold back what comes after them until they are
- * written. `after` follows only when everything was written. Nothing else is
+ * written. `after` follows only when everything was written, `failed` or `conflicted` when it was not. Nothing else is
  * waited for: `store-apart` writes while everything goes on, and is heard of as an input.
  */
 export type Effect =
   | { type: 'start'; message: Message }
-  | { type: 'say'; chunk: Chunk }
-  | { type: 'say-stored'; chunk: Chunk; inStep: boolean }
+  | { type: 'say'; messageId: string; chunk: Chunk }
+  | { type: 'say-stored'; messageId: string; chunk: Chunk; inStep: boolean }
   | { type: 'inject'; chunk: Chunk }
   | { type: 'amend'; messageId: string; chunks: Chunk[] }
   | { type: 'mark-card'; messageId: string; callId: string; approved: boolean; reason: string | undefined }
@@ -110,7 +109,16 @@ export type Effect =
   | { type: 'release'; messageId: string }
   | { type: 'sound'; messageId: string; data: string; sampleRate: number }
   | { type: 'flush-sound' }
-  | { type: 'store'; writes: Write[]; after: Effect[]; about: About | null }
+  | {
+      type: 'store';
+      writes: Write[];
+      after: Effect[];
+      /** What follows instead when a write fails. */
+      failed?: Effect[];
+      /** What follows instead when someone else has changed the same state. */
+      conflicted?: Effect[];
+      about: About | null;
+    }
   | { type: 'store-apart'; writes: Write[]; about: About }
   | { type: 'open-run'; n: number; request: RunRequest }
   | { type: 'close-run'; n: number }

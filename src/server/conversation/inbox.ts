@@ -8,12 +8,13 @@ import type { Writing } from './messages.ts';
 import type { Parts } from './parts.ts';
 
 /**
- * What is being begun. `waiting`: the run of something else has to end first. `reading`: posted answers are being read. `kept`: a
- * message is stored, and the agent gets it when its live run is open.
+ * What is being begun. `waiting`: the run of something else has to end first. `reading`: posted answers are being read. `storing`: a
+ * message is being stored; it may be interrupted meanwhile. `kept`: it is stored, and the agent gets it when its live run is open.
  */
 type Beginning =
   | { is: 'waiting'; command: Said | Posted }
   | { is: 'reading'; command: Posted }
+  | { is: 'storing'; command: Said; id: string; isInterrupted: boolean }
   | { is: 'kept'; command: Said; id: string };
 
 /** Messages that may wait for the agent. */
@@ -93,7 +94,10 @@ export class Inbox {
   /** The server closes: what waits is not begun. */
   refuseAll(): void {
     const { core } = this.parts;
-    for (const { asker, wire } of this.waiting.splice(0)) {
+    const { beginning } = this;
+    const isBlocked = beginning?.is === 'waiting';
+    if (isBlocked) this.beginning = null;
+    for (const { asker, wire } of [...(isBlocked ? [beginning.command] : []), ...this.waiting.splice(0)]) {
       // A client on a socket sends again what it has no answer to.
       if (wire === 'bidi') core.emit({ type: 'begun', asker });
       else core.emit({ type: 'refuse', asker, error: closing() });
@@ -118,7 +122,8 @@ export class Inbox {
     const { run, messages, callEnds } = this.parts;
     callEnds.endPending(run.isOpen);
     if (!beginning) return;
-    if (beginning.is !== 'kept') return this.begin(beginning.command);
+    if (beginning.is === 'waiting' || beginning.is === 'reading') return this.begin(beginning.command);
+    if (beginning.is === 'storing') return;
     this.enter([], beginning.command, beginning.id);
     if (run.isOpen) return;
     // It could not be opened: the message is answered with that.
@@ -131,9 +136,21 @@ export class Inbox {
   /** A message that is kept and waits for its run is begun at once, to be interrupted; false when there is none. */
   enterEarly(): boolean {
     const { beginning } = this;
-    if (beginning?.is !== 'kept' || this.parts.run.isOpen) return false;
+    if (beginning?.is === 'storing') beginning.isInterrupted = true;
+    if (beginning?.is !== 'kept') return false;
     this.enter([], beginning.command, beginning.id);
     return true;
+  }
+
+  /** A message that waits for its run is stored. */
+  kept(asker: Asker): void {
+    const { beginning } = this;
+    if (beginning?.is !== 'storing' || beginning.command.asker !== asker) return;
+    const { command, id } = beginning;
+    this.beginning = { is: 'kept', command, id };
+    if (beginning.isInterrupted) this.parts.turnEnds.interrupt();
+    else if (this.parts.run.isOpen) this.enter([], command, id);
+    else this.parts.run.openLive();
   }
 
   /** What came of posted answers is known. */
@@ -148,7 +165,8 @@ export class Inbox {
     before.forget(said);
     const writing = messageId === null ? undefined : messages.get(messageId);
     if (writing) messages.forget(writing);
-    this.beginning = null;
+    const { beginning } = this;
+    if (beginning?.command.asker === asker) this.beginning = null;
     core.emit({ type: 'refuse', asker, error });
     if (writing && responses.current?.writing === writing) {
       run.neverOpened();
@@ -176,7 +194,7 @@ export class Inbox {
     const replaces = wire === 'sse' || rewinds;
     this.beginning = { is: 'waiting', command };
     // One answer at a time; and an open run remembers what is being taken back.
-    if (replaces && !run.isNone) return run.close();
+    if (run.isClosing || (replaces && !run.isNone)) return run.close();
     // What waits with an unfinished turn is about to be replaced: the turn has its end before anything else begins.
     if (command.kind === 'message' && replaces) turnEnds.finishWaiting();
     messages.closeBlocks();
@@ -188,7 +206,7 @@ export class Inbox {
     if (wire === 'sse') for (const one of callEnds.expireQuietly()) callEnds.tellSettled(one);
     if (replaces) turnEnds.supersede();
     const { id = this.newMessageId(), parts, answerId } = command;
-    this.beginning = { is: 'kept', command, id };
+    this.beginning = { is: 'storing', command, id, isInterrupted: false };
     if (rewinds) {
       said.forgetFrom(id);
       for (const writing of messages.all) messages.forget(writing);

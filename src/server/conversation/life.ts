@@ -53,9 +53,10 @@ export class Life {
   }
 
   shutDown(): void {
-    const { core, run, responses, inbox, turnEnds } = this.parts;
+    const { core, run, responses, inbox, answers, turnEnds } = this.parts;
     this.state = 'closed';
     inbox.refuseAll();
+    answers.takeHeld();
     core.emit({ type: 'abort-tools' });
     if (responses.current) turnEnds.interrupt();
     else if (!run.isNone) run.letGo();

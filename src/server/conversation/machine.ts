@@ -1,7 +1,7 @@
 import { exhaustive } from '../../protocol/exhaustive.ts';
 import { toProtocolError, type WaitingAnswer } from '../../protocol/index.ts';
 import type { SessionOptions } from '../engine.ts';
-import { type CallRecord, StateConflict } from '../store/store.ts';
+import type { CallRecord } from '../store/store.ts';
 import type { About, Effect } from './effects.ts';
 import type { Input, Recovered, WriteResults } from './inputs.ts';
 import { Parts } from './parts.ts';
@@ -125,7 +125,7 @@ export class Machine {
 
   /** What waited for a write goes on. */
   private stored(about: About, results: WriteResults): void {
-    const { answers, executions, responses, calls, hearing } = this.parts;
+    const { inbox, answers, executions, responses, calls, hearing } = this.parts;
     switch (about.what) {
       case 'decision':
         return answers.decided(about, results);
@@ -140,8 +140,8 @@ export class Machine {
         if (results.length != null) hearing.wasCut(about.messageId, results.length);
         return;
       case 'message':
+        return inbox.kept(about.asker);
       case 'card':
-      case 'end':
         return;
       default:
         return exhaustive(about);
@@ -150,7 +150,7 @@ export class Machine {
 
   /** What waited for a write is not done. */
   private storeFailed(about: About | null, error: unknown): void {
-    const { core, inbox, answers, calls, callEnds, executions, responses } = this.parts;
+    const { core, inbox, answers, calls, executions, responses } = this.parts;
     core.emit({
       type: 'note',
       level: 'error',
@@ -169,8 +169,6 @@ export class Machine {
         return calls.notShown(about.callId, about.isAnnounced);
       case 'execution':
         return executions.notRun(about.callId, true);
-      case 'end':
-        return callEnds.notEnded(about.call, about.wasOutput, error instanceof StateConflict);
       case 'rest':
         return responses.notConcluded(about.messageId);
       case 'heard':

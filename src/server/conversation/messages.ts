@@ -88,7 +88,7 @@ export class Messages {
   /** Says a chunk of a message. */
   say(writing: Writing, chunk: Chunk): void {
     this.turnTo(writing);
-    this.context.emit({ type: 'say', chunk });
+    this.context.emit({ type: 'say', messageId: writing.message.id, chunk });
   }
 
   /** Says something that is no part of a message. */
@@ -114,7 +114,7 @@ export class Messages {
 
   /** Closes what is being said. */
   closeBlocks(): void {
-    for (const chunk of this.current?.turn.close() ?? []) this.context.emit({ type: 'say', chunk });
+    if (this.current) for (const chunk of this.current.turn.close()) this.say(this.current, chunk);
   }
 
   /** Goes on with a message in a response of its own: `start` is said again. */

@@ -1,5 +1,6 @@
 import { RESUME } from '../../adk/for-server.ts';
 import { INTERRUPTED } from '../../protocol/index.ts';
+import { INTERRUPTION } from '../settlement.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import { NOT_COMPLETED } from './agent-run.ts';
 import type { WriteResults } from './inputs.ts';
@@ -81,6 +82,9 @@ export class Responses {
     if (response.isStopped) return true;
     response.isStopped = true;
     this.parts.core.emit({ type: 'abort-tools' });
+    // A call that is being written down is shown to nobody any more.
+    for (const call of this.parts.open.all)
+      if (call.state.is === 'issuing') this.parts.callEnds.end(call, INTERRUPTION);
     if (response.stage.is === 'speaking') this.parts.run.close();
     else if (response.stage.is === 'answering') this.rest();
     return true;
@@ -151,17 +155,23 @@ export class Responses {
 
   concluded(messageId: string, { missed = [] }: WriteResults): void {
     const { response } = this;
-    const { messages } = this.parts;
+    const { messages, callChunks } = this.parts;
     if (response?.writing.message.id !== messageId) return;
     const { writing, isStopped } = response;
+    callChunks.takeAnnounced();
     for (const chunk of missed) messages.say(writing, chunk);
     messages.finish(writing, { interrupted: isStopped });
     this.over();
   }
 
   notConcluded(messageId: string): void {
-    const writing = this.parts.messages.get(messageId);
+    const { messages, callChunks } = this.parts;
+    const writing = messages.get(messageId);
     if (writing) writing.failure ??= FAULT;
-    this.concluded(messageId, {});
+    // The history could not be mended; on the screen nothing stays open.
+    const missed = callChunks
+      .takeAnnounced()
+      .map((toolCallId) => ({ type: 'tool-output-error' as const, toolCallId, errorText: NOT_COMPLETED }));
+    this.concluded(messageId, { missed });
   }
 }

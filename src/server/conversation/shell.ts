@@ -2,12 +2,13 @@ import { exhaustive } from '../../protocol/exhaustive.ts';
 import { Approvals } from '../approvals.ts';
 import type { Engine } from '../engine.ts';
 import type { Output } from '../output.ts';
-import { StaleFence } from '../store/store.ts';
+import { StaleFence, StateConflict } from '../store/store.ts';
 import { AdkRuns } from './adk-runs.ts';
 import type { Asker, Effect } from './effects.ts';
-import type { Input } from './inputs.ts';
+import type { Input, Recovered } from './inputs.ts';
 import { Machine } from './machine.ts';
 import type { Remains, TakenUp } from './recover.ts';
+import { Told } from './told.ts';
 import { ToolSlots } from './tool-slots.ts';
 import { Writes } from './writes.ts';
 
@@ -40,6 +41,7 @@ export class Shell {
   private readonly writes: Writes;
   private readonly runs: AdkRuns;
   private readonly slots: ToolSlots;
+  private readonly told: Told;
   private readonly queue: Effect[] = [];
   private lastTouch: number;
   private isPerforming = false;
@@ -56,6 +58,7 @@ export class Shell {
     this.lastTouch = clock.elapsed();
     this.machine = new Machine(options, newId, recovered);
     for (const message of recovered.messages) output.adopt(message);
+    this.told = new Told(recovered.calls.flatMap(announcedBy));
     const push = (input: Input) => this.push(input);
     const log = (level: 'info' | 'warn', text: string, fields: Record<string, unknown>) =>
       engine.logger[level](text, { ...context.about(), ...fields });
@@ -165,20 +168,23 @@ export class Shell {
 
   /** Does one thing. What it returns has to be waited for, and never rejects. */
   private act(effect: Effect): Promise<void> | undefined {
-    const { output, runs, slots, engine } = this;
+    const { output, runs, slots, engine, told } = this;
     switch (effect.type) {
       case 'say':
-        output.say(effect.chunk);
+        if (told.mayTell(effect.messageId, effect.chunk)) output.say(effect.chunk);
         return;
       case 'start':
+        told.start(effect.message.id);
         output.begin(effect.message);
         return;
       case 'inject':
         output.inject(effect.chunk);
         return;
       case 'say-stored':
+        if (!told.mayTell(effect.messageId, effect.chunk)) return;
         return this.note('a card was not kept', output.sayStored(effect.chunk, effect.inStep));
       case 'finish':
+        if (!told.mayFinish(effect.message.id)) return;
         return this.note('a message was not kept', this.finish(effect));
       case 'amend':
         return this.note('a message was not kept', output.amend(effect.messageId, effect.chunks));
@@ -262,7 +268,8 @@ export class Shell {
     }
   }
 
-  private async store({ writes, after, about }: Extract<Effect, { type: 'store' }>): Promise<void> {
+  private async store(effect: Extract<Effect, { type: 'store' }>): Promise<void> {
+    const { writes, after, about } = effect;
     try {
       const results = await this.writes.all(writes);
       if (this.isDropped) return;
@@ -270,6 +277,7 @@ export class Shell {
       if (about) this.push({ type: 'stored', about, results });
     } catch (error) {
       this.fault(error);
+      if (!this.isDropped) this.queue.unshift(...insteadOf(effect, error));
       this.push({ type: 'store-failed', about, error });
     }
   }
@@ -304,4 +312,18 @@ export class Shell {
     if (this.isDropped) return;
     this.engine.logger.error(text, { ...this.context.about(), error: String(error) });
   }
+}
+
+/** What follows a write that failed. */
+export function insteadOf(
+  { failed = [], conflicted = failed }: Extract<Effect, { type: 'store' }>,
+  error: unknown,
+): Effect[] {
+  return error instanceof StateConflict ? conflicted : failed;
+}
+
+/** What a message shows of a call: the call itself, and its confirmation where that is a call of its own. */
+function announcedBy({ record, isAnnounced, isConfirming }: Recovered['calls'][number]): string[] {
+  const { id, approvalId } = record;
+  return [...(isAnnounced ? [id] : []), ...(isConfirming && approvalId !== null ? [approvalId] : [])];
 }

@@ -1,6 +1,7 @@
 import { type Heard, SUPERSEDED } from '../../protocol/index.ts';
 import { INTERRUPTION, type Settlement } from '../settlement.ts';
 import type { Asker } from './effects.ts';
+import type { Writing } from './messages.ts';
 import type { Parts } from './parts.ts';
 
 /** How turns end that do not end by themselves: interrupted, superseded by another, or left behind. */
@@ -29,13 +30,13 @@ export class TurnEnds {
 
   /** Ends what the agent says and what waits. The next message finds everything in order. */
   interrupt(): void {
-    const { messages, open, run, responses, core, inbox, callEnds } = this.parts;
+    const { messages, open, run, events, responses, core, inbox, callEnds } = this.parts;
     if (responses.stop()) return;
     const { speaking, next } = messages;
     if (!inbox.enterEarly() && !messages.isAtWork && !speaking && open.size === 0) return;
     core.emit({ type: 'abort-tools' });
     const isAtIt = open.all.some(({ record }) => record.messageId === speaking?.message.id);
-    if (messages.isAtWork || isAtIt) run.hush();
+    if (messages.isAtWork || isAtIt || events.hasCalls) run.hush();
     const touched = new Set(messages.speaking ? [messages.speaking, ...next] : next);
     for (const call of open.all) {
       const owner = messages.get(call.record.messageId);
@@ -74,11 +75,15 @@ export class TurnEnds {
 
   /** Lets go of messages that nothing waits for any more; a turn that is still under way has its end first. */
   forgetSettled(): void {
+    for (const writing of this.parts.messages.all) this.endLeftover(writing);
+  }
+
+  /** Ends a message that nobody will go on with: its calls are settled, and the agent is not at it. */
+  endLeftover(writing: Writing | undefined): void {
     const { messages, open } = this.parts;
-    for (const writing of messages.all) {
-      if (writing === messages.speaking || open.in(writing.message.id).length > 0) continue;
-      if (writing.isUnderWay) messages.finish(writing, { interrupted: true });
-      messages.forget(writing);
-    }
+    if (!writing || writing === messages.speaking || messages.next.includes(writing)) return;
+    if (open.in(writing.message.id).length > 0) return;
+    if (writing.isUnderWay) messages.finish(writing, { interrupted: true });
+    messages.forget(writing);
   }
 }

@@ -1,0 +1,103 @@
+import { getFunctionResponses } from '@google/adk';
+import type { Answer } from '../../../src/protocol/index.ts';
+import type { Verdict } from '../../../src/server/approvals.ts';
+import type { Write } from '../../../src/server/conversation/effects.ts';
+import type { WriteResults } from '../../../src/server/conversation/inputs.ts';
+import type { CallRecord, CallStatus } from '../../../src/server/store/store.ts';
+
+/** What is stored, as far as the machine asks for it: the calls, the history's responses, the person's messages. */
+export class Ledger {
+  readonly calls = new Map<string, CallRecord>();
+  /** Calls that the history answers. */
+  readonly answered = new Set<string>();
+  /** The words of the person that are kept. */
+  readonly kept = new Set<string>();
+  /** Calls that someone allowed. */
+  readonly approved = new Set<string>();
+
+  write(write: Write, now: number, results: WriteResults): void {
+    switch (write.do) {
+      case 'issue':
+        this.calls.set(write.call.id, write.call);
+        return;
+      case 'show': {
+        const { id, status, expiresAt } = write.call;
+        this.move(id, status === 'parked' ? 'running' : status, status, { expiresAt });
+        return;
+      }
+      case 'take': {
+        const { id, approvalId } = write.call;
+        results.isTaken = this.move(id, approvalId === null ? 'ready' : 'approved', 'running') !== null;
+        return;
+      }
+      case 'expire':
+        this.move(write.call.id, 'requested', 'expired');
+        return;
+      case 'withdraw':
+        this.move(write.call.id, 'approved', 'expired');
+        return;
+      case 'append':
+        for (const { id = '' } of getFunctionResponses(write.event)) this.settle(id);
+        return;
+      case 'keep':
+        for (const part of write.parts) if (part.type === 'text') this.kept.add(part.text);
+        return;
+      case 'decide':
+        results.verdicts = write.decisions.map((decision) => this.decide(decision, write, now));
+        return;
+      case 'find-unfinished':
+        results.unfinished = null;
+        return;
+      default:
+        return;
+    }
+  }
+
+  private settle(id: string): void {
+    this.answered.add(id);
+    const call = this.calls.get(id);
+    if (call) this.calls.set(id, { ...call, status: 'settled' });
+  }
+
+  private move(
+    id: string,
+    from: CallStatus,
+    to: CallStatus,
+    change: Partial<CallRecord> = {},
+  ): CallRecord | null {
+    const call = this.calls.get(id);
+    if (call?.status !== from) return null;
+    const moved = { ...call, ...change, status: to };
+    this.calls.set(id, moved);
+    return moved;
+  }
+
+  private decide(
+    { toolCallId, approvalId, approved, reason }: Extract<Answer, { kind: 'decision' }>,
+    { shown, isSignedIn }: Extract<Write, { do: 'decide' }>,
+    now: number,
+  ): Verdict {
+    const call = this.calls.get(toolCallId);
+    if (!call || call.approvalId === null) return { kind: 'refused', why: 'no such approval' };
+    if (!isSignedIn) {
+      const isMeant = call.status === 'requested' && shown.has(call.id) && approved;
+      const ended = isMeant ? this.move(call.id, 'requested', 'expired') : null;
+      return ended ? { kind: 'ended', call: ended } : { kind: 'ignored' };
+    }
+    const to = approved ? 'approved' : 'denied';
+    if (call.status === 'settled' || call.status === 'running') return { kind: 'ignored' };
+    if (call.status === to) return { kind: 'counts', call, isRepeated: true };
+    if (call.status !== 'requested') return { kind: 'refused', why: `already ${call.status}` };
+    if (!shown.has(call.id)) return { kind: 'refused', why: 'not asked yet' };
+    if (approvalId !== undefined && approvalId !== call.approvalId)
+      return { kind: 'refused', why: 'belongs to another call' };
+    if (call.expiresAt !== null && call.expiresAt <= now) {
+      this.move(call.id, 'requested', 'expired');
+      return { kind: 'refused', why: 'expired' };
+    }
+    const moved = this.move(call.id, 'requested', to, { reason: reason ?? null });
+    if (!moved) return { kind: 'ignored' };
+    if (approved) this.approved.add(call.id);
+    return { kind: 'counts', call: moved, isRepeated: false };
+  }
+}

@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { anything, liveRun } from './commands.ts';
+import { type Setup, World } from './world.ts';
+
+/** Rounds after which a machine that does not come to rest never will. */
+const MAX_ROUNDS = 200;
+
+/** Machines to which anything happens: each keeps every rule, or fails with its transcript. */
+export function machines(maxCommands: number): fc.IProperty<[Setup, Iterable<fc.Command<World, World>>]> {
+  const setup: fc.Arbitrary<Setup> = fc.record({
+    approvals: fc.constantFrom('sequential', 'parallel'),
+    whenBusy: fc.constantFrom('queue', 'interrupt'),
+    isEager: fc.boolean(),
+  });
+  const commands = fc.commands([anything], { maxCommands, size: 'max' });
+  return fc.property(setup, commands, (given, all) => {
+    const world = new World(given);
+    world.hasListener = true;
+    world.push({ type: 'joined' });
+    let thrown: unknown = null;
+    try {
+      fc.modelRun(() => ({ model: world, real: world }), all);
+      world.wrong.push(...endingWell(world));
+    } catch (error) {
+      thrown = error;
+    }
+    const wrong = [...world.wrong, ...world.ears.wrong, ...(thrown ? [String((thrown as Error).stack)] : [])];
+    if (wrong.length === 0) return;
+    throw new Error([...wrong, '', JSON.stringify(given), ...world.transcript].join('\n'));
+  });
+}
+
+function endingWell(world: World): string[] {
+  world.note('everything comes to rest');
+  const unrest = bringToRest(world);
+  if (unrest) return [`[B13] ${unrest}`];
+  const wrong = atRest(world);
+  if (world.isClosed || wrong.length > 0) return wrong;
+  world.note('the person says one more thing');
+  const from = world.ears.chunks.length;
+  const asker = world.say('bidi');
+  const unanswered = bringToRest(world);
+  const heard = world.ears.chunks.slice(from);
+  const isAnswered =
+    heard.some((chunk) => chunk.type === 'text-delta' && chunk.delta.includes('End.')) &&
+    heard.some((chunk) => chunk.type === 'finish' && chunk.finishReason === 'stop');
+  return [
+    ...(unanswered ? [`[B13] ${unanswered}`] : []),
+    ...(isAnswered && asker.is === 'begun' ? [] : ['[B6] the next message gets no answer']),
+    ...atRest(world),
+  ];
+}
+
+/** Lets everyone do what they owe. Says what kept the machine from resting, or null. */
+function bringToRest(world: World): string | null {
+  world.isHeld = false;
+  world.failing = 'no';
+  if (!world.hasListener) {
+    world.hasListener = true;
+    world.push({ type: 'joined' });
+  }
+  for (let round = 0; round < MAX_ROUNDS; round++) if (!goOn(world)) return null;
+  return 'it does not come to rest';
+}
+
+/** Does the next thing that someone owes; false when nobody owes anything. */
+function goOn(world: World): boolean {
+  const run = liveRun(world);
+  if (world.isWriting) world.finishWrite('no');
+  else if (world.apart.length > 0) world.finishApart(true);
+  else if (world.questions.length > 0) world.signIn('signed-in');
+  else if (world.slot === null && world.line.length > 0) world.grant();
+  else if (world.tools.length > 0) world.endTool('output');
+  else if (run?.is === 'opening') run.open();
+  else if (run?.is === 'closing') run.end(null);
+  else if (run && run.made.length > 0) run.defer();
+  else if (run && run.inside.length > 0) run.answer();
+  else if (run?.mayPause) run.end(null);
+  else if (run?.driver === 'turn' && run.maySpeak) run.complete();
+  else if (run?.mustStop) run.stop();
+  else if (run && run.owes > 0 && !run.isWaiting) run.complete();
+  else return answerOpen(world);
+  return true;
+}
+
+/** What waits for the person or the browser is answered, or runs out of time. */
+function answerOpen(world: World): boolean {
+  const { openCalls, ears } = world;
+  if (openCalls.length === 0 || world.isClosed) return false;
+  for (const { id, status } of openCalls) {
+    const approvalId = ears.calls.get(id)?.approvalId;
+    if (status === 'requested' && approvalId !== undefined) {
+      world.answer('bidi', [{ kind: 'decision', toolCallId: id, approvalId, approved: false }]);
+      return true;
+    }
+    if (status === 'running' || status === 'parked') {
+      world.answer('bidi', [{ kind: 'output', toolCallId: id, output: 'here' }]);
+      return true;
+    }
+  }
+  world.pass(61_000);
+  return true;
+}
+
+/** What is wrong with a machine that has come to rest. */
+function atRest(world: World): string[] {
+  const waiting = world.askers.filter(({ is }) => is === 'waiting');
+  const lost = world.askers.filter(
+    ({ is, words }) => is === 'begun' && words !== null && !world.ledger.kept.has(words),
+  );
+  const tickets = world.runs.flatMap(({ tickets: all, is }) => (is === 'over' ? [] : [...all.values()]));
+  return [
+    ...waiting.map(({ name }) => `[B2] ${name} is neither taken nor refused`),
+    ...(world.isClosed ? [] : lost.map(({ words }) => `[B2] "${words}" was taken and is not kept`)),
+    ...(world.slot === null ? [] : [`[T22] ${world.slot} keeps the slot`]),
+    ...tickets.map(({ id }) => `[B14] ADK waits with ${id}`),
+    ...(world.isClosed ? [] : world.ears.atRest()),
+    ...(world.isClosed || !world.isBusy ? [] : ['[B13] the machine is busy, and nobody owes anything']),
+  ];
+}
