@@ -1,3 +1,4 @@
+export { type AdkSafeOptions, adkSafe } from './adk-safe.ts';
 export { type AiSdkModel, type FromAiSdkOptions, fromAiSdk } from './ai-sdk.ts';
 export { checkModel } from './check.ts';
 export { type ChooseOptions, type ChosenModel, chooseModel } from './choose.ts';
@@ -20,5 +21,4 @@ export { instrumentModels } from './instrument-models.ts';
 export { type Notice, noticeOf, readNotice } from './notice.ts';
 export { pairOf } from './pair.ts';
 export type { Patience } from './patience.ts';
-export { type SingleFinalOptions, singleFinal } from './single-final.ts';
 export { TurnBasedLiveConnection } from './turn-based-live.ts';

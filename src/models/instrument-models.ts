@@ -1,14 +1,14 @@
 import { type BaseAgent, isBaseLlm, isLlmAgent, LLMRegistry } from '@google/adk';
-import { SingleFinalModel, type SingleFinalOptions, singleFinal } from './single-final.ts';
+import { AdkSafeModel, type AdkSafeOptions, adkSafe } from './adk-safe.ts';
 
 /** Wraps the model of every LLM agent of a tree that has its own. Doing it twice changes nothing. */
-export function instrumentModels(root: BaseAgent, options?: SingleFinalOptions): void {
+export function instrumentModels(root: BaseAgent, options?: AdkSafeOptions): void {
   for (const agent of agentsIn(root)) {
     if (!isLlmAgent(agent) || !agent.model) continue;
     const { model } = agent;
-    if (isBaseLlm(model)) agent.model = singleFinal(model, options);
+    if (isBaseLlm(model)) agent.model = adkSafe(model, options);
     else if (typeof model === 'string') {
-      agent.model = new SingleFinalModel({ name: model, create: () => LLMRegistry.newLlm(model) }, options);
+      agent.model = new AdkSafeModel({ name: model, create: () => LLMRegistry.newLlm(model) }, options);
     }
   }
 }

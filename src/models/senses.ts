@@ -1,6 +1,6 @@
 import { type BaseAgent, type BaseLlm, isBaseLlm, isLlmAgent } from '@google/adk';
 import type { ModelSenses } from '../protocol/index.ts';
-import { SingleFinalModel } from './single-final.ts';
+import { AdkSafeModel } from './adk-safe.ts';
 
 /**
  * What the model of an agent takes and gives beside text. A model may say so itself, in a property `senses`; otherwise one that
@@ -10,10 +10,10 @@ export function sensesOf(root: BaseAgent): ModelSenses {
   try {
     const model = modelOf(root);
     if (!model) return { hears: false, sees: false, speaks: false };
-    const inner = model instanceof SingleFinalModel ? model.inner : model;
+    const inner = model instanceof AdkSafeModel ? model.inner : model;
     const { senses } = inner as BaseLlm & { senses?: ModelSenses };
     if (senses) return { hears: senses.hears, sees: senses.sees, speaks: senses.speaks };
-    const isLive = model instanceof SingleFinalModel && model.nativeLive;
+    const isLive = model instanceof AdkSafeModel && model.nativeLive;
     return { hears: isLive, sees: true, speaks: isLive };
   } catch {
     // A model that is named may lack its key: whoever speaks to it is told.

@@ -1,10 +1,10 @@
 import { createEvent, Gemini } from '@google/adk';
 import type { GenerateContentConfig } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { adkSafe } from '../../src/models/adk-safe.ts';
 import { DuologueGemini } from '../../src/models/gemini.ts';
 import type { GeminiLiveOptions } from '../../src/models/gemini-live.ts';
 import { noticeOf } from '../../src/models/notice.ts';
-import { singleFinal } from '../../src/models/single-final.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { FakeGemini, type OnLive } from '../support/fake-gemini.ts';
 import { fastTimer } from '../support/fast-timer.ts';
@@ -121,7 +121,7 @@ describe('opening a live connection', () => {
       }
     }
     fake.onLive = (_, connection) => connection.close(1008, 'no');
-    const live = await new TestRun(singleFinal(new Local({ model: MODEL, apiKey: 'k' }))).live();
+    const live = await new TestRun(adkSafe(new Local({ model: MODEL, apiKey: 'k' }))).live();
     await live.end();
     expect(live.error).toMatchObject({
       message: 'The live model refused the connection (1008): no',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { adkSafe } from '../../src/models/adk-safe.ts';
 import { pairOf } from '../../src/models/pair.ts';
-import { singleFinal } from '../../src/models/single-final.ts';
 import { call, calls, ScriptedLiveConnection, ScriptedModel, text } from '../support/scripted-model.ts';
 import { DeferredTool } from './support/deferred-tool.ts';
 import { lines, TestRun } from './support/runs.ts';
@@ -99,5 +99,5 @@ test('of a pair, the one for live runs may have no live connection', async () =>
 test('a pair of one model is that model, and wrapping keeps the name of the first', () => {
   const turn = new ScriptedModel([], { model: 'turner' });
   expect(pairOf(turn, turn)).toBe(turn);
-  expect(singleFinal(pairOf(turn, new ScriptedModel())).model).toBe('turner');
+  expect(adkSafe(pairOf(turn, new ScriptedModel())).model).toBe('turner');
 });

@@ -75,7 +75,8 @@ function otherTrack({ conversation }: RuleContext): number {
 function report(settled: readonly Settled[], { language }: RuleContext): string {
   return settled
     .map(({ call, outcome }) => {
-      const shown = outcome.kind === 'done' ? (outcome.value.track ?? call.args.track) : call.args.track;
+      const told = outcome.kind === 'done' ? outcome.value.track : undefined;
+      const shown = [told, call.args.track].find((one) => typeof one === 'number') ?? '?';
       const subject = { en: `the change to track ${shown}`, ja: `トラック${shown}への変更` };
       return (
         troubleText(language, subject, outcome) ??

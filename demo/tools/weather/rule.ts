@@ -108,7 +108,11 @@ function report(settled: readonly Settled[], { language, conversation }: RuleCon
     conversation.turns.findLast((turn) => turn.calls.some((call) => call.name === TOOL))?.text ?? '';
   const sentences = settled.map((one) => weatherText(one, language));
   const values = settled.flatMap(({ outcome }) => (outcome.kind === 'done' ? [outcome.value] : []));
-  if (values.some((value) => value.sample === true || /sample|mock/i.test(String(value.note ?? '')))) {
+  if (
+    values.some(
+      (value) => value.sample === true || (typeof value.note === 'string' && /sample|mock/i.test(value.note)),
+    )
+  ) {
     sentences.push(
       say(
         language,
@@ -130,7 +134,7 @@ function report(settled: readonly Settled[], { language, conversation }: RuleCon
 }
 
 function weatherText({ call, outcome }: Settled, language: 'en' | 'ja'): string {
-  const city = String(call.args.location ?? '');
+  const city = typeof call.args.location === 'string' ? call.args.location : '';
   const subject = { en: `the weather look-up for ${city}`, ja: `${cityInJapanese(city)}の天気の取得` };
   if (outcome.kind !== 'done') return troubleText(language, subject, outcome, REASONS_JA) ?? '';
   const {

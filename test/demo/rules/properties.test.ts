@@ -83,6 +83,25 @@ describe('whatever is written', () => {
     );
   });
 
+  test.each(['process_payment', 'get_weather', 'change_bgm', 'get_location', 'other'])(
+    'a response of %s whose values cannot become text is told',
+    async (tool) => {
+      const bare = { toString: null };
+      for (const response of [
+        { error: [bare] },
+        { error: bare },
+        { success: true, track: bare, note: bare, condition: bare, amount: bare, latitude: bare },
+      ]) {
+        const said = await ask([
+          user('hello'),
+          called([tool, { location: bare }]),
+          answered([tool, response]),
+        ]);
+        expect(said.text).not.toBe('');
+      }
+    },
+  );
+
   test('any response of a tool is told without a new call', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -97,6 +116,8 @@ describe('whatever is written', () => {
             'latitude',
             'track',
             'amount',
+            'note',
+            'condition',
           ),
           fc.jsonValue(),
         ),

@@ -40,7 +40,8 @@ function errorIn(response: Record<string, unknown>): string | undefined {
   const { error } = response;
   if (error === undefined || error === null || error === false) return undefined;
   if (isRecord(error)) return textOf(error.message) ?? JSON.stringify(error);
-  return textOf(error) ?? String(error);
+  // An object may have no text of its own.
+  return textOf(error) ?? (typeof error === 'object' ? JSON.stringify(error) : String(error));
 }
 
 function outcomeOfError(error: string, isRefusal: boolean): Outcome {

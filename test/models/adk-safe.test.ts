@@ -2,7 +2,7 @@ import { BaseLlm, FunctionTool, type LlmRequest, type LlmResponse } from '@googl
 import { FinishReason } from '@google/genai';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { singleFinal } from '../../src/models/single-final.ts';
+import { adkSafe } from '../../src/models/adk-safe.ts';
 import { call, calls, partial, ScriptedModel, streamed, text } from '../support/scripted-model.ts';
 import { lines, plain, TestRun } from './support/runs.ts';
 
@@ -45,7 +45,7 @@ describe('one model call', () => {
         { usageMetadata: { totalTokenCount: 9 }, finishReason: FinishReason.STOP },
       ],
     ]);
-    expect(await collect(singleFinal(model).generateContentAsync(request(), true))).toEqual([
+    expect(await collect(adkSafe(model).generateContentAsync(request(), true))).toEqual([
       partial('hm', true),
       partial('Let me '),
       partial('look.'),
@@ -68,7 +68,7 @@ describe('one model call', () => {
 
   test('gives no partial responses when they are not asked for', async () => {
     const model = new ScriptedModel([streamed('Hel', 'lo')]);
-    expect(await collect(singleFinal(model).generateContentAsync(request()))).toEqual([text('Hello')]);
+    expect(await collect(adkSafe(model).generateContentAsync(request()))).toEqual([text('Hello')]);
   });
 
   test('keeps calls out of partial responses', async () => {
@@ -77,7 +77,7 @@ describe('one model call', () => {
       partial: true,
     };
     const model = new ScriptedModel([[both, { ...call('pay'), partial: true }, { ...both, partial: false }]]);
-    expect(await collect(singleFinal(model).generateContentAsync(request(), true))).toEqual([
+    expect(await collect(adkSafe(model).generateContentAsync(request(), true))).toEqual([
       partial('Hm'),
       { ...both, partial: false },
     ]);
@@ -85,7 +85,7 @@ describe('one model call', () => {
 
   test('puts streamed text into the final response when the model leaves it out', async () => {
     const model = new ScriptedModel([[partial('Hel'), partial('lo'), call('pay', {}, 'x')]]);
-    const [final] = (await collect(singleFinal(model).generateContentAsync(request(), true))).slice(-1);
+    const [final] = (await collect(adkSafe(model).generateContentAsync(request(), true))).slice(-1);
     expect(final?.content?.parts).toEqual([
       { text: 'Hello' },
       { functionCall: { name: 'pay', args: {}, id: 'x' } },
@@ -102,7 +102,7 @@ describe('one model call', () => {
     ],
   ])('that returns %s is an error', async (_, responses) => {
     const model = new ScriptedModel([responses]);
-    const [only, ...more] = await collect(singleFinal(model).generateContentAsync(request(), true));
+    const [only, ...more] = await collect(adkSafe(model).generateContentAsync(request(), true));
     expect(more).toEqual([]);
     expect(only).toMatchObject({
       errorCode: 'EMPTY_RESPONSE',
@@ -115,7 +115,7 @@ describe('one model call', () => {
     const model = new ScriptedModel([
       [text('Once upon'), { errorCode: 'MAX_TOKENS', finishReason: FinishReason.MAX_TOKENS }],
     ]);
-    expect(await collect(singleFinal(model).generateContentAsync(request(), true))).toEqual([
+    expect(await collect(adkSafe(model).generateContentAsync(request(), true))).toEqual([
       { ...text('Once upon'), errorCode: 'MAX_TOKENS', finishReason: 'MAX_TOKENS' },
     ]);
   });
@@ -124,7 +124,7 @@ describe('one model call', () => {
     const refusal = Object.assign(new Error('{"error":{"code":429,"message":"Slow down."}}'), {
       status: 429,
     });
-    const model = singleFinal(new ScriptedModel([[refusal], [partial('Hel'), call('pay'), refusal]]), {
+    const model = adkSafe(new ScriptedModel([[refusal], [partial('Hel'), call('pay'), refusal]]), {
       patience: { retries: 0 },
     });
     expect(await collect(model.generateContentAsync(request(), true))).toEqual([
@@ -138,7 +138,7 @@ describe('one model call', () => {
 
   test('throws what is no HTTP error', async () => {
     const model = new ScriptedModel([[new Error('kaput')]]);
-    await expect(collect(singleFinal(model).generateContentAsync(request(), true))).rejects.toThrow('kaput');
+    await expect(collect(adkSafe(model).generateContentAsync(request(), true))).rejects.toThrow('kaput');
   });
 
   test('ends quietly when it is aborted, even if the model neither listens nor yields', async () => {
@@ -150,7 +150,7 @@ describe('one model call', () => {
       },
     ]);
     const seen: LlmResponse[] = [];
-    for await (const response of singleFinal(model).generateContentAsync(request(), true, abort.signal)) {
+    for await (const response of adkSafe(model).generateContentAsync(request(), true, abort.signal)) {
       seen.push(response);
       queueMicrotask(() => abort.abort());
     }
@@ -166,7 +166,7 @@ describe('one model call', () => {
       },
     ]);
     const seen: LlmResponse[] = [];
-    for await (const response of singleFinal(model).generateContentAsync(request(), true, abort.signal)) {
+    for await (const response of adkSafe(model).generateContentAsync(request(), true, abort.signal)) {
       seen.push(response);
       queueMicrotask(() => abort.abort());
     }
@@ -181,7 +181,7 @@ describe('ids of calls', () => {
     ]);
     const history = request();
     history.contents.unshift({ role: 'model', parts: [{ functionCall: { name: 'a', id: 'old' } }] });
-    const [final] = await collect(singleFinal(model).generateContentAsync(history));
+    const [final] = await collect(adkSafe(model).generateContentAsync(history));
     expect(final?.content?.parts?.map((part) => part.functionCall)).toEqual([
       { name: 'a', args: {} },
       { name: 'b', args: {}, id: 'new' },
@@ -294,8 +294,8 @@ describe('a turn of a real ADK run', () => {
 
 describe('wrapping', () => {
   test('twice changes nothing', () => {
-    const once = singleFinal(new ScriptedModel());
-    expect(singleFinal(once)).toBe(once);
+    const once = adkSafe(new ScriptedModel());
+    expect(adkSafe(once)).toBe(once);
     expect(once.model).toBe('scripted');
   });
 

@@ -19,7 +19,7 @@ import { TurnBasedLiveConnection } from './turn-based-live.ts';
 const GEMINI = Symbol.for('google.adk.geminiModel');
 
 /** How a wrapped model is used live. */
-export interface SingleFinalOptions {
+export interface AdkSafeOptions {
   /** For Gemini's live models. */
   live?: GeminiLiveOptions;
   /** How long the provider is waited for, and how often it is asked again. */
@@ -30,12 +30,12 @@ export interface SingleFinalOptions {
  * A model whose every call gives partial texts and exactly one final response, and which can be used live whether it has a live
  * connection of its own or not. A model says that it has one by its name (Gemini) or by `nativeLive: true`.
  */
-export class SingleFinalModel extends BaseLlm {
+export class AdkSafeModel extends BaseLlm {
   private readonly resolve: () => BaseLlm;
-  private readonly options: SingleFinalOptions;
+  private readonly options: AdkSafeOptions;
   private resolved: BaseLlm | undefined;
 
-  constructor(model: BaseLlm | { name: string; create: () => BaseLlm }, options: SingleFinalOptions = {}) {
+  constructor(model: BaseLlm | { name: string; create: () => BaseLlm }, options: AdkSafeOptions = {}) {
     super({ model: isBaseLlm(model) ? model.model : model.name });
     this.resolve = isBaseLlm(model) ? () => model : model.create;
     this.options = options;
@@ -81,8 +81,8 @@ export class SingleFinalModel extends BaseLlm {
 }
 
 /** Wraps a model so that each call gives exactly one final response and every model can be used live. */
-export function singleFinal(model: BaseLlm, options?: SingleFinalOptions): BaseLlm {
-  return model instanceof SingleFinalModel ? model : new SingleFinalModel(model, options);
+export function adkSafe(model: BaseLlm, options?: AdkSafeOptions): BaseLlm {
+  return model instanceof AdkSafeModel ? model : new AdkSafeModel(model, options);
 }
 
 /** A live connection goes by the same time as everything else. */
