@@ -1,4 +1,4 @@
-import type { SessionInfo } from '../protocol/chunks.ts';
+import type { Chunk, SessionInfo } from '../protocol/chunks.ts';
 import { KEY_SUBPROTOCOL, SUBPROTOCOL } from '../protocol/codec.ts';
 import { encodeFrame } from '../protocol/encode-frame.ts';
 import { ERRORS } from '../protocol/errors.ts';
@@ -137,14 +137,9 @@ export class Connection {
     if (isLive) this.write(letter.text);
   }
 
-  /** Posted frames need no more care. Says which had not even left. */
-  settle(matches: (letter: Letter) => boolean): Letter[] {
-    return this.outbox.remove(matches);
-  }
-
-  /** Whether frames were sent a second time whose arrival is still open. */
-  get hasRepeated(): boolean {
-    return this.outbox.hasRepeated;
+  /** Nobody wants a posted frame any more. Says whether it had not even left. */
+  withdraw(requestId: string): boolean {
+    return this.outbox.remove(requestId);
   }
 
   /** Sends a frame that only makes sense now; false when there is no connection. */
@@ -188,7 +183,11 @@ export class Connection {
     this.options.onFrame?.('in', frame);
     for (const event of this.incoming.push(frame, this.timers.now())) {
       if (event.type === 'session') this.greeted(event.session);
-      else this.tell(event);
+      else {
+        const requestId = event.type === 'chunk' ? requestOf(event.chunk) : undefined;
+        if (requestId !== undefined) this.outbox.remove(requestId);
+        this.tell(event);
+      }
     }
   }
 
@@ -199,7 +198,7 @@ export class Connection {
     this.beat();
     this.tell({ type: 'session', session });
     // What waited goes first: nobody may send before it.
-    for (const text of this.outbox.renew(session)) this.write(text);
+    for (const text of this.outbox.renew(session.received)) this.write(text);
     this.become({ status: 'live', sessionId: session.sessionId, connectionId: session.connectionId });
   }
 
@@ -300,6 +299,11 @@ export class Connection {
   private tell(event: ConnectionEvent): void {
     for (const listener of [...this.listeners]) listener(event);
   }
+}
+
+/** The request that the server has spoken about. */
+function requestOf(chunk: Chunk): string | undefined {
+  return chunk.type === 'data-accepted' || chunk.type === 'data-error' ? chunk.data.requestId : undefined;
 }
 
 function base64Url(text: string): string {

@@ -1,5 +1,5 @@
 import { outputTimedOut } from '../protocol/chunks.ts';
-import type { TrackedCall } from './calls.ts';
+import type { TrackedCall } from './call-tracker.ts';
 import type { Timers } from './timers.ts';
 
 /** What a browser tool gets beside its input. */

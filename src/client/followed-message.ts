@@ -1,5 +1,5 @@
 import type { Chunk } from '../protocol/chunks.ts';
-import { type Calls, endedCall } from './calls.ts';
+import { type CallTracker, endedCall } from './call-tracker.ts';
 import { KeptChunks } from './kept-chunks.ts';
 import { Reader } from './reader.ts';
 import type { Steps } from './steps.ts';
@@ -26,15 +26,17 @@ type Standing =
 /** One message of a conversation as its chunks come: who reads it, what waits, and whether it goes on. */
 export class FollowedMessage {
   readonly id: string;
-  private readonly calls: Calls;
+  private readonly calls: CallTracker;
   private readonly steps: Steps;
   private standing: Standing = { is: 'over' };
   /** Whether the page has the message from elsewhere: of that, nothing is repeated. */
   private isShown = false;
   /** Whether a step with approval requests is open: several may share it, and arrive one by one. */
   private isAsking = false;
+  /** Whether a chunk of it came. */
+  private hasBegun = false;
 
-  constructor(id: string, calls: Calls, steps: Steps) {
+  constructor(id: string, calls: CallTracker, steps: Steps) {
     this.id = id;
     this.calls = calls;
     this.steps = steps;
@@ -60,8 +62,13 @@ export class FollowedMessage {
     return this.is !== 'kept';
   }
 
-  /** Its first chunk is here: for the response that waited for it, or to be kept. */
-  begin(response: number | undefined): void {
+  /** Whether a response waits for its first chunk. */
+  get isExpected(): boolean {
+    return this.standing.is === 'read' && !this.hasBegun;
+  }
+
+  /** It is to come: for the response that waits for it, or to be kept. */
+  begin(response?: number): void {
     this.standing =
       response === undefined
         ? { is: 'kept', chunks: new KeptChunks(), isNew: true, isTold: true, isOver: false }
@@ -93,6 +100,7 @@ export class FollowedMessage {
   /** A chunk of it came. */
   take(chunk: Chunk, isReplay: boolean): ResponsesOutput[] {
     if (this.is === 'failed') return [];
+    this.hasBegun = true;
     this.calls.push(chunk, this.id);
     if (this.is === 'over') this.standing = { is: 'paused' };
     const isInStep = chunk.type === 'start-step' || chunk.type === 'tool-approval-request';

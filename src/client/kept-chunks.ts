@@ -1,5 +1,5 @@
 import type { Chunk } from '../protocol/chunks.ts';
-import { endedCall } from './calls.ts';
+import { endedCall } from './call-tracker.ts';
 import { DeltaMerger } from './merge.ts';
 
 /** Chunks of a message that wait for a reader. Deltas are joined, so that a long wait costs no more than its text. */

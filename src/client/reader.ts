@@ -1,18 +1,18 @@
 import type { Chunk } from '../protocol/chunks.ts';
-import type { Calls } from './calls.ts';
+import type { CallTracker } from './call-tracker.ts';
 import type { Steps } from './steps.ts';
 
 /** Gives the chunks of one message to one response, in a form that the SDK takes from a stream that may begin anywhere. */
 export class Reader {
   private readonly messageId: string;
-  private readonly calls: Calls;
+  private readonly calls: CallTracker;
   private readonly steps: Steps;
   /** Text and reasoning blocks that the response saw begin and not end. */
   private readonly blocks = new Map<string, 'text' | 'reasoning'>();
   /** A step began, and what it is for has not come yet. */
   private isStepHeld = false;
 
-  constructor(messageId: string, calls: Calls, steps: Steps) {
+  constructor(messageId: string, calls: CallTracker, steps: Steps) {
     this.messageId = messageId;
     this.calls = calls;
     this.steps = steps;

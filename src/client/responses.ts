@@ -1,16 +1,20 @@
 import type { UIMessage } from 'ai';
-import type { Chunk } from '../protocol/chunks.ts';
-import { type AnswerPart, Calls } from './calls.ts';
+import type { Chunk, WaitingAnswer } from '../protocol/chunks.ts';
+import { type AnswerPart, CallTracker } from './call-tracker.ts';
 import { FollowedMessage, type ResponsesOutput } from './followed-message.ts';
 import { Steps } from './steps.ts';
 
 /** What happens to the responses of a connection. */
 export type ResponsesInput =
+  /** Someone will read the message that answers a request. */
+  | { type: 'ask'; response: number; requestId: string }
+  /** The server has the request: this message will answer it. */
+  | { type: 'accepted'; requestId: string; messageId: string }
   /**
-   * Someone reads: a message that is to come (null), or one that goes on. `expects`: an answer is on its way for it.
-   * `repeats`: approved browser calls that the page is asked to run.
+   * Someone reads a message from here on. `expects`: an answer is on its way for it. `repeats`: approved browser calls that
+   * the page is asked to run.
    */
-  | { type: 'open'; response: number; messageId: string | null; expects?: boolean; repeats?: string[] }
+  | { type: 'open'; response: number; messageId: string; expects?: boolean; repeats?: string[] }
   /** `isReplay`: said before the connection began, and repeated for pages that have not seen it. */
   | { type: 'chunk'; chunk: Chunk; isReplay?: boolean }
   /** A turn is over. */
@@ -25,6 +29,8 @@ export type ResponsesInput =
   | { type: 'answer'; answers: readonly AnswerPart[] }
   /** These answers did not arrive, or did not count, and may be given again. */
   | { type: 'unanswer'; answers: readonly AnswerPart[] }
+  /** The calls that wait for an answer, as the server says when a connection begins. */
+  | { type: 'waiting'; calls: readonly WaitingAnswer[] }
   /** The page gets the whole conversation anew; only what is to come is still waited for. */
   | { type: 'reset'; messages: readonly UIMessage[] };
 
@@ -35,24 +41,29 @@ export type ResponsesInput =
  */
 export class Responses {
   /** The calls of the conversation. What happens to them is pushed; from outside they are only asked. */
-  readonly calls: Omit<Calls, 'push' | 'adopt' | 'mark' | 'unmark'>;
-  private readonly ledger: Calls;
+  readonly calls: Omit<CallTracker, 'push' | 'adopt' | 'mark' | 'unmark' | 'await'>;
+  private readonly ledger: CallTracker;
   private readonly steps: Steps;
   /** The messages that the page knows of. */
   private readonly messages = new Map<string, FollowedMessage>();
-  /** Responses to messages that are to come. */
-  private waiting: number[] = [];
+  /** Responses to requests that the server has not accepted yet, by the name of the request. */
+  private readonly asking = new Map<string, number>();
   /** The message that chunks belong to. */
   private current: FollowedMessage | null = null;
 
   constructor(runs: (toolName: string) => boolean) {
-    this.ledger = new Calls(runs);
+    this.ledger = new CallTracker(runs);
     this.calls = this.ledger;
     this.steps = new Steps(this.ledger);
   }
 
   push(input: ResponsesInput): ResponsesOutput[] {
     switch (input.type) {
+      case 'ask':
+        this.asking.set(input.requestId, input.response);
+        return [];
+      case 'accepted':
+        return this.accept(input.requestId, input.messageId);
       case 'open':
         return this.open(input);
       case 'chunk':
@@ -62,7 +73,7 @@ export class Responses {
       case 'rest':
         return this.all.flatMap((message) => message.rest());
       case 'leave':
-        this.waiting = this.waiting.filter((id) => id !== input.response);
+        for (const [id, response] of this.asking) if (response === input.response) this.asking.delete(id);
         this.all.find(({ response }) => response === input.response)?.leave(input.isRefused === true);
         return [];
       case 'show':
@@ -74,6 +85,9 @@ export class Responses {
       case 'unanswer':
         this.ledger.unmark(input.answers);
         return [];
+      case 'waiting':
+        this.ledger.await(input.calls);
+        return [];
       case 'reset':
         return this.reset(input.messages);
     }
@@ -81,9 +95,12 @@ export class Responses {
 
   /** The conversation is over: every response ends. */
   end(): ResponsesOutput[] {
-    const ends = this.waiting.map((response): ResponsesOutput => ({ type: 'end', response }));
-    this.waiting = [];
-    return [...this.reset([]), ...ends];
+    const ends = [...this.asking.values()].map((response): ResponsesOutput => ({ type: 'end', response }));
+    this.asking.clear();
+    const read = this.all.flatMap((message) => message.reset());
+    this.messages.clear();
+    this.current = null;
+    return [...read, ...ends];
   }
 
   /** Takes what is kept of a message, for a page that shows it without a response. */
@@ -120,10 +137,6 @@ export class Responses {
 
   private open(input: Extract<ResponsesInput, { type: 'open' }>): ResponsesOutput[] {
     const { response, messageId, expects = false, repeats = [] } = input;
-    if (messageId === null) {
-      this.waiting.push(response);
-      return [];
-    }
     const message = this.message(messageId);
     const again = repeats.flatMap((id) => this.ledger.announcementOf(id) ?? []);
     const head = [{ type: 'start' as const, messageId }, ...again];
@@ -134,10 +147,20 @@ export class Responses {
     ];
   }
 
+  private accept(requestId: string, messageId: string): ResponsesOutput[] {
+    const response = this.asking.get(requestId);
+    if (response === undefined) return [];
+    this.asking.delete(requestId);
+    const known = this.messages.get(messageId);
+    if (known) return [...known.close(), ...known.read(response, false)];
+    this.message(messageId, (message) => message.begin(response));
+    return [];
+  }
+
   private take(chunk: Chunk, isReplay: boolean): ResponsesOutput[] {
     if ('transient' in chunk && chunk.transient) return this.tell(chunk);
     if (chunk.type === 'start' && chunk.messageId !== undefined) {
-      this.current = this.message(chunk.messageId, (message) => message.begin(this.waiting.shift()));
+      this.current = this.message(chunk.messageId, (message) => message.begin());
       this.current.goOn();
     }
     return this.current?.take(chunk, isReplay) ?? [];
@@ -147,7 +170,7 @@ export class Responses {
   private tell(chunk: Chunk): ResponsesOutput[] {
     this.ledger.push(chunk, this.current?.id ?? '');
     const reader = [this.current, ...this.all.reverse()].find((message) => message?.is === 'read');
-    const response = reader?.response ?? this.waiting[0];
+    const response = reader?.response ?? this.asking.values().next().value;
     return response === undefined ? [] : [{ type: 'chunk', response, chunk }];
   }
 
@@ -159,7 +182,13 @@ export class Responses {
   }
 
   private reset(messages: readonly UIMessage[]): ResponsesOutput[] {
-    const out = this.all.flatMap((message) => message.reset());
+    const known = new Set(messages.map(({ id }) => id));
+    const out = this.all.flatMap((message) => {
+      // An answer that has not begun is still to come.
+      if (message.isExpected && !known.has(message.id)) return [];
+      if (!known.has(message.id)) this.messages.delete(message.id);
+      return message.reset();
+    });
     this.current = null;
     for (const message of messages) {
       this.message(message.id);

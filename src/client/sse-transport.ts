@@ -2,7 +2,7 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { Chunk } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
 import { Advice } from './advice.ts';
-import { Calls, endedCall, type TrackedCall } from './calls.ts';
+import { CallTracker, endedCall, type TrackedCall } from './call-tracker.ts';
 import { ExecutorRuns } from './executors.ts';
 import { DuologueHttp, errorOf, type HttpOptions } from './http.ts';
 import { DEFAULTS, type TransportOptions } from './options.ts';
@@ -33,7 +33,7 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
   private readonly http: DuologueHttp;
   private readonly timers: Timers;
   private readonly runs: ExecutorRuns;
-  private readonly calls: Calls;
+  private readonly calls: CallTracker;
   private readonly steps: Steps;
   private readonly advice: Advice;
   /** A response that broke off for good: the chat may ask for its rest. */
@@ -49,7 +49,7 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
       this.timers,
       options.executorTimeoutMs ?? DEFAULTS.executorTimeoutMs,
     );
-    this.calls = new Calls((toolName) => this.runs.has(toolName));
+    this.calls = new CallTracker((toolName) => this.runs.has(toolName));
     this.steps = new Steps(this.calls);
     this.advice = new Advice((toolName) => this.runs.has(toolName));
   }
@@ -187,7 +187,8 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
     message: unknown,
   ): Promise<Response> {
     const { chatId: id } = exchange.place;
-    const said = { id, messages: [message], trigger: trigger ?? 'submit-message', messageId };
+    const requestId = (this.options.newId ?? (() => crypto.randomUUID()))();
+    const said = { id, messages: [message], trigger: trigger ?? 'submit-message', messageId, requestId };
     return exchange.post({ ...body, ...said }, headers);
   }
 

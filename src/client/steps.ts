@@ -1,16 +1,16 @@
 import type { Chunk } from '../protocol/chunks.ts';
-import type { Calls } from './calls.ts';
+import type { CallTracker } from './call-tracker.ts';
 
 /**
  * Says where a step ends for the page. The wire has no steps between what the agent calls and what it says next, and the
  * SDK's tool-calls helper, which looks at the last step, would send its settled calls again after every response.
  */
 export class Steps {
-  private readonly calls: Calls;
+  private readonly calls: CallTracker;
   /** Messages whose calls are all behind a step. */
   private readonly ended = new Set<string>();
 
-  constructor(calls: Calls) {
+  constructor(calls: CallTracker) {
     this.calls = calls;
   }
 

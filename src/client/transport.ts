@@ -1,18 +1,18 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
-import type { Chunk, DataParts, Message } from '../protocol/chunks.ts';
-import { encodeFrame } from '../protocol/encode-frame.ts';
+import type { AcceptedRequest, Chunk, DataParts, Message } from '../protocol/chunks.ts';
 import { ERRORS, ProtocolError } from '../protocol/errors.ts';
 import { isSettled } from '../protocol/tool-call.ts';
 import { Advice } from './advice.ts';
-import { type AnswerPart, endedCall } from './calls.ts';
+import { type AnswerPart, endedCall } from './call-tracker.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { ExecutorRuns } from './executors.ts';
 import { endingOf, toError } from './failure.ts';
 import type { ResponsesOutput } from './followed-message.ts';
 import type { ConnectionEvent } from './incoming.ts';
 import { DEFAULTS, type TransportOptions } from './options.ts';
-import type { ToolPart } from './parts.ts';
-import { type Opened, type Reading, Readings } from './readings.ts';
+import { Outgoing, type Played } from './outgoing.ts';
+import { type Opened, Readings } from './readings.ts';
+import { Requests } from './requests.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { Responses } from './responses.ts';
 import { type AnswerMemory, callsOfLastStep, unsentAnswers, unsentOutputs } from './resume.ts';
@@ -35,6 +35,9 @@ export interface DuologueTransportOptions extends TransportOptions, ConnectionOp
   onReset?: ((messages: Message[]) => void) | undefined;
 }
 
+/** How long the message that is being written may take to come on a new connection. */
+const UNREAD_MS = 2_000;
+
 type SendOptions<M extends UIMessage> = Parameters<ChatTransport<M>['sendMessages']>[0];
 
 /** A `ChatTransport` over one WebSocket. A response outlives the socket: a drop is not seen by the chat. */
@@ -47,14 +50,16 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   private readonly advice: Advice;
   private readonly responses: Responses;
   private readonly readings: Readings;
+  private readonly requests = new Requests();
+  private readonly outgoing: Outgoing;
   private resumes = 0;
   private chatId: string | null = null;
-  private running: string | null | undefined;
+  /** Whether the agent was at work when the connection began. */
+  private isRunning = false;
 
   constructor(options: DuologueTransportOptions) {
     this.options = options;
     this.timers = options.timers ?? systemTimers;
-    this.newId = options.newId ?? (() => crypto.randomUUID());
     this.runs = new ExecutorRuns(
       options.executors ?? {},
       this.timers,
@@ -66,6 +71,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       this.leave(number),
     );
     this.connection = new Connection(options);
+    this.newId = options.newId ?? (() => crypto.randomUUID());
+    this.outgoing = new Outgoing(this.connection, this.requests, this.newId);
     this.connection.listen((event) => this.hear(event));
     this.connection.subscribe(() => this.watch());
   }
@@ -109,7 +116,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const resume = ++this.resumes;
     const messageId = await this.unread(abortSignal);
     if (messageId === null || abortSignal?.aborted) return null;
-    const { number, readable } = this.readings.open({ messageId });
+    const { number, readable } = this.readings.open();
     this.apply(this.responses.push({ type: 'open', response: number, messageId }));
     abortSignal?.addEventListener(
       'abort',
@@ -129,10 +136,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   private async unread(signal: AbortSignal | undefined): Promise<string | null> {
     const waiting = { connection: this.connection, timers: this.timers, signal };
     await until(waiting, () => this.connection.state.status === 'live');
-    if (this.running !== null) {
-      const waitMs = this.running === undefined ? 100 : 2_000;
-      await until(waiting, () => this.responses.unread !== null, waitMs);
-    }
+    if (this.isRunning) await until(waiting, () => this.responses.unread !== null, UNREAD_MS);
     return this.responses.unread;
   }
 
@@ -155,13 +159,10 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.execute();
   }
 
-  /** Stops the agent; the response that is being read gets its end from the server. */
-  interrupt(): void {
+  /** Stops the agent; the response that is being read gets its end from the server. `played`: how much of its sound was heard. */
+  interrupt(played?: Played): void {
     this.runs.cancelAll();
-    const text = encodeFrame('interrupt', { reason: 'user_abort' });
-    if (!this.connection.send(text)) {
-      this.connection.post({ requestId: this.newId(), text, isFleeting: true });
-    }
+    this.outgoing.interrupt(played);
   }
 
   /** Whether the page has heard all that there is until someone says or answers something. */
@@ -180,27 +181,20 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   private ask({ chatId, messages, trigger, messageId }: SendOptions<M>): Opened {
-    const user = messages.findLast((message) => message.role === 'user');
-    if (!user) throw new ProtocolError('empty_message', 'There is no message of the person to send.');
-    for (const { message, answers } of unsentOutputs(messages, this.calls)) {
-      this.responses.push({ type: 'answer', answers });
-      this.sendAnswers(message, answers);
+    const message = messages.findLast(({ role }) => role === 'user');
+    if (!message) throw new ProtocolError('empty_message', 'There is no message of the person to send.');
+    for (const unsent of unsentOutputs(messages, this.calls)) {
+      this.responses.push({ type: 'answer', answers: unsent.answers });
+      this.outgoing.answer(chatId, unsent.message, unsent.answers);
     }
+    const opened = this.readings.open();
+    const { number: response } = opened;
     const requestId = this.newId();
-    const text = encodeFrame('message', {
-      id: chatId,
-      messages: [user],
-      trigger,
-      ...(messageId === undefined ? {} : { messageId }),
-      requestId,
-    });
-    const isRepeat = trigger === 'regenerate-message' || messageId !== undefined;
-    const opened = this.readings.open({ requestId, userMessageId: user.id });
-    this.apply(this.responses.push({ type: 'open', response: opened.number, messageId: null }));
+    this.responses.push({ type: 'ask', response, requestId });
     try {
-      this.connection.post({ requestId, text, messageId: isRepeat ? undefined : user.id });
+      this.outgoing.say({ chatId, message, trigger, messageId }, requestId, response);
     } catch (error) {
-      this.leave(opened.number);
+      this.leave(response);
       throw error;
     }
     return opened;
@@ -222,12 +216,13 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       this.responses.push({ type: 'answer', answers });
       this.advice.hear(answers);
     }
-    const opened = this.readings.open({ messageId: target.id, answers: mine });
+    const opened = this.readings.open();
+    const { number: response } = opened;
     const expects = mine.length > 0;
-    this.apply(
-      this.responses.push({ type: 'open', response: opened.number, messageId: target.id, expects, repeats }),
-    );
-    for (const { message, answers } of answered) this.sendAnswers(message, answers);
+    this.apply(this.responses.push({ type: 'open', response, messageId: target.id, expects, repeats }));
+    for (const { message, answers } of answered) {
+      this.outgoing.answer(this.chatId, message, answers, message === target ? response : undefined);
+    }
     this.execute();
     return opened;
   }
@@ -241,23 +236,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     }
   }
 
-  private sendAnswers(message: M, answers: ToolPart[]): void {
-    const requestId = this.newId();
-    const text = encodeFrame('message', {
-      id: this.chatId,
-      messages: [{ id: message.id, role: 'assistant', parts: answers }],
-      trigger: 'submit-message',
-      messageId: message.id,
-      requestId,
-    });
-    this.connection.post({ requestId, text, calls: answers.map((part) => part.toolCallId) });
-  }
-
   private answer(part: AnswerPart, data: object): void {
-    const requestId = this.newId();
-    const { toolCallId } = part;
-    const text = encodeFrame('tool_result', { toolCallId, ...data, requestId });
-    this.connection.post({ requestId, text, calls: [toolCallId] });
+    this.outgoing.result(part, data);
     this.responses.push({ type: 'answer', answers: [part] });
   }
 
@@ -276,7 +256,9 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   private hear(event: ConnectionEvent): void {
     switch (event.type) {
       case 'session':
-        this.running = event.session.running;
+        this.isRunning = event.session.running !== null;
+        this.responses.push({ type: 'waiting', calls: event.session.open });
+        for (const accepted of event.session.received) this.accept(accepted);
         return;
       case 'chunk':
         return this.hearChunk(event.chunk, event.isReplay === true);
@@ -285,13 +267,12 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       case 'rest':
         this.execute();
         this.apply(this.responses.push({ type: 'rest' }));
-        this.connection.settle(({ calls }) => calls?.every((id) => this.calls.isSettled(id)) === true);
         return;
       case 'refused': {
         const code = event.code === ERRORS.too_large.close ? 'too_large' : 'invalid_frame';
         const message = event.reason || 'The server refused what was sent.';
-        for (const number of this.readings.numbers(({ hasBegun }) => !hasBegun)) {
-          this.fail(number, new ProtocolError(code, message));
+        for (const { response } of this.requests.takeAll()) {
+          if (response !== undefined) this.fail(response, new ProtocolError(code, message));
         }
       }
     }
@@ -299,45 +280,40 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   private hearChunk(chunk: Chunk, isReplay: boolean): void {
     if (chunk.type === 'data-reset') return this.reset(chunk.data.messages);
+    if (chunk.type === 'data-accepted') return this.accept(chunk.data);
+    if (chunk.type === 'start') this.requests.begin(chunk.messageId);
     this.apply(this.responses.push({ type: 'chunk', chunk, isReplay }));
     if ('transient' in chunk && chunk.transient) this.options.onData?.(chunk);
-    if (chunk.type === 'data-error') this.hearError(chunk.data);
+    if (chunk.type === 'data-error') this.refuse(chunk.data);
     const ended = endedCall(chunk);
     if (ended !== null) this.runs.cancel(ended);
   }
 
-  private hearError(error: DataParts['error']): void {
-    // What was sent again after a drop may well have arrived before.
-    if (error.code === 'nothing_to_answer' && this.connection.hasRepeated) return;
-    const number = this.readings.concernedBy(error);
-    if (number === null) return;
-    if (error.retryable) {
-      this.responses.push({ type: 'unanswer', answers: this.readings.get(number)?.answers ?? [] });
-    }
-    this.fail(number, toError(error));
+  /** The server has a request, and says which message will answer it. */
+  private accept({ requestId, messageId }: AcceptedRequest): void {
+    if (!this.requests.accept(requestId, messageId) || messageId === undefined) return;
+    this.apply(this.responses.push({ type: 'accepted', requestId, messageId }));
+  }
+
+  private refuse(error: DataParts['error']): void {
+    const request = this.requests.refuse(error);
+    if (!request) return;
+    const { response, answers } = request;
+    if (error.retryable && answers) this.responses.push({ type: 'unanswer', answers });
+    if (response !== undefined) this.fail(response, toError(error));
   }
 
   private reset(messages: Message[]): void {
     // What a chat still reads of a response, it would write over the messages: it hears of them when it has read all.
     let unread = 1;
+    const all = this.requests.after(messages) as Message[];
     const wasRead = () => {
-      if (--unread === 0) this.options.onReset?.(messages);
+      if (--unread === 0) this.options.onReset?.(all);
     };
-    const end = (stream: ResponseStream) => {
+    this.apply(this.responses.push({ type: 'reset', messages }), (stream) => {
       unread++;
       stream.end(wasRead);
-    };
-    this.apply(this.responses.push({ type: 'reset', messages }), end);
-    const isAnswered = ({ userMessageId }: Reading) => {
-      const asked = messages.findIndex((message) => message.id === userMessageId);
-      return asked !== -1 && messages.slice(asked).some(({ role }) => role === 'assistant');
-    };
-    for (const number of this.readings.numbers(isAnswered)) {
-      const reading = this.leave(number);
-      if (!reading) continue;
-      this.settleRequest(reading);
-      end(reading.stream);
-    }
+    });
     wasRead();
   }
 
@@ -349,38 +325,23 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
         this.timers.after(0, () => {
           if (this.responses.isKept(messageId)) this.options.onPending?.({ messageId, isNew });
         });
-        continue;
-      }
-      const reading = this.readings.get(output.response);
-      if (!reading) continue;
-      if (output.type === 'end') {
-        this.readings.take(output.response);
-        end(reading.stream);
-        continue;
-      }
-      reading.stream.write(output.chunk);
-      const isOwnStart = output.chunk.type === 'start' && reading.messageId !== null;
-      const isTold = 'transient' in output.chunk && output.chunk.transient === true;
-      if (isOwnStart || isTold || reading.hasBegun) continue;
-      reading.hasBegun = true;
-      this.settleRequest(reading);
+      } else if (output.type === 'end') {
+        const stream = this.readings.take(output.response);
+        if (stream) end(stream);
+      } else this.readings.get(output.response)?.write(output.chunk);
     }
   }
 
-  /** The frame that a response is for arrived, or is no longer wanted. Says whether it never left. */
-  private settleRequest({ requestId }: Reading): boolean {
-    return this.connection.settle((letter) => letter.requestId === requestId).length > 0;
-  }
-
-  private leave(number: number, isRefused = false): Reading | undefined {
-    const reading = this.readings.take(number);
+  private leave(number: number, isRefused = false): ResponseStream | undefined {
+    const stream = this.readings.take(number);
     this.apply(this.responses.push({ type: 'leave', response: number, isRefused }));
-    return reading;
+    return stream;
   }
 
   private abort(number: number): void {
-    const reading = this.leave(number);
-    if (reading && !this.settleRequest(reading)) this.interruptUnlessDetached();
+    if (!this.leave(number)) return;
+    const request = this.requests.of(number);
+    if (!request || !this.outgoing.withdraw(request.requestId)) this.interruptUnlessDetached();
   }
 
   private interruptUnlessDetached(): void {
@@ -388,12 +349,10 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   private fail(number: number, error: Error): void {
-    const reading = this.leave(number, true);
-    if (!reading) return;
-    const answered = reading.answers.map(({ toolCallId }) => toolCallId);
-    this.connection.settle(({ calls }) => calls?.some((id) => answered.includes(id)) === true);
-    this.settleRequest(reading);
-    reading.stream.fail(error);
+    const stream = this.leave(number, true);
+    const request = this.requests.of(number);
+    if (request) this.outgoing.withdraw(request.requestId);
+    stream?.fail(error);
   }
 
   /** The connection changed: one that will not come back by itself fails what is read. */
@@ -401,13 +360,14 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const error = endingOf(this.connection.state);
     if (!error) return;
     this.runs.cancelAll();
-    for (const number of this.readings.numbers()) this.fail(number, error);
+    for (const number of this.readings.numbers) this.fail(number, error);
+    this.requests.takeAll();
   }
 
   private checkUsable(chatId: string): void {
     const error = endingOf(this.connection.state);
     if (error instanceof ProtocolError) throw error;
-    const isOthers = this.chatId !== null && this.chatId !== chatId && this.readings.numbers().length > 0;
+    const isOthers = this.chatId !== null && this.chatId !== chatId && this.readings.numbers.length > 0;
     if (!isOthers) return;
     throw new Error(
       `This DuologueTransport still carries the chat "${this.chatId}", and one transport carries one chat at a time. ` +

@@ -224,7 +224,7 @@ export class Conversation {
       },
       onReset: (messages) => {
         this.pending.clear();
-        this.shown.reset(messages, this.isBusy);
+        this.shown.reset(messages);
         this.become(READY);
       },
     });

@@ -21,13 +21,9 @@ export class ShownMessages {
     this.add(messageId, [{ type: 'tool-output-error', toolCallId, errorText }]);
   }
 
-  /** The conversation as the server has it, with what was shown of cut-off answers, and what the person said and it has not heard. */
-  reset(known: readonly Message[], isBusy: boolean): void {
-    const { messages } = this.chat;
-    const from = messages.findLastIndex(({ role }) => role !== 'user') + 1;
-    const isUnknown = ({ id }: Message) => !known.some((message) => message.id === id);
-    const unheard = isBusy ? messages.slice(from).filter(isUnknown) : [];
-    this.chat.messages = [...withShownText(known, messages), ...unheard];
+  /** The conversation anew, with what was shown of answers that were cut off. */
+  reset(messages: readonly Message[]): void {
+    this.chat.messages = withShownText(messages, this.chat.messages);
   }
 
   private replace(messageId: string, change: (message: Message) => Message): void {

@@ -370,66 +370,50 @@ describe('what must arrive', () => {
     expect(sent(w)).toEqual(['1', '2', '3', '4']);
   });
 
-  const waits = (toolCallId: string) => ({ toolCallId, messageId: 'm', waitsFor: 'person' as const });
-
   test.each([
-    ['a request that the server has', {}, { received: [{ requestId: '1' }] }, false],
-    ['a request that it has not', {}, { received: [{ requestId: '0' }] }, true],
-    ['a message that it has not', { messageId: 'u1' }, { received: [] }, true],
-    ['answers to a call that waits', { calls: ['c1', 'c2'] }, { received: [], open: [waits('c2')] }, true],
-    ['answers to calls that do not', { calls: ['c1'] }, { received: [], open: [waits('c2')] }, false],
-    [
-      'answers that it has',
-      { calls: ['c1'] },
-      { received: [{ requestId: '1' }], open: [waits('c1')] },
-      false,
-    ],
-    ['what was only worth saying once', { isFleeting: true }, { received: [{ requestId: '0' }] }, true],
-  ])('after a drop %s: sent again is %s', async (_what, more, tells, isSentAgain) => {
+    ['a request that the server has', [{ requestId: '1' }], false],
+    ['a request that it has not', [{ requestId: '0' }], true],
+  ])('[B24] after a drop %s: sent again is %s', async (_what, received, isSentAgain) => {
     const w = await live();
     w.server.remembers = false;
     w.server.losesNext = true;
-    w.connection.post(letter('1', more));
-    w.server.tells = tells;
+    w.connection.post(letter('1'));
+    w.server.tells = { received };
     await w.timers.settle(500);
     expect(sent(w)).toEqual(isSentAgain ? ['1'] : []);
   });
 
-  test('what only waits for the connection is forgotten once it left', async () => {
+  test('[B24] is not sent again once the server has accepted or refused it', async () => {
     const w = await live();
     w.server.remembers = false;
-    w.server.socket?.end(1006);
-    w.connection.post(letter('1', { isFleeting: true }));
-    await w.timers.settle(500);
-    w.server.socket?.end(1006);
-    await w.timers.settle(500);
-    expect(sent(w)).toEqual(['1']);
-  });
-
-  test('is not sent again once it is settled', async () => {
-    const w = await live();
-    w.server.remembers = false;
+    const error = { code: 'busy', message: 'No.', retryable: true };
+    w.server.onFrame = ({ data }) => {
+      if (data.requestId === '2') w.server.tell({ type: 'data-error', data: error, transient: true });
+    };
     w.connection.post(letter('1'));
     w.connection.post(letter('2'));
-    expect(w.connection.settle(({ requestId }) => requestId === '1')).toEqual([]);
     w.server.socket?.end(1006);
     await w.timers.settle(500);
-    expect([sent(w), w.connection.hasRepeated]).toEqual([['1', '2', '2'], true]);
+    expect(sent(w)).toEqual(['1', '2']);
   });
 
   test('may be taken back while it has not left', async () => {
     const w = await live();
     w.server.socket?.end(1006);
     w.connection.post(letter('1'));
-    expect(w.connection.settle(() => true)).toEqual([letter('1')]);
+    expect(w.connection.withdraw('1')).toBe(true);
     await w.timers.settle(500);
     expect(sent(w)).toEqual([]);
+    w.connection.post(letter('2'));
+    expect(w.connection.withdraw('2')).toBe(false);
   });
 
   test('has a limit', () => {
     const w = world();
-    for (let count = 0; count < 64; count++) w.connection.post(letter(String(count)));
-    expect(() => w.connection.post(letter('one more'))).toThrow(expect.objectContaining({ code: 'busy' }));
+    const typed = (name: string) => letter(name, { isTyped: true });
+    for (let count = 0; count < 64; count++) w.connection.post(typed(String(count)));
+    expect(() => w.connection.post(typed('one more'))).toThrow(expect.objectContaining({ code: 'busy' }));
+    w.connection.post(letter('an answer'));
   });
 
   test.each([1002, 1009])('is not sent again when it was the reason for close code %i', async (code) => {

@@ -24,6 +24,13 @@ function machine(runs: string[] = []): {
   return { calls: responses.calls, responses, decide };
 }
 
+/** A response waits for the message that answers a request. */
+function awaits(responses: Responses, response: number, messageId: string): void {
+  const requestId = `request-${response}`;
+  responses.push({ type: 'ask', response, requestId });
+  responses.push({ type: 'accepted', requestId, messageId });
+}
+
 /** Pushes chunks, null for the end of a turn, then lets them rest. */
 function say(responses: Responses, ...chunks: (Chunk | null)[]): ResponsesOutput[] {
   return [
@@ -38,7 +45,7 @@ const given = (response: number, ...chunks: Chunk[]): ResponsesOutput[] =>
 describe('responses', () => {
   test('the steps around an approval request are not shown, and the response ends after them', () => {
     const { responses } = machine();
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     const input = announce('c1', 'pay', {}, PAY);
     const [step, request, finish] = ask('c1') as [Chunk, Chunk, Chunk];
     expect(say(responses, START, ...input)).toEqual(given(1, START, ...input));
@@ -49,7 +56,7 @@ describe('responses', () => {
 
   test('a step that asks nothing is shown', () => {
     const { responses } = machine();
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     const step: Chunk = { type: 'start-step' };
     expect(say(responses, START, step, step, ...text('t', 'x'))).toEqual(
       given(1, START, step, step, ...text('t', 'x')),
@@ -60,14 +67,14 @@ describe('responses', () => {
     const input = announce('c1', 'music', {}, MUSIC);
     for (const runs of [[], ['music']]) {
       const { responses } = machine(runs);
-      responses.push({ type: 'open', response: 1, messageId: null });
+      awaits(responses, 1, 'm1');
       expect(say(responses, START, ...input).at(-1)?.type).toBe(runs.length === 0 ? 'end' : 'chunk');
     }
   });
 
   test('a response waits for a server call that runs beside a card', () => {
     const { responses } = machine();
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     const both = [...announce('w', 'weather', {}, WEATHER), ...announce('c1', 'pay', {}, PAY), ...ask('c1')];
     expect(say(responses, START, ...both).some(({ type }) => type === 'end')).toBe(false);
     const output: Chunk = { type: 'tool-output-available', toolCallId: 'w', output: 1 };
@@ -76,7 +83,7 @@ describe('responses', () => {
 
   test('what comes at a pause waits, and is told once for each frame', () => {
     const { responses } = machine();
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
     const [start, first, second, end] = text('t', 'It ', 'expired.') as [Chunk, Chunk, Chunk, Chunk];
     expect(say(responses, start, first)).toEqual([{ type: 'pending', messageId: 'm1', isNew: false }]);
@@ -95,7 +102,7 @@ describe('responses', () => {
       ...given(1, { type: 'start', messageId: 'old' }),
       { type: 'end', response: 1 },
     ]);
-    responses.push({ type: 'open', response: 2, messageId: null });
+    awaits(responses, 2, 'm1');
     say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
     expect(responses.push({ type: 'open', response: 3, messageId: 'm1' }).at(-1)).toEqual({
       type: 'end',
@@ -105,7 +112,7 @@ describe('responses', () => {
 
   test('a second reader of a message takes the place of the first', () => {
     const { responses } = machine();
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     say(responses, START, { type: 'text-start', id: 't' });
     expect(responses.push({ type: 'open', response: 2, messageId: 'm1' })).toEqual([
       ...given(1, { type: 'text-end', id: 't' }),
@@ -126,7 +133,7 @@ describe('responses', () => {
 
   test('the end of a block that the reader never saw begin is left out', () => {
     const { responses } = machine();
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     say(responses, START, { type: 'reasoning-start', id: 'r' });
     responses.push({ type: 'leave', response: 1 });
     responses.push({ type: 'open', response: 2, messageId: 'm1' });
@@ -138,9 +145,9 @@ describe('responses', () => {
 
   test('chunks of another message go to its own reader', () => {
     const { responses } = machine();
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
-    responses.push({ type: 'open', response: 2, messageId: null });
+    awaits(responses, 2, 'm2');
     const second: Chunk = { type: 'start', messageId: 'm2' };
     const output: Chunk = { type: 'tool-output-error', toolCallId: 'c1', errorText: 'late' };
     expect(say(responses, second, START, output, second, ...text('t', 'x'), FINISH, null)).toEqual([
@@ -162,6 +169,42 @@ describe('responses', () => {
     expect([responses.unread, responses.isKept('m1')]).toEqual([null, false]);
   });
 
+  test('a message that began before its request was known to be accepted is read from its start', () => {
+    const { responses } = machine();
+    responses.push({ type: 'ask', response: 1, requestId: 'r' });
+    expect(say(responses, START, ...text('t', 'x')).map(({ type }) => type)).toEqual(['pending']);
+    expect(responses.push({ type: 'accepted', requestId: 'r', messageId: 'm1' })).toEqual(
+      given(1, START, ...text('t', 'x')),
+    );
+  });
+
+  test('a reset ends what it holds, and leaves what has not begun to those who wait for it', () => {
+    const { responses } = machine();
+    awaits(responses, 1, 'm1');
+    say(responses, START, { type: 'text-start', id: 't' });
+    awaits(responses, 2, 'm2');
+    responses.push({ type: 'ask', response: 3, requestId: 'r3' });
+    expect(responses.push({ type: 'reset', messages: [] })).toEqual([
+      ...given(1, { type: 'text-end', id: 't' }),
+      { type: 'end', response: 1 },
+    ]);
+    const second: Chunk = { type: 'start', messageId: 'm2' };
+    expect(say(responses, second)).toEqual(given(2, second));
+    // What the reset does not hold is new when it comes.
+    expect(say(responses, START, ...text('t', 'x'))).toEqual([
+      { type: 'pending', messageId: 'm1', isNew: true },
+    ]);
+  });
+
+  test('a call that the server says it waits for is open, wherever its message came from', () => {
+    const { responses, calls } = machine();
+    responses.push({
+      type: 'waiting',
+      calls: [{ toolCallId: 'c1', messageId: 'm1', waitsFor: 'person' }],
+    });
+    expect([calls.isOpen('c1'), calls.isOpen('c2')]).toEqual([true, false]);
+  });
+
   test('all is at rest when nothing is kept, and nothing comes before someone answers', () => {
     const { responses } = machine();
     const seen = [responses.isAtRest];
@@ -169,7 +212,7 @@ describe('responses', () => {
       say(responses, ...chunks);
       seen.push(responses.isAtRest);
     };
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     saying(START);
     saying(...announce('c1', 'pay', {}, PAY), ...ask('c1'));
     saying({ type: 'tool-output-available', toolCallId: 'c1', output: 1 });
@@ -182,7 +225,7 @@ describe('responses', () => {
 
   test('the end of a turn that crosses an answer does not end the response to it', () => {
     const { responses, decide } = machine();
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
     decide('c1', true);
     responses.push({ type: 'open', response: 2, messageId: 'm1', expects: true });
@@ -196,7 +239,7 @@ describe('responses', () => {
 
   test('an approved call that the page must run is shown again only when the page asks', () => {
     const { responses, decide } = machine();
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     const [, input] = announce('c1', 'locate', { exact: true }, LOCATE);
     say(responses, START, ...announce('c1', 'locate', { exact: true }, LOCATE), ...ask('c1'));
     decide('c1', true);
@@ -213,7 +256,7 @@ describe('responses', () => {
     const { responses, decide } = machine();
     const step: Chunk = { type: 'start-step' };
     const output = (toolCallId: string): Chunk => ({ type: 'tool-output-available', toolCallId, output: 1 });
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     const weather = [...announce('c1', 'weather', {}, WEATHER), output('c1')];
     expect(
       say(responses, START, ...text('t1', 'x'), ...weather, ...text('t2', 'y'), ...text('t3', 'z')),
@@ -236,7 +279,7 @@ describe('responses', () => {
 
   test('an error ends the response, and what the server still says of it has no reader', () => {
     const { responses } = machine();
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     const error: Chunk = { type: 'error', errorText: 'x' };
     expect(say(responses, START, error, FINISH, null)).toEqual([
       ...given(1, START, error),
@@ -264,10 +307,10 @@ describe('responses', () => {
       transient: true,
     };
     expect(say(responses, data)).toEqual([]);
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     expect(say(responses, data)).toEqual(given(1, data));
     say(responses, START);
-    responses.push({ type: 'open', response: 2, messageId: null });
+    awaits(responses, 2, 'm2');
     expect(say(responses, data)).toEqual(given(1, data));
     responses.push({ type: 'leave', response: 2 });
     say(responses, { type: 'start', messageId: 'm2' });
@@ -281,9 +324,9 @@ describe('responses', () => {
 
   test('the end of the conversation ends every response', () => {
     const { responses } = machine();
-    responses.push({ type: 'open', response: 1, messageId: null });
+    awaits(responses, 1, 'm1');
     say(responses, START, { type: 'text-start', id: 't' });
-    responses.push({ type: 'open', response: 2, messageId: null });
+    awaits(responses, 2, 'm2');
     expect(responses.end()).toEqual([
       ...given(1, { type: 'text-end', id: 't' }),
       { type: 'end', response: 1 },
@@ -341,11 +384,12 @@ describe('any conversation', () => {
               }
             }
           };
-          const open = (messageId: string | null) => {
+          const open = (messageId: string) => {
             reader = ++count;
             take(responses.push({ type: 'open', response: reader, messageId }));
           };
-          open(null);
+          reader = ++count;
+          awaits(responses, reader, 'm1');
           for (const entry of wire(acts)) {
             if ('decide' in entry) {
               // Nobody decides on a card that the page does not show yet.

@@ -44,10 +44,12 @@ function world(
 ): World {
   const http = new FakeHttp();
   const timers = new FakeTimers();
+  let id = 0;
   const transport = new DuologueSseTransport<Message>({
     url: 'http://localhost:1/base',
     fetch: http.fetch,
     timers,
+    newId: () => `request-${++id}`,
     ...options,
   });
   const chat = chatOf(sdk, { transport, sendAutomaticallyWhen: resumeWhen(transport), ...init });
@@ -85,9 +87,14 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     w.http.answer({ type: 'start', messageId: 'a2' }, ...text('t', 'Again'), FINISH);
     await w.say('hi');
     await w.say('more');
+    const said = {
+      id: 'chat-1',
+      messages: [expect.objectContaining({ role: 'user' })],
+      trigger: 'submit-message',
+    };
     expect(w.http.posts).toEqual([
-      { id: 'chat-1', messages: [expect.objectContaining({ role: 'user' })], trigger: 'submit-message' },
-      { id: 'chat-1', messages: [expect.objectContaining({ role: 'user' })], trigger: 'submit-message' },
+      { ...said, requestId: 'request-1' },
+      { ...said, requestId: 'request-2' },
     ]);
     expect(w.http.asked[0]?.headers).toEqual({
       'x-app': '1',
@@ -212,6 +219,7 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
       ],
       trigger: 'submit-message',
       messageId: 'a1',
+      requestId: 'request-2',
     });
     expect([w.chat.status, w.chat.messages.length, w.http.posts.length, w.last()]).toEqual([
       'ready',

@@ -12,45 +12,34 @@ const answer = (id: string, text: string, metadata?: Message['metadata']): Messa
 const cut = { interrupted: true as const, cutOff: true as const };
 
 describe('[R5] after a reset a page shows', () => {
-  test.each<[string, Message[], Message[], boolean, Message[]]>([
+  test.each<[string, Message[], Message[], Message[]]>([
     [
       'what the server has',
       [said('u1'), answer('a1', 'One')],
       [said('u1'), answer('a1', 'One two.')],
-      false,
       [said('u1'), answer('a1', 'One two.')],
     ],
     [
       'what it showed of an answer of which the server kept less',
       [said('u1'), answer('a1', 'One two')],
       [said('u1'), answer('a1', 'One', cut)],
-      false,
       [said('u1'), answer('a1', 'One two', cut)],
     ],
     [
       'nothing of an answer that was taken back elsewhere',
       [said('u1'), answer('a1', 'One'), said('u2'), answer('a2', 'Two')],
       [said('u1'), answer('a3', 'Other')],
-      false,
       [said('u1'), answer('a3', 'Other')],
     ],
     [
       'what the person stopped as it was stored',
       [said('u1'), answer('a1', 'One two three')],
       [said('u1'), answer('a1', 'One two', { interrupted: true })],
-      false,
       [said('u1'), answer('a1', 'One two', { interrupted: true })],
     ],
-    [
-      'what the person just said, also when the server has not heard it',
-      [said('u1'), answer('a1', 'One'), said('u2')],
-      [said('u1'), answer('a1', 'One')],
-      true,
-      [said('u1'), answer('a1', 'One'), said('u2')],
-    ],
-  ])('%s', (_what, messages, known, isBusy, expected) => {
+  ])('%s', (_what, messages, known, expected) => {
     const chat = { messages };
-    new ShownMessages(chat).reset(known, isBusy);
+    new ShownMessages(chat).reset(known);
     expect(chat.messages).toEqual(expected);
   });
 });

@@ -1,5 +1,6 @@
 import type { SessionInfo, WebSocketLike } from '../../../src/client/index.ts';
 import {
+  type AcceptedRequest,
   type Chunk,
   DONE,
   encodeBlock,
@@ -17,6 +18,14 @@ export interface ClientFrame {
   data: Any;
 }
 
+/** A server as its sockets see it. */
+export interface SocketServer {
+  readonly sockets: FakeSocket[];
+  accepts: boolean;
+  greet(socket: FakeSocket): void;
+  receive(frame: ClientFrame, socket: FakeSocket): void;
+}
+
 /** The far end of a socket. */
 export class FakeSocket implements WebSocketLike {
   binaryType = 'blob';
@@ -29,9 +38,9 @@ export class FakeSocket implements WebSocketLike {
   closedWith: number | undefined;
   readonly url: string;
   readonly protocols: string[];
-  private readonly server: FakeServer;
+  private readonly server: SocketServer;
 
-  constructor(server: FakeServer, url: string, protocols: string[]) {
+  constructor(server: SocketServer, url: string, protocols: string[]) {
     this.server = server;
     this.url = url;
     this.protocols = protocols;
@@ -43,9 +52,21 @@ export class FakeSocket implements WebSocketLike {
     return this.closedWith === undefined;
   }
 
+  /** Whether frames reach the server at once; while it greets they wait. */
+  isGreeted = true;
+  private readonly underWay: string[] = [];
+
   send(data: string | Uint8Array): void {
     this.sent.push(data);
-    if (this.isOpen && typeof data === 'string') this.server.receive(JSON.parse(data) as ClientFrame, this);
+    if (typeof data === 'string') this.underWay.push(data);
+    if (this.isGreeted) this.arrive();
+  }
+
+  /** What was sent reaches the server. */
+  arrive(): void {
+    for (let data = this.underWay.shift(); data !== undefined; data = this.underWay.shift()) {
+      if (this.isOpen) this.server.receive(JSON.parse(data) as ClientFrame, this);
+    }
   }
 
   close(code = 1005): void {
@@ -67,9 +88,9 @@ export class FakeSocket implements WebSocketLike {
 
 /**
  * The wire of a server, without a server: a log of chunks with ids that any connection goes on reading where it left, and
- * frames that a test answers.
+ * frames that a test answers. What a test does not refuse is accepted; the messages that answer are a1, a2 and so on.
  */
-export class FakeServer {
+export class FakeServer implements SocketServer {
   readonly sockets: FakeSocket[] = [];
   readonly frames: ClientFrame[] = [];
   accepts = true;
@@ -88,6 +109,10 @@ export class FakeServer {
   onFrame: (frame: ClientFrame) => void = () => undefined;
   private log: (Chunk | null)[] = [];
   private written = 0;
+  private readonly accepted: AcceptedRequest[] = [];
+  private answers = 0;
+  /** The request that a test is looking at, until it refuses it. */
+  private request: string | null = null;
 
   readonly WebSocket: new (url: string, protocols: string[]) => WebSocketLike = socketOf(this);
 
@@ -112,9 +137,15 @@ export class FakeServer {
     for (const chunk of chunks) this.say(chunk);
   }
 
-  /** Says something outside the log. */
+  /** Says something outside the log. An error while a frame is looked at is about that. */
   tell(chunk: Chunk): void {
-    this.socket?.deliver(encodeBlock(chunk));
+    const requestId = this.request;
+    if (chunk.type !== 'data-error' || requestId === null) {
+      this.socket?.deliver(encodeBlock(chunk));
+      return;
+    }
+    this.request = null;
+    this.socket?.deliver(encodeBlock({ ...chunk, data: { ...chunk.data, requestId } }));
   }
 
   /** The process starts anew: the log is gone. */
@@ -127,6 +158,14 @@ export class FakeServer {
 
   greet(socket: FakeSocket): void {
     if (!socket.isOpen) return;
+    // What a client answers to the greeting arrives behind all of it.
+    socket.isGreeted = false;
+    this.greetNow(socket);
+    socket.isGreeted = true;
+    socket.arrive();
+  }
+
+  private greetNow(socket: FakeSocket): void {
     const query = new URL(socket.url).searchParams;
     const last = parseChunkId(query.get('last') ?? '');
     const resumed = last !== null && last.epoch === this.epoch;
@@ -169,12 +208,29 @@ export class FakeServer {
       return;
     }
     this.frames.push(frame);
+    this.request = String(frame.data.requestId);
     this.onFrame(frame);
+    const requestId = this.request;
+    this.request = null;
+    if (requestId !== null) this.accept(requestId, frame, socket);
+  }
+
+  private accept(requestId: string, { data }: ClientFrame, socket: FakeSocket): void {
+    const before = this.accepted.find((one) => one.requestId === requestId);
+    const [message] = (data.messages ?? []) as Message[];
+    const accepted = before ?? {
+      requestId,
+      ...(message?.role === 'user' ? { messageId: `a${++this.answers}` } : {}),
+    };
+    if (!before) this.accepted.push(accepted);
+    socket.deliver(encodeBlock({ type: 'data-accepted', data: accepted, transient: true }));
   }
 
   private memory(): Partial<SessionInfo> {
-    const received = this.frames.map(({ data }) => ({ requestId: String(data.requestId) }));
-    return this.remembers ? { received } : {};
+    const begun = this.log.findLast((chunk) => chunk?.type === 'start');
+    const isRunning = this.log.length > 0 && this.log.at(-1) !== null;
+    const running = isRunning && begun?.type === 'start' ? (begun.messageId ?? null) : null;
+    return { running, ...(this.remembers ? { received: this.accepted } : {}) };
   }
 
   private flush(): void {
@@ -193,7 +249,8 @@ export class FakeServer {
   }
 }
 
-function socketOf(server: FakeServer): new (url: string, protocols: string[]) => WebSocketLike {
+/** The constructor of sockets to a server. */
+export function socketOf(server: SocketServer): new (url: string, protocols: string[]) => WebSocketLike {
   return class extends FakeSocket {
     constructor(url: string, protocols: string[]) {
       super(server, url, protocols);

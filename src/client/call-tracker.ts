@@ -1,5 +1,5 @@
 import type { UIMessage } from 'ai';
-import { type Chunk, CONFIRMATION_TOOL, type ToolFacts } from '../protocol/chunks.ts';
+import { type Chunk, CONFIRMATION_TOOL, type ToolFacts, type WaitingAnswer } from '../protocol/chunks.ts';
 import { isSettled, type ToolCallState, toolNameOf, waitingFor } from '../protocol/tool-call.ts';
 import { factsOf, type ToolPart, toolPartsOf } from './parts.ts';
 import type { AnswerKind, AnswerMemory } from './resume.ts';
@@ -18,10 +18,12 @@ export interface TrackedCall extends ToolFacts {
 export type AnswerPart = Pick<ToolPart, 'toolCallId' | 'state'> & { approval?: { approved?: boolean } };
 
 /** The calls of a conversation: what the server said about each, and which answers left. */
-export class Calls implements AnswerMemory {
+export class CallTracker implements AnswerMemory {
   private readonly calls = new Map<string, TrackedCall>();
   private readonly sent = new Set<string>();
   private readonly confirmed = new Set<string>();
+  /** Calls that waited for an answer when the connection began, also of messages that came from elsewhere. */
+  private awaited: ReadonlySet<string> = new Set();
   private readonly runnable: (toolName: string) => boolean;
 
   constructor(runnable: (toolName: string) => boolean) {
@@ -152,7 +154,12 @@ export class Calls implements AnswerMemory {
 
   isOpen(id: string): boolean {
     const call = this.calls.get(id);
-    return call !== undefined && !isSettled(call.state);
+    return call ? !isSettled(call.state) : this.awaited.has(id);
+  }
+
+  /** These calls wait for an answer. */
+  await(calls: readonly WaitingAnswer[]): void {
+    this.awaited = new Set(calls.map(({ toolCallId }) => toolCallId));
   }
 
   runs(toolName: string): boolean {
