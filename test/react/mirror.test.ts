@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Message } from '../../src/protocol/index.ts';
+import { pendingApprovals } from '../../src/react/approvals.ts';
+import { Conversation } from '../../src/react/conversation.ts';
+import { ModelServer } from '../client/support/model-server.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A page as `useDuologue` makes one, without its components. */
+class Page {
+  readonly conversation: Conversation;
+  readonly close: () => void;
+  private count = 0;
+  private readonly name: string;
+
+  constructor(server: ModelServer, name: string) {
+    this.name = name;
+    this.conversation = new Conversation({
+      mode: 'bidi',
+      url: 'http://localhost:1',
+      sessionId: 'chat',
+      WebSocket: server.WebSocket,
+      fetch: server.fetch,
+      tools: { music: () => 'on', locate: () => 'here' },
+    });
+    const { chat } = this.conversation;
+    const stop = chat['~registerStatusCallback'](() =>
+      setTimeout(() => {
+        if (this.isReady) this.conversation.rest();
+      }, 0),
+    );
+    const end = this.conversation.start();
+    this.close = () => {
+      stop();
+      end();
+    };
+  }
+
+  get messages(): Message[] {
+    return this.conversation.chat.messages;
+  }
+
+  get isReady(): boolean {
+    const { status } = this.conversation.chat;
+    return status === 'ready' || status === 'error';
+  }
+
+  say(): void {
+    if (!this.isReady || this.conversation.state.history.status !== 'ready') return;
+    const id = `${this.name}-${++this.count}`;
+    void this.conversation.chat.sendMessage({ id, role: 'user', parts: [{ type: 'text', text: id }] });
+  }
+
+  /** Answers a card, as the number says. */
+  decide(pick: number): void {
+    const [approval] = pendingApprovals(this.messages);
+    if (approval) void this.conversation.decide(approval, pick % 3 > 0);
+  }
+
+  /** Asks again for the last answer, as long as no call waits. */
+  regenerate(): void {
+    if (this.isReady && this.messages.at(-1)?.role === 'assistant') void this.conversation.chat.regenerate();
+  }
+}
+
+/** What happens next, in the order in which it is simplest. */
+const WHAT = ['act', 'say', 'act', 'decide', 'act', 'regenerate', 'cut', 'lose', 'crash', 'load'] as const;
+
+const steps = fc.array(fc.tuple(fc.constantFrom(...WHAT), fc.nat(11), fc.constantFrom(0, 20, 1_000)), {
+  minLength: 5,
+  maxLength: 60,
+  size: 'max',
+});
+
+/**
+ * Messages as they are compared: without steps, and neighbouring texts as one. A page that is loaded while an answer goes on is not
+ * told what was decided before in it, only what came of it.
+ */
+function plain(messages: readonly Message[]): unknown[] {
+  return messages.map(({ id, role, parts, metadata = {} }) => {
+    const kept: Record<string, unknown>[] = [];
+    for (const part of parts) {
+      if (part.type === 'step-start') continue;
+      const before = kept.at(-1);
+      if (part.type === 'text') {
+        if (before?.type === 'text') before.text = `${before.text}${part.text}`;
+        else kept.push({ type: 'text', text: part.text });
+      } else {
+        const { approval, ...rest } = part as Record<string, unknown>;
+        kept.push(String(rest.state).startsWith('output') ? rest : { ...rest, approval });
+      }
+    }
+    return JSON.parse(JSON.stringify({ id, role, parts: kept, metadata })) as unknown;
+  });
+}
+
+const wordsOf = (message: Message | undefined) =>
+  (message?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+/** Lets the server and the page come to an end: every card is answered, every drop is over. */
+async function finish(server: ModelServer, page: Page): Promise<void> {
+  for (let round = 0; round < 60; round++) {
+    await pass(round < 5 ? 40_000 : 100);
+    if (server.isOver && page.isReady) break;
+    for (let step = 0; step < 30 && !server.isAtRest; step++) server.act(step);
+    await pass(100);
+    page.decide(1);
+  }
+  await pass(1_000);
+}
+
+test('whatever is cut, repeated, taken over, reset or rewound, the page ends with the messages of the server', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      const server = new ModelServer();
+      let page = new Page(server, 'p0');
+      let loads = 0;
+      await pass(50);
+      const happen: Record<(typeof WHAT)[number], (pick: number) => void> = {
+        act: (pick) => server.act(pick),
+        say: () => page.say(),
+        decide: (pick) => page.decide(pick),
+        regenerate: () => {
+          if (server.isOver) page.regenerate();
+        },
+        cut: () => server.socket?.end(1006),
+        crash: () => server.crash(),
+        lose: () => {
+          server.losesNext = true;
+        },
+        load: () => {
+          // A page that is loaded while two answers take turns gets the earlier one whole only when it is loaded again.
+          if (server.hasQueue || server.turnCount > 1) return;
+          page.close();
+          page = new Page(server, `p${++loads}`);
+        },
+      };
+      for (const [what, pick, ms] of all) {
+        happen[what](pick);
+        await pass(ms);
+      }
+      await finish(server, page);
+      const isWhole = ({ id }: Message) => !server.cutOff.has(id);
+      expect(plain(page.messages.filter(isWhole))).toEqual(plain(server.messages.filter(isWhole)));
+      // Of an answer that a crash cut off the page shows no less than the server has.
+      for (const message of server.messages.filter(({ id }) => server.cutOff.has(id))) {
+        const shown = page.messages.find(({ id }) => id === message.id);
+        expect(wordsOf(shown).startsWith(wordsOf(message))).toBe(true);
+      }
+      expect(server.taken).toEqual([...new Set(server.taken)]);
+      page.close();
+      page = new Page(server, 'again');
+      await pass(1_000);
+      expect(plain(page.messages)).toEqual(plain(server.messages));
+      page.close();
+    }),
+    { numRuns: 100 },
+  );
+});
