@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LogLevel, setLogLevel } from '@google/adk';
-import { checkModel, chooseModel } from 'duologue/models';
+import { checkModel, chooseModel, withEars } from 'duologue/models';
 import { createDuologue } from 'duologue/server';
 import { serve } from 'duologue/server/node';
 import { openSqliteStore } from 'duologue/server/sqlite';
@@ -10,6 +10,8 @@ import { loadTools } from '../tools/load.ts';
 import { createAgent } from './agent.ts';
 import { loadProvider } from './providers.ts';
 import { readSettings } from './settings.ts';
+import { voiceRoute } from './voice/route.ts';
+import { Voice } from './voice/voice.ts';
 import { webApp } from './web.ts';
 
 async function main(): Promise<void> {
@@ -23,9 +25,15 @@ async function main(): Promise<void> {
   });
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const store = await openSqliteStore(settings.dataDir);
+  const voice = new Voice({
+    folder: join(settings.dataDir, 'voice'),
+    registry: process.env.npm_config_registry || 'https://registry.npmjs.org/',
+  });
+  // A live model of its own hears and speaks by itself.
+  const isLive = chosen.live !== chosen.turn;
   const duologue = createDuologue({
     agent: createAgent({
-      model: chosen.model,
+      model: isLive ? chosen.model : withEars(chosen.turn, voice),
       tools,
       surroundings: { env: process.env, dataDir: settings.dataDir },
     }),
@@ -42,7 +50,7 @@ async function main(): Promise<void> {
   const served = await serve(duologue, {
     host: settings.host,
     port: settings.port,
-    fallback: webApp(join(here, '..', '..', 'web', 'dist')),
+    fallback: voiceRoute(voice, webApp(join(here, '..', '..', 'web', 'dist'))),
   });
   console.log(`Duologue listens on ${served.url}`);
   console.log(`Model: ${chosen.name} (${chosen.why})`);
@@ -63,7 +71,7 @@ async function main(): Promise<void> {
       return;
     }
     stoppedAt = Date.now();
-    served.close().then(
+    Promise.all([served.close(), voice.close()]).then(
       () => process.exit(0),
       () => process.exit(1),
     );

