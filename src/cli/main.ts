@@ -1,4 +1,8 @@
 #!/usr/bin/env node
+/**
+ * The `duologue` command. A subcommand is one file that is loaded when it is called, so that none needs the peers of
+ * another. It reads and writes only through the `Io` that it is given, and keeps no state.
+ */
 import { pathToFileURL } from 'node:url';
 import type { Command, Io } from './command.ts';
 

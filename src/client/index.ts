@@ -1,3 +1,8 @@
+/**
+ * The other end: transports for the AI SDK's `useChat`, a connection that comes back by itself, browser tools that run once,
+ * and the rule that says when `useChat` sends again. It runs in a browser: no Node, no React. A transport owns everything
+ * about its one chat; nothing is kept at module level, so that a page may have several.
+ */
 export type { SessionInfo } from '../protocol/chunks.ts';
 export {
   Connection,

@@ -1,3 +1,8 @@
+/**
+ * Who thinks: models that ADK can run, chosen by the environment or given, asked again when they fail, and usable live
+ * whatever they are. A provider is one entry of `providers.ts`. A model keeps nothing between two calls; what a live
+ * connection knows belongs to that connection.
+ */
 export { type AdkSafeOptions, adkSafe } from './adk-safe.ts';
 export { type AiSdkModel, type FromAiSdkOptions, fromAiSdk } from './ai-sdk.ts';
 export { checkModel } from './check.ts';

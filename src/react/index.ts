@@ -1,3 +1,7 @@
+/**
+ * Hooks on `useChat`. They show what the client knows and decide nothing of the protocol. The state of a chat is that of
+ * `useChat` and of the transport, made once for each hook and closed with it.
+ */
 export { type PendingApproval, pendingApprovals } from './approvals.ts';
 export type { ToldData } from './conversation.ts';
 export type { Mode } from './mode.ts';

@@ -1,3 +1,8 @@
+/**
+ * Who is talking: sessions, approvals, HTTP and sockets around one agent. `createDuologue` is the only way in. A session is
+ * owned by its home; its state is changed by the machine in `conversation/` alone, and what outlives the process is in
+ * `store/`. Doors (`use/`) translate and keep nothing.
+ */
 export type { Clock } from './clock.ts';
 export { createDuologue, type Duologue, type DuologueOptions } from './duologue.ts';
 export type {
