@@ -103,6 +103,8 @@ export type UsageField =
   | 'modality'
   | 'inputDetails'
   | 'outputDetails'
+  /** Cache reads by modality. */
+  | 'cacheDetails'
   | 'tier'
   | 'serverTools'
   | 'iterations'

@@ -54,6 +54,7 @@ function tokensOf(usage: Usage): Record<string, number> {
     cache_write_1h_tokens: usage.cacheWrite1h,
     input_audio_tokens: usage.modality?.input.audio,
     output_audio_tokens: usage.modality?.output.audio,
+    cache_audio_read_tokens: usage.modality?.cacheRead?.audio,
     web_searches: searches,
   };
   return Object.fromEntries(Object.entries(counts).filter((entry): entry is [string, number] => !!entry[1]));

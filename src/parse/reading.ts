@@ -82,6 +82,8 @@ export type Part =
 export interface Modality {
   input: Record<string, number>;
   output: Record<string, number>;
+  /** Of the input what was read from a cache, where the provider says so. */
+  cacheRead?: Record<string, number>;
 }
 
 /** Token counts with one meaning for all providers; a count the provider did not give is null. */

@@ -39,8 +39,8 @@ function addTokens(sums: Record<string, number>, name: string, tokens: Count): v
  */
 export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'body'): Usage | null {
   const { warnings } = record;
-  /** The object itself, its details of the input, and those of the output. */
-  const levels: unknown[] = [u, null, null];
+  /** The object itself, its details of the input, those of the output, and those of the cache. */
+  const levels: unknown[] = [u, null, null, null];
   const modality: Modality = { input: {}, output: {} };
   let prompt: Count = null;
   let given: Count = null;
@@ -59,7 +59,13 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   let iterations: unknown;
   for (const level of levels) {
     if (!level) continue;
-    const sums = level === levels[1] ? modality.input : modality.output;
+    if (level === levels[3]) modality.cacheRead = {};
+    const sums =
+      level === levels[1]
+        ? modality.input
+        : level === levels[3]
+          ? (modality.cacheRead ?? {})
+          : modality.output;
     if (Array.isArray(level))
       for (const entry of objects(level))
         addTokens(sums, str(entry.modality), count(entry.tokenCount ?? entry.tokens));
@@ -132,6 +138,11 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
         case 'completion_tokens_details':
         case 'output_token_details':
           levels[2] ??= value;
+          continue;
+        // usage.cacheDetails
+        case 'cacheTokensDetails':
+        case 'cached_tokens_details':
+          levels[3] ??= value;
           continue;
         // usage.cached
         case 'cachedContentTokenCount':
@@ -238,7 +249,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
     source,
   };
   if (hour !== null) usage.cacheWrite1h = hour;
-  if (levels[1] ?? levels[2]) usage.modality = modality;
+  if (levels[1] ?? levels[2] ?? levels[3]) usage.modality = modality;
   if (serverTools) usage.serverTools = serverTools;
   if (Array.isArray(iterations)) usage.iterations = iterations;
   return usage;

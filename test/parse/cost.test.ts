@@ -27,6 +27,36 @@ describe('cost', () => {
     expect(cost.usd).toBeCloseTo(((1200 - 1024) * 1.1 + 1024 * 0.55 + 340 * 4.4) / 1e6, 9);
   });
 
+  it('prices sound, and sound that the cache read, at their own prices', async () => {
+    const record = parse({
+      modelVersion: 'gemini-2.5-flash',
+      candidates: [{ content: { role: 'model', parts: [{ text: 'Yes.' }] }, finishReason: 'STOP' }],
+      usageMetadata: {
+        promptTokenCount: 1000,
+        cachedContentTokenCount: 500,
+        candidatesTokenCount: 10,
+        totalTokenCount: 1010,
+        promptTokensDetails: [
+          { modality: 'TEXT', tokenCount: 400 },
+          { modality: 'AUDIO', tokenCount: 600 },
+        ],
+        cacheTokensDetails: [
+          { modality: 'TEXT', tokenCount: 200 },
+          { modality: 'AUDIO', tokenCount: 300 },
+        ],
+      },
+    });
+    expect(record.usage?.modality).toEqual({
+      input: { text: 400, audio: 600 },
+      output: {},
+      cacheRead: { text: 200, audio: 300 },
+    });
+    // Dollars a million tokens: text 0.3, cached 0.03, sound 1, cached 0.1.
+    const input = (200 * 0.3 + 200 * 0.03 + 300 * 1 + 300 * 0.1) / 1e6;
+    expect((await costOf(record)).inputUsd).toBeCloseTo(input, 9);
+    expect((await costOf({ ...record, model: 'gemini-3.8-live' })).usd).toBeNull();
+  });
+
   it('an unknown model is null and a warning, never zero', async () => {
     const record = { ...load('openai_chat_completion'), model: 'no-such-model-9' };
     expect(await costOf(record)).toEqual({

@@ -118,6 +118,7 @@ export const names: ApiNames = {
     thoughts: 'thoughtsTokenCount',
     toolPrompt: 'toolUsePromptTokenCount',
     inputDetails: 'promptTokensDetails',
+    cacheDetails: 'cacheTokensDetails',
     outputDetails: 'candidatesTokensDetails',
     tier: 'serviceTier trafficType',
   },

@@ -149,6 +149,7 @@ export const names: ApiNames = {
     reasoning: 'reasoning_tokens',
     modality: 'text_tokens image_tokens audio_tokens',
     inputDetails: 'input_tokens_details input_token_details',
+    cacheDetails: 'cached_tokens_details',
     outputDetails: 'output_tokens_details output_token_details',
   },
 };
