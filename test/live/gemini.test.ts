@@ -213,6 +213,71 @@ describe('a live session', () => {
   });
 });
 
+describe('a live connection that is lost', () => {
+  it('while nobody speaks is not noticed, and sound goes on', async () => {
+    const { fake, connect, ran, logged } = await serveTools();
+    const socket = await connect();
+    socket.say('hello');
+    await socket.done();
+    fake.lose('cut');
+    await fake.until(() => fake.received.length === 2);
+    socket.say('weather in Tokyo');
+    await socket.done(2);
+    expect(fake.received[1]?.[0]).toMatchObject({ setup: { sessionResumption: { handle: 'handle-1' } } });
+    expect([ran, socket.dones, fake.sessions.size, fake.refused]).toEqual([['weather Tokyo'], 2, 1, []]);
+    expect(logged.filter(({ level }) => level !== 'info')).toEqual([]);
+  });
+
+  it('with a card open and nothing to resume from: the result is told to a new session in words, once', async () => {
+    const { fake, connect, ran } = await serveTools({ quirks: { handles: 'never' } });
+    const socket = await connect();
+    socket.say('send 30 dollars to Alice');
+    const card = await socket.chunk('tool-approval-request');
+    fake.lose({ close: 1000 });
+    await fake.until(() => fake.open.size === 0);
+    socket.send('message', decision(card));
+    await socket.done();
+    expect([ran, socket.dones, fake.sessions.size]).toEqual([['pay Alice 30'], 1, 2]);
+    const [history, notice] = fake.sent('clientContent') as { turns: object[]; turnComplete: boolean }[];
+    expect(history).toMatchObject({ turnComplete: false });
+    expect(notice).toMatchObject({ turnComplete: true });
+    expect(JSON.stringify(notice)).toContain('The result of an earlier tool call has arrived');
+    expect([words(socket), fake.refused]).toEqual([expect.stringContaining('Alice'), []]);
+  });
+
+  it('[B16] an interruption, typed, is heard at once, and the next message is answered', async () => {
+    for (const { name: _, ...options } of FAMILIES) {
+      const { fake, connect, ran } = await serveTools(options);
+      const socket = await connect();
+      socket.say('hello');
+      await socket.chunk('text-delta');
+      socket.send('interrupt', {});
+      await socket.done();
+      expect(socket.chunks.at(-1)).toMatchObject({ type: 'finish', messageMetadata: { interrupted: true } });
+      socket.say('weather in Tokyo');
+      await socket.done(2);
+      expect(words(socket)).toContain('Tokyo');
+      expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 2, []]);
+    }
+  });
+
+  it('[S7] with the microphone on and a wrong key is told once, and not tried for every sound', async () => {
+    const { fake, connect } = await serveTools();
+    fake.setupFaults.push(...Array.from({ length: 200 }, () => ({ status: 401 })));
+    const socket = await connect();
+    socket.send('audio_control', { action: 'start' });
+    for (let i = 0; i < 50; i++) socket.send('audio_chunk', { chunk: 'AAECAw==' });
+    const { data } = await socket.chunk('data-error');
+    expect(data.message).toBe('The model provider does not accept the key of this server (401).');
+    for (let i = 0; i < 50; i++) socket.send('audio_chunk', { chunk: 'AAECAw==' });
+    fake.setupFaults.length = 0;
+    socket.say('weather in Tokyo');
+    await socket.done();
+    const errors = socket.received.filter((one) => one.kind === 'chunk' && one.chunk.type === 'data-error');
+    expect([errors.length, fake.received.length]).toEqual([1, 1]);
+  });
+});
+
 describe.each(FAMILIES)('speech with the family $name', ({ name: _, ...options }) => {
   const speak = (socket: TestSocket, text: string) => {
     const chunk = Buffer.from(`SAY ${text}`.padEnd(5 + text.length + ((text.length + 5) % 2)));

@@ -114,6 +114,11 @@ export class FakeGeminiLive {
     session.send?.({ goAway: { timeLeft: `${seconds}s` } });
   }
 
+  /** Breaks the socket of a session while nobody speaks. */
+  lose(fault: TurnFault, session = this.session): void {
+    this.breakSocket(session, fault);
+  }
+
   async stop(): Promise<void> {
     for (const socket of this.sockets.clients) socket.terminate();
     await this.http.stop();
