@@ -12,7 +12,7 @@ import {
   type TransportOptions,
   type WebSocketLike,
 } from '../client/index.ts';
-import type { Chunk, Message } from '../protocol/chunks.ts';
+import type { Chunk, DataParts, Message } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
 import { type PendingApproval, pendingApprovals } from './approvals.ts';
 import type { Mode } from './mode.ts';
@@ -68,6 +68,11 @@ export class Conversation {
   private decided: string | null = null;
   private loading: AbortController | null = null;
   private hasResumed = false;
+  /** Resolves when the chat has begun to read the message that it takes up. */
+  private takingUp: Promise<void> = Promise.resolve();
+  private onTakenUp: () => void = () => undefined;
+  /** How much was heard of messages that the chat was still reading. */
+  private readonly heard: DataParts['heard'][] = [];
 
   constructor(options: ConversationOptions) {
     this.options = options;
@@ -158,6 +163,8 @@ export class Conversation {
   /** Gives the person's decision, also while the agent speaks. */
   async decide(approval: PendingApproval, approved: boolean, reason?: string): Promise<void> {
     const { id, toolCallId, messageId, isConfirmation } = approval;
+    // A chat that takes up a message writes it anew: what is answered in that moment would be lost with the old one.
+    await this.takingUp;
     // The chat keeps an answer until it is at rest and all its cards are answered; a socket takes each at once.
     const isKept = this.isBusy || pendingApprovals(this.chat.messages).some((other) => other.id !== id);
     const isNow = this.current.mode === 'bidi' && isKept;
@@ -179,6 +186,7 @@ export class Conversation {
   /** The chat may have come to rest: what waited for that happens now. */
   rest(): void {
     if (this.isBusy) return;
+    for (const heard of this.heard.splice(0)) this.shown.cut(heard);
     if (this.wanted !== this.current.mode) this.change(this.wanted);
     this.attach();
   }
@@ -264,6 +272,7 @@ export class Conversation {
     this.hasResumed = stream !== null;
     // Once the chat knows that it is busy.
     setTimeout(() => {
+      this.onTakenUp();
       if (loading && loading === this.loading) this.ready();
     }, 0);
     return stream;
@@ -284,7 +293,7 @@ export class Conversation {
       if (isFollowed || !isRunning) this.ready();
       if (isFollowed) return;
       this.hasResumed = false;
-      await this.chat.resumeStream();
+      await this.takeUp();
       loading.signal.throwIfAborted();
       this.ready();
       // The answer ended between the two requests.
@@ -296,6 +305,16 @@ export class Conversation {
     } finally {
       if (this.loading === loading) this.loading = null;
     }
+  }
+
+  /** Lets the chat read a message that it has not followed. */
+  private takeUp(): Promise<void> {
+    const read = this.chat.resumeStream();
+    this.takingUp = new Promise((resolve) => {
+      this.onTakenUp = resolve;
+      void read.finally(resolve);
+    });
+    return read;
   }
 
   private ready(): void {
@@ -312,6 +331,10 @@ export class Conversation {
 
   private hear(data: ToldData): void {
     if (data.type === 'data-settled') this.shown.settle(data.data);
+    if (data.type === 'data-heard') {
+      this.heard.push(data.data);
+      this.rest();
+    }
     this.options.onData?.(data);
   }
 
@@ -334,7 +357,7 @@ export class Conversation {
       if (isNew) {
         if (this.isBusy) continue;
         this.pending.delete(messageId);
-        void this.chat.resumeStream();
+        void this.takeUp();
         return;
       }
       this.pending.delete(messageId);

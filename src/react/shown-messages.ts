@@ -21,6 +21,20 @@ export class ShownMessages {
     this.add(messageId, [{ type: 'tool-output-error', toolCallId, errorText }]);
   }
 
+  /** Of the texts of a message, taken together, only so much was heard: the rest was never said. */
+  cut({ messageId, length }: DataParts['heard']): void {
+    this.replace(messageId, (message) => {
+      let left = length;
+      const parts = message.parts.flatMap((part): Message['parts'] => {
+        if (part.type !== 'text') return [part];
+        const text = part.text.slice(0, left);
+        left -= text.length;
+        return text === '' ? [] : [{ ...part, text }];
+      });
+      return { ...message, parts };
+    });
+  }
+
   /** The conversation anew, with what was shown of answers that were cut off. */
   reset(messages: readonly Message[]): void {
     this.chat.messages = withShownText(messages, this.chat.messages);
