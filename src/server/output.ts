@@ -275,7 +275,7 @@ export class Output {
     this.cancelDraft = this.drafting ? this.clock.after(this.drafts.delayMs, () => this.draft()) : null;
     if (this.drafting || !message || message.parts.length === 0) return;
     // What cannot be kept now is tried again when the message ends.
-    const write = () => this.store.putMessage(this.key, message).catch(() => undefined);
+    const write = () => this.store.putMessage(this.key, message).catch(this.onFault);
     this.drafting = this.drafts.spend(write).finally(() => {
       this.drafting = null;
     });
