@@ -41,32 +41,33 @@ const PAGE: Readonly<Record<string, string>> = {
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
   'permissions-policy': 'microphone=(self), camera=(self), geolocation=(self), display-capture=(self)',
-  'x-content-type-options': 'nosniff',
 };
 
 /** Serves the files of the built web app; every path without a file is the app itself. */
 export function webApp(folder: string): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
-    for (const [name, value] of Object.entries(PAGE)) response.setHeader(name, value);
+    response.setHeader('x-content-type-options', 'nosniff');
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.writeHead(404).end();
+      response.writeHead(404, PAGE).end();
       return;
     }
     const path = decodePath(request.url ?? '/');
     const wanted = path === null ? null : join(folder, normalize(path));
     const isInside = wanted !== null && (wanted === folder || wanted.startsWith(folder + sep));
     if (!isInside || wanted === null) {
-      response.writeHead(404).end();
+      response.writeHead(404, PAGE).end();
       return;
     }
     const file = isFile(wanted) ? wanted : extname(wanted) === '' ? join(folder, 'index.html') : null;
     if (file === null || !existsSync(file)) {
-      response.writeHead(404, { 'content-type': 'text/plain' }).end('Not found');
+      response.writeHead(404, { ...PAGE, 'content-type': 'text/plain' }).end('Not found');
       return;
     }
     const isHashed = relative(folder, file).startsWith(`assets${sep}`);
     const { path: sent, encoding } = copyFor(file, String(request.headers['accept-encoding'] ?? ''));
     response.writeHead(200, {
+      // A file with a hash is a part of the page, which has these already: they would be longer than some of the files.
+      ...(isHashed ? {} : PAGE),
       'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
       'content-length': statSync(sent).size,
       'cache-control': isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',

@@ -21,6 +21,11 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\//, priority: 2 },
+            // Small, and needed at once: as one file they are smaller still.
+            {
+              name: 'base',
+              test: /\/src\/(i18n\/(en|language|format)|storage)|lucide-react\/dist\/esm\/\w+\.|@radix-ui\/react-(slot|primitive|compose-refs|context|use-|presence|id|portal|dismissable-layer|popper|arrow)|@radix-ui\/primitive|@floating-ui/,
+            },
             { name: 'chat', test: /node_modules\/(ai|@ai-sdk|zod)\//, priority: 1 },
           ],
         },

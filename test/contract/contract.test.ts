@@ -12,10 +12,10 @@ function expectedSends({ sends }: Scenario, way: WayName): unknown {
   return way === 'SSE, stock' ? sends.stock : sends.sse;
 }
 
-/** The SDK stops reading at an error: what the end of the message says of its usage is only stored. */
-function withoutUsage(messages: unknown): unknown {
+/** The SDK stops reading at an error: what the end of the message says of it is only stored. */
+function withoutEnd(messages: unknown): unknown {
   return (messages as Message[]).map((message) => {
-    const { usage: _, ...metadata } = message.metadata ?? {};
+    const { usage: _usage, failed: _failed, ...metadata } = message.metadata ?? {};
     return message.role === 'assistant' ? { ...message, metadata } : message;
   });
 }
@@ -39,7 +39,7 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))('the chat of ai
           left: 0,
         });
         expect(played.error !== null, way).toBe(scenario.fails === true);
-        expect(played.messages, way).toEqual(scenario.fails ? withoutUsage(played.stored) : played.stored);
+        expect(played.messages, way).toEqual(scenario.fails ? withoutEnd(played.stored) : played.stored);
         ends.push(played.messages);
       }
       for (const [index, end] of ends.entries()) expect(end, WAYS[index]).toEqual(ends[0]);

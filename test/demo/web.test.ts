@@ -76,7 +76,6 @@ it.each([
 
 it.each([
   ['GET', '/'],
-  ['GET', '/assets/main-1a2b.js'],
   ['GET', '/assets/gone.js'],
   ['GET', '/%'],
   ['POST', '/'],

@@ -116,7 +116,8 @@ describe('the focus', () => {
   async function choose(item: string) {
     await until(() => expect(named('button', 'Actions for a')).not.toBe(null));
     await act(async () => named('button', 'Actions for a')?.focus());
-    await key(document.activeElement, 'Enter');
+    await act(async () => named('button', 'Actions for a')?.click());
+    await until(() => expect(named('[role=menuitem]', item)).not.toBe(null));
     await act(async () => named('[role=menuitem]', item)?.focus());
     await key(document.activeElement, 'Enter');
   }

@@ -3,7 +3,7 @@ import { reveal } from '../../../web/src/approval/reveal.ts';
 import { useLanguage } from '../../../web/src/i18n/language.tsx';
 import type { PageTool } from '../../../web/src/tools/page-tool.ts';
 import { changeMusic } from './change-music.ts';
-import { MusicButton } from './music-button.tsx';
+import { MusicControl } from './music-button.tsx';
 import { MusicPlayer } from './player.ts';
 import { WORDS } from './words.ts';
 
@@ -20,7 +20,7 @@ const tool: PageTool = {
   Result,
   start() {
     const player = new MusicPlayer();
-    return { execute: changeMusic(player), Control: () => <MusicButton player={player} /> };
+    return { execute: changeMusic(player), Control: () => <MusicControl player={player} /> };
   },
 };
 

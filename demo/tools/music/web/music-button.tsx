@@ -1,51 +1,32 @@
 import { Music2 } from 'lucide-react';
-import { Popover } from 'radix-ui';
-import { lazy, Suspense, useSyncExternalStore } from 'react';
-import { useLanguage, useMessages } from '../../../web/src/i18n/language.tsx';
+import { type ComponentProps, useSyncExternalStore } from 'react';
+import { useLanguage } from '../../../web/src/i18n/language.tsx';
 import { IconButton } from '../../../web/src/ui/icon-button.tsx';
+import { onDemand } from '../../../web/src/ui/on-demand.tsx';
 import type { MusicPlayer } from './player.ts';
 import { WORDS } from './words.ts';
 
-const MusicControls = lazy(() => import('./music-controls.tsx').catch(() => ({ default: Missing })));
-
 /** The music of the page: what plays, how loud, and the other track. */
-export function MusicButton({ player }: { player: MusicPlayer }) {
-  const { messages, language } = useLanguage();
-  const { title, tracks } = WORDS[language];
+export const MusicControl = onDemand<{ player: MusicPlayer }>(
+  () => import('./music-popover.tsx'),
+  ({ player, opener }) => <MusicButton player={player} {...opener} />,
+  'dialog',
+);
+
+/** The button that shows whether music plays. */
+export function MusicButton({ player, ...rest }: { player: MusicPlayer } & ComponentProps<'button'>) {
+  const { title, tracks } = WORDS[useLanguage().language];
   const { track, isPlaying } = useSyncExternalStore(player.subscribe, () => player.state);
   const label = isPlaying && track !== null ? `${title}: ${tracks[track]}` : title;
   return (
-    <Popover.Root>
-      <Popover.Trigger asChild>
-        <IconButton
-          label={label}
-          className={isPlaying ? 'text-accent' : ''}
-          data-track={isPlaying ? track : ''}
-        >
-          {isPlaying ? <Equaliser /> : <Music2 className="size-4.5" />}
-        </IconButton>
-      </Popover.Trigger>
-      <Popover.Content
-        align="end"
-        sideOffset={8}
-        collisionPadding={12}
-        className="z-40 w-72 animate-fade rounded-2xl border border-line bg-surface p-3 shadow-float"
-      >
-        <Suspense fallback={<p className="p-3 text-sm text-soft">{messages.panel.loading}</p>}>
-          <MusicControls player={player} />
-        </Suspense>
-      </Popover.Content>
-    </Popover.Root>
-  );
-}
-
-/** Stands where the controls could not be loaded. */
-function Missing() {
-  const { panel } = useMessages();
-  return (
-    <p role="alert" className="p-3 text-sm">
-      {panel.missing}
-    </p>
+    <IconButton
+      {...rest}
+      label={label}
+      className={isPlaying ? 'text-accent' : ''}
+      data-track={isPlaying ? track : ''}
+    >
+      {isPlaying ? <Equaliser /> : <Music2 className="size-4.5" />}
+    </IconButton>
   );
 }
 

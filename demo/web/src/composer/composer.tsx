@@ -134,10 +134,10 @@ export function Composer({
           ) : null}
           {canInterrupt && canSend && whileBusy === 'queue' ? (
             <Button
-              look="plain"
+              look="link"
               ref={handFocusOn}
               onClick={() => send(true)}
-              className="mb-0.5 hidden px-3 text-accent sm:inline-flex"
+              className="mb-0.5 min-h-9! px-3! max-sm:hidden"
             >
               {composer.sendNow}
             </Button>

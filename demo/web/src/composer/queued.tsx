@@ -26,7 +26,8 @@ export function Queued({
         <Waiting
           key={draft.id}
           draft={draft}
-          why={why}
+          // What holds the first holds the others too.
+          why={index === 0 ? (why ?? 'answer') : null}
           onChange={(text) => change(draft.id, text)}
           onMoveUp={index > 0 ? () => moveUp(draft.id) : null}
           onSendNow={onSendNow ? () => onSendNow(draft.id) : null}
@@ -55,7 +56,7 @@ function Waiting({
   const { composer } = useMessages();
   const [isEditing, setEditing] = useState(false);
   return (
-    <li className="flex animate-rise items-center gap-1 rounded-xl border border-dashed border-line-strong py-1 pr-1 pl-4 text-sm">
+    <li className="flex animate-rise items-center gap-1 rounded-xl border border-dashed border-line-strong min-h-11 py-1 pr-1 pl-4 text-sm">
       <Clock className="mr-2 size-4 shrink-0 text-soft" aria-hidden="true" />
       {isEditing ? (
         <ChangeField
@@ -73,10 +74,10 @@ function Waiting({
             <span dir="auto" className="block truncate">
               {text || composer.pictures} {pictures.length > 0 ? `(+${pictures.length})` : ''}
             </span>
-            <span className="block text-xs text-soft">{composer.queuedBy[why ?? 'answer']}</span>
+            {why === null ? null : <span className="block text-xs text-soft">{composer.queuedBy[why]}</span>}
           </span>
           {onSendNow ? (
-            <Button look="plain" ref={handFocusOn} onClick={onSendNow} className="min-h-8 px-2.5 text-accent">
+            <Button look="link" ref={handFocusOn} onClick={onSendNow} className="min-h-8! px-2.5!">
               {composer.sendNow}
             </Button>
           ) : null}
@@ -123,7 +124,7 @@ function ChangeField({ text, onEnd }: { text: string; onEnd: (text: string | nul
         onKeyDown={onKeyDown}
         className="field-sizing-content max-h-28 min-w-0 grow resize-none bg-transparent py-1.5 outline-none"
       />
-      <Button look="plain" onClick={() => onEnd(changed.trim())} className="min-h-8 px-2.5 text-accent">
+      <Button look="link" onClick={() => onEnd(changed.trim())} className="min-h-8! px-2.5!">
         {sessions.save}
       </Button>
     </>

@@ -35,7 +35,7 @@ export function RecordingActions({
   const chooser = useRef<HTMLInputElement>(null);
   return (
     <div className="flex items-center gap-1">
-      <Button look="accent" onClick={onReplay} className="min-h-8 px-3">
+      <Button look="accent" onClick={onReplay} className="min-h-8! px-3!">
         <Play className="size-3.5" aria-hidden="true" />
         {words.saveAndReplay}
       </Button>
@@ -157,7 +157,7 @@ export function FilterBar({ filter, onChange }: { filter: Filter; onChange: (fil
         <Button
           look="quiet"
           onClick={() => onChange({ ...filter, target: null })}
-          className="min-h-8 self-start px-3 text-xs"
+          className="min-h-8! self-start px-3! text-xs!"
         >
           {'toolCallId' in filter.target ? words.ofCall : words.ofMessage}
           <X className="size-3.5" aria-hidden="true" />

@@ -1,9 +1,8 @@
 import type { SessionEntry } from 'duologue/client';
-import { Ellipsis, Pencil, Trash2 } from 'lucide-react';
-import { DropdownMenu } from 'radix-ui';
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { useLanguage, useMessages } from '../i18n/language.tsx';
 import { timeOf } from './days.ts';
+import { EntryMenu } from './entry-menu.tsx';
 
 /** One conversation in the list. */
 export function SessionItem({
@@ -72,33 +71,7 @@ export function SessionItem({
       <p id={facts} className="text-xs empty:hidden">
         <State entry={entry} />
       </p>
-      <DropdownMenu.Root modal={false}>
-        <DropdownMenu.Trigger
-          aria-label={sessions.menu(title)}
-          className="absolute inset-y-0 right-1 my-auto flex size-8 items-center justify-center rounded-md text-soft opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 hover:text-ink data-[state=open]:opacity-100 pointer-coarse:opacity-100"
-        >
-          <Ellipsis className="size-4" aria-hidden="true" />
-        </DropdownMenu.Trigger>
-        <DropdownMenu.Content
-          align="end"
-          className="z-50 min-w-40 animate-fade rounded-xl border border-line bg-surface p-1 text-sm shadow-float"
-        >
-          <DropdownMenu.Item
-            onSelect={() => setRenaming(true)}
-            className="flex items-center gap-3 rounded-lg px-3 py-2 outline-none data-highlighted:bg-sunken"
-          >
-            <Pencil className="size-4" aria-hidden="true" />
-            {sessions.rename}
-          </DropdownMenu.Item>
-          <DropdownMenu.Item
-            onSelect={onRemove}
-            className="flex items-center gap-3 rounded-lg px-3 py-2 text-bad outline-none data-highlighted:bg-bad-tint"
-          >
-            <Trash2 className="size-4" aria-hidden="true" />
-            {sessions.remove}
-          </DropdownMenu.Item>
-        </DropdownMenu.Content>
-      </DropdownMenu.Root>
+      <EntryMenu title={title} onRename={() => setRenaming(true)} onRemove={onRemove} />
     </div>
   );
 }

@@ -4,6 +4,7 @@ const LOOKS = {
   accent: 'bg-accent text-on-accent hover:bg-accent-hover',
   quiet: 'border border-line-strong bg-surface text-ink hover:bg-sunken',
   danger: 'border border-bad-line bg-surface text-bad hover:bg-bad-tint',
+  link: 'text-accent hover:bg-accent-tint',
   plain: 'text-soft hover:bg-sunken hover:text-ink',
 } as const;
 

@@ -1,0 +1,23 @@
+import { Popover } from 'radix-ui';
+import { MusicButton } from './music-button.tsx';
+import MusicControls from './music-controls.tsx';
+import type { MusicPlayer } from './player.ts';
+
+/** The button, and what opens from it. */
+export default function MusicPopover({ player }: { player: MusicPlayer }) {
+  return (
+    <Popover.Root defaultOpen>
+      <Popover.Trigger asChild>
+        <MusicButton player={player} />
+      </Popover.Trigger>
+      <Popover.Content
+        align="end"
+        sideOffset={8}
+        collisionPadding={12}
+        className="z-40 w-72 animate-fade rounded-2xl border border-line bg-surface p-3 shadow-float"
+      >
+        <MusicControls player={player} />
+      </Popover.Content>
+    </Popover.Root>
+  );
+}

@@ -1,0 +1,36 @@
+import type { ConnectionState } from 'duologue/client';
+import type { Mode } from 'duologue/react';
+import { ChevronDown } from 'lucide-react';
+import type { ComponentProps } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import { ConnectionBadge } from './badge.tsx';
+
+/** How messages travel. `mode` is in force; another `wanted` one takes over after the current answer. */
+export interface Travel {
+  mode: Mode;
+  wanted: Mode;
+  connection: ConnectionState;
+  onChange: (mode: Mode) => void;
+}
+
+/** Says how the connection is, and leads to the choice of how messages travel. */
+export function ConnectionButton({
+  mode,
+  wanted,
+  connection,
+  ...rest
+}: Omit<Travel, 'onChange'> & Omit<ComponentProps<'button'>, 'onChange'>) {
+  const { mode: words } = useMessages();
+  return (
+    <button
+      type="button"
+      {...rest}
+      data-mode={mode}
+      className={`inline-flex h-9 shrink-0 items-center gap-1.5 rounded-lg px-2.5 text-xs text-soft transition-colors hover:bg-sunken hover:text-ink aria-expanded:bg-sunken ${wanted === mode ? '' : 'animate-pulse'}`}
+    >
+      <span className="sr-only">{words.label}: </span>
+      <ConnectionBadge mode={mode} connection={connection} />
+      <ChevronDown className="size-3.5" aria-hidden="true" />
+    </button>
+  );
+}

@@ -1,0 +1,39 @@
+import { type ComponentType, lazy, type ReactElement, Suspense, useState } from 'react';
+
+/** What a button that leads to a menu does until the menu is there. */
+export interface Opener {
+  'aria-haspopup': 'menu' | 'dialog';
+  onClick: () => void;
+  onPointerEnter: () => void;
+  onFocus: () => void;
+}
+
+/**
+ * Makes a menu that is loaded when it is first wanted. Until then, and where there is no network to load it with, its button
+ * stands alone.
+ */
+export function onDemand<P extends object>(
+  load: () => Promise<{ default: ComponentType<P> }>,
+  Button: ComponentType<P & { opener: Opener }>,
+  kind: Opener['aria-haspopup'] = 'menu',
+): (props: P) => ReactElement {
+  const still: Opener = {
+    'aria-haspopup': kind,
+    onClick: () => undefined,
+    onPointerEnter: () => undefined,
+    onFocus: () => undefined,
+  };
+  const Unloaded = (props: P) => <Button {...props} opener={still} />;
+  const Menu = lazy<ComponentType<P>>(() => load().catch(() => ({ default: Unloaded })));
+  const warm = () => void load().catch(() => undefined);
+  return function OnDemand(props: P) {
+    const [isWanted, setWanted] = useState(false);
+    const opener: Opener = { ...still, onClick: () => setWanted(true), onPointerEnter: warm, onFocus: warm };
+    if (!isWanted) return <Button {...props} opener={opener} />;
+    return (
+      <Suspense fallback={<Unloaded {...props} />}>
+        <Menu {...props} />
+      </Suspense>
+    );
+  };
+}
