@@ -42,6 +42,7 @@ const needs: Record<string, Needs> = {
   'duologue/server/next': nothing,
   'duologue/testing': nothing,
   'duologue/client': nothing,
+  'duologue/client/audio': nothing,
   'duologue/react': { always: ['@ai-sdk/react', 'react'], onDemand: [] },
   'duologue/parse': nothing,
   'duologue/parse/cost': { always: [], onDemand: ['@pydantic/genai-prices'] },

@@ -1,0 +1,45 @@
+/** Why there is no sound. */
+export type AudioErrorCode =
+  | 'refused'
+  | 'none'
+  | 'busy'
+  | 'insecure'
+  | 'unsupported'
+  | 'worklet'
+  | 'unplugged';
+
+const WORDS: Readonly<Record<AudioErrorCode, string>> = {
+  refused: 'The microphone may not be used: allow it in the settings of the browser for this page.',
+  none: 'There is no microphone, or not the one that was chosen.',
+  busy: 'The microphone cannot be read: another program may be using it.',
+  insecure: 'Microphones work only on pages that come over https or from localhost.',
+  unsupported: 'This browser cannot do that.',
+  worklet: 'The sound worklet could not be loaded: see the option workletUrl.',
+  unplugged: 'The microphone was unplugged or switched off.',
+};
+
+const NAMES: Readonly<Record<string, AudioErrorCode>> = {
+  NotAllowedError: 'refused',
+  SecurityError: 'refused',
+  NotFoundError: 'none',
+  OverconstrainedError: 'none',
+  NotReadableError: 'busy',
+  AbortError: 'busy',
+};
+
+/** Something about microphones or loudspeakers that a person can be told. */
+export class AudioError extends Error {
+  override readonly name = 'AudioError';
+  readonly code: AudioErrorCode;
+
+  constructor(code: AudioErrorCode, cause?: unknown) {
+    super(WORDS[code], { cause });
+    this.code = code;
+  }
+
+  /** What the browser said when it was asked for a microphone. */
+  static from(cause: unknown): AudioError {
+    if (cause instanceof AudioError) return cause;
+    return new AudioError(NAMES[(cause as Error | null)?.name ?? ''] ?? 'unsupported', cause);
+  }
+}
