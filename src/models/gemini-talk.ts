@@ -71,6 +71,8 @@ export class GeminiTalk {
   private isOld = false;
   /** What waits for a socket, in order. */
   private held: Given[] = [];
+  /** Whether the person speaks, where the client says so. */
+  private isTalking = false;
   private notices: { text: string; isSilent: boolean }[] = [];
   private owed: Owed | null = null;
   /** Responses that the server may not have got, and whether each was sent before. */
@@ -232,7 +234,11 @@ export class GeminiTalk {
   private signal(which: 'start' | 'end'): void {
     const { detectsActivity, family } = this.options;
     if (!detectsActivity) {
-      this.send({ realtimeInput: which === 'start' ? { activityStart: {} } : { activityEnd: {} } });
+      const isTalking = which === 'start';
+      // Whoever interrupts while they speak has said so already.
+      if (isTalking === this.isTalking) return;
+      this.isTalking = isTalking;
+      this.send({ realtimeInput: isTalking ? { activityStart: {} } : { activityEnd: {} } });
     } else if (which === 'end') this.send({ realtimeInput: { audioStreamEnd: true } });
     // A model that listens by itself takes no such signal. Content interrupts an older one; a newer one is stopped by the
     // next word, typed or spoken, and is not heard until then.

@@ -138,30 +138,39 @@ describe('calls of a live model', () => {
 });
 
 describe('a live session', () => {
-  it('that begins with a history makes nobody speak, and the next answer knows it', async () => {
-    const { fake, url, connect } = await serveTools();
-    await post(url, 'mode', 'weather in Tokyo');
-    const socket = await connect('?session=mode');
-    socket.send('audio_control', { action: 'start' });
-    socket.send('audio_chunk', { chunk: Buffer.from('SAY hello!').toString('base64') });
-    await fake.until(() => fake.sent('realtimeInput').length === 1);
-    expect(fake.sent('clientContent')).toEqual([
-      {
-        turns: [
-          {
-            role: 'user',
-            parts: [{ text: 'weather in Tokyo' }, { text: expect.stringContaining('"temperature":20') }],
-          },
-          { role: 'model', parts: [{ text: expect.stringContaining('Tokyo') }] },
-        ],
-        turnComplete: false,
-      },
-    ]);
-    expect(fake.session.generated).toBe(0);
-    socket.send('audio_control', { action: 'stop' });
-    await socket.done();
-    expect([fake.session.generated, socket.dones, fake.refused]).toEqual([1, 1, []]);
-  });
+  it.each([
+    ['gemini-3.8-live', false],
+    ['gemini-3.1-flash-live-preview', true],
+  ])(
+    'that begins with a history makes nobody speak, and the next answer knows it: %s',
+    async (model, isAnnounced) => {
+      const { fake, url, connect } = await serveTools({ model });
+      await post(url, 'mode', 'weather in Tokyo');
+      const socket = await connect('?session=mode');
+      socket.send('audio_control', { action: 'start' });
+      socket.send('audio_chunk', { chunk: Buffer.from('SAY hello!').toString('base64') });
+      await fake.until(() => fake.sent('realtimeInput').length === 1);
+      expect(fake.sent('clientContent')).toEqual([
+        {
+          turns: [
+            {
+              role: 'user',
+              parts: [{ text: 'weather in Tokyo' }, { text: expect.stringContaining('"temperature":20') }],
+            },
+            { role: 'model', parts: [{ text: expect.stringContaining('Tokyo') }] },
+          ],
+          turnComplete: isAnnounced,
+        },
+      ]);
+      expect(JSON.stringify(fake.sent('setup')[0]).includes('initialHistoryInClientContent')).toBe(
+        isAnnounced,
+      );
+      expect(fake.session.generated).toBe(0);
+      socket.send('audio_control', { action: 'stop' });
+      await socket.done();
+      expect([fake.session.generated, socket.dones, fake.refused]).toEqual([1, 1, []]);
+    },
+  );
 
   it('goes on over SSE and live again: calls are signed, and what was only heard is there as text', async () => {
     const { fake, url, connect, ran } = await serveTools({ quirks: { thinksAloud: true } });
@@ -306,6 +315,25 @@ describe.each(FAMILIES)('speech with the family $name', ({ name: _, ...options }
     const signals = fake.sent('realtimeInput').flatMap((input) => Object.keys(input as object));
     expect(signals).toEqual(['activityStart', 'audio', 'activityEnd']);
     expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 1, []]);
+  });
+
+  it('[B29] an interruption beside push-to-talk leaves nothing open', async () => {
+    const { fake, connect, ran } = await serveTools(options);
+    const socket = await connect();
+    socket.send('audio_control', { action: 'start', detection: 'client' });
+    speak(socket, 'hello');
+    socket.send('audio_control', { action: 'stop', detection: 'client' });
+    await socket.chunk('text-delta');
+    socket.send('interrupt', {});
+    await socket.done();
+    socket.send('audio_control', { action: 'start', detection: 'client' });
+    speak(socket, 'weather in Tokyo');
+    socket.send('audio_control', { action: 'stop', detection: 'client' });
+    await socket.done(2);
+    const signals = fake.sent('realtimeInput').flatMap((input) => Object.keys(input as object));
+    const talk = ['activityStart', 'audio', 'activityEnd'];
+    expect(signals).toEqual([...talk, 'activityStart', 'activityEnd', ...talk]);
+    expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 2, []]);
   });
 
   it('[B16] speech interrupts in the middle of a sound: what was said is kept, and the next turn is whole', async () => {

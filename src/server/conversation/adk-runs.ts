@@ -29,6 +29,9 @@ interface OpenRun {
   n: number;
   queue: LiveRequestQueue | null;
   controller: AbortController;
+  /** Whether the client says when the person speaks, and whether they do. */
+  isPushToTalk: boolean;
+  isTalking: boolean;
   isOver: boolean;
 }
 
@@ -75,6 +78,8 @@ export class AdkRuns {
       n,
       queue: live ? new LiveRequestQueue() : null,
       controller: new AbortController(),
+      isPushToTalk: request.driver === 'live' && request.detection === 'client',
+      isTalking: false,
       isOver: false,
     };
     this.runs.set(n, run);
@@ -93,14 +98,19 @@ export class AdkRuns {
 
   /** The person interrupts the model. */
   hush(n: number): void {
-    this.signal(n, 'start');
+    const run = this.runs.get(n);
+    run?.queue?.sendActivityStart();
+    // Where the client says when the person speaks, every beginning has an end.
+    if (run?.isPushToTalk && !run.isTalking) run.queue?.sendActivityEnd();
   }
 
   /** The person begins to speak, or has finished. */
   signal(n: number, activity: 'start' | 'end'): void {
-    const queue = this.runs.get(n)?.queue;
-    if (activity === 'start') queue?.sendActivityStart();
-    else queue?.sendActivityEnd();
+    const run = this.runs.get(n);
+    if (!run) return;
+    run.isTalking = activity === 'start';
+    if (activity === 'start') run.queue?.sendActivityStart();
+    else run.queue?.sendActivityEnd();
   }
 
   /** Tells a run to end; one that does not is left behind. */
