@@ -73,6 +73,7 @@ export class Source {
       open: [],
       running: null,
       model: { hears: false, sees: false, speaks: false },
+      floor: null,
     };
     socket.send(encodeBlock({ type: 'data-session', data, transient: true }));
     socket.on('message', (raw) => {

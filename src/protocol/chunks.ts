@@ -85,6 +85,8 @@ export interface SessionInfo {
   /** The message that the agent is at work on, or is about to write. */
   running: string | null;
   model: ModelSenses;
+  /** The connection that has the floor. */
+  floor: string | null;
 }
 
 /** The data of each `data-*` chunk of ours. */
@@ -105,6 +107,14 @@ export type DataParts = {
   heard: { messageId: string; length: number };
   settled: { toolCallId: string; messageId: string; errorText: string };
   waiting: { reason: WaitingReason; retryAt: number };
+  /** Which connection has the floor now. */
+  floor: { connectionId: string | null };
+  /** A message of the person, as it is stored. */
+  message: { message: Message };
+  /** A decision that counts. `by`: the connection that it came over, or the user who posted it. */
+  decided: { toolCallId: string; messageId: string; approved: boolean; reason?: string; by: string };
+  /** Everything from that message of the person on is taken back. */
+  rewind: { messageId: string };
   reset: { messages: Message[] };
 };
 
@@ -120,6 +130,10 @@ export const TRANSIENT_DATA = [
   'heard',
   'settled',
   'waiting',
+  'floor',
+  'message',
+  'decided',
+  'rewind',
   'reset',
 ] as const satisfies (keyof DataParts)[];
 
@@ -128,6 +142,18 @@ export type Message = UIMessage<MessageMetadata, DataParts>;
 
 /** One piece of the UI message stream. */
 export type Chunk = UIMessageChunk<MessageMetadata, DataParts>;
+
+const FOR_WATCHERS: ReadonlySet<string> = new Set([
+  'data-floor',
+  'data-message',
+  'data-decided',
+  'data-rewind',
+]);
+
+/** Whether a chunk tells what another page did: it is for those who watch. */
+export function isForWatchers({ type }: Chunk): boolean {
+  return FOR_WATCHERS.has(type);
+}
 
 /** The chunks a server sends, beside those of `DataParts`: the subset that clients of ai 6 and 7 accept. */
 export const CHUNK_TYPES = [

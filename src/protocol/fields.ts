@@ -74,11 +74,22 @@ export const DATA_FIELDS: { readonly [N in keyof DataParts]: FieldsOf<DataParts[
     open: 'required',
     running: 'required',
     model: 'required',
+    floor: 'required',
   },
   sound: { n: 'required', messageId: 'required', sampleRate: 'required', at: 'required' },
   heard: { messageId: 'required', length: 'required' },
   settled: { toolCallId: 'required', messageId: 'required', errorText: 'required' },
   waiting: { reason: 'required', retryAt: 'required' },
+  floor: { connectionId: 'required' },
+  message: { message: 'required' },
+  decided: {
+    toolCallId: 'required',
+    messageId: 'required',
+    approved: 'required',
+    reason: 'optional',
+    by: 'required',
+  },
+  rewind: { messageId: 'required' },
   reset: { messages: 'required' },
 };
 

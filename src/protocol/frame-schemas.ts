@@ -38,5 +38,6 @@ export const FRAME_SCHEMAS = {
     playedMs: z.number().min(0).optional(),
     requestId: frameId.optional(),
   }),
+  floor: z.looseObject({}),
   ping: z.looseObject({ timestamp: z.union([z.number(), z.string().max(64)]).optional() }),
 };

@@ -42,6 +42,7 @@ export type ClientFrame =
       reason: string | undefined;
       heard: Heard;
     })
+  | { type: 'floor' }
   | { type: 'ping'; timestamp: number | string | undefined };
 
 /** What a binary frame of a client means to the server. */
@@ -137,6 +138,8 @@ function meaningOf(type: FrameType, data: Record<string, unknown>, limits: Limit
       const { reason, messageId, playedMs, requestId } = check(type, data);
       return { type, reason, heard: { messageId, playedMs }, requestId };
     }
+    case 'floor':
+      return { type };
     case 'ping':
       return { type, timestamp: check(type, data).timestamp };
   }

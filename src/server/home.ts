@@ -40,6 +40,8 @@ export interface Session {
   say(message: TypedMessage, asked: Asked & { again: boolean }): Promise<void>;
   /** Takes answers to open calls, while everything else goes on. */
   answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void>;
+  /** Someone wants the floor: sound, and the browser's tools. */
+  takeFloor(listener: Listener): void;
   /** Sound or a picture from the person. */
   media(blob: Blob): void;
   /** The person turns the microphone on or off; `detection` says who finds the end of what they say. */
@@ -76,6 +78,8 @@ export interface Requester {
 export interface Asked {
   requestId?: string | undefined;
   requester: Requester;
+  /** Who asks, over a connection. */
+  listener?: Listener | undefined;
 }
 
 /** What a posted request is called, by its client and in the log. */
@@ -105,6 +109,11 @@ export interface Place {
 /** One that listens to a session and may speak in it. */
 export interface Listener {
   readonly id: string;
+  /**
+   * Whether it goes on without the floor. `never`: it has the floor, or goes. `when-another-speaks`: it watches while another has it.
+   * `always`: it never has it.
+   */
+  readonly watches: 'never' | 'when-another-speaks' | 'always';
   /** Is told why it loses the session, and goes. */
   end(code: ErrorCode, message: string): void;
   play(sound: Sound): void;
@@ -144,6 +153,8 @@ export interface Response {
   omitted?: readonly string[];
   /** Whether it ends, too, when the agent comes to rest: it is part of a live turn. */
   endsAtRest?: boolean;
+  /** Whether it never ends, and tells what other pages do, too: someone watches. */
+  isWatched?: boolean;
   /** What only this client is told, as far as it was not. */
   aside?: () => Chunk[];
   /** The whole response, when it stands in the log no more. */
@@ -168,7 +179,7 @@ export interface Joined {
   /** The rest of the sound that they have the beginning of. */
   sounds: Sound[];
   /** What else they are told first. */
-  info: Pick<SessionInfo, 'received' | 'open' | 'running' | 'model'>;
+  info: Pick<SessionInfo, 'received' | 'open' | 'running' | 'model' | 'floor'>;
 }
 
 /** Messages of a session, in order. */

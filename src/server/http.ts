@@ -3,6 +3,7 @@ import {
   DONE,
   encodeBlock,
   type Limits,
+  type Message,
   ProtocolError,
   readInput,
   toProtocolError,
@@ -20,8 +21,9 @@ import { errorReply, json, NO_SNIFFING, type Reply, streamReply } from './reply.
 import { type Pacing, ResponseReader } from './response-reader.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
 import type { Sessions } from './sessions.ts';
-import type { Identity } from './sign-in.ts';
+import { type Identity, NO_LONGER_SIGNED_IN } from './sign-in.ts';
 import type { Turnstile } from './turnstile.ts';
+import { Watcher } from './watcher.ts';
 
 /** What the routes need. */
 export interface HttpContext {
@@ -72,6 +74,7 @@ const ROUTES: Route[] = [
   { method: 'POST', path: /^\/stream$/, limited: true, run: postStream },
   { method: 'GET', path: /^\/stream\/([^/]+)\/stream$/, run: resumeStream },
   { method: 'GET', path: /^\/sessions$/, run: listSessions },
+  { method: 'GET', path: /^\/sessions\/([^/]+)\/watch$/, run: watchSession },
   { method: 'GET', path: /^\/sessions\/([^/]+)$/, run: getSession },
   { method: 'PATCH', path: /^\/sessions\/([^/]+)$/, run: renameSession },
   { method: 'DELETE', path: /^\/sessions\/([^/]+)$/, run: deleteSession },
@@ -200,6 +203,25 @@ async function resumeStream({ context, request, user, params: [id = ''] }: Call)
   const response = await session?.resume(last);
   if (!response) return { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
   return streamReply(new ResponseReader(response, context.pacing), id);
+}
+
+/** What is said in a session, and what other pages do in it, for as long as the client reads. */
+async function watchSession({ context, request, user, identity, params: [id = ''] }: Call): Promise<Reply> {
+  const { engine, pacing, basePath } = context;
+  const session = await context.sessions.get(user, id);
+  const { origin, searchParams } = new URL(request.url);
+  const present = (messages: Message[]) => withAddresses(messages, origin + basePath);
+  const last = searchParams.get('last') ?? request.headers.get('last-event-id');
+  const watcher = new Watcher(engine.newId());
+  const joined = await session.join(watcher, { last, sound: null });
+  const reader = new ResponseReader(watcher.response(id, joined, present), pacing);
+  const unwatch = engine.signIn.watch(identity, () => watcher.end('unauthorized', NO_LONGER_SIGNED_IN));
+  reader.onClose(() => {
+    unwatch();
+    session.leave(watcher);
+  });
+  watcher.follow(reader);
+  return streamReply(reader, id);
 }
 
 async function listSessions({ context, user }: Call): Promise<Reply> {

@@ -3,6 +3,7 @@ import {
   DONE,
   encodeBlock,
   formatChunkId,
+  isForWatchers,
   KEEP_ALIVE,
   type ProtocolError,
 } from '../protocol/index.ts';
@@ -28,6 +29,7 @@ export class ResponseReader implements Reader {
   private readonly endsAfter: number;
   private readonly omitted: ReadonlySet<string>;
   private readonly endsAtRest: boolean;
+  private readonly isWatched: boolean;
   /** What only this client is told. */
   private readonly aside: () => Chunk[];
   private seq: number;
@@ -42,7 +44,10 @@ export class ResponseReader implements Reader {
   private wake: ((isBeat: boolean) => void) | null = null;
   private leave: (() => void)[] = [];
 
-  constructor({ feed, from, endsAfter, omitted, endsAtRest, aside }: Response, pacing: Pacing) {
+  constructor(
+    { feed, from, endsAfter, omitted, endsAtRest, isWatched = false, aside }: Response,
+    pacing: Pacing,
+  ) {
     this.feed = feed;
     this.aside = aside ?? (() => []);
     this.departure = new Departure(pacing.window, () => this.depart());
@@ -50,9 +55,11 @@ export class ResponseReader implements Reader {
     this.endsAfter = endsAfter ?? from;
     this.omitted = new Set(omitted);
     this.endsAtRest = endsAtRest ?? false;
+    this.isWatched = isWatched;
     this.leave = [
       feed.log.subscribe(() => this.arrived()),
-      feed.attach(this),
+      // Nobody waits for one who only watches.
+      ...(isWatched ? [] : [feed.attach(this)]),
       pacing.keepAlive.join(() => this.beat()),
       ...(endsAtRest ? [feed.onRest(() => this.rested())] : []),
     ];
@@ -100,6 +107,11 @@ export class ResponseReader implements Reader {
     this.rouse();
   }
 
+  /** Calls back once when it is closed. */
+  onClose(callback: () => void): void {
+    this.leave.push(callback);
+  }
+
   close(): void {
     this.ended = true;
     for (const leave of this.leave) leave();
@@ -117,12 +129,13 @@ export class ResponseReader implements Reader {
       const { chunk } = entry;
       if (chunk) {
         if (chunk.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
-        if (this.isStepOfRequest(chunk)) continue;
+        if (!this.isWatched && (this.isStepOfRequest(chunk) || isForWatchers(chunk))) continue;
         text += encodeBlock(chunk, formatChunkId({ epoch: log.epoch, seq: entry.seq }));
         continue;
       }
-      if (entry.seq <= this.endsAfter) continue;
+      if (!this.isWatched && entry.seq <= this.endsAfter) continue;
       text += DONE;
+      if (this.isWatched) continue;
       this.close();
       break;
     }

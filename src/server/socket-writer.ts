@@ -5,6 +5,7 @@ import {
   encodeBinary,
   encodeBlock,
   formatChunkId,
+  isForWatchers,
   SUBPROTOCOL,
   WATCHING_SUBPROTOCOL,
 } from '../protocol/index.ts';
@@ -29,6 +30,8 @@ export interface SocketWriterContext {
 export class SocketWriter {
   /** Whether the other side gets ids, several blocks a frame, and sound as binary. */
   readonly isRich: boolean;
+  /** Whether the other side is told what other pages do. */
+  private readonly isWatching: boolean;
   private readonly context: SocketWriterContext;
   private readonly departure: Departure;
   private sounds: Sound[] = [];
@@ -47,6 +50,7 @@ export class SocketWriter {
   constructor(context: SocketWriterContext) {
     this.context = context;
     const { protocol } = context.socket;
+    this.isWatching = protocol === WATCHING_SUBPROTOCOL;
     this.isRich = protocol === SUBPROTOCOL || protocol === WATCHING_SUBPROTOCOL;
     this.departure = new Departure(context.window, () => this.flushSoon());
   }
@@ -61,6 +65,7 @@ export class SocketWriter {
 
   /** Whether a chunk is left out: a request, with the step around it when nothing else stands in that. */
   private isOmitted(chunk: Chunk, log: Feed['log']): boolean {
+    if (!this.isWatching && isForWatchers(chunk)) return true;
     if (this.omitted.size === 0) return false;
     if (chunk.type === 'tool-approval-request') return this.omitted.has(chunk.approvalId);
     const asks = (seq: number) => {

@@ -11,11 +11,12 @@ import {
   readFrame,
   readFrameValue,
   toProtocolError,
+  WATCHING_SUBPROTOCOL,
 } from '../protocol/index.ts';
 import type { HeldBytes } from './byte-budget.ts';
 import type { Clock } from './clock.ts';
 import { acceptedChunk } from './conversation/aside.ts';
-import type { Asked, Feed, Place, Session } from './home.ts';
+import type { Asked, Feed, Listener, Place, Session } from './home.ts';
 import { Intake, type WholeFrame } from './intake.ts';
 import type { LargeJson } from './large-json.ts';
 import type { Logger } from './logger.ts';
@@ -62,6 +63,7 @@ const MEDIA_BURST = 8;
 /** One socket of one session: frames in, chunks and sound out. It decides nothing about the conversation. */
 export class Connection {
   readonly id: string;
+  readonly watches: Listener['watches'];
   private readonly context: ConnectionContext;
   private readonly session: Session;
   private readonly writer: SocketWriter;
@@ -83,6 +85,7 @@ export class Connection {
   constructor(context: ConnectionContext) {
     const { socket, session, clock, limits, pacing } = context;
     this.id = context.id;
+    this.watches = socket.protocol === WATCHING_SUBPROTOCOL ? 'when-another-speaks' : 'never';
     this.context = context;
     this.session = session;
     this.activeAt = clock.elapsed();
@@ -231,6 +234,7 @@ export class Connection {
     try {
       return this.act(frame, {
         requestId: name,
+        listener: this,
         requester: { accepted: (accepted) => this.tell(acceptedChunk(accepted)), told: refuse },
       })?.catch(refuse);
     } catch (thrown) {
@@ -264,7 +268,11 @@ export class Connection {
           ? session.answer(input.answers, { ...asked, by: identity })
           : session.say(input, { ...asked, again });
       }
+      case 'floor':
+        session.takeFloor(this);
+        return;
       case 'audio_control':
+        if (frame.action === 'start') session.takeFloor(this);
         if (frame.action === 'start' || this.listens) session.microphone(frame.action, frame.detection);
         this.listens = frame.action === 'start';
         return;
@@ -313,8 +321,9 @@ export class Connection {
 
   /** Sound and pictures beyond what a person can give are dropped before they gather anywhere. */
   private give(blob: { mimeType: string; data: string }): void {
-    if (this.mediaBytes.take('', blob.data.length) === 0) this.session.media(blob);
-    else this.drop();
+    if (this.mediaBytes.take('', blob.data.length) > 0) return this.drop();
+    this.session.takeFloor(this);
+    this.session.media(blob);
   }
 
   private complain(thrown: unknown, requestId?: string): void {

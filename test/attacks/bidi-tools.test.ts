@@ -201,7 +201,7 @@ describe('a tool that never returns', () => {
     expect(await socket.closed()).toBe(1012);
   });
 
-  it('[B23] outlives its grace; what it gives later is kept, and the agent is not started for nobody', async () => {
+  it('[B23] outlives its grace; what it gives later is kept, and the agent ends its answer', async () => {
     const clock = new ManualClock();
     let give: (value: unknown) => void = () => undefined;
     const late = tool(
@@ -228,7 +228,7 @@ describe('a tool that never returns', () => {
     await settle();
     give({ found: true });
     await settle();
-    expect(server.model.requests).toHaveLength(1);
+    expect(server.model.requests).toHaveLength(2);
     const stored = (await (await server.get('/sessions/late')).json()) as { messages: unknown[] };
     expect(JSON.stringify(stored.messages[1])).toContain('"found":true');
     const back = await server.connect('?session=late');

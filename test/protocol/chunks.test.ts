@@ -54,9 +54,14 @@ const data: { [Name in keyof DataParts]: DataParts[Name] } = {
     open: [{ toolCallId: 'c', messageId: 'm', waitsFor: 'person' }],
     running: null,
     model: { hears: true, sees: true, speaks: false },
+    floor: null,
   },
   waiting: { reason: 'rate_limited', retryAt: 1_763_000_000_000 },
   settled: { toolCallId: 'c', messageId: 'm', errorText: SUPERSEDED },
+  floor: { connectionId: null },
+  message: { message: { id: 'm', role: 'user', parts: [{ type: 'text', text: 'hi' }] } },
+  decided: { toolCallId: 'c', messageId: 'm', approved: true, by: 'connection' },
+  rewind: { messageId: 'm' },
   reset: { messages: [{ id: 'm', role: 'assistant', parts: [{ type: 'text', text: 'hi', state: 'done' }] }] },
 };
 

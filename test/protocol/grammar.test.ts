@@ -208,6 +208,7 @@ const accepted: [string, GrammarMode, Chunk[]][] = [
           open: [],
           running: null,
           model: { hears: false, sees: true, speaks: false },
+          floor: null,
         },
       },
       start,

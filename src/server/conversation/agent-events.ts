@@ -207,7 +207,7 @@ export class AgentEvents {
     const id = `msg_${core.newId()}`;
     const parts = [{ type: 'text' as const, text }];
     said.add(id, parts);
-    core.storing([{ do: 'keep', id, parts }], null);
+    core.storing([{ do: 'keep', id, parts }], null, () => core.emit({ type: 'tell-kept', messageId: id }));
   }
 
   /** The model says nothing for now, and goes on when the calls that it made are answered. */

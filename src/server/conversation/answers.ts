@@ -2,7 +2,7 @@ import { type Answer, ProtocolError } from '../../protocol/index.ts';
 import type { Verdict } from '../approvals.ts';
 import { type Settlement, SIGNED_OUT_END } from '../settlement.ts';
 import { type Identity, NO_LONGER_SIGNED_IN, type Standing } from '../sign-in.ts';
-import type { AcceptedRequest } from '../store/store.ts';
+import type { AcceptedRequest, CallRecord } from '../store/store.ts';
 import type { About, Asker, GivenAnswers, LateCall } from './effects.ts';
 import type { Posted, WriteResults } from './inputs.ts';
 import type { Writing } from './messages.ts';
@@ -128,8 +128,8 @@ export class Answers {
   }
 
   private decidedLive(about: Decided, { verdicts = [], isAccepted }: WriteResults): void {
-    const { answers, by, asker } = about.given;
-    const { steps, refused } = this.apply(answers, by, verdicts);
+    const { asker } = about.given;
+    const { steps, refused } = this.apply(about.given, verdicts);
     const error = about.isSignedIn && steps.length === 0 ? nothingCounts(refused) : null;
     if (error) this.parts.core.emit({ type: 'refuse', asker, error });
     else {
@@ -150,10 +150,10 @@ export class Answers {
   ): void {
     const { core, messages, open, inbox, responses, callEnds } = this.parts;
     const { given, isSignedIn } = about;
-    const { asker, answers, by, late } = given;
+    const { asker, late } = given;
     inbox.wasRead();
     this.isReading = false;
-    const { steps, refused } = this.apply(answers, by, verdicts);
+    const { steps, refused } = this.apply(given, verdicts);
     if (!isSignedIn) {
       for (const step of steps) if (step.next === 'end') callEnds.endQuietly(step.call, step.settlement);
       core.emit({ type: 'refuse', asker, error: new ProtocolError('unauthorized', NO_LONGER_SIGNED_IN) });
@@ -179,7 +179,7 @@ export class Answers {
     this.parts.changed();
   }
 
-  private apply(answers: Answer[], by: Identity, verdicts: Verdict[]): Applied {
+  private apply({ answers, by, asker }: GivenAnswers, verdicts: Verdict[]): Applied {
     const { open, messages } = this.parts;
     const steps = new Map<string, Step>();
     const refused: string[] = [];
@@ -189,6 +189,8 @@ export class Answers {
       const verdict = verdicts[index];
       if (verdict?.kind === 'refused') refused.push(verdict.why);
       const step = verdict && this.applyDecision(answer, verdict, by);
+      if (verdict?.kind === 'counts' && !verdict.isRepeated)
+        this.tellDecided(answer, verdict.call, asker, by);
       if (!step) return;
       steps.set(step.call.record.id, step);
       const writing = verdict.kind === 'counts' ? messages.get(step.call.record.messageId) : undefined;
@@ -206,6 +208,21 @@ export class Answers {
     const order = [...open.ids()];
     const placeOf = ({ call }: Step) => order.indexOf(call.record.id);
     return { steps: [...steps.values()].sort((a, b) => placeOf(a) - placeOf(b)), refused };
+  }
+
+  /** Those who watch hear what was decided, and by whom. */
+  private tellDecided(
+    { approved, reason }: Extract<Answer, { kind: 'decision' }>,
+    { id: toolCallId, messageId }: CallRecord,
+    { connection }: Asker,
+    { user }: Identity,
+  ): void {
+    const by = connection ?? user;
+    this.parts.messages.inject({
+      type: 'data-decided',
+      data: { toolCallId, messageId, approved, ...(reason === undefined ? {} : { reason }), by },
+      transient: true,
+    });
   }
 
   /** What one decision allows, if it counts. */

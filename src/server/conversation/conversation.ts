@@ -23,6 +23,7 @@ import { type OwnedKey, type PageRequest, type SessionKey, StaleFence } from '..
 import { Utterances } from '../utterances.ts';
 import { Aside } from './aside.ts';
 import { beginningOf, decidedCards } from './beginning.ts';
+import { Floor } from './floor.ts';
 import { Post, type RequestNames } from './post.ts';
 import { type Remains, recover, type TakenUp } from './recover.ts';
 import { Requests } from './requests.ts';
@@ -50,12 +51,14 @@ export class Conversation implements Session {
   private isRemoved = false;
   /** What was asked for and is neither begun nor refused. */
   private readonly asking = new Set<Post>();
-  private listener: Listener | null = null;
+  private readonly floor = new Floor((holder) => this.floorTaken(holder));
   private cancelGrace: () => void = () => undefined;
   /** The listener's newest request that has a name. */
   private heard: string | null = null;
   /** The request that is being answered. */
   private request: string | null = null;
+  /** Writes down which connection has the floor; the second never rejects. */
+  private identifying: Promise<void> = Promise.resolve();
   private identified: Promise<void> = Promise.resolve();
   private admitting: Promise<unknown> = Promise.resolve();
 
@@ -76,11 +79,11 @@ export class Conversation implements Session {
       about: () => this.about,
       play: ({ messageId, sampleRate, data }) => {
         const sound = this.utterances.add(messageId, sampleRate, data);
-        this.listener?.play(sound);
+        this.floor.holder?.play(sound);
       },
       onHush: () => {
         this.utterances.flush();
-        this.listener?.hush();
+        this.floor.holder?.hush();
       },
       onMark: (asker) => {
         if (asker instanceof Post) this.request = asker.logged;
@@ -126,11 +129,11 @@ export class Conversation implements Session {
 
   /** Where a line of the log comes from: the session, and the connection and request that it hears at the moment. */
   private get about(): Record<string, unknown> {
-    const { listener } = this;
+    const { holder } = this.floor;
     const request = this.request ?? this.heard;
     return {
       session: this.key.id,
-      ...(listener && { connection: listener.id }),
+      ...(holder && { connection: holder.id }),
       ...(request && { request }),
     };
   }
@@ -157,6 +160,7 @@ export class Conversation implements Session {
     this.heard = asked.requestId ?? null;
     const known = this.repeated(asked);
     if (known) return known;
+    if (asked.listener) this.floor.take(asked.listener);
     const post = this.newPost({ name: asked.requestId }, asked);
     // Bad files are refused now, not when their turn comes; and nothing overtakes what was said before it.
     const admitted = this.admitting.then(() => admit(message.parts, this.engine, this.key));
@@ -176,6 +180,8 @@ export class Conversation implements Session {
     this.heard = asked.requestId ?? this.heard;
     const known = this.repeated(asked);
     if (known) return known;
+    // What the browser is to do is done where it was allowed.
+    if (asked.listener && this.allowsClientTool(answers)) this.floor.take(asked.listener);
     const post = this.newPost({ name: asked.requestId }, asked);
     await this.admitting;
     this.shell.push({ type: 'answer', answers, by, asker: post });
@@ -247,15 +253,11 @@ export class Conversation implements Session {
   async join(listener: Listener, at: Place): Promise<Joined> {
     this.checkIsHere();
     const { engine, output, feed, shell, utterances, requests } = this;
-    const before = this.listener;
-    this.listener = listener;
     this.heard = null;
     this.cancelGrace();
-    before?.end('taken_over', 'This conversation is open somewhere else now.');
-    // One after the other: the last to come is the one that is written down.
-    const identified = this.identified.then(() => this.history.identify(listener.id));
-    this.identified = identified.catch((error: unknown) => shell.fault(error));
-    await identified.catch((error: unknown) => {
+    this.floor.join(listener);
+    const hasFloor = this.floor.holder === listener;
+    await (hasFloor ? this.identifying : this.identified).catch((error: unknown) => {
       throw inWords(error);
     });
     const stored = await this.storedFor(at.last);
@@ -263,7 +265,7 @@ export class Conversation implements Session {
     const joined: Joined = {
       feed,
       ...beginningOf(output, { last: at.last, stored, current: machine.current }),
-      sounds: at.sound ? utterances.from(at.sound.n, at.sound.at) : [],
+      sounds: at.sound && hasFloor ? utterances.from(at.sound.n, at.sound.at) : [],
       info: {
         received: requests.list.map(({ requestId, messageId }) => ({
           requestId,
@@ -272,11 +274,38 @@ export class Conversation implements Session {
         open: machine.waitingAnswers,
         running: machine.running,
         model: engine.senses(),
+        floor: this.floor.holder?.id ?? null,
       },
     };
     // Takes up what another run, or another process, left open.
-    if (this.listener === listener) shell.push({ type: 'joined' });
+    if (this.floor.has(listener)) shell.push({ type: 'joined' });
     return joined;
+  }
+
+  takeFloor(listener: Listener): void {
+    this.floor.take(listener);
+  }
+
+  /** Another connection has the floor: those who watch are told, and the session's state names it. */
+  private floorTaken(holder: Listener | null): void {
+    const connectionId = holder?.id ?? null;
+    if (this.floor.isWatched)
+      this.output.inject({ type: 'data-floor', data: { connectionId }, transient: true });
+    if (connectionId === null) return;
+    // One after the other: the last to come is the one that is written down.
+    this.identifying = this.identified.then(() => this.history.identify(connectionId));
+    this.identified = this.identifying.catch((error: unknown) => this.shell.fault(error));
+  }
+
+  /** Whether answers let the browser do something. */
+  private allowsClientTool(answers: readonly Answer[]): boolean {
+    const { openCalls } = this.shell.machine;
+    return answers.some(
+      (answer) =>
+        answer.kind === 'decision' &&
+        answer.approved &&
+        openCalls.some(({ id, runsOn }) => id === answer.toolCallId && runsOn === 'client'),
+    );
   }
 
   /** The stored messages, for one who cannot go on where they were. */
@@ -286,8 +315,7 @@ export class Conversation implements Session {
   }
 
   leave(listener: Listener): void {
-    if (this.listener !== listener) return;
-    this.listener = null;
+    if (!this.floor.leave(listener) || !this.floor.isEmpty) return;
     this.shell.push({ type: 'left' });
     if (this.isClosing) return;
     // When nobody comes back, the run and all that runs for it are let go of.
@@ -340,20 +368,20 @@ export class Conversation implements Session {
     const why = moved();
     for (const post of this.asking) post.refuse(why);
     this.output.end(why);
-    this.listener?.end(why.code, why.message);
+    for (const listener of this.floor.all) listener.end(why.code, why.message);
   }
 
   /** Closes for good, and tells whoever is there: whatever still comes of what ran is of no interest. */
   async remove(): Promise<void> {
     this.isRemoved = true;
-    this.listener?.end('not_found', DELETED);
+    for (const listener of this.floor.all) listener.end('not_found', DELETED);
     await this.close();
     this.shell.drop();
   }
 
-  private newPost(names: RequestNames, { requester }: { requester?: Asked['requester'] }): Post {
+  private newPost(names: RequestNames, { requester, listener }: Partial<Asked>): Post {
     this.checkIsHere();
-    const post = new Post(() => this.output.log.last, names);
+    const post = new Post(() => this.output.log.last, { ...names, connection: listener?.id });
     if (requester) post.join(requester);
     this.requests.add(post);
     this.asking.add(post);

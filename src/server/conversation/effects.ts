@@ -10,6 +10,8 @@ import type { Wire } from './wire.ts';
 export interface Asker {
   /** What the client calls the request, if it has a name. */
   readonly name: string | undefined;
+  /** The connection that it came over; null for a request of its own. */
+  readonly connection: string | null;
   /** Its turn has come: what is said from now on is its answer. */
   mark(): void;
   /** It was taken. */
@@ -103,6 +105,8 @@ export type Effect =
   | { type: 'say'; messageId: string; chunk: Chunk }
   | { type: 'say-stored'; messageId: string; chunk: Chunk; inStep: boolean }
   | { type: 'inject'; chunk: Chunk }
+  /** Tells those who watch of a message of the person that was stored last. */
+  | { type: 'tell-kept'; messageId: string }
   | { type: 'amend'; messageId: string; chunks: Chunk[] }
   | { type: 'mark-card'; messageId: string; callId: string; approved: boolean; reason: string | undefined }
   | { type: 'finish'; message: Message; chunks: Chunk[] }

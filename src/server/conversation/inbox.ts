@@ -221,10 +221,21 @@ export class Inbox {
     if (wire === 'sse') return this.respond(writes, command, id);
     if (run.isOpen) return this.enter(writes, command, id);
     core.storing(writes, { what: 'message', asker, said: id, messageId: null }, () => {
+      this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });
       acceptances.tell(asker, accepted);
     });
     run.openLive();
+  }
+
+  /** Those who watch hear what the person said, or took back. */
+  private tellSaid(writes: readonly Write[], messageId: string): void {
+    const { core, messages } = this.parts;
+    for (const write of writes) {
+      if (write.do === 'rewind')
+        messages.inject({ type: 'data-rewind', data: { messageId }, transient: true });
+      if (write.do === 'keep') core.emit({ type: 'tell-kept', messageId });
+    }
   }
 
   /** The agent gets a message of the person, live. */
@@ -242,6 +253,7 @@ export class Inbox {
     let writing: Writing | null = null;
     const about: About = { what: 'message', asker, said: id, messageId: null };
     core.storing([...writes, { do: 'append', event }], about, () => {
+      this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });
       if (writes.length > 0) acceptances.tell(asker, acceptances.of(asker, answerId));
       writing = messages.begin(answerId);
@@ -257,6 +269,7 @@ export class Inbox {
     said.unanswered = null;
     const about: About = { what: 'message', asker, said: id, messageId: null };
     core.storing(writes, about, () => {
+      this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });
       acceptances.tell(asker, acceptances.of(asker, answerId));
       const writing = messages.begin(answerId);

@@ -3,8 +3,8 @@ import type { Parts } from './parts.ts';
 
 /** The life of a session in this process: who is there, when it wakes up, and its end. */
 export class Life {
-  /** `abandoned`: nobody came back. `closed`: the process ends, or the session is removed. */
-  private state: 'open' | 'abandoned' | 'closed' = 'open';
+  /** `leaving`: nobody came back, and the agent ends its answer. `abandoned`: nothing runs any more. `closed`: the process ends, or the session is removed. */
+  private state: 'open' | 'leaving' | 'abandoned' | 'closed' = 'open';
   private isHeard = false;
   private wakesAt: number | null = null;
   private readonly parts: Parts;
@@ -14,7 +14,7 @@ export class Life {
   }
 
   get isOpen(): boolean {
-    return this.state === 'open';
+    return this.state === 'open' || this.state === 'leaving';
   }
 
   get isClosed(): boolean {
@@ -26,9 +26,9 @@ export class Life {
     return this.isHeard;
   }
 
-  /** Nobody came back: what still ends is written down, but the agent is not asked to go on. */
+  /** Nobody is there, and nothing runs: what still ends is written down, but the agent is not asked to go on. */
   get isAbandoned(): boolean {
-    return this.state !== 'open' && !this.parts.responses.current;
+    return !this.isOpen && !this.parts.responses.current;
   }
 
   /** Someone is there: takes up what another run, or another process, left open. */
@@ -46,10 +46,16 @@ export class Life {
     this.isHeard = false;
   }
 
+  /** Nobody came back. An answer in progress is finished, and kept; then the run is let go of. */
   abandoned(): void {
-    const { responses, run } = this.parts;
-    if (this.state !== 'closed') this.state = 'abandoned';
-    if (!responses.current) run.close();
+    if (this.state === 'open') this.state = 'leaving';
+  }
+
+  private letGo(): void {
+    const { run, inbox } = this.parts;
+    if (this.parts.isBusy || inbox.isBeginning) return;
+    this.state = 'abandoned';
+    run.close();
   }
 
   shutDown(): void {
@@ -72,6 +78,7 @@ export class Life {
   /** Wakes up when the next call runs out of time, while someone listens. */
   arm(): void {
     const { core, open, responses } = this.parts;
+    if (this.state === 'leaving') this.letGo();
     const at = this.isHeard && !responses.current ? open.nextDeadline() : null;
     if (at === this.wakesAt) return;
     this.wakesAt = at;

@@ -7,6 +7,8 @@ import type { Asker } from './effects.ts';
 export interface RequestNames {
   name?: string | undefined;
   logged?: string | undefined;
+  /** The connection that it came over. */
+  connection?: string | undefined;
 }
 
 /** Something that was asked for, over either wire. */
@@ -14,6 +16,7 @@ export class Post implements Asker {
   /** Resolves, when its turn comes, with the place in the log before its first chunk; rejects when it is refused. */
   readonly begun: Promise<number>;
   readonly name: string | undefined;
+  readonly connection: string | null;
   /** What the log calls the request. */
   readonly logged: string | null;
   /** How it was stored, once it was. */
@@ -24,10 +27,11 @@ export class Post implements Asker {
   private resolve: (place: number) => void = () => undefined;
   private reject: (error: ProtocolError) => void = () => undefined;
 
-  constructor(place: () => number, { name, logged }: RequestNames = {}) {
+  constructor(place: () => number, { name, logged, connection }: RequestNames = {}) {
     this.place = place;
     this.name = name;
     this.logged = logged ?? null;
+    this.connection = connection ?? null;
     this.begun = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;

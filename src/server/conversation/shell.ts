@@ -180,6 +180,11 @@ export class Shell {
       case 'inject':
         output.inject(effect.chunk);
         return;
+      case 'tell-kept': {
+        const message = this.writes.kept(effect.messageId);
+        if (message) output.inject({ type: 'data-message', data: { message }, transient: true });
+        return;
+      }
       case 'say-stored':
         if (!told.mayTell(effect.messageId, effect.chunk)) return;
         return this.note('a card was not kept', output.sayStored(effect.chunk, effect.inStep));

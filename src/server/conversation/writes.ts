@@ -30,6 +30,7 @@ const MAX_LOGGED_ID = 256;
 export class Writes {
   private readonly context: WritesContext;
   private isNew: boolean;
+  private lastKept: Message | null = null;
 
   constructor(context: WritesContext) {
     this.context = context;
@@ -41,6 +42,11 @@ export class Writes {
     const results: WriteResults = {};
     for (const write of writes) await this.one(write, results);
     return results;
+  }
+
+  /** The message of the person that was stored last, if it is that one. */
+  kept(messageId: string): Message | null {
+    return this.lastKept?.id === messageId ? this.lastKept : null;
   }
 
   /** Moves the images of a message to where they are stored. */
@@ -101,7 +107,9 @@ export class Writes {
   private async keep({ id, parts, accepted }: Extract<Write, { do: 'keep' }>): Promise<void> {
     const { key, engine } = this.context;
     const { store, newId, clock } = engine;
-    await store.putMessage(key, await storeMessage(id, parts, store, key, newId, clock.now()), accepted);
+    const message = await storeMessage(id, parts, store, key, newId, clock.now());
+    await store.putMessage(key, message, accepted);
+    this.lastKept = message;
     if (!this.isNew) return;
     this.isNew = false;
     const text = parts

@@ -172,6 +172,7 @@ export class ModelServer implements SocketServer {
             open: this.waiting(),
             running: this.running(),
             model: { hears: false, sees: false, speaks: false },
+            floor: null,
           },
           transient: true,
         },

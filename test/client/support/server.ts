@@ -183,6 +183,7 @@ export class FakeServer implements SocketServer {
           open: [],
           running: null,
           model: { hears: false, sees: true, speaks: false },
+          floor: null,
           ...this.memory(),
           ...this.tells,
         },

@@ -27,6 +27,7 @@ type Question = Extract<Effect, { type: 'ask-sign-in' }>['question'];
 class FakeAsker implements Asker {
   readonly wire: 'sse' | 'bidi';
   readonly name: string;
+  readonly connection = null;
   readonly words: string | null;
   is: 'waiting' | 'begun' | 'refused' = 'waiting';
 

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import { BlockDecoder, type Chunk, WATCHING_SUBPROTOCOL } from '../../src/protocol/index.ts';
+import { fourTools } from '../support/demo-tools.ts';
+import { decision, type LiveHarness, live } from '../support/live.ts';
+import { call, text } from '../support/scripted-model.ts';
+import type { TestSocket } from '../support/socket.ts';
+
+const pay = call('process_payment', { amount: 30, recipient: 'Alice' }, 'call-p');
+const locate = call('get_location', {}, 'call-l');
+
+function watching(server: LiveHarness, session = 'shared'): Promise<TestSocket> {
+  return server.connect(`?session=${session}`, { protocols: [WATCHING_SUBPROTOCOL] });
+}
+
+function idOf(socket: TestSocket): Promise<string> {
+  return socket.chunk('data-session').then(({ data }) => data.connectionId);
+}
+
+/** What a listener heard, without who it is. */
+function heard({ received }: TestSocket): string[] {
+  return received.flatMap((one) =>
+    one.kind === 'done'
+      ? ['[DONE]']
+      : one.kind === 'chunk' && one.chunk.type !== 'data-session'
+        ? [JSON.stringify(one.chunk)]
+        : [],
+  );
+}
+
+const holders = ({ received }: TestSocket) =>
+  received.flatMap((one) =>
+    one.kind === 'chunk' && one.chunk.type === 'data-floor' ? [one.chunk.data.connectionId] : [],
+  );
+
+describe('several listeners', () => {
+  it('[B30] [B32] one that comes while another has the floor watches: it hears what is said, asked and decided', async () => {
+    const { payment } = fourTools();
+    const server = await live([[pay], [text('Paid.')]], [payment]);
+    const first = await watching(server);
+    const firstId = await idOf(first);
+    const second = await watching(server);
+    expect((await second.chunk('data-session')).data.floor).toBe(firstId);
+    first.say('pay', 'user-1');
+    const card = await first.chunk('tool-approval-request');
+    await second.chunk('tool-approval-request');
+    first.send('message', decision(card));
+    await first.done();
+    await second.done();
+    expect((await second.chunk('data-message')).data.message).toMatchObject({
+      id: 'user-1',
+      role: 'user',
+      parts: [{ type: 'text', text: 'pay' }],
+    });
+    expect((await second.chunk('data-decided')).data).toEqual({
+      toolCallId: 'call-p',
+      messageId: expect.stringMatching(/^msg_/),
+      approved: true,
+      by: firstId,
+    });
+    expect(heard(second)).toEqual(heard(first).filter((line) => !line.includes('data-floor')));
+    expect(first.received.some(({ kind }) => kind === 'close')).toBe(false);
+  });
+
+  it('[B31] a message takes the floor, and so does its frame; who leaves sets it free', async () => {
+    const server = await live([[text('Hi.')]]);
+    const first = await watching(server);
+    const second = await watching(server);
+    const [firstId, secondId] = [await idOf(first), await idOf(second)];
+    second.say('hi');
+    await first.done();
+    expect(holders(first).at(-1)).toBe(secondId);
+    first.send('floor');
+    await second.until(() => holders(second).at(-1) === firstId, 'the change of the floor');
+    first.close();
+    await second.until(() => holders(second).at(-1) === null, 'that the floor is free');
+    const third = await watching(server);
+    expect((await third.chunk('data-session')).data.floor).toBe(await idOf(third));
+  });
+
+  it('[B31] the approval of a browser tool takes the floor: what was asked for on the phone comes from the phone', async () => {
+    const { location } = fourTools();
+    const server = await live([[locate], [text('Tokyo.')]], [location]);
+    const desk = await watching(server);
+    const phone = await watching(server);
+    desk.say('where am I?');
+    const card = await phone.chunk('tool-approval-request');
+    phone.send('message', decision(card));
+    const phoneId = await idOf(phone);
+    await desk.until(() => holders(desk).at(-1) === phoneId, 'the change of the floor');
+    phone.send('tool_result', { toolCallId: 'call-l', result: { city: 'Tokyo' } });
+    await desk.done();
+  });
+
+  it('[B17] [B31] a client that cannot watch takes the floor when it comes, and is closed when it loses it', async () => {
+    const server = await live([[text('Hi.')]]);
+    const watcher = await watching(server);
+    const old = await server.connect('?session=shared');
+    await watcher.until(() => holders(watcher).length > 0, 'the change of the floor');
+    watcher.say('hi');
+    expect(await old.closed()).toBe(4001);
+    await watcher.done();
+    expect(old.received.some((one) => one.kind === 'chunk' && one.chunk.type === 'data-floor')).toBe(false);
+  });
+
+  it('[B32] a message that is taken back is told, before what replaces it', async () => {
+    const server = await live([[text('One.')], [text('Two.')]]);
+    const first = await watching(server);
+    const second = await watching(server);
+    first.say('one', 'user-1');
+    await second.done();
+    const parts = [{ type: 'text', text: 'two' }];
+    first.send('message', { messages: [{ id: 'user-1', role: 'user', parts }], messageId: 'user-1' });
+    await second.done(2);
+    const types = second.received.flatMap((one) => (one.kind === 'chunk' ? [one.chunk.type] : []));
+    const told = types.filter((type) => ['data-rewind', 'data-message', 'start'].includes(type));
+    expect(told).toEqual(['data-message', 'start', 'data-rewind', 'data-message', 'start']);
+  });
+
+  it('[S20] a page over SSE watches: what is said over the socket, and what is posted', async () => {
+    const server = await live([[text('Hi.')], [text('Again.')]]);
+    const socket = await watching(server);
+    await idOf(socket);
+    const abort = new AbortController();
+    const response = await fetch(`${server.served.url}/sessions/shared/watch`, { signal: abort.signal });
+    const reader = watch(response);
+    socket.say('hi', 'user-1');
+    await socket.done();
+    await reader.until(({ dones }) => dones === 1);
+    await server.post({
+      id: 'shared',
+      messages: [{ id: 'user-2', role: 'user', parts: [{ type: 'text', text: 'more' }] }],
+    });
+    await reader.until(({ dones }) => dones === 2);
+    expect(reader.types[0]).toBe('data-session');
+    expect(reader.types.filter((type) => type === 'data-message')).toHaveLength(2);
+    expect(reader.types.filter((type) => type === 'finish')).toHaveLength(2);
+    abort.abort();
+    expect((await fetch(`${server.served.url}/sessions/nobody/watch`)).status).toBe(404);
+  });
+});
+
+/** Reads a stream that does not end. */
+function watch(response: Response) {
+  const state = { types: [] as string[], dones: 0 };
+  const decoder = new BlockDecoder();
+  const bytes = response.body?.getReader();
+  const words = new TextDecoder();
+  return {
+    get types() {
+      return state.types;
+    },
+    async until(condition: (now: typeof state) => boolean): Promise<void> {
+      while (!condition(state)) {
+        const { value, done } = (await bytes?.read()) ?? { value: undefined, done: true };
+        if (done) throw new Error(`It ended after ${state.types.join(' ')}`);
+        for (const { data } of decoder.push(words.decode(value, { stream: true }))) {
+          if (data === '[DONE]') state.dones++;
+          else state.types.push((JSON.parse(data) as Chunk).type);
+        }
+      }
+    },
+  };
+}
