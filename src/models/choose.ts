@@ -4,7 +4,8 @@ import { EMBEDDED_MODEL, EmbeddedModel, type EmbeddedModelOptions } from './embe
 import { DuologueGemini } from './gemini.ts';
 import { isLiveModelName, liveFamilyOf } from './gemini-families.ts';
 import { pairOf } from './pair.ts';
-import { type Environment, PROVIDERS, type Provider } from './providers.ts';
+import { PROVIDERS } from './providers/index.ts';
+import type { Environment, Provider } from './providers/provider.ts';
 
 /** The model that was chosen, and how to tell a person about it. */
 export interface ChosenModel {
@@ -30,14 +31,10 @@ export interface ChooseOptions {
 const GEMINI_TURN = 'gemini-3.8-flash';
 const GEMINI_LIVE = 'gemini-3.8-live';
 const GEMINI_KEYS = ['GOOGLE_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_GENAI_API_KEY'];
-/** The providers whose key alone selects them. AWS credentials are often there for other reasons. */
-const BY_KEY = [
-  ['OPENAI_API_KEY', 'openai'],
-  ['ANTHROPIC_API_KEY', 'anthropic'],
-] as const;
+const NAMES = ['embedded', 'gemini-…', 'vertex/…', ...Object.keys(PROVIDERS).map((name) => `${name}/…`)];
+const KEYS = [GEMINI_KEYS[0], ...Object.values(PROVIDERS).flatMap(({ key }) => key ?? [])];
 
-const HOW_TO_CHANGE =
-  'Set DUOLOGUE_MODEL to embedded, gemini-…, openai/…, anthropic/…, bedrock/…, vertex/… or compatible/…; a live model of its own may follow a comma. Or set one of GOOGLE_API_KEY, OPENAI_API_KEY, ANTHROPIC_API_KEY.';
+const HOW_TO_CHANGE = `Set DUOLOGUE_MODEL to ${NAMES.slice(0, -1).join(', ')} or ${NAMES.at(-1)}; a live model of its own may follow a comma. Or set one of ${KEYS.join(', ')}.`;
 
 /** Chooses a model from the environment: the one named in `DUOLOGUE_MODEL`, one there is a key for, or the embedded one. */
 export async function chooseModel(env: Environment, options: ChooseOptions = {}): Promise<ChosenModel> {
@@ -66,8 +63,8 @@ function namesFrom(env: Environment): { names: [turn: string, live?: string]; wh
   if (usesVertex(env)) return { names: [`vertex/${GEMINI_TURN}`], why: 'GOOGLE_GENAI_USE_VERTEXAI is set.' };
   const key = GEMINI_KEYS.find((name) => env[name]);
   if (key) return { names: [GEMINI_TURN, GEMINI_LIVE], why: `${key} is set.` };
-  for (const [key, provider] of BY_KEY) {
-    if (env[key]) return { names: [`${provider}/${PROVIDERS[provider]?.model}`], why: `${key} is set.` };
+  for (const [provider, { key, model }] of Object.entries(PROVIDERS)) {
+    if (key !== undefined && env[key]) return { names: [`${provider}/${model}`], why: `${key} is set.` };
   }
   return { names: ['embedded'], why: 'No key of a model provider is set.' };
 }

@@ -141,7 +141,7 @@ describe('import boundaries', () => {
   test('no file reaches itself through types either, but for the parts of the machine, which know each other', () => {
     const together = /^src\/server\/conversation\/parts\.ts$/;
     for (const files of [sources, sourcesUnder('demo')]) {
-      expect(cyclesIn(files, () => true, together)).toEqual([]);
+      expect(cyclesIn(files, ({ kind }) => kind !== 'dynamic', together)).toEqual([]);
     }
   });
 

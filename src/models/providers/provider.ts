@@ -1,0 +1,51 @@
+import type { AiSdkModel } from '../ai-sdk-types.ts';
+
+/** Environment variables, by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A package of the AI SDK, once it is loaded: the functions that make a provider, by name. */
+type Loaded = Record<string, (settings: object) => ProviderOfModels>;
+type ProviderOfModels = ((id: string) => AiSdkModel) & {
+  chat(id: string): AiSdkModel;
+  responses(id: string): AiSdkModel;
+};
+
+/** What it takes to make models of one provider. */
+interface Recipe {
+  package: string;
+  /** The version that goes with `ai` 6. */
+  version: string;
+  make(loaded: Loaded, id: string): AiSdkModel;
+  /** What must never be told to anyone. */
+  secrets: string[];
+  providerOptions?: Record<string, Record<string, unknown>>;
+}
+
+/** A provider of models that comes with a package of the AI SDK. */
+export interface Provider {
+  /** A model to begin with; null where only the person knows what there is. */
+  model: string | null;
+  /** The variable whose presence alone selects it. */
+  key?: string;
+  /** Reads the environment; throws in plain words when something is missing. */
+  recipe(env: Environment, name: string): Recipe;
+}
+
+/** The value of a variable that a model cannot do without. */
+export function needed(env: Environment, model: string, variable: string): string {
+  const value = env[variable];
+  if (!value) throw new Error(`The model ${model} needs ${variable} to be set.`);
+  return value;
+}
+
+/** The address of the service, where another one is set. */
+export function at(baseURL: string | undefined): { baseURL?: string } {
+  return baseURL ? { baseURL } : {};
+}
+
+/** The function of a package that makes its provider. */
+export function maker(loaded: Loaded, name: string): (settings: object) => ProviderOfModels {
+  const make = loaded[name];
+  if (!make) throw new Error(`The package of the provider has no ${name}: its version does not fit.`);
+  return make;
+}
