@@ -1,7 +1,7 @@
 /**
  * All benchmarks, each against its floors and its peers, in one report.
  *
- *   npm run bench [-- streams engine store parse browser attack] [-- --against <commit>]
+ *   npm run bench [-- streams engine store parse browser page attack] [-- --against <commit>]
  *   npm run bench:quick
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -20,6 +20,7 @@ const PARTS: Record<string, string> = {
   store: 'store/sessions.ts',
   parse: 'parse/bench.ts',
   browser: 'browser/run.ts',
+  page: 'page/run.ts',
   attack: 'attack/run.ts',
 };
 

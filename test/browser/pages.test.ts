@@ -1,46 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { type OpenOptions, stage } from './support/browser.ts';
 import { Person } from './support/person.ts';
 import { osaka } from './support/scenario.ts';
+import { overflows, violations } from './support/violations.ts';
 
 const here = stage();
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const phone: OpenOptions = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
-
-/** What axe finds wrong on the page, in short. */
-async function violations(page: Page): Promise<string[]> {
-  // Colours are measured as they are, not as they fade in, or as they come and go.
-  await page.evaluate(async () => {
-    const isOnce = ({ effect }: Animation) => effect?.getComputedTiming().iterations === 1;
-    const animations = document.getAnimations();
-    for (const animation of animations) if (!isOnce(animation)) animation.cancel();
-    await Promise.allSettled(animations.filter(isOnce).map(({ finished }) => finished));
-  });
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const { axe: engine } = window as unknown as {
-      axe: {
-        run(): Promise<{
-          violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[];
-        }>;
-      };
-    };
-    const { violations: found } = await engine.run();
-    return found.flatMap(({ id, nodes }) =>
-      nodes.map(
-        ({ target, failureSummary }) =>
-          `${id}: ${target.join(' ')}: ${failureSummary.split('\n')[1]?.trim()}`,
-      ),
-    );
-  });
-}
-
-/** Whether anything sticks out to the side. */
-const overflows = (page: Page) =>
-  page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   it.each([

@@ -3,7 +3,7 @@ import { reveal } from '../../../web/src/approval/reveal.ts';
 import { useLanguage } from '../../../web/src/i18n/language.tsx';
 import type { PageTool } from '../../../web/src/tools/page-tool.ts';
 import { changeMusic } from './change-music.ts';
-import { MusicControl } from './music-button.tsx';
+import { MusicControl } from './music-control.tsx';
 import { MusicPlayer } from './player.ts';
 import { WORDS } from './words.ts';
 

@@ -2,16 +2,8 @@ import { Music2 } from 'lucide-react';
 import { type ComponentProps, useSyncExternalStore } from 'react';
 import { useLanguage } from '../../../web/src/i18n/language.tsx';
 import { IconButton } from '../../../web/src/ui/icon-button.tsx';
-import { onDemand } from '../../../web/src/ui/on-demand.tsx';
 import type { MusicPlayer } from './player.ts';
 import { WORDS } from './words.ts';
-
-/** The music of the page: what plays, how loud, and the other track. */
-export const MusicControl = onDemand<{ player: MusicPlayer }>(
-  () => import('./music-popover.tsx'),
-  ({ player, opener }) => <MusicButton player={player} {...opener} />,
-  'dialog',
-);
 
 /** The button that shows whether music plays. */
 export function MusicButton({ player, ...rest }: { player: MusicPlayer } & ComponentProps<'button'>) {

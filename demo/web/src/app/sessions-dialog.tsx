@@ -2,7 +2,7 @@ import { Dialog } from 'radix-ui';
 import { useRef } from 'react';
 import { focusBox } from '../composer/focus-box.ts';
 import { useMessages } from '../i18n/language.tsx';
-import type { Drawer } from './sessions-drawer.tsx';
+import type { Drawer } from './drawer.ts';
 
 /** The drawer itself. */
 export default function SessionsDialog({ isOpen, onOpenChange, children }: Drawer) {

@@ -1,11 +1,5 @@
-import { type ComponentType, lazy, type ReactNode, Suspense, useState } from 'react';
-
-/** What lies in a drawer, and whether it is open. */
-export interface Drawer {
-  isOpen: boolean;
-  onOpenChange: (isOpen: boolean) => void;
-  children: ReactNode;
-}
+import { type ComponentType, lazy, Suspense, useState } from 'react';
+import type { Drawer } from './drawer.ts';
 
 /** Without a network there is no drawer; the conversation goes on. */
 const Dialog = lazy<ComponentType<Drawer>>(() =>

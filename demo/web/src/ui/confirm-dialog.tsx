@@ -3,7 +3,7 @@ import { useRef } from 'react';
 import { focusBox } from '../composer/focus-box.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from './button.tsx';
-import type { Question } from './confirm.tsx';
+import type { Question } from './question.ts';
 
 /** The question itself. */
 export default function ConfirmDialog({ title, text, action, isOpen, opener, onAnswer }: Question) {

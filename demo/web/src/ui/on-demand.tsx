@@ -1,6 +1,6 @@
 import { type ComponentType, lazy, type ReactElement, Suspense, useState } from 'react';
 
-/** What a button that leads to a menu does until the menu is there. */
+/** What a button that opens something does until that is there. */
 export interface Opener {
   'aria-haspopup': 'menu' | 'dialog';
   onClick: () => void;
@@ -9,7 +9,7 @@ export interface Opener {
 }
 
 /**
- * Makes a menu that is loaded when it is first wanted. Until then, and where there is no network to load it with, its button
+ * Makes something that a button opens, a menu or a dialog, and that is loaded when it is first wanted. Until then, and where there is no network to load it with, its button
  * stands alone.
  */
 export function onDemand<P extends object>(

@@ -1,0 +1,80 @@
+// The first load of the demo's page on a slow line: how many bytes cross it, and how long it takes until something is seen.
+import { loadavg } from 'node:os';
+import type { Browser } from 'playwright-core';
+import { built } from '../../test/browser/support/built.ts';
+import { launch } from '../../test/browser/support/launch.ts';
+import { DemoServer } from '../../test/browser/support/server.ts';
+import { type Figure, submit } from '../report/figure.ts';
+import { median, spread } from '../report/stats.ts';
+
+const REPETITIONS = Number(process.argv[2] ?? 5);
+/** 1.6 Mbit/s down, 0.75 up, 150 ms there and back: what browsers' tools call slow 4G. */
+const LINE = {
+  offline: false,
+  downloadThroughput: 1_600_000 / 8,
+  uploadThroughput: 750_000 / 8,
+  latency: 150,
+};
+const BYTES = 200_000;
+const MS = 2_000;
+
+interface Load {
+  bytes: number;
+  /** When the first picture was there, and when one could write. */
+  pictureMs: number;
+  readyMs: number;
+}
+
+/** Loads the page as someone who was never there. */
+async function load(browser: Browser, url: string): Promise<Load> {
+  const context = await browser.newContext({ locale: 'en-US' });
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  let bytes = 0;
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  await session.send('Network.enable');
+  await session.send('Network.emulateNetworkConditions', LINE);
+  await page.goto(url);
+  await page.locator('#message').waitFor();
+  const readyMs = await page.evaluate(() => performance.now());
+  await page.waitForLoadState('networkidle');
+  const pictureMs = await page.evaluate(
+    () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN,
+  );
+  await context.close();
+  return { bytes, pictureMs, readyMs };
+}
+
+console.log(`load before: ${loadavg().join(' ')}`);
+await built();
+const server = await new DemoServer().start();
+const browser = await launch();
+try {
+  const loads: Load[] = [];
+  for (let time = 0; time < REPETITIONS; time++) loads.push(await load(browser, server.url));
+  const of = (name: keyof Load) => loads.map((one) => one[name]);
+  console.log(
+    `bytes ${median(of('bytes'))}, first picture ${median(of('pictureMs')).toFixed(0)} ms, ready ${median(of('readyMs')).toFixed(0)} ms`,
+  );
+  const figures: Figure[] = [
+    {
+      name: 'bytes of the first load, font included / 200 kB',
+      ratio: spread(of('bytes').map((bytes) => bytes / BYTES)),
+      goal: { atMost: 1 },
+    },
+    {
+      name: 'first picture at 1.6 Mbit/s and 150 ms / 2 s',
+      ratio: spread(of('pictureMs').map((ms) => ms / MS)),
+      goal: { atMost: 1 },
+    },
+  ];
+  submit(figures, loads);
+  const isMet = figures.every(({ ratio }) => ratio.median <= 1);
+  console.log(isMet ? 'both goals are met' : 'MISSED');
+  process.exitCode = isMet ? 0 : 1;
+} finally {
+  await browser.close();
+  await server.dispose();
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds wrong on the page, in short. */
+export async function violations(page: Page): Promise<string[]> {
+  // Colours are measured as they are, not as they fade in, or as they come and go.
+  await page.evaluate(async () => {
+    const isOnce = ({ effect }: Animation) => effect?.getComputedTiming().iterations === 1;
+    const animations = document.getAnimations();
+    for (const animation of animations) if (!isOnce(animation)) animation.cancel();
+    await Promise.allSettled(animations.filter(isOnce).map(({ finished }) => finished));
+  });
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { axe: engine } = window as unknown as {
+      axe: {
+        run(): Promise<{
+          violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[];
+        }>;
+      };
+    };
+    const { violations: found } = await engine.run();
+    return found.flatMap(({ id, nodes }) =>
+      nodes.map(
+        ({ target, failureSummary }) =>
+          `${id}: ${target.join(' ')}: ${failureSummary.split('\n')[1]?.trim()}`,
+      ),
+    );
+  });
+}
+
+/** Whether anything sticks out to the side. */
+export const overflows = (page: Page): Promise<boolean> =>
+  page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
