@@ -1,3 +1,4 @@
+import { exhaustive } from '../protocol/exhaustive.ts';
 import {
   type Chunk,
   type ClientFrame,
@@ -282,6 +283,8 @@ export class Connection {
       case 'video_frame':
         this.see(frame.jpeg);
         return;
+      default:
+        return exhaustive(frame);
     }
   }
 

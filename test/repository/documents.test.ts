@@ -121,6 +121,14 @@ describe('documents', () => {
     expect(unknown).toEqual([]);
   });
 
+  test('docs/README.md lists every page of docs', () => {
+    const pages = documents.filter((path) => /^docs\/[a-z0-9-]+\.md$/.test(path));
+    const listed = [...read('docs/README.md').matchAll(/\]\(([a-z0-9-]+\.md)\)/g)].map(
+      ([, file]) => `docs/${file}`,
+    );
+    expect(listed.sort()).toEqual(pages.sort());
+  });
+
   test('every decision page is in the index, and every page of the index is there', () => {
     const pages = documents.filter((path) => /^docs\/decisions\/\d{4}-[a-z0-9-]+\.md$/.test(path));
     const listed = [...read('docs/decisions/README.md').matchAll(/\]\((\d{4}-[a-z0-9-]+\.md)\)/g)].map(

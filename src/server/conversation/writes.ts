@@ -1,4 +1,5 @@
 import { createEvent } from '@google/adk';
+import { exhaustive } from '../../protocol/exhaustive.ts';
 import type { Answer, Chunk, Message } from '../../protocol/index.ts';
 import type { Approvals, Verdict } from '../approvals.ts';
 import type { Engine } from '../engine.ts';
@@ -100,6 +101,8 @@ export class Writes {
         return;
       case 'keep-words':
         return this.keepWords(write.messageId, write.text);
+      default:
+        return exhaustive(write);
     }
   }
 
