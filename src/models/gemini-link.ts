@@ -40,7 +40,8 @@ export type LinkInput =
 /** What is to be done. `over` without a failure: there is nothing to tell, a new connection can be made when one is needed. */
 export type LinkEffect =
   | { type: 'open'; n: number; handle: string | null }
-  | { type: 'drop'; n: number }
+  /** `isDead`: nobody answers there, not even that the socket is closed. */
+  | { type: 'drop'; n: number; isDead?: true }
   | { type: 'ping'; n: number }
   | { type: 'ready'; isResumed: boolean }
   | { type: 'waiting'; until: number }
@@ -184,7 +185,7 @@ export class GeminiLink {
     if (state.leaveAt !== null && now >= state.leaveAt) return this.leave(state, now);
     if (!ping) return;
     if (now - state.heardAt >= ping.lostMs) {
-      this.out.push({ type: 'drop', n: this.n });
+      this.out.push({ type: 'drop', n: this.n, isDead: true });
       return this.lost(new ModelFailure('UNREACHABLE', 'The live model gave no sign of life.'), now);
     }
     if (now - state.askedAt < ping.everyMs) return;

@@ -141,7 +141,7 @@ class GeminiLiveConnection implements BaseLlmConnection {
       case 'open':
         return this.open(effect.n, effect.handle);
       case 'drop':
-        this.socket?.close();
+        this.socket?.close(effect.isDead);
         this.socket = undefined;
         return this.do(talk.lost());
       case 'ping':

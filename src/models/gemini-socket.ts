@@ -24,7 +24,12 @@ export interface SocketEvents {
 interface RawSocket {
   send: (text: string) => void;
   close: () => void;
-  ws?: { ping?: () => void; on?: (event: 'pong', listener: () => void) => void; readyState?: number };
+  ws?: {
+    ping?: () => void;
+    terminate?: () => void;
+    on?: (event: 'pong', listener: () => void) => void;
+    readyState?: number;
+  };
 }
 
 interface RawCallbacks {
@@ -69,10 +74,12 @@ export class GeminiSocket {
     if (ws.readyState === 1) ws.ping();
   }
 
-  close(): void {
+  /** Closes it; one that is dead without waiting for the other side. */
+  close(isDead = false): void {
     this.isOver = true;
     try {
-      this.raw?.close();
+      if (isDead && this.raw?.ws?.terminate) this.raw.ws.terminate();
+      else this.raw?.close();
     } catch {
       // It was never connected.
     }

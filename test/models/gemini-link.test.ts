@@ -152,7 +152,7 @@ describe('the link to a live server', () => {
     expect(link.push({ type: 'time' }, 5000)).toEqual([{ type: 'ping', n: 1 }]);
     link.push({ type: 'heard', n: 1 }, 5020);
     for (const at of [10_000, 15_000, 20_000, 25_000]) link.push({ type: 'time' }, at);
-    expect(link.push({ type: 'time' }, 25_020)).toEqual([{ type: 'drop', n: 1 }]);
+    expect(link.push({ type: 'time' }, 25_020)).toEqual([{ type: 'drop', n: 1, isDead: true }]);
     expect(link.wakesAt).toBe(26_020);
   });
 

@@ -243,6 +243,33 @@ describe('losing a live connection', () => {
     expect(live.error).toBeUndefined();
   });
 
+  test('a server that is there but says nothing is asked, and kept', async () => {
+    let pings = 0;
+    script((message, connection) => {
+      if ('setup' in message)
+        connection.send({ sessionResumptionUpdate: { newHandle: 'H-1', resumable: true } });
+    });
+    fake.onPing = () => {
+      pings += 1;
+    };
+    const live = await new TestRun(gemini({ ping: { everyMs: 2000, lostMs: 1_000_000 } })).live();
+    await fake.until(() => pings >= 3);
+    await live.close();
+    expect([fake.connections.length, live.error]).toEqual([1, undefined]);
+  });
+
+  test('one that does not answer to it is left for another socket', async () => {
+    fake.isDeaf = true;
+    script((message, connection) => {
+      if ('setup' in message)
+        connection.send({ sessionResumptionUpdate: { newHandle: 'H-1', resumable: true } });
+    });
+    const live = await new TestRun(gemini({ ping: { everyMs: 2000, lostMs: 6000 } })).live();
+    await fake.until(() => fake.connections.length >= 2 && setup(2) !== undefined);
+    await live.close();
+    expect(setup(2).sessionResumption).toEqual({ handle: 'H-1' });
+  });
+
   test('a server that is leaving is left between two turns, never in the middle of one', async () => {
     script((message, connection) => {
       if (connection.number === 2) return;

@@ -47,6 +47,12 @@ export class FakeGemini {
   /** Refuses the upgrade with this status instead of opening a socket. */
   refuse: number | undefined;
   private readonly server = createServer();
+  /** Called when a client asks for a sign of life. */
+  onPing: () => void = () => undefined;
+  /** Whether it gives none. */
+  set isDeaf(isDeaf: boolean) {
+    this.sockets.options.autoPong = !isDeaf;
+  }
   private readonly sockets = new WebSocketServer({ noServer: true });
   private readonly waiting: (() => void)[] = [];
 
@@ -105,6 +111,10 @@ export class FakeGemini {
     };
     this.connections.push(connection);
     socket.on('error', () => {});
+    socket.on('ping', () => {
+      this.onPing();
+      this.wake();
+    });
     socket.on('close', () => {
       this.open -= 1;
       this.wake();
