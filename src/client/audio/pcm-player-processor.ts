@@ -50,8 +50,6 @@ export class PlayoutBuffer {
   private patience = 0;
   private waited = 0;
   private steady = 0;
-  /** Samples that must go because there are too many, or all of them. */
-  private excess = 0;
   /** The end of what came last. */
   private newest: Place | null = null;
   /** The utterance of which nothing more is wanted. */
@@ -82,11 +80,7 @@ export class PlayoutBuffer {
     run.length += fresh.length;
     this.queued += fresh.length;
     this.newest = { n, at: start + fresh.length };
-    const excess = this.queued - this.capacity;
-    if (excess <= 0) return;
-    // While nobody listens there is nothing to fade.
-    if (!this.isPlaying || excess > this.capacity) this.discard(excess);
-    else this.excess = excess;
+    if (this.queued > this.capacity) this.cut(this.queued - this.capacity);
   }
 
   /** Says that an utterance is complete: the rest of it is played without waiting for more. */
@@ -97,8 +91,7 @@ export class PlayoutBuffer {
   /** Silence at once, but for a fade; nothing more of the newest utterance is wanted. */
   flush(): void {
     this.unwanted = this.newest?.n ?? null;
-    if (this.isPlaying) this.excess = this.queued;
-    else this.discard(this.queued);
+    this.cut(this.queued);
   }
 
   /** Fills a block with what is heard next. */
@@ -106,7 +99,6 @@ export class PlayoutBuffer {
     let filled = 0;
     if (this.isPlaying || this.mayBegin(out.length)) {
       while (filled < out.length) {
-        if (this.excess > 0 && this.gain === 0) this.discard(this.excess);
         const [run] = this.runs;
         if (!run) {
           this.starve();
@@ -122,23 +114,19 @@ export class PlayoutBuffer {
   private play(run: Run, out: Float32Array, from: number): number {
     const [piece = new Float32Array()] = run.pieces;
     const count = Math.min(out.length - from, piece.length - run.offset);
-    let played = 0;
-    while (played < count && !(this.excess > 0 && this.gain === 0)) {
+    for (let i = 0; i < count; i++) {
       // The last samples before a jump, or before nothing, are faded.
-      const isHeard = this.excess === 0 && run.length - played > this.fade;
-      const gain = this.gain + (isHeard ? 1 : -1) / this.fade;
-      this.gain = gain < 1e-6 ? 0 : Math.min(1, gain);
-      out[from + played] = (piece[run.offset + played] ?? 0) * this.gain;
-      played++;
+      const isHeard = run.length - i > this.fade;
+      this.gain = Math.max(0, Math.min(1, this.gain + (isHeard ? 1 : -1) / this.fade));
+      out[from + i] = (piece[run.offset + i] ?? 0) * this.gain;
     }
-    this.advance(run, played);
-    this.excess = Math.max(0, this.excess - played);
-    this.steady += played;
+    this.advance(run, count);
+    this.steady += count;
     if (this.steady > STEADY_MS * this.perMs) {
       this.steady = 0;
       this.patience = Math.max(0, this.patience - PATIENCE_STEP_MS * this.perMs);
     }
-    return played;
+    return count;
   }
 
   private advance(run: Run, count: number): void {
@@ -154,18 +142,34 @@ export class PlayoutBuffer {
     if (run.length === 0) this.runs.shift();
   }
 
-  private discard(count: number): void {
+  /** Drops so many samples of what comes next, but for the few in which what plays fades out. */
+  private cut(count: number): void {
     // What nobody has heard is no place that was reached.
     const { place } = this;
-    for (let left = count; left > 0; ) {
-      const [run] = this.runs;
-      if (!run) break;
-      const some = Math.min(left, (run.pieces[0]?.length ?? 0) - run.offset);
-      this.advance(run, some);
-      left -= some;
+    const [run] = this.runs;
+    const start = run && { n: run.n, at: run.at };
+    const last = this.take(run && this.isPlaying ? Math.min(this.fade, run.length) : 0);
+    this.take(count);
+    if (start && last.length > 0) {
+      this.runs.unshift({ ...start, length: last.length, pieces: [last], offset: 0 });
+      this.queued += last.length;
     }
     this.place = place;
-    this.excess = 0;
+  }
+
+  /** Takes the next samples out, or as many as there are. */
+  private take(count: number): Float32Array {
+    const taken = new Float32Array(Math.min(count, this.queued));
+    for (let filled = 0; filled < taken.length; ) {
+      const [run] = this.runs;
+      const [piece] = run?.pieces ?? [];
+      if (!run || !piece) break;
+      const some = piece.subarray(run.offset, run.offset + taken.length - filled);
+      taken.set(some, filled);
+      filled += some.length;
+      this.advance(run, some.length);
+    }
+    return taken;
   }
 
   /** Nothing is there to be played. */

@@ -14,8 +14,8 @@ function dice(seed: number): () => number {
   };
 }
 
-/** A sound in which every sample tells its place, and neighbours are near each other. */
-const HERTZ = 100;
+/** A sound whose neighbours are near each other, and whose pieces do not end in silence by chance. */
+const HERTZ = 97;
 const sampleAt = (at: number) => 0.9 * Math.sin((2 * Math.PI * HERTZ * at) / RATE);
 const STEEPEST = 0.9 * ((2 * Math.PI * HERTZ) / RATE);
 const FADE = 120;
@@ -106,9 +106,9 @@ describe('the buffer between network and loudspeaker', () => {
       expect(click(heard)).toBeLessThan(SMOOTH);
       expect(buffer.place).toEqual({ n: 1, at: seconds * RATE });
       expect(places).toEqual([...places].sort((a, b) => a - b));
-      expect(ms(Math.max(...delays))).toBeLessThan(pieceMs + lateMs + 240 + 2 * ms(BLOCK));
-      // It learns: sound does not go on breaking off.
-      expect(buffer.gaps).toBeLessThanOrEqual(1 + (lateMs + pieceMs) / 40 + 6);
+      expect(ms(Math.max(...delays))).toBeLessThan(pieceMs + lateMs + 120);
+      // It learns: without patience sound breaks off eight times and more.
+      expect(buffer.gaps).toBeLessThanOrEqual(5);
     },
   );
 
@@ -170,7 +170,8 @@ describe('the buffer between network and loudspeaker', () => {
     expect(ms(heard.length - 100 * BLOCK)).toBeGreaterThan(50);
     const last = heard.findLastIndex((sample) => sample !== 0);
     expect(ms(last - 100 * BLOCK)).toBeLessThan(10);
-    expect(buffer.place?.at).toBe(last + 2);
+    expect(buffer.place?.at).toBe(100 * BLOCK + FADE);
+    expect(last).toBeLessThan(100 * BLOCK + FADE);
     expect(click(heard)).toBeLessThan(SMOOTH);
     // What still comes of that answer is dropped; the next one is heard.
     buffer.push(1, 10 * RATE, sound(0, RATE));
