@@ -20,12 +20,12 @@ async function stage({ turns, tools, options, decisions = {}, outputs = {} }: Pa
   const made = harness(turns?.() ?? [], tools?.(ran) ?? [], { approvalTimeoutMs: null, ...options });
   const served = await serve(made.duologue, { port: 0 });
   open.push(served);
-  const person = {
+  const person: ConstructorParameters<typeof IndependentClient>[0]['person'] = {
     decide: (id: string) => decisions[id] ?? { approved: true },
     run: (name: string) => outputs[name],
   };
-  const client = () => {
-    const one = new IndependentClient({ url: served.url, id: 's', person });
+  const client = (who = person) => {
+    const one = new IndependentClient({ url: served.url, id: 's', person: who });
     open.push({ close: () => one.cut() });
     return one;
   };
@@ -106,5 +106,63 @@ describe('a client that was written from PROTOCOL.md alone', () => {
       expect(brief((await stored()).at(-1))).toEqual(answer);
       isCut = left < 0;
     }
+  });
+
+  it('[B30] [B31] [B32] sees in two places what is done in either, and runs the tools of the browser in one', async () => {
+    const turns = (): ScriptedTurn[] => [
+      [calls({ id: 'call-l', name: 'get_location', args: {} })],
+      streamed('You ', 'are ', 'there.'),
+      streamed('And ', 'here.'),
+    ];
+    const ranIn: string[] = [];
+    const { client, stored } = await stage({ turns, tools: (log) => [fourTools(log).location] });
+    const [one, other] = ['one', 'other'].map((name) =>
+      client({
+        decide: () => ({ approved: true }),
+        run: () => {
+          ranIn.push(name);
+          return { latitude: 1 };
+        },
+      }),
+    ) as [IndependentClient, IndependentClient];
+    one.connect();
+    await until(
+      () => one.session.floor !== undefined,
+      () => one.session,
+    );
+    other.connect();
+    await until(
+      () => other.session.floor !== undefined,
+      () => other.session,
+    );
+    expect(other.session.floor).toBe(one.session.connectionId);
+    one.say([{ type: 'text', text: 'where' }]);
+    await until(
+      () => one.dones + other.dones === 2,
+      () => [one.messages, other.messages],
+    );
+    other.say([{ type: 'text', text: 'and you' }]);
+    await until(
+      () => one.dones + other.dones === 4,
+      () => [one.messages, other.messages],
+    );
+    const briefly = (messages: unknown[]) => messages.map((message) => brief(message as Message));
+    const whole = [
+      ['where'],
+      [['call-l', 'output-available', true, { latitude: 1 }], 'You are there.'],
+      ['and you'],
+      ['And here.'],
+    ];
+    expect([briefly(one.messages), briefly(other.messages), briefly(await stored())]).toEqual([
+      whole,
+      whole,
+      whole,
+    ]);
+    expect([ranIn, one.session.floor, one.errors, other.errors]).toEqual([
+      ['one'],
+      other.session.connectionId,
+      [],
+      [],
+    ]);
   });
 });

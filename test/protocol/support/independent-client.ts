@@ -6,12 +6,8 @@ type Fields = Record<string, unknown>;
 type Part = Fields & { type: string; toolCallId?: string; state?: string; text?: string };
 type Message = { id: string; role: string; parts: Part[]; metadata: Fields };
 type Chunk = Fields & { type: string; toolCallId?: string; data: Fields };
-
-/** Who sits at the client: says yes or no to cards, and has the tools of the browser. */
-interface Person {
-  decide(toolCallId: string): { approved: boolean; reason?: string };
-  run(toolName: string): unknown;
-}
+type Decision = { approved: boolean; reason?: string };
+type Person = { decide(toolCallId: string): Decision; run(toolName: string): unknown };
 
 /** What a chunk changes in the part of its call (C9). */
 const CALLS: Record<string, (chunk: Chunk) => Fields> = {
@@ -19,7 +15,7 @@ const CALLS: Record<string, (chunk: Chunk) => Fields> = {
   'tool-approval-request': ({ approvalId: id }) => ({ state: 'approval-requested', approval: { id } }),
   'tool-output-available': ({ output }) => ({ state: 'output-available', output }),
   'tool-output-error': ({ errorText }) => ({ state: 'output-error', errorText }),
-  'tool-output-denied': () => ({ state: 'output-denied' }),
+  'data-decided': ({ data }) => ({ state: 'approval-responded', approval: data }),
 };
 
 const newMessage = (id: string, role: string, parts: Part[]): Message => ({ id, role, parts, metadata: {} });
@@ -52,7 +48,6 @@ export class IndependentClient {
     });
   }
 
-  /** The network is gone. */
   cut(): void {
     this.socket?.terminate();
     this.socket = null;
@@ -83,7 +78,6 @@ export class IndependentClient {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(frame);
   }
 
-  /** Blocks (C2). */
   private read(text: string): void {
     for (const block of text.split('\n\n')) {
       const data = /^data: (.*)$/m.exec(block)?.[1];
@@ -95,7 +89,9 @@ export class IndependentClient {
 
   private take(chunk: Chunk): void {
     const { type, toolCallId, data, id } = chunk;
-    const call = this.current?.parts.find((part) => toolCallId && part.toolCallId === toolCallId);
+    const callId = toolCallId ?? data?.toolCallId;
+    const parts = this.messages.flatMap((message) => message.parts);
+    const call = parts.find((part) => callId !== undefined && part.toolCallId === callId);
     if (type === 'data-session') {
       this.session = data;
       for (const { requestId } of data.received as Fields[]) this.requests.delete(requestId);
@@ -103,8 +99,11 @@ export class IndependentClient {
     } else if (type === 'data-accepted' || type === 'data-error') {
       this.requests.delete(data.requestId);
       if (type === 'data-error') this.errors.push(data);
-    } else if (type === 'data-reset') {
-      this.messages = data.messages as Message[];
+    } else if (type === 'data-floor') this.session.floor = data.connectionId;
+    else if (type === 'data-reset') this.messages = data.messages as Message[];
+    else if (type === 'data-message') {
+      const { message } = data as { message: Message };
+      if (!this.messages.some(({ id: known }) => known === message.id)) this.messages.push(message);
     } else if (type === 'start') {
       const known = this.messages.find((message) => message.id === chunk.messageId);
       this.current = known ?? newMessage(String(chunk.messageId), 'assistant', []);
@@ -130,7 +129,8 @@ export class IndependentClient {
     const { runsOn, asks } = (part.toolMetadata ?? {}) as Fields;
     const isAsked = state === 'approval-requested';
     const isDue = isAsked || (state === 'input-available' && runsOn === 'client' && !asks);
-    if (!isDue || this.answered.has(toolCallId)) return false;
+    const isWatching = this.socket && this.session.floor !== this.session.connectionId;
+    if (!isDue || isWatching || this.answered.has(toolCallId)) return false;
     this.answered.add(toolCallId);
     const decision = isAsked ? this.is.person.decide(toolCallId) : { approved: true };
     const status = isAsked ? { status: decision.approved ? 'approved' : 'rejected' } : {};
