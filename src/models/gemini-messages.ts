@@ -38,6 +38,8 @@ export class GeminiMessages {
   /** The end of a turn that is still waited with. */
   private closing: { at: number; response: LlmResponse } | null = null;
   private isGenerating = false;
+  /** Whether the model has made all of its turn, and only waits until that is played. */
+  isPlaying = false;
 
   constructor(options: ReadingOptions) {
     this.options = options;
@@ -83,6 +85,7 @@ export class GeminiMessages {
   /** What was said or heard and not yet told as a whole. */
   end(): LlmResponse[] {
     this.isGenerating = false;
+    this.isPlaying = false;
     return [...this.complete(), ...this.named([...this.usage.splice(0), ...this.flush()])];
   }
 
@@ -99,6 +102,7 @@ export class GeminiMessages {
   private pushContent(content: LiveServerContent, now: number, out: LlmResponse[]): void {
     if (content.groundingMetadata) this.grounding = content.groundingMetadata;
     this.hear(content, out);
+    if (content.generationComplete) this.isPlaying = true;
     const parts = content.modelTurn?.parts ?? [];
     const { outputTranscription: output, interrupted, turnComplete } = content;
     if (parts.length > 0 || output?.text) this.begin(out);
@@ -138,6 +142,7 @@ export class GeminiMessages {
 
   private interrupt(turnComplete: boolean, out: LlmResponse[]): void {
     this.isGenerating = false;
+    this.isPlaying = false;
     const ends = turnComplete || this.closing !== null;
     this.closing = null;
     this.hasSpoken = false;
@@ -150,6 +155,7 @@ export class GeminiMessages {
 
   private completeTurn(content: LiveServerContent, now: number, out: LlmResponse[]): void {
     const { turnCompleteReason: reason, interactionStatus, waitingForInput } = content;
+    this.isPlaying = false;
     const goesOn = this.options.family.saysWhenIdle && interactionStatus === 'IN_PROGRESS';
     if (goesOn) {
       out.push(...this.flush());

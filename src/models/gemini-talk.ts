@@ -58,6 +58,8 @@ const SILENT_MS = 60_000;
 const RESUMED_MS = 10_000;
 /** How long a model may pause that says something nobody asked for, before that counts as said. */
 const UNASKED_MS = 3000;
+/** How long what a model has made may play before it says that its turn is over. */
+const PLAYING_MS = 600_000;
 
 /** What is said on a live connection, in both directions, without any socket or clock: a session over many sockets. */
 export class GeminiTalk {
@@ -297,6 +299,7 @@ export class GeminiTalk {
     const { modelTurn, outputTranscription, turnComplete, interrupted } = serverContent ?? {};
     const says = toolCall || modelTurn?.parts?.length || outputTranscription?.text;
     if (says) this.isInTurn = true;
+    if (serverContent?.inputTranscription) this.isAsked = true;
     // An interruption is a reaction to what was sent: the answer is still to come.
     if (interrupted && !says) return;
     if (says || (turnComplete && !this.endsEarlier)) {
@@ -321,6 +324,7 @@ export class GeminiTalk {
   /** When the model has been silent for too long; null while it owes nothing, or waits for us. */
   private silentAt(): number | null {
     if (!this.isReady || this.calls.areOpen) return null;
+    if (this.messages.isPlaying) return this.movedAt + PLAYING_MS;
     if (this.messages.isBusy && !this.isAsked) return this.movedAt + UNASKED_MS;
     if (!this.isBusy) return null;
     return this.movedAt + (this.isFresh ? RESUMED_MS : SILENT_MS);

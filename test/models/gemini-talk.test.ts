@@ -1,0 +1,65 @@
+import type { LiveServerContent, LiveServerMessage } from '@google/genai';
+import { expect, test } from 'vitest';
+import { liveFamilyOf } from '../../src/models/gemini-families.ts';
+import { GeminiTalk } from '../../src/models/gemini-talk.ts';
+
+/** A conversation with a spoken model that is open since time 0. */
+function talk() {
+  const one = new GeminiTalk({
+    modelVersion: 'gemini-3.8-live',
+    family: liveFamilyOf('gemini-3.8-live'),
+    isSpoken: true,
+    detectsActivity: true,
+    hasIds: true,
+    nonBlocking: new Set(),
+    history: [],
+  });
+  one.ready(false, 0);
+  const told = (effects: ReturnType<typeof one.time>) =>
+    effects.flatMap((effect) => (effect.type === 'tell' ? [effect.response] : []));
+  return {
+    talk: one,
+    hear: (serverContent: LiveServerContent, now: number) =>
+      told(one.push({ serverContent } as LiveServerMessage, now)),
+    wait: (now: number) => told(one.time(now)),
+  };
+}
+
+const SOUND = { modelTurn: { parts: [{ inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA' } }] } };
+
+test('a model that has made all it says is not hurried while that is played', () => {
+  const { talk: one, hear, wait } = talk();
+  hear({ inputTranscription: { text: 'Tell me a story.' } }, 0);
+  hear(SOUND, 1000);
+  hear({ generationComplete: true }, 1100);
+  expect(one.wakesAt).toBe(601_100);
+  expect(wait(120_000)).toEqual([]);
+  hear({ turnComplete: true }, 130_000);
+  expect(wait(130_300)).toMatchObject([{ turnComplete: true }]);
+  expect(one.wakesAt).toBeNull();
+});
+
+test('a model that falls silent in the middle of an answer has its end with an error, one that was not asked without', () => {
+  for (const isAsked of [true, false]) {
+    const { talk: one, hear, wait } = talk();
+    if (isAsked) hear({ inputTranscription: { text: 'Hello?' } }, 0);
+    hear(SOUND, 1000);
+    const at = isAsked ? 61_000 : 4000;
+    expect(one.wakesAt).toBe(at);
+    expect(wait(at)).toMatchObject([...(isAsked ? [{ errorCode: 'SILENT' }] : []), { turnComplete: true }]);
+    expect(one.isBusy).toBe(false);
+  }
+});
+
+test('what was said before a loss and never reacted to is said once more, and then given up', () => {
+  const { talk: one } = talk();
+  one.take({ content: { role: 'user', parts: [{ text: 'hi' }] } }, 1000);
+  one.lost();
+  one.ready(true, 2000);
+  expect(one.time(12_000)).toEqual([{ type: 'send', frame: { realtimeInput: { text: 'hi' } } }]);
+  expect(one.time(22_000)).toMatchObject([
+    { response: { errorCode: 'INCOMPLETE' } },
+    { response: { turnComplete: true } },
+    { type: 'link', input: { type: 'busy', isBusy: false } },
+  ]);
+});
