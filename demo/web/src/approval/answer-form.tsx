@@ -57,7 +57,7 @@ export function AnswerForm({
           {approval.deny}
         </Button>
         {mayGiveReason && !isReasonShown ? (
-          <Button look="plain" onClick={() => showReason(true)} className="px-2">
+          <Button look="plain" onClick={() => showReason(true)} className="px-2!">
             <MessageSquarePlus className="size-4" aria-hidden="true" />
             {approval.addReason}
           </Button>
