@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { it } from 'vitest';
+import { expect, it } from 'vitest';
 import { machines } from './bare/play.ts';
+import { World } from './bare/world.ts';
 
 /** The same every time: what nobody has tried belongs to a hunt, not to a check. */
 const SEEDS = [1, 2, 3];
@@ -12,3 +13,26 @@ it.each(SEEDS)(
     fc.assert(machines(120), { numRuns: 400, seed });
   },
 );
+
+it('[T18] a call of another message that ends with an interrupted response is told', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  run.complete();
+  world.say('bidi');
+  world.call(run, ['play']);
+  run.defer();
+  const [[toolCallId, { approvalId }] = ['', {}]] = world.ears.calls;
+  world.answer('sse', [
+    { kind: 'decision', toolCallId, approved: true, ...(approvalId === undefined ? {} : { approvalId }) },
+  ]);
+  run.end(null);
+  world.interrupt();
+  expect(world.tools).toEqual([toolCallId]);
+  expect([...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
+  expect(world.ears.chunks.filter(({ type }) => type === 'data-settled')).toHaveLength(1);
+});

@@ -42,9 +42,9 @@ export class CallEnds {
     const owner = messages.get(call.record.messageId);
     const { record } = call;
     if (!owner) return;
-    // Another message is being written: this one is mended where it stands.
+    // Another message is being written: this one is mended where it stands, and told beside.
     if (isTurnByTurn && owner !== messages.speaking) {
-      this.endQuietly(call, settlement, accepts);
+      this.tellSettled(this.endQuietly(call, settlement, accepts));
       return this.parts.changed();
     }
     if (!open.move(call, 'settle')) return;

@@ -24,6 +24,8 @@ export class Ears {
   readonly calls = new Map<string, { toolName: string; approvalId?: string }>();
   readonly ended = new Set<string>();
   private readonly told = new Set<string>();
+  /** Calls whose end was written to a message that nobody was being told of. */
+  private readonly amended = new Set<string>();
   /** Calls whose end could not be written: the person is told all the same. */
   private readonly unwritten = new Set<string>();
   readonly chunks: Chunk[] = [];
@@ -106,7 +108,11 @@ export class Ears {
 
   /** What was written to a message while nobody was told. */
   amend(chunks: readonly Chunk[]): void {
-    for (const chunk of chunks) if ('toolCallId' in chunk) this.end(chunk.toolCallId);
+    for (const chunk of chunks) {
+      if (!('toolCallId' in chunk)) continue;
+      this.end(chunk.toolCallId);
+      if (chunk.type === 'tool-output-error') this.amended.add(chunk.toolCallId);
+    }
   }
 
   /** What is wrong once everything has come to rest. */
