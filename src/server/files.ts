@@ -95,6 +95,27 @@ export async function storeMessage(
   return stored;
 }
 
+/** The parts of a stored message as they were admitted; a file that is no longer there is left out. */
+export async function partsOf(message: Message, store: Store, key: SessionKey): Promise<AdmittedPart[]> {
+  const parts: AdmittedPart[] = [];
+  for (const part of message.parts) {
+    if (part.type === 'text') parts.push({ type: 'text', text: part.text });
+    if (part.type !== 'file') continue;
+    const id = fileIdIn(part.url, key.id);
+    const file = id === null ? null : await store.loadFile(key, id);
+    if (!file) continue;
+    const { filename } = part;
+    const data = Buffer.from(file.bytes).toString('base64');
+    parts.push({
+      type: 'file',
+      mediaType: file.mediaType,
+      data,
+      ...(filename === undefined ? {} : { filename }),
+    });
+  }
+  return parts;
+}
+
 /** The address of a stored file, relative to where the server is mounted. */
 function fileUrl(sessionId: string, fileId: string): string {
   return `/sessions/${encodeURIComponent(sessionId)}/files/${fileId}`;

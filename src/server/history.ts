@@ -63,10 +63,12 @@ export class History {
     await this.append(createEvent({ id, author: 'user', actions: { stateDelta: { [id]: connectionId } } }));
   }
 
-  /** Takes back everything from a message of the person on. */
-  async rewindTo(messageId: string): Promise<void> {
+  /** Takes back everything from a message of the person on; with `isLast` only if it is the last thing said. */
+  async rewindTo(messageId: string, isLast = false): Promise<void> {
     const session = await this.load();
     const event = session.events.find((candidate) => candidate.customMetadata?.messageId === messageId);
+    // What came behind it meanwhile, such as the output of a tool, is not to be taken back.
+    if (isLast && event !== session.events.findLast(({ content }) => content?.parts?.length)) return;
     if (event) await this.service.appendEvent({ session, event: rewindEvent(event.id) });
   }
 

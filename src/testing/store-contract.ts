@@ -8,6 +8,7 @@ import {
 import { answerEvent, callOf, keyOf, lineOf, messageOf, stored, textEvent } from './records.ts';
 import { type StandingClock, standingClock } from './standing-clock.ts';
 import { ownersSuite } from './store-owners.ts';
+import { waitingSuite } from './store-waiting.ts';
 import { casesWith, type TestRunner } from './test-runner.ts';
 
 const key = keyOf('s1');
@@ -790,6 +791,8 @@ function suite(runner: TestRunner, open: (now: () => number) => Promise<Store>):
   });
 
   describe('owners', () => ownersSuite(runner, () => store));
+
+  describe('messages that wait', () => waitingSuite(runner, () => store));
 
   test('a closed store refuses everything, and may be closed again', async () => {
     await store.createSession(key, {});

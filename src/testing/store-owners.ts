@@ -20,6 +20,8 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, store: () 
     () => store().issueCalls(owner, [callOf('c2')]),
     () => store().moveCall(owner, { id: 'c1', from: 'approved', to: 'running' }, lineOf('consumed', 'c1')),
     () => store().moveCall(owner, { id: 'c9', from: 'approved', to: 'running' }, null),
+    () => store().addWaiting(owner, { message: messageOf('m3', 'waits'), answerId: null }),
+    () => store().dropWaiting(owner, 'm3'),
     () => store().acceptRequest(owner, { requestId: 'r1', messageId: null, parts: 0 }),
     () => store().putFile(owner, 'f1', { mediaType: 'image/png', bytes: new Uint8Array([1]) }),
   ];
@@ -29,6 +31,7 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, store: () 
     await store().openCalls(key),
     await store().auditLog(key),
     await store().acceptedRequests(key),
+    await store().waitingMessages(key),
     await store().loadFile(key, 'f1'),
   ];
 

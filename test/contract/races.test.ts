@@ -445,7 +445,7 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
       expect((await after.stored()).map(brief)).toEqual(chat.messages.map(brief));
     });
 
-    it('[R5] after a restart that came before the agent said a word, no empty answer stands there, and the message can be asked again', async () => {
+    it('[R5] [R7] after a restart that came before the agent said a word, no empty answer stands there, and the message is answered', async () => {
       sdk = given;
       const folder = await mkdtemp(join(tmpdir(), 'duologue-'));
       folders.push(folder);
@@ -467,13 +467,9 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
       );
       await before.served.close();
       await world([[text('Hello.')]], [], { store: await openSqliteStore(folder) }, before.served.port);
-      await until(
-        () => opened.resets > 0 && chat.status === 'ready',
-        () => chat.status,
-      );
-      expect(chat.messages.map(brief)).toEqual([['hello']]);
-      void chat.regenerate();
       await rests('Hello.');
+      expect(opened.resets).toBeGreaterThan(0);
+      expect(chat.messages.map(brief)).toEqual([['hello'], ['Hello.']]);
     });
   },
 );

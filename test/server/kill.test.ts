@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Chunk, Message } from '../../src/protocol/index.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite.ts';
 import { type Posted, read, say } from '../support/harness.ts';
+import { type Received, TestSocket } from '../support/socket.ts';
 import { answerBody, approve, deny, only, type Reply } from './support/answers.ts';
 import { payingServer } from './support/payment-server.ts';
 
@@ -63,6 +64,20 @@ async function restart(folder: string): Promise<{ url: string; lines: string[] }
   });
   onTestFinished(close);
   return { url, lines };
+}
+
+const userMessage = (words: string) => ({
+  id: `user-${words}`,
+  role: 'user',
+  parts: [{ type: 'text', text: words }],
+});
+const acceptedIn = (all: readonly Received[]) =>
+  all.flatMap((one) => (one.kind === 'chunk' && one.chunk.type === 'data-accepted' ? [one.chunk.data] : []));
+
+async function connect(url: string): Promise<TestSocket> {
+  const socket = new TestSocket(`${url.replace('http', 'ws')}/live?session=chat-1`);
+  await socket.opened();
+  return socket;
 }
 
 function folderOfItsOwn(): string {
@@ -125,6 +140,31 @@ async function killedAt(
 }
 
 describe('a server that is killed', { timeout: 180_000 }, () => {
+  it('[R7] [B16] while messages wait: each is answered after the restart, once and in its order', async () => {
+    const folder = folderOfItsOwn();
+    const first = await start(folder);
+    const socket = await connect(first.url);
+    for (const [index, words] of ['hang', 'one', 'two', 'three'].entries()) {
+      socket.send('message', { requestId: `r${index}`, messages: [userMessage(words)] });
+    }
+    await socket.until((all) => acceptedIn(all).length === 4);
+    await first.kill();
+
+    const second = await restart(folder);
+    const again = await connect(second.url);
+    // Whoever is not sure sends again.
+    again.send('message', { requestId: 'r2', messages: [userMessage('two')] });
+    again.send('message', { messages: [userMessage('three')] });
+    await again.until((all) => all.filter((one) => one.kind === 'done').length === 4);
+    const response = await fetch(`${second.url}/sessions/chat-1`);
+    const { messages } = (await response.json()) as { messages: Message[] };
+    const questions = messages.filter(({ role }) => role === 'user').map(({ id }) => id);
+    expect(questions).toEqual(['user-hang', 'user-one', 'user-two', 'user-three']);
+    expect(messages.map(({ role }) => role)).toEqual(questions.flatMap(() => ['user', 'assistant']));
+    const told = acceptedIn(socket.received).map(({ messageId }) => messageId);
+    expect(messages.filter(({ role }) => role === 'assistant').map(({ id }) => id)).toEqual(told);
+  });
+
   it('[T15][R7] before the card is written down: nothing was asked, and the same message asks anew', async () => {
     const folder = folderOfItsOwn();
     const server = await start(folder, 'before-issue');

@@ -35,7 +35,16 @@ export type RunRequest =
 /** One thing to be written to the store. */
 export type Write =
   | { do: 'keep'; id: string; parts: AdmittedPart[]; accepted?: AcceptedRequest | undefined }
-  | { do: 'rewind'; messageId: string }
+  | {
+      do: 'wait';
+      id: string;
+      parts: AdmittedPart[];
+      answerId: string | undefined;
+      accepted: AcceptedRequest | undefined;
+    }
+  | { do: 'drop-waiting'; messageId: string }
+  /** `isLast`: only if nothing stands behind it in the history. */
+  | { do: 'rewind'; messageId: string; isLast?: boolean }
   | { do: 'append'; event: Event; seen?: AdkSession | undefined; accepted?: AcceptedRequest | undefined }
   | { do: 'issue'; call: CallRecord }
   | { do: 'show'; call: CallRecord }
@@ -67,7 +76,10 @@ export type About =
       said: string;
       /** The message that answers it. */
       messageId: string | null;
+      /** Whether it had to wait, and was stored for that. */
+      wasWaiting: boolean;
     }
+  | { what: 'waiting'; said: string }
   | { what: 'call'; callId: string; ticket: Ticket }
   | { what: 'card'; callId: string; isAnnounced: boolean }
   | { what: 'decision'; given: GivenAnswers; isSignedIn: boolean; accepted: AcceptedRequest | undefined }

@@ -1,11 +1,13 @@
 import { createEvent } from '@google/adk';
 import { toContent } from '../../adk/for-server.ts';
 import { ProtocolError } from '../../protocol/index.ts';
+import type { AcceptedRequest } from '../store/store.ts';
 import type { About, Asker, Write } from './effects.ts';
 import type { Posted, Said } from './inputs.ts';
 import { closing } from './life.ts';
 import type { Writing } from './messages.ts';
 import type { Parts } from './parts.ts';
+import { fingerprint } from './said-before.ts';
 
 /**
  * What is being begun. `waiting`: the run of something else has to end first. `reading`: posted answers are being read. `storing`: a
@@ -22,7 +24,7 @@ const MAX_WAITING = 16;
 
 /** What the person said and waits for the agent, and how it begins when its turn comes. */
 export class Inbox {
-  private readonly waiting: (Said | Posted)[] = [];
+  private waiting: (Said | Posted)[] = [];
   private beginning: Beginning | null = null;
   private readonly parts: Parts;
 
@@ -30,9 +32,16 @@ export class Inbox {
     this.parts = parts;
   }
 
-  /** Whether something waits to begin, or is beginning. */
+  /** Whether something is beginning, or waits to begin. What is stored waits as well when nobody is here. */
   get isBeginning(): boolean {
-    return this.beginning !== null || this.waiting.length > 0;
+    const { hasListener } = this.parts.life;
+    const isPressing = (one: Said | Posted) => hasListener || one.kind !== 'message' || !one.isStored;
+    return this.beginning !== null || this.waiting.some(isPressing);
+  }
+
+  /** What was accepted and not answered waits again. */
+  restore(waiting: Said[]): void {
+    this.waiting = waiting;
   }
 
   /** The message that will be written next, if that is known. */
@@ -61,7 +70,17 @@ export class Inbox {
     if (isLive && this.parts.isBusy && core.options.whenBusy === 'interrupt') turnEnds.interrupt();
     // Whoever gave the request a name hears what answers it before that begins.
     const answerId = said.answerId ?? (said.asker.name === undefined ? undefined : this.newMessageId());
+    if (!isLive) this.replace(said);
     this.queue({ ...said, answerId });
+  }
+
+  /** What waits may be posted again, word for word: it is not answered twice. */
+  private replace({ id, parts }: Said): void {
+    const words = fingerprint(parts);
+    const isSame = (one: Said | Posted) =>
+      one.kind === 'message' && one.isStored && one.id === id && fingerprint(one.parts) === words;
+    for (const { asker } of this.waiting.filter(isSame)) this.parts.core.emit({ type: 'begun', asker });
+    this.waiting = this.waiting.filter((one) => !isSame(one));
   }
 
   private passOver(asker: Asker): void {
@@ -89,6 +108,27 @@ export class Inbox {
     }
     this.waiting.push(command);
     this.advance();
+    const isLeft = this.waiting.at(-1) === command;
+    if (isLeft && command.kind === 'message' && command.wire === 'bidi') this.store(command);
+  }
+
+  /** What has to wait is stored: it outlives the process. A post waits with its request. */
+  private store(said: Said): void {
+    const { core, acceptances } = this.parts;
+    const { id = this.newMessageId(), parts, asker, answerId } = said;
+    const accepted = acceptances.of(asker, answerId);
+    this.waiting[this.waiting.length - 1] = { ...said, id, isStored: true };
+    core.storing([{ do: 'wait', id, parts, answerId, accepted }], { what: 'waiting', said: id }, () =>
+      acceptances.tell(asker, accepted),
+    );
+  }
+
+  /** A message that has to wait was not stored. */
+  notWaiting(id: string, error: ProtocolError): void {
+    const index = this.waiting.findIndex((one) => one.kind === 'message' && one.id === id);
+    const [command] = index === -1 ? [] : this.waiting.splice(index, 1);
+    // One that has begun meanwhile is kept, or refused, by itself.
+    if (command) this.parts.core.emit({ type: 'refuse', asker: command.asker, error });
   }
 
   /** The server closes: what waits is not begun. */
@@ -98,7 +138,7 @@ export class Inbox {
     const isBlocked = beginning?.is === 'waiting';
     if (isBlocked) this.beginning = null;
     for (const { asker, wire } of [...(isBlocked ? [beginning.command] : []), ...this.waiting.splice(0)]) {
-      // A client on a socket sends again what it has no answer to.
+      // Over a socket, what waits is stored, and taken up by the next process; a client sends again what it has no answer to.
       if (wire === 'bidi') core.emit({ type: 'begun', asker });
       else core.emit({ type: 'refuse', asker, error: closing() });
     }
@@ -159,13 +199,17 @@ export class Inbox {
   }
 
   /** A message was not kept: whoever said it is told, and nothing of it is left. */
-  notBegun({ asker, said, messageId }: Extract<About, { what: 'message' }>, error: ProtocolError): void {
+  notBegun(
+    { asker, said, messageId, wasWaiting }: Extract<About, { what: 'message' }>,
+    error: ProtocolError,
+  ): void {
     const { core, messages, run, responses, said: before } = this.parts;
     // Said again, it is not passed over.
     before.forget(said);
     const writing = messageId === null ? undefined : messages.get(messageId);
     if (writing) messages.forget(writing);
     const { beginning } = this;
+    if (wasWaiting) core.storing([{ do: 'drop-waiting', messageId: said }], null);
     if (beginning?.command.asker === asker) this.beginning = null;
     core.emit({ type: 'refuse', asker, error });
     if (writing && responses.current?.writing === writing) {
@@ -191,10 +235,12 @@ export class Inbox {
     const { core, run, messages, said, answers, turnEnds, callEnds, acceptances } = this.parts;
     const { asker, wire } = command;
     const rewinds = command.kind === 'message' && command.id !== undefined && said.has(command.id);
-    const replaces = wire === 'sse' || rewinds;
+    // What was stored, and whose process died before anything was said to it, is begun again: that takes nothing back.
+    const isUnanswered = rewinds && said.unanswered === command.id;
+    const replaces = wire === 'sse' || (rewinds && !isUnanswered);
     this.beginning = { is: 'waiting', command };
     // One answer at a time; and an open run remembers what is being taken back.
-    if (run.isClosing || (replaces && !run.isNone)) return run.close();
+    if (run.isClosing || ((replaces || rewinds) && !run.isNone)) return run.close();
     // What waits with an unfinished turn is about to be replaced: the turn has its end before anything else begins.
     if (command.kind === 'message' && replaces) turnEnds.finishWaiting();
     messages.closeBlocks();
@@ -205,22 +251,20 @@ export class Inbox {
     }
     if (wire === 'sse') for (const one of callEnds.expireQuietly()) callEnds.tellSettled(one);
     if (replaces) turnEnds.supersede();
-    const { id = this.newMessageId(), parts, answerId } = command;
+    const { id = this.newMessageId(), parts } = command;
     this.beginning = { is: 'storing', command, id, isInterrupted: false };
-    if (rewinds) {
-      said.forgetFrom(id);
-      for (const writing of messages.all) messages.forget(writing);
-    }
+    if (rewinds) said.forgetFrom(id);
+    if (rewinds && replaces) for (const writing of messages.all) messages.forget(writing);
     said.add(id, parts);
     said.unanswered = id;
-    const accepted = acceptances.of(asker, answerId);
+    const accepted = this.acceptedWith(command);
     const writes: Write[] = [
-      ...(rewinds ? [{ do: 'rewind' as const, messageId: id }] : []),
+      ...(rewinds ? [{ do: 'rewind' as const, messageId: id, isLast: !replaces }] : []),
       { do: 'keep' as const, id, parts, accepted },
     ];
     if (wire === 'sse') return this.respond(writes, command, id);
     if (run.isOpen) return this.enter(writes, command, id);
-    core.storing(writes, { what: 'message', asker, said: id, messageId: null }, () => {
+    core.storing(writes, this.aboutMessage(command, id), () => {
       this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });
       acceptances.tell(asker, accepted);
@@ -228,9 +272,10 @@ export class Inbox {
     run.openLive();
   }
 
-  /** Those who watch hear what the person said, or took back. */
+  /** Those who watch hear what the person said, or took back. What is begun again they have. */
   private tellSaid(writes: readonly Write[], messageId: string): void {
     const { core, messages } = this.parts;
+    if (writes.some((write) => write.do === 'rewind' && write.isLast)) return;
     for (const write of writes) {
       if (write.do === 'rewind')
         messages.inject({ type: 'data-rewind', data: { messageId }, transient: true });
@@ -238,8 +283,18 @@ export class Inbox {
     }
   }
 
+  /** What is written down of a request with its message; nothing when that was done when it had to wait. */
+  private acceptedWith({ asker, answerId, isStored }: Said): AcceptedRequest | undefined {
+    return isStored ? undefined : this.parts.acceptances.of(asker, answerId);
+  }
+
+  private aboutMessage({ asker, isStored }: Said, said: string): Extract<About, { what: 'message' }> {
+    return { what: 'message', asker, said, messageId: null, wasWaiting: isStored ?? false };
+  }
+
   /** The agent gets a message of the person, live. */
-  private enter(writes: Write[], { parts, asker, answerId }: Said, id: string): void {
+  private enter(writes: Write[], command: Said, id: string): void {
+    const { parts, asker, answerId } = command;
     const { core, messages, run, open, said, acceptances } = this.parts;
     const content = toContent(parts);
     const event = createEvent({ author: 'user', content, customMetadata: { messageId: id } });
@@ -251,11 +306,11 @@ export class Inbox {
       messages.finish(speaking, { interrupted: messages.isAtWork });
     }
     let writing: Writing | null = null;
-    const about: About = { what: 'message', asker, said: id, messageId: null };
+    const about = this.aboutMessage(command, id);
     core.storing([...writes, { do: 'append', event }], about, () => {
       this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });
-      if (writes.length > 0) acceptances.tell(asker, acceptances.of(asker, answerId));
+      if (writes.length > 0) acceptances.tell(asker, this.acceptedWith(command));
       writing = messages.begin(answerId);
       run.send(content);
     });
@@ -263,11 +318,12 @@ export class Inbox {
   }
 
   /** The agent gets a message of the person, turn by turn. */
-  private respond(writes: Write[], { parts, asker, answerId }: Said, id: string): void {
+  private respond(writes: Write[], command: Said, id: string): void {
+    const { parts, asker, answerId } = command;
     const { core, messages, run, responses, said, acceptances } = this.parts;
     this.beginning = null;
     said.unanswered = null;
-    const about: About = { what: 'message', asker, said: id, messageId: null };
+    const about = this.aboutMessage(command, id);
     core.storing(writes, about, () => {
       this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });

@@ -20,6 +20,8 @@ export interface Said {
   parts: AdmittedPart[];
   /** The message that will answer it, when that was said already. */
   answerId?: string | undefined;
+  /** Whether it is stored already, among what waits. */
+  isStored?: true;
 }
 
 /** Answers that came as a request of their own, and wait for the agent as a message does. */
@@ -46,6 +48,8 @@ export interface Recovered {
   said: { id: string; fingerprint: string }[];
   /** The person's last message, when nothing answers it. */
   unanswered: string | null;
+  /** What was accepted and is not answered, in order. */
+  waiting: Said[];
 }
 
 /** What a batch of writes gave back, in the order of the writes. */

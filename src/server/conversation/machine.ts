@@ -141,6 +141,7 @@ export class Machine {
         return;
       case 'message':
         return inbox.kept(about.asker);
+      case 'waiting':
       case 'card':
         return;
       default:
@@ -161,6 +162,8 @@ export class Machine {
     switch (about.what) {
       case 'message':
         return inbox.notBegun(about, toProtocolError(error));
+      case 'waiting':
+        return inbox.notWaiting(about.said, toProtocolError(error));
       case 'decision':
         return answers.refused(about.given, toProtocolError(error));
       case 'call':

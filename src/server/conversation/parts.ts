@@ -55,6 +55,7 @@ export class Parts {
       now: () => core.now,
       hasOpenCalls: (messageId) => this.open.in(messageId).length > 0,
     });
+    this.inbox.restore(recovered.waiting);
     for (const message of recovered.messages) this.messages.add(message);
     for (const { record, standing, isAnnounced, isConfirming } of recovered.calls) {
       Object.assign(this.open.add(record, standing), { isAnnounced, isConfirming });

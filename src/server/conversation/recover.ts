@@ -1,12 +1,14 @@
 import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
 import { isSettled, type Message, MessageFold, OUTCOME_UNKNOWN, toolNameOf } from '../../protocol/index.ts';
 import type { Engine } from '../engine.ts';
+import { partsOf } from '../files.ts';
 import type { History } from '../history.ts';
 import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../reconcile.ts';
 import { endEvent, leftBehind, outputChunk } from '../settlement.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Standing } from './call-flow.ts';
-import type { Recovered } from './inputs.ts';
+import type { Asker } from './effects.ts';
+import type { Recovered, Said } from './inputs.ts';
 import { fingerprint } from './said-before.ts';
 
 /** What a session is taken up from. */
@@ -23,6 +25,15 @@ export interface TakenUp {
   isNew: boolean;
   /** The requests that were accepted last. */
   requests: AcceptedRequest[];
+  /** The messages that wait, as they are stored. */
+  waiting: Message[];
+}
+
+/** Whoever said what waits is not here to be told. */
+function nobody(): Asker {
+  const silent = () => undefined;
+  const deaf = { mark: silent, begin: silent, accept: silent, tell: silent, refuse: silent };
+  return { name: undefined, connection: null, ...deaf };
 }
 
 /** Takes up what the store has of a session. */
@@ -44,12 +55,53 @@ export async function recover(remains: Remains): Promise<TakenUp> {
     .filter(({ role }) => role === 'user')
     .map(({ id, parts }) => ({ id, fingerprint: fingerprint(parts) }));
   const last = messages.at(-1);
-  const unanswered = last?.role === 'user' ? last.id : null;
+  const unanswered = last?.role === 'user' ? last : null;
+  const requests = await store.acceptedRequests(key);
+  const waiting = await stillWaiting(remains, { unanswered, requests, byId });
   return {
-    recovered: { calls, messages: [...owners.values()], said, unanswered },
+    recovered: {
+      calls,
+      messages: [...owners.values()],
+      said,
+      unanswered: unanswered?.id ?? null,
+      waiting: waiting.map(({ said: one }) => one),
+    },
     isNew: messages.length === 0,
-    requests: await store.acceptedRequests(key),
+    requests,
+    waiting: waiting.map(({ message }) => message),
   };
+}
+
+/** What was accepted and that nothing answers: first the last message, if its process died before anything was said to it. */
+async function stillWaiting(
+  { key, engine }: Remains,
+  stored: { unanswered: Message | null; requests: AcceptedRequest[]; byId: ReadonlyMap<string, Message> },
+): Promise<{ message: Message; said: Said }[]> {
+  const { store } = engine;
+  const { unanswered, requests, byId } = stored;
+  const waiting = await store.waitingMessages(key);
+  const rest = waiting.filter(({ message }) => !byId.has(message.id));
+  const isWaitedFor = ({ messageId }: AcceptedRequest) =>
+    messageId !== null && !byId.has(messageId) && !rest.some(({ answerId }) => answerId === messageId);
+  const promised = requests.findLast(isWaitedFor)?.messageId ?? null;
+  const first = waiting.find(({ message }) => message.id === unanswered?.id);
+  // One that nobody was told is stored is said again by whoever said it.
+  const isFirst = unanswered !== null && (first !== undefined || promised !== null);
+  const all = isFirst ? [{ message: unanswered, answerId: first?.answerId ?? promised }, ...rest] : rest;
+  return Promise.all(
+    all.map(async ({ message, answerId }) => {
+      const parts = await partsOf(message, store, key);
+      const said: Said = {
+        kind: 'message',
+        wire: 'bidi',
+        asker: nobody(),
+        id: message.id,
+        parts,
+        isStored: true,
+      };
+      return { message, said: { ...said, ...(answerId === null ? {} : { answerId }) } };
+    }),
+  );
 }
 
 /** Where a stored call stands; a card that the message does not show was not seen by anyone. */

@@ -49,7 +49,7 @@ export class Shell {
   private readonly resting = new Set<() => void>();
   private cancelWake: () => void = () => undefined;
 
-  constructor({ recovered, isNew }: TakenUp, context: ShellContext) {
+  constructor({ recovered, isNew, waiting }: TakenUp, context: ShellContext) {
     const { key, engine, output, history } = context;
     const { store, clock, newId, options } = engine;
     this.context = context;
@@ -73,7 +73,7 @@ export class Shell {
       onFault: (error) => this.fault(error),
     });
     const approvals = new Approvals(store, key, () => clock.now());
-    this.writes = new Writes({ key, engine, output, history, approvals, isNew, log });
+    this.writes = new Writes({ key, engine, output, history, approvals, isNew, waiting, log });
   }
 
   /** Time of the last input, or of someone who looked for it. */

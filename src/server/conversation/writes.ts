@@ -21,6 +21,8 @@ export interface WritesContext {
   approvals: Approvals;
   /** Whether nothing was said in the session yet. */
   isNew: boolean;
+  /** The messages that wait, as they are stored. */
+  waiting: Message[];
   log: (level: 'warn', text: string, fields: Record<string, unknown>) => void;
 }
 
@@ -32,10 +34,13 @@ export class Writes {
   private readonly context: WritesContext;
   private isNew: boolean;
   private lastKept: Message | null = null;
+  /** Messages that wait: their files are stored, so they are kept as they are. */
+  private readonly waiting: Map<string, Message>;
 
   constructor(context: WritesContext) {
     this.context = context;
     this.isNew = context.isNew;
+    this.waiting = new Map(context.waiting.map((message) => [message.id, message]));
   }
 
   /** Writes in order; rejects at the first that fails. */
@@ -62,9 +67,16 @@ export class Writes {
     switch (write.do) {
       case 'keep':
         return this.keep(write);
+      case 'wait':
+        return this.wait(write);
+      case 'drop-waiting':
+        this.waiting.delete(write.messageId);
+        await store.dropWaiting(key, write.messageId);
+        return;
       case 'rewind':
         output.dropDraft();
-        if (await store.truncateMessages(key, write.messageId)) await history.rewindTo(write.messageId);
+        if (await store.truncateMessages(key, write.messageId))
+          await history.rewindTo(write.messageId, write.isLast);
         return;
       case 'append':
         return write.seen
@@ -110,8 +122,9 @@ export class Writes {
   private async keep({ id, parts, accepted }: Extract<Write, { do: 'keep' }>): Promise<void> {
     const { key, engine } = this.context;
     const { store, newId, clock } = engine;
-    const message = await storeMessage(id, parts, store, key, newId, clock.now());
+    const message = this.waiting.get(id) ?? (await storeMessage(id, parts, store, key, newId, clock.now()));
     await store.putMessage(key, message, accepted);
+    this.waiting.delete(id);
     this.lastKept = message;
     if (!this.isNew) return;
     this.isNew = false;
@@ -120,6 +133,15 @@ export class Writes {
       ?.text.trim()
       .replace(/\s+/g, ' ');
     if (text) await store.renameSession(key, text.length > 60 ? `${text.slice(0, 59)}…` : text);
+  }
+
+  /** Stores a message that waits, and its files. */
+  private async wait({ id, parts, answerId, accepted }: Extract<Write, { do: 'wait' }>): Promise<void> {
+    const { key, engine } = this.context;
+    const { store, newId, clock } = engine;
+    const message = await storeMessage(id, parts, store, key, newId, clock.now());
+    await store.addWaiting(key, { message, answerId: answerId ?? null }, accepted);
+    this.waiting.set(id, message);
   }
 
   /** Applies decisions in order; the request that they came in is taken with the last of them. */

@@ -35,6 +35,7 @@ import {
   type Store,
   type StoredSession,
   StoreError,
+  type WaitingMessage,
 } from './store.ts';
 
 interface HeldSession {
@@ -51,6 +52,7 @@ interface HeldSession {
   approvals: Map<string, string>;
   files: Map<string, { mediaType: string; bytes: Uint8Array }>;
   requests: Map<string, AcceptedRequest>;
+  waiting: Map<string, string>;
 }
 
 /** A store that lives as long as the process: for tests and for conversations nobody needs to keep. */
@@ -159,6 +161,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
         approvals: new Map(),
         files: new Map(),
         requests: new Map(),
+        waiting: new Map(),
       };
       const owner = ownerOf(key.app, key.user);
       const owned = sessions.get(owner);
@@ -241,6 +244,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     async putMessage(key, message, accepted): Promise<void> {
       const session = need(key);
       session.messages.set(message.id, toJson(message, 'The message'));
+      answerWaiting(session, message);
       if (accepted) keepRequest(session, accepted);
       session.updatedAt = now();
     },
@@ -268,6 +272,21 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       for (const id of ids.slice(ids.indexOf(messageId))) session.messages.delete(id);
       session.updatedAt = now();
       return true;
+    },
+
+    async addWaiting(key, waiting, accepted): Promise<void> {
+      const session = need(key);
+      session.waiting.set(waiting.message.id, toJson(waiting, 'The message'));
+      if (accepted) keepRequest(session, accepted);
+      session.updatedAt = now();
+    },
+
+    async waitingMessages(key): Promise<WaitingMessage[]> {
+      return [...(find(key)?.waiting.values() ?? [])].map((text) => fromJson<WaitingMessage>(text));
+    },
+
+    async dropWaiting(key, messageId): Promise<boolean> {
+      return findOwned(key)?.waiting.delete(messageId) ?? false;
     },
 
     async issueCalls(key, calls): Promise<void> {
@@ -344,6 +363,15 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       closed = true;
     },
   };
+}
+
+/** What stands before a message of the agent is being answered. */
+function answerWaiting({ messages, waiting }: HeldSession, answer: Message): void {
+  if (waiting.size === 0 || answer.role !== 'assistant') return;
+  for (const id of messages.keys()) {
+    if (id === answer.id) return;
+    waiting.delete(id);
+  }
 }
 
 function keepRequest({ requests }: HeldSession, accepted: AcceptedRequest): void {

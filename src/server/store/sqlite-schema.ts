@@ -71,6 +71,15 @@ export const migrations: readonly Migration[] = [
       alter table sessions add column fence integer not null default 0;
     `);
   },
+  function waitingMessages(db) {
+    db.exec(`
+      create table waiting (
+        session integer not null, seq integer not null, id text not null, data text not null,
+        primary key (session, seq)
+      ) without rowid;
+      create unique index waiting_ids on waiting (session, id);
+    `);
+  },
 ];
 
 /** Brings the file to the newest version, each step in a transaction of its own; refuses a file from the future. */

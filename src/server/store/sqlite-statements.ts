@@ -6,7 +6,7 @@ export type Statements = ReturnType<typeof prepareStatements>;
 
 /** Prepares the statements on a database with the newest schema. */
 export function prepareStatements(db: Database) {
-  const tables = ['events', 'messages', 'calls', 'files', 'requests'];
+  const tables = ['events', 'messages', 'calls', 'files', 'requests', 'waiting'];
   return {
     addSession: db.prepare(
       'insert into sessions (app, user, id, state, created_at, updated_at) values (?, ?, ?, ?, ?, ?)',
@@ -56,6 +56,16 @@ export function prepareStatements(db: Database) {
        and seq >= (select seq from messages where session = ? and id = ?)`,
     ),
 
+    addWaiting: db.prepare(putAtTheEnd('waiting')),
+    waiting: db.prepare<{ data: string }>('select data from waiting where session = ? order by seq'),
+    dropWaiting: db.prepare('delete from waiting where session = ? and id = ?'),
+    answerWaiting: db.prepare(
+      `delete from waiting where session = ? and id in (
+         select id from messages where session = ?
+         and seq < (select seq from messages where session = ? and id = ?)
+       )`,
+    ),
+
     addCall: db.prepare(
       `insert into calls (session, id, approval_id, tool_name, args, args_hash, runs_on, status, reason, message_id,
          agent, invocation_id, branch, issued_at, expires_at)
@@ -101,7 +111,7 @@ export function prepareStatements(db: Database) {
   };
 }
 
-function putAtTheEnd(table: 'events' | 'messages'): string {
+function putAtTheEnd(table: 'events' | 'messages' | 'waiting'): string {
   return `insert into ${table} (session, seq, id, data)
     values (?, (select coalesce(max(seq), 0) + 1 from ${table} where session = ?), ?, ?)
     on conflict (session, id) do update set data = excluded.data`;

@@ -52,6 +52,7 @@ import {
   type Store,
   type StoredSession,
   StoreError,
+  type WaitingMessage,
 } from './store.ts';
 
 /**
@@ -191,6 +192,7 @@ class SqliteStore implements Store {
     this.#write(() => {
       const { n } = this.#need(key);
       this.#sql.putMessage.run(n, n, toText(message.id), toJson(message, 'The message'));
+      if (message.role === 'assistant') this.#sql.answerWaiting.run(n, n, n, toText(message.id));
       if (accepted) this.#accept(n, accepted);
       this.#sql.touchSession.run(this.#now(), n);
     });
@@ -230,6 +232,30 @@ class SqliteStore implements Store {
       if (this.#sql.truncateMessages.run(session.n, session.n, toText(messageId)) === 0) return false;
       this.#sql.touchSession.run(this.#now(), session.n);
       return true;
+    });
+  }
+
+  async addWaiting(key: OwnedKey, waiting: WaitingMessage, accepted?: AcceptedRequest): Promise<void> {
+    this.#write(() => {
+      const { n } = this.#need(key);
+      this.#sql.addWaiting.run(n, n, toText(waiting.message.id), toJson(waiting, 'The message'));
+      if (accepted) this.#accept(n, accepted);
+      this.#sql.touchSession.run(this.#now(), n);
+    });
+  }
+
+  async waitingMessages(key: SessionKey): Promise<WaitingMessage[]> {
+    return this.#read(() => {
+      const session = this.#find(key);
+      if (session === undefined) return [];
+      return this.#sql.waiting.all(session.n).map((row) => fromJson<WaitingMessage>(row.data));
+    });
+  }
+
+  async dropWaiting(key: OwnedKey, messageId: string): Promise<boolean> {
+    return this.#write(() => {
+      const session = this.#findOwned(key);
+      return session !== undefined && this.#sql.dropWaiting.run(session.n, toText(messageId)) > 0;
     });
   }
 

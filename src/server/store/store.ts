@@ -144,6 +144,13 @@ export interface Decision {
   reason: string | null;
 }
 
+/** A message of the person that waits for the agent. */
+export interface WaitingMessage {
+  message: Message;
+  /** The id that the answer will have, if it has one already. */
+  answerId: string | null;
+}
+
 /**
  * Everything that outlives the process: sessions, their events, messages, calls and audit lines. Every method is one
  * transaction. Times are milliseconds since 1970 and come from the store's clock.
@@ -181,13 +188,23 @@ export interface Store {
     accepted?: AcceptedRequest,
   ): Promise<void>;
 
-  /** Adds a message at the end, or replaces the one with its id where it stands. */
+  /**
+   * Adds a message at the end, or replaces the one with its id where it stands. When it is one of the agent, the messages
+   * before it wait no longer.
+   */
   putMessage(key: OwnedKey, message: Message, accepted?: AcceptedRequest): Promise<void>;
   loadMessages(key: SessionKey): Promise<Message[]>;
   /** The last messages, or the last before one that is named; null when that is not there. */
   loadPage(key: SessionKey, page: PageRequest): Promise<Page | null>;
   /** Removes a message and all after it; false when it is not there. */
   truncateMessages(key: OwnedKey, messageId: string): Promise<boolean>;
+
+  /** Lets a message of the person wait, behind those that wait already. It is none of the session's messages yet. */
+  addWaiting(key: OwnedKey, waiting: WaitingMessage, accepted?: AcceptedRequest): Promise<void>;
+  /** The messages that wait, in order. One whose answer was not stored yet is among them, also when it is stored itself. */
+  waitingMessages(key: SessionKey): Promise<WaitingMessage[]>;
+  /** A message waits no longer; false when it did not. */
+  dropWaiting(key: OwnedKey, messageId: string): Promise<boolean>;
 
   /** Records calls before anyone hears of them, with an `issued` line for each that asks. */
   issueCalls(key: OwnedKey, calls: CallRecord[]): Promise<void>;

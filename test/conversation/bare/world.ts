@@ -100,7 +100,7 @@ export class World {
       limits: {} as SessionOptions['limits'],
       live: {},
     };
-    const recovered = { calls: [], messages: [], said: [], unanswered: null };
+    const recovered = { calls: [], messages: [], said: [], unanswered: null, waiting: [] };
     this.machine = new Machine(options, () => String(++this.count), recovered);
     this.push({ type: 'recovered' });
   }

@@ -33,8 +33,12 @@ if (place === 'after-tool') {
   };
 }
 
-const { url } = await payingServer(store, (paid, wallet) => {
-  writeSync(1, 'paid\n');
-  return place === 'in-tool' ? halt(place) : { paid, wallet };
-});
+const { url } = await payingServer(
+  store,
+  (paid, wallet) => {
+    writeSync(1, 'paid\n');
+    return place === 'in-tool' ? halt(place) : { paid, wallet };
+  },
+  true,
+);
 writeSync(1, `listening ${url}\n`);

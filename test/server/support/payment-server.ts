@@ -9,10 +9,11 @@ import { call, ScriptedModel, text } from '../../support/scripted-model.ts';
 // What it writes is read by tests.
 setLogLevel(LogLevel.ERROR);
 
-/** A server whose model pays when it is asked to, and says what came of a payment. */
+/** A server whose model pays when it is asked to, and says what came of a payment; told to, it may hang. */
 export function payingServer(
   store: Store,
   pay: (amount: number, wallet: number) => unknown,
+  hangs = false,
 ): Promise<Served> {
   const model = new ScriptedModel(
     Array.from(
@@ -22,6 +23,7 @@ export function payingServer(
           const said = request.contents.at(-1)?.parts?.[0];
           if (said?.functionResponse) yield text(`Result: ${JSON.stringify(said.functionResponse.response)}`);
           else if (said?.text === 'pay') yield call('pay', { amount: 50 });
+          else if (said?.text === 'hang' && hangs) await new Promise(() => undefined);
           else yield text('Hello.');
         },
     ),
