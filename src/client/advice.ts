@@ -17,9 +17,7 @@ export class Advice {
     this.isGiven = true;
     const name = toolNameOf(alone);
     console.warn(
-      `duologue: the approval of "${name}" was sent without its output, since no executor runs it here. ` +
-        'With lastAssistantMessageIsCompleteWithApprovalResponses alone the output is never sent. Give the transport an ' +
-        `executor for "${name}", or set sendAutomaticallyWhen to resumeWhen(transport), or to both helpers of the SDK joined with ||.`,
+      `duologue: nothing sends the output of "${name}". Use an executor, resumeWhen(transport), or both SDK helpers with ||.`,
     );
   }
 

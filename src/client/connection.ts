@@ -1,5 +1,5 @@
 import type { Chunk, SessionInfo } from '../protocol/chunks.ts';
-import { KEY_SUBPROTOCOL, SUBPROTOCOL } from '../protocol/codec.ts';
+import { KEY_SUBPROTOCOL, SUBPROTOCOL, WATCHING_SUBPROTOCOL } from '../protocol/codec.ts';
 import { encodeFrame } from '../protocol/encode-frame.ts';
 import { ERRORS } from '../protocol/errors.ts';
 import { type ConnectionEvent, Incoming } from './incoming.ts';
@@ -37,6 +37,8 @@ export interface ConnectionOptions {
   key?: string | undefined;
   /** For places without a WebSocket of their own. */
   WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
+  /** Whether the page goes on watching when another has the floor, and shows what that does; else it is closed. */
+  watches?: boolean | undefined;
   timers?: Timers | undefined;
   network?: Network | undefined;
   heartbeatMs?: number | undefined;
@@ -155,7 +157,8 @@ export class Connection {
     const Socket = this.options.WebSocket ?? (globalThis.WebSocket as ConnectionOptions['WebSocket']);
     if (!Socket) throw new Error('There is no WebSocket here: give its constructor as an option.');
     const { key } = this.options;
-    const protocols = [SUBPROTOCOL, ...(key === undefined ? [] : [KEY_SUBPROTOCOL + base64Url(key)])];
+    const keys = key === undefined ? [] : [KEY_SUBPROTOCOL + base64Url(key)];
+    const protocols = [...(this.options.watches ? [WATCHING_SUBPROTOCOL] : []), SUBPROTOCOL, ...keys];
     const socket = new Socket(this.address(), protocols);
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
@@ -181,7 +184,7 @@ export class Connection {
     this.unanswered = 0;
     const frame = typeof data === 'string' ? data : new Uint8Array(data as ArrayBuffer);
     this.options.onFrame?.('in', frame);
-    for (const event of this.incoming.push(frame, this.timers.now())) {
+    for (const event of this.incoming.push(frame)) {
       if (event.type === 'session') this.greeted(event.session);
       else {
         const requestId = event.type === 'chunk' ? requestOf(event.chunk) : undefined;

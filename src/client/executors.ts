@@ -1,5 +1,6 @@
 import { outputTimedOut } from '../protocol/chunks.ts';
 import type { TrackedCall } from './call-tracker.ts';
+import { DEFAULTS, type TransportOptions } from './options.ts';
 import type { Timers } from './timers.ts';
 
 /** What a browser tool gets beside its input. */
@@ -29,10 +30,10 @@ export class ExecutorRuns {
   private readonly begun = new Set<string>();
   private readonly running = new Map<string, AbortController>();
 
-  constructor(executors: Executors, timers: Timers, timeoutMs: number) {
-    this.executors = executors;
+  constructor(options: Pick<TransportOptions, 'executors' | 'executorTimeoutMs'>, timers: Timers) {
+    this.executors = options.executors ?? {};
     this.timers = timers;
-    this.timeoutMs = timeoutMs;
+    this.timeoutMs = options.executorTimeoutMs ?? DEFAULTS.executorTimeoutMs;
   }
 
   has(toolName: string): boolean {

@@ -68,6 +68,14 @@ export class DuologueHttp {
     return response;
   }
 
+  /** Asks for something that may not be there: null when it is not. */
+  private async find(path: string, init: RequestInit): Promise<Response | null> {
+    const response = await this.request(path, init);
+    if (response.status === 404) return null;
+    if (!response.ok) throw await errorOf(response);
+    return response;
+  }
+
   /** Sends a body as JSON. */
   send(method: 'POST' | 'PATCH', path: string, body: unknown, init: RequestInit = {}): Promise<Response> {
     const headers = { ...(init.headers as Record<string, string>), 'content-type': 'application/json' };
@@ -84,10 +92,8 @@ export class DuologueHttp {
   /** A page of a session: the newest messages, or those before one; null when there is none. */
   async readPage(id: string, before: string | null, signal?: AbortSignal): Promise<SessionPage | null> {
     const query = before === null ? '' : `?before=${encodeURIComponent(before)}`;
-    const response = await this.request(pathOf(id) + query, { signal: signal ?? null });
-    if (response.status === 404) return null;
-    if (!response.ok) throw await errorOf(response);
-    return (await response.json()) as SessionPage;
+    const response = await this.find(pathOf(id) + query, { signal: signal ?? null });
+    return response && ((await response.json()) as SessionPage);
   }
 
   /** A session with all its messages, asked for page after page; null when there is none. */
@@ -111,16 +117,13 @@ export class DuologueHttp {
 
   /** Removes a session; one that is gone already is fine. */
   async deleteSession(id: string): Promise<void> {
-    const response = await this.request(pathOf(id), { method: 'DELETE' });
-    if (!response.ok && response.status !== 404) throw await errorOf(response);
+    await this.find(pathOf(id), { method: 'DELETE' });
   }
 
   /** Stops the agent. Says whether there was anything to stop. */
   async stopSession(id: string): Promise<boolean> {
-    const response = await this.request(`${pathOf(id)}/stop`, { method: 'POST' });
-    if (response.status === 404) return false;
-    if (!response.ok) throw await errorOf(response);
-    return ((await response.json()) as { stopped: boolean }).stopped;
+    const response = await this.find(`${pathOf(id)}/stop`, { method: 'POST' });
+    return response !== null && ((await response.json()) as { stopped: boolean }).stopped;
   }
 
   /** Gives the server its key; a cookie remembers it. */

@@ -10,11 +10,8 @@ export type ConnectionEvent =
   /** All of a frame has been told. */
   | { type: 'rest' }
   | { type: 'binary'; frame: BinaryFrame }
-  | { type: 'latency'; ms: number }
   /** The server closed because of what was sent: these frames are not sent again. */
-  | { type: 'refused'; code: number; reason: string }
-  /** A frame that is none of the protocol's; it is passed over. */
-  | { type: 'unreadable'; text: string };
+  | { type: 'refused'; code: number; reason: string };
 
 /** Reads the frames of a server: `push` returns what they say. Knows how far it has read, over all sockets. */
 export class Incoming {
@@ -30,16 +27,17 @@ export class Incoming {
     this.decoder = new BlockDecoder();
   }
 
-  push(frame: string | Uint8Array, now: number): ConnectionEvent[] {
+  /** What is none of the protocol's is passed over, and so is the answer to a ping: that it came is enough. */
+  push(frame: string | Uint8Array): ConnectionEvent[] {
     if (typeof frame !== 'string') {
       const binary = decodeBinary(frame);
       return binary ? [{ type: 'binary', frame: binary }] : [];
     }
-    if (frame.startsWith('{')) return [readPong(frame, now)];
-    const events = this.decoder.push(frame).map(({ data, id }) => {
-      const event: ConnectionEvent = data === '[DONE]' ? { type: 'done' } : this.read(data, id);
-      this.advance(event, id);
-      return event;
+    if (frame.startsWith('{')) return [];
+    const events = this.decoder.push(frame).flatMap(({ data, id }) => {
+      const event: ConnectionEvent | null = data === '[DONE]' ? { type: 'done' } : this.read(data, id);
+      if (event) this.advance(event, id);
+      return event ?? [];
     });
     return [...events, { type: 'rest' }];
   }
@@ -52,9 +50,9 @@ export class Incoming {
     else if (id) this.last = id;
   }
 
-  private read(text: string, id: string | undefined): ConnectionEvent {
+  private read(text: string, id: string | undefined): ConnectionEvent | null {
     const chunk = readJson(text) as Chunk | null;
-    if (typeof chunk?.type !== 'string') return { type: 'unreadable', text };
+    if (typeof chunk?.type !== 'string') return null;
     if (chunk.type !== 'data-session') {
       return { type: 'chunk', chunk, ...(this.isReplay(id) ? { isReplay: true } : {}) };
     }
@@ -68,12 +66,6 @@ export class Incoming {
     const seq = id ? parseChunkId(id)?.seq : undefined;
     return seq !== undefined && seq <= this.replayedTo;
   }
-}
-
-function readPong(text: string, now: number): ConnectionEvent {
-  const pong = readJson(text) as { type?: unknown; timestamp?: unknown } | null;
-  if (pong?.type !== 'pong' || typeof pong.timestamp !== 'number') return { type: 'unreadable', text };
-  return { type: 'latency', ms: Math.max(0, now - pong.timestamp) };
 }
 
 function readJson(text: string): unknown {

@@ -24,10 +24,7 @@ export class Outbox {
   /** Keeps a letter; `isSent` when it leaves at once. */
   add(letter: Letter, isSent: boolean): void {
     if (letter.isTyped && this.entries.length >= MAX_LETTERS) {
-      throw new ProtocolError(
-        'busy',
-        'Too many messages wait for the connection. Try again when it is back.',
-      );
+      throw new ProtocolError('busy', 'Too many messages wait.');
     }
     this.entries.push({ letter, isSent });
   }

@@ -9,8 +9,9 @@ export interface Request {
   response?: number | undefined;
   /** What the person says in it. */
   message?: UIMessage | undefined;
-  /** The answers in it. */
+  /** The answers in it, and how many of them were refused. */
   answers?: readonly AnswerPart[] | undefined;
+  refusals?: number;
 }
 
 /** The requests of a page that the server has neither accepted nor refused, in order; and those whose answer has not begun. */
@@ -18,7 +19,6 @@ export class Requests {
   private readonly open = new Map<string, Request>();
   /** What was accepted, by the message that will answer it. */
   private readonly awaited = new Map<string, Request>();
-  private readonly refusals = new Map<string, number>();
 
   add(request: Request): void {
     this.open.set(request.requestId, request);
@@ -28,7 +28,6 @@ export class Requests {
   take(requestId: string): Request | undefined {
     const request = this.open.get(requestId);
     this.open.delete(requestId);
-    this.refusals.delete(requestId);
     return request;
   }
 
@@ -46,11 +45,11 @@ export class Requests {
 
   /** Takes out the request that an error is about; none when others of its answers may still count. */
   refuse({ requestId, code }: DataParts['error']): Request | undefined {
-    if (requestId === undefined) return undefined;
-    const count = (this.refusals.get(requestId) ?? 0) + 1;
-    this.refusals.set(requestId, count);
-    const answers = this.open.get(requestId)?.answers?.length ?? 1;
-    return code === 'answer_refused' && count < answers ? undefined : this.take(requestId);
+    const request = this.open.get(requestId ?? '');
+    if (!request) return undefined;
+    request.refusals = (request.refusals ?? 0) + 1;
+    const isPart = code === 'answer_refused' && request.refusals < (request.answers?.length ?? 1);
+    return isPart ? undefined : this.take(request.requestId);
   }
 
   /** Takes out all. */
@@ -59,15 +58,24 @@ export class Requests {
     return [...this.open.keys()].flatMap((requestId) => this.take(requestId) ?? []);
   }
 
+  /** Whether the message is said in a request of ours whose answer has not begun. */
+  says(messageId: string): boolean {
+    return this.all.some(({ message }) => message?.id === messageId);
+  }
+
   /** The request that a response waits for. */
   of(response: number): Request | undefined {
     return [...this.open.values()].find((request) => request.response === response);
   }
 
+  private get all(): Request[] {
+    return [...this.awaited.values(), ...this.open.values()];
+  }
+
   /** A conversation of the server, with what the person has said and it does not show yet. */
   after(messages: readonly UIMessage[]): UIMessage[] {
     for (const { id } of messages) this.begin(id);
-    return [...this.awaited.values(), ...this.open.values()].reduce<UIMessage[]>(
+    return this.all.reduce<UIMessage[]>(
       (all, { message }) => {
         if (!message) return all;
         const at = all.findIndex(({ id }) => id === message.id);

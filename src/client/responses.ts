@@ -44,6 +44,7 @@ export class Responses {
   readonly calls: Omit<CallTracker, 'push' | 'adopt' | 'mark' | 'unmark' | 'await'>;
   private readonly ledger: CallTracker;
   private readonly steps: Steps;
+  private readonly shows: (messageId: string) => boolean;
   /** The messages that the page knows of. */
   private readonly messages = new Map<string, FollowedMessage>();
   /** Responses to requests that the server has not accepted yet, by the name of the request. */
@@ -51,7 +52,9 @@ export class Responses {
   /** The message that chunks belong to. */
   private current: FollowedMessage | null = null;
 
-  constructor(runs: (toolName: string) => boolean) {
+  /** `runs`: whether this page runs a tool. `shows`: whether it shows a message, from wherever it has it. */
+  constructor(runs: (toolName: string) => boolean, shows: (messageId: string) => boolean = () => false) {
+    this.shows = shows;
     this.ledger = new CallTracker(runs);
     this.calls = this.ledger;
     this.steps = new Steps(this.ledger);
@@ -160,7 +163,9 @@ export class Responses {
   private take(chunk: Chunk, isReplay: boolean): ResponsesOutput[] {
     if ('transient' in chunk && chunk.transient) return this.tell(chunk);
     if (chunk.type === 'start' && chunk.messageId !== undefined) {
-      this.current = this.message(chunk.messageId, (message) => message.begin());
+      // What goes on now may have begun long before this connection.
+      const goesOn = !isReplay && this.shows(chunk.messageId);
+      this.current = this.message(chunk.messageId, (message) => (goesOn ? message.show() : message.begin()));
       this.current.goOn();
     }
     return this.current?.take(chunk, isReplay) ?? [];

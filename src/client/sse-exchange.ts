@@ -13,6 +13,7 @@ export interface Place {
   messageId: string | null;
 }
 
+const GONE = 'came back, but the rest of the response is gone';
 const RETRIES = 6;
 const FIRST_DELAY_MS = 500;
 
@@ -92,7 +93,7 @@ export class SseExchange {
       if (!response || response.status >= 500) continue;
       if (response.status === 204) {
         if (this.hasFinished) return null;
-        throw networkError('came back, but the rest of the response is gone');
+        throw networkError(GONE);
       }
       if (!response.ok) throw await errorOf(response);
       this.isResumed = true;
@@ -116,7 +117,7 @@ export class SseExchange {
     place.last = id;
     if (before && (before.epoch !== next?.epoch || before.seq >= next.seq)) {
       place.last = null;
-      throw networkError('came back, but the rest of the response is gone');
+      throw networkError(GONE);
     }
   }
 }

@@ -44,11 +44,7 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
     this.options = options;
     this.http = new DuologueHttp(options);
     this.timers = options.timers ?? systemTimers;
-    this.runs = new ExecutorRuns(
-      options.executors ?? {},
-      this.timers,
-      options.executorTimeoutMs ?? DEFAULTS.executorTimeoutMs,
-    );
+    this.runs = new ExecutorRuns(options, this.timers);
     this.calls = new CallTracker((toolName) => this.runs.has(toolName));
     this.steps = new Steps(this.calls);
     this.advice = new Advice((toolName) => this.runs.has(toolName));
@@ -71,7 +67,7 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
     const message = isAnswer
       ? { id: target.id, role: 'assistant', parts: answers }
       : messages.findLast(({ role }) => role === 'user');
-    if (!message) throw new ProtocolError('empty_message', 'There is no message of the person to send.');
+    if (!message) throw new ProtocolError('empty_message', 'There is nothing to send.');
     this.calls.mark(answers);
     this.advice.hear(answers);
     const response = await this.post(reading, options, message).catch((error: unknown) => {
@@ -196,7 +192,7 @@ export class DuologueSseTransport<M extends UIMessage = UIMessage> implements Ch
     this.http.stopSession(chatId).catch(() =>
       this.options.onData?.({
         type: 'data-error',
-        data: { code: 'internal', message: 'The agent could not be told to stop.', retryable: true },
+        data: { code: 'internal', message: 'The agent was not stopped.', retryable: true },
         transient: true,
       }),
     );

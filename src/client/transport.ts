@@ -1,5 +1,6 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import type { AcceptedRequest, Chunk, DataParts, Message } from '../protocol/chunks.ts';
+import { encodeFrame } from '../protocol/encode-frame.ts';
 import { ERRORS, ProtocolError } from '../protocol/errors.ts';
 import { isSettled } from '../protocol/tool-call.ts';
 import { Advice } from './advice.ts';
@@ -31,6 +32,10 @@ export interface DuologueTransportOptions extends TransportOptions, ConnectionOp
   sessionId?: string | undefined;
   /** Chunks wait for a reader: `resumeStream()` reads a new message, `sendMessage()` goes on with the last one. */
   onPending?: ((pending: Pending) => void) | undefined;
+  /** The floor is here, or somewhere else: whoever has it runs browser tools and hears sound. */
+  onFloor?: ((isHere: boolean) => void) | undefined;
+  /** Whether the page shows a message: one that it has from elsewhere goes on where it is. */
+  shows?: ((messageId: string) => boolean) | undefined;
   /** What was missed is gone: these messages are the conversation now. */
   onReset?: ((messages: Message[]) => void) | undefined;
 }
@@ -54,19 +59,18 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   private readonly outgoing: Outgoing;
   private resumes = 0;
   private chatId: string | null = null;
+  private connectionId: string | null = null;
+  /** Whether this connection has the floor. */
+  private isFloorHere = true;
   /** Whether the agent was at work when the connection began. */
   private isRunning = false;
 
   constructor(options: DuologueTransportOptions) {
     this.options = options;
     this.timers = options.timers ?? systemTimers;
-    this.runs = new ExecutorRuns(
-      options.executors ?? {},
-      this.timers,
-      options.executorTimeoutMs ?? DEFAULTS.executorTimeoutMs,
-    );
+    this.runs = new ExecutorRuns(options, this.timers);
     this.advice = new Advice((toolName) => this.runs.has(toolName));
-    this.responses = new Responses((toolName) => this.runs.has(toolName));
+    this.responses = new Responses((toolName) => this.runs.has(toolName), options.shows);
     this.readings = new Readings(this.timers, options.mergeMs ?? DEFAULTS.mergeMs, (number) =>
       this.leave(number),
     );
@@ -165,6 +169,16 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.outgoing.interrupt(played);
   }
 
+  /** Takes the floor from another page. To say something, or to approve a browser tool, takes it, too. */
+  takeFloor(): void {
+    this.connection.send(encodeFrame('floor', {}));
+  }
+
+  /** Whether a message waits that the page has not begun to read. */
+  get isUnread(): boolean {
+    return this.responses.unread !== null;
+  }
+
   /** Whether the page has heard all that there is until someone says or answers something. */
   get isAtRest(): boolean {
     return this.responses.isAtRest;
@@ -182,7 +196,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   private ask({ chatId, messages, trigger, messageId }: SendOptions<M>): Opened {
     const message = messages.findLast(({ role }) => role === 'user');
-    if (!message) throw new ProtocolError('empty_message', 'There is no message of the person to send.');
+    if (!message) throw new ProtocolError('empty_message', 'There is nothing to send.');
     for (const unsent of unsentOutputs(messages, this.calls)) {
       this.responses.push({ type: 'answer', answers: unsent.answers });
       this.outgoing.answer(chatId, unsent.message, unsent.answers);
@@ -243,6 +257,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   /** Runs the browser tools that are due: announced, approved where they ask, and still waited for. */
   private execute(): void {
+    if (!this.isFloorHere) return;
     for (const call of this.calls.open()) {
       if (!this.calls.isDue(call) || this.runs.hasBegun(call.id)) continue;
       void this.runs.run(call).then((result) => {
@@ -257,6 +272,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     switch (event.type) {
       case 'session':
         this.isRunning = event.session.running !== null;
+        this.moveFloor(event.session.floor, event.session.connectionId);
         this.responses.push({ type: 'waiting', calls: event.session.open });
         for (const accepted of event.session.received) this.accept(accepted);
         return;
@@ -270,9 +286,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
         return;
       case 'refused': {
         const code = event.code === ERRORS.too_large.close ? 'too_large' : 'invalid_frame';
-        const message = event.reason || 'The server refused what was sent.';
         for (const { response } of this.requests.takeAll()) {
-          if (response !== undefined) this.fail(response, new ProtocolError(code, message));
+          if (response !== undefined) this.fail(response, new ProtocolError(code, event.reason || code));
         }
       }
     }
@@ -282,11 +297,35 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     if (chunk.type === 'data-reset') return this.reset(chunk.data.messages);
     if (chunk.type === 'data-accepted') return this.accept(chunk.data);
     if (chunk.type === 'start') this.requests.begin(chunk.messageId);
+    if (chunk.type === 'data-floor') return this.moveFloor(chunk.data.connectionId);
+    if (this.isOwn(chunk)) return;
+    if (chunk.type === 'data-decided') this.decided(chunk.data);
     this.apply(this.responses.push({ type: 'chunk', chunk, isReplay }));
     if ('transient' in chunk && chunk.transient) this.options.onData?.(chunk);
     if (chunk.type === 'data-error') this.refuse(chunk.data);
     const ended = endedCall(chunk);
     if (ended !== null) this.runs.cancel(ended);
+  }
+
+  /** Whether a chunk tells others what this page said: it shows that already. */
+  private isOwn(chunk: Chunk): boolean {
+    if (chunk.type === 'data-message') return this.requests.says(chunk.data.message.id);
+    return chunk.type === 'data-rewind' && this.requests.says(chunk.data.messageId);
+  }
+
+  /** A decision that was made here or on another page: nobody need send it again. */
+  private decided({ toolCallId, approved }: DataParts['decided']): void {
+    this.responses.push({
+      type: 'answer',
+      answers: [{ toolCallId, state: 'approval-responded', approval: { approved } }],
+    });
+  }
+
+  private moveFloor(to: string | null | undefined, own = this.connectionId): void {
+    this.connectionId = own;
+    // A server that knows no floor has one connection a session.
+    this.isFloorHere = to === undefined || to === own;
+    this.options.onFloor?.(this.isFloorHere);
   }
 
   /** The server has a request, and says which message will answer it. */
@@ -370,8 +409,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const isOthers = this.chatId !== null && this.chatId !== chatId && this.readings.numbers.length > 0;
     if (!isOthers) return;
     throw new Error(
-      `This DuologueTransport still carries the chat "${this.chatId}", and one transport carries one chat at a time. ` +
-        'Make a transport for each chat: const [transport] = useState(() => new DuologueTransport({ url })).',
+      `This transport still carries the chat "${this.chatId}". Make a transport for each chat.`,
     );
   }
 }

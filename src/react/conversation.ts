@@ -12,7 +12,7 @@ import {
   type TransportOptions,
   type WebSocketLike,
 } from '../client/index.ts';
-import type { Chunk, DataParts, Message } from '../protocol/chunks.ts';
+import type { Chunk, Message } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
 import { type PendingApproval, pendingApprovals } from './approvals.ts';
 import type { Mode } from './mode.ts';
@@ -45,6 +45,8 @@ export interface ConversationState {
   connection: ConnectionState;
   /** Where what was said before is: on its way, here, or not to be had. */
   history: { status: 'loading' } | { status: 'ready' } | { status: 'failed'; error: Error };
+  /** Whether this page has the floor: it runs browser tools and hears sound, the others watch. */
+  floor: { isHere: boolean; take(): void };
 }
 
 type SendOptions = Parameters<DuologueTransport<Message>['sendMessages']>[0];
@@ -71,8 +73,10 @@ export class Conversation {
   /** Resolves when the chat has begun to read the message that it takes up. */
   private takingUp: Promise<void> = Promise.resolve();
   private onTakenUp: () => void = () => undefined;
-  /** How much was heard of messages that the chat was still reading. */
-  private readonly heard: DataParts['heard'][] = [];
+  /** Whether something was said elsewhere before what this page has said and not heard of yet. */
+  private isBehind = false;
+  /** What happened elsewhere while the chat was reading, in order. */
+  private readonly news: ToldData[] = [];
 
   constructor(options: ConversationOptions) {
     this.options = options;
@@ -92,6 +96,7 @@ export class Conversation {
       mode: options.mode,
       connection: this.connection(options.mode),
       history: options.messages ? READY.history : { status: 'loading' },
+      floor: { isHere: true, take: () => this.live.takeFloor() },
     };
     this.chat = new Chat<Message>({
       id: sessionId,
@@ -186,7 +191,8 @@ export class Conversation {
   /** The chat may have come to rest: what waited for that happens now. */
   rest(): void {
     if (this.isBusy) return;
-    for (const heard of this.heard.splice(0)) this.shown.cut(heard);
+    if (this.isBehind) return this.readAnew();
+    this.catchUp();
     if (this.wanted !== this.current.mode) this.change(this.wanted);
     this.attach();
   }
@@ -202,7 +208,7 @@ export class Conversation {
   private change(mode: Mode): void {
     const isWhole = this.live.isAtRest;
     this.renewLive();
-    this.become({ mode, connection: this.connection(mode) });
+    this.become({ mode, connection: this.connection(mode), floor: { ...this.current.floor, isHere: true } });
     if (mode === 'bidi' && this.hasBegun) this.live.connect(this.chat.id);
     // What the old connection had not told yet, the new one does not know of.
     if (!isWhole) void this.load(true);
@@ -212,6 +218,7 @@ export class Conversation {
   private renewLive(): void {
     this.live.close();
     this.pending.clear();
+    this.news.length = 0;
     this.live = this.newLive();
   }
 
@@ -224,14 +231,20 @@ export class Conversation {
     const live = new DuologueTransport<Message>({
       ...this.shared,
       WebSocket: this.options.WebSocket,
+      watches: true,
       onFrame: (direction, data) => this.options.onFrame?.(direction, data),
       onPending: (pending) => {
         if (live !== this.live) return;
         this.pending.set(pending.messageId, pending);
         this.attach();
       },
+      onFloor: (isHere) => {
+        if (live === this.live) this.become({ floor: { ...this.current.floor, isHere } });
+      },
+      shows: (messageId) => this.chat.messages.some(({ id }) => id === messageId),
       onReset: (messages) => {
         this.pending.clear();
+        this.news.length = 0;
         this.shown.reset(messages);
         this.become(READY);
       },
@@ -263,6 +276,7 @@ export class Conversation {
 
   private send(request: SendOptions): Promise<ReadableStream> {
     if (request.messageId === this.decided) this.decided = null;
+    this.isBehind ||= this.live.isUnread && request.messages.at(-1)?.role === 'user';
     return this.transport.sendMessages(request);
   }
 
@@ -331,11 +345,29 @@ export class Conversation {
 
   private hear(data: ToldData): void {
     if (data.type === 'data-settled') this.shown.settle(data.data);
-    if (data.type === 'data-heard') {
-      this.heard.push(data.data);
-      this.rest();
-    }
+    const isWaiting = this.isBusy && this.chat.messages.at(-1)?.role === 'user';
+    this.isBehind ||= data.type === 'data-message' && isWaiting;
+    this.news.push(data);
+    this.catchUp();
     this.options.onData?.(data);
+  }
+
+  /** What two pages said at once stands in the order of the server. */
+  private readAnew(): void {
+    this.isBehind = false;
+    this.renewLive();
+    void this.load(true);
+  }
+
+  /** Shows what happened elsewhere. A chat that reads would write over it. */
+  private catchUp(): void {
+    if (this.isBusy || this.current.history.status === 'loading') return;
+    for (const told of this.news.splice(0)) {
+      if (told.type === 'data-heard') this.shown.cut(told.data);
+      if (told.type === 'data-message') this.shown.say(told.data.message);
+      if (told.type === 'data-decided') this.shown.decide(told.data);
+      if (told.type === 'data-rewind') this.shown.rewind(told.data);
+    }
   }
 
   private failed(error: Error): void {
@@ -353,6 +385,7 @@ export class Conversation {
   private attach(): void {
     // What was said before comes first, and takes the place of all that is shown.
     if (this.current.history.status === 'loading') return;
+    this.catchUp();
     for (const { messageId, isNew } of [...this.pending.values()]) {
       if (isNew) {
         if (this.isBusy) continue;

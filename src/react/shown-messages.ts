@@ -1,4 +1,5 @@
 import type { Chunk, DataParts, Message } from '../protocol/chunks.ts';
+import { MessageFold } from '../protocol/fold.ts';
 import { LateChunks } from './late-chunks.ts';
 import { withShownText } from './shown-text.ts';
 
@@ -33,6 +34,28 @@ export class ShownMessages {
       });
       return { ...message, parts };
     });
+  }
+
+  /** The person said something on another page; what is shown already stays. */
+  say(message: Message): void {
+    if (!this.chat.messages.some(({ id }) => id === message.id)) {
+      this.chat.messages = [...this.chat.messages, message];
+    }
+  }
+
+  /** The person decided, on whichever page. */
+  decide({ toolCallId, messageId, approved, reason }: DataParts['decided']): void {
+    this.replace(messageId, (message) => {
+      const fold = new MessageFold(structuredClone(message));
+      fold.decide(toolCallId, approved, reason);
+      return fold.message;
+    });
+  }
+
+  /** Everything from that message on was taken back. */
+  rewind({ messageId }: DataParts['rewind']): void {
+    const index = this.chat.messages.findIndex(({ id }) => id === messageId);
+    if (index !== -1) this.chat.messages = this.chat.messages.slice(0, index);
   }
 
   /** The conversation anew, with what was shown of answers that were cut off. */

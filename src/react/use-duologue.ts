@@ -25,6 +25,8 @@ export interface UseDuologueHelpers extends UseChatHelpers<Message> {
   interrupt(): void;
   /** Connects at once; takes the conversation back from another page. */
   reconnect(): Promise<void>;
+  /** Who runs browser tools and hears sound: this page, or another that shows the same conversation. */
+  floor: ConversationState['floor'];
   /** The tokens of the whole conversation. */
   usage: TokenUsage;
 }
@@ -65,8 +67,8 @@ export function useDuologue(options: UseDuologueOptions): UseDuologueHelpers {
   );
   const interrupt = useCallback(() => conversation.interrupt(), [conversation]);
   const reconnect = useCallback(() => conversation.reconnect(), [conversation]);
-  const { mode, connection } = state;
-  return { ...chat, mode, connection, session, approvals, approve, deny, interrupt, reconnect, usage };
+  const { mode, connection, floor } = state;
+  return { ...chat, mode, connection, session, approvals, approve, deny, interrupt, reconnect, floor, usage };
 }
 
 /** A session that is made here has no past to ask the server for. */

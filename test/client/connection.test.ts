@@ -63,7 +63,10 @@ describe('a connection', () => {
   test('offers the subprotocol, and the key when it has one', async () => {
     const w = await live({ key: 'söße/key?' });
     expect(w.server.sockets[0]?.protocols).toEqual(['duologue.v1', 'duologue.key.c8O2w59lL2tleT8']);
-    expect((await live()).server.sockets[0]?.protocols).toEqual(['duologue.v1']);
+    expect((await live({ watches: true })).server.sockets[0]?.protocols).toEqual([
+      'duologue.v2',
+      'duologue.v1',
+    ]);
   });
 
   test('comes back with the session and the last chunk it saw', async () => {
@@ -188,12 +191,11 @@ describe('a connection', () => {
     ]);
   });
 
-  test('pings, measures, and stays while it is answered', async () => {
+  test('pings, and stays while it is answered', async () => {
     const w = await live({ heartbeatMs: 1_000 });
     for (let beat = 0; beat < 10; beat++) w.timers.advance(1_000);
     expect([w.connection.state.status, w.server.sockets.length]).toEqual(['live', 1]);
     expect(w.server.sockets[0]?.sent).toHaveLength(10);
-    expect(w.events.filter(({ type }) => type === 'latency')).toHaveLength(10);
   });
 
   test('is dead after two pings without any word', async () => {
@@ -260,7 +262,7 @@ describe('a connection', () => {
     ]);
   });
 
-  test('passes over what it cannot read, and says so', async () => {
+  test('passes over what it cannot read', async () => {
     const w = await live();
     const from = w.events.length;
     for (const frame of [
@@ -272,12 +274,7 @@ describe('a connection', () => {
     ]) {
       w.server.socket?.deliver(frame);
     }
-    expect(w.events.slice(from).filter(({ type }) => type !== 'rest')).toEqual(
-      ['{"type":"pang"}', '{', 'nonsense', '{"no":"type"}', 'null'].map((text) => ({
-        type: 'unreadable',
-        text,
-      })),
-    );
+    expect(w.events.slice(from).filter(({ type }) => type !== 'rest')).toEqual([]);
     expect(w.connection.state.status).toBe('live');
   });
 

@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { ExecutorRuns } from '../../src/client/executors.ts';
+import { ExecutorRuns, type Executors } from '../../src/client/executors.ts';
 import { FakeTimers } from './support/time.ts';
 
 const call = (id: string, toolName: string) => ({ id, toolName, input: { id } });
 
+const runsOf = (executors: Executors, timers = new FakeTimers()) =>
+  new ExecutorRuns({ executors, executorTimeoutMs: 1_000 }, timers);
+
 describe('browser tools', () => {
   test('a call runs once, two calls of one tool are two calls', async () => {
     const seen: unknown[] = [];
-    const runs = new ExecutorRuns({ act: (input) => seen.push(input) }, new FakeTimers(), 1_000);
+    const runs = runsOf({ act: (input) => seen.push(input) });
     expect(
       await Promise.all([runs.run(call('1', 'act')), runs.run(call('1', 'act')), runs.run(call('2', 'act'))]),
     ).toEqual([{ output: 1 }, null, { output: 2 }]);
@@ -15,7 +18,7 @@ describe('browser tools', () => {
   });
 
   test('a tool that is not there does not run, not even one that every object has', async () => {
-    const runs = new ExecutorRuns({}, new FakeTimers(), 1_000);
+    const runs = runsOf({});
     expect([runs.has('toString'), await runs.run(call('1', 'toString'))]).toEqual([false, null]);
   });
 
@@ -30,14 +33,14 @@ describe('browser tools', () => {
     ['what cannot be sent', () => 1n, { errorText: 'Do not know how to serialize a BigInt' }],
     ['no error object', () => Promise.reject('odd'), { errorText: 'odd' }],
   ])('a tool that gives %s', async (_what, executor, result) => {
-    const runs = new ExecutorRuns({ act: executor }, new FakeTimers(), 1_000);
+    const runs = runsOf({ act: executor });
     expect(await runs.run(call('1', 'act'))).toEqual(result);
   });
 
   test('a tool that takes too long fails, is told so, and leaves no timer', async () => {
     const timers = new FakeTimers();
     let signal: AbortSignal | undefined;
-    const runs = new ExecutorRuns(
+    const runs = runsOf(
       {
         act: (_input, context) => {
           signal = context.signal;
@@ -45,7 +48,6 @@ describe('browser tools', () => {
         },
       },
       timers,
-      1_000,
     );
     const result = runs.run(call('1', 'act'));
     timers.advance(1_000);
@@ -58,7 +60,7 @@ describe('browser tools', () => {
 
   test('a cancelled tool gives nothing', async () => {
     const timers = new FakeTimers();
-    const runs = new ExecutorRuns({ act: () => new Promise(() => undefined) }, timers, 1_000);
+    const runs = runsOf({ act: () => new Promise(() => undefined) }, timers);
     const results = [runs.run(call('1', 'act')), runs.run(call('2', 'act'))];
     runs.cancel('1');
     runs.cancel('none');

@@ -196,6 +196,17 @@ describe('responses', () => {
     ]);
   });
 
+  test('a message that the page has from elsewhere goes on where it is', () => {
+    const responses = new Responses(
+      () => false,
+      (messageId) => messageId === 'm1',
+    );
+    expect(say(responses, START, ...text('t', 'x'))).toEqual([
+      { type: 'pending', messageId: 'm1', isNew: false },
+    ]);
+    expect(responses.takeKept('m1')).toEqual(text('t', 'x'));
+  });
+
   test('a call that the server says it waits for is open, wherever its message came from', () => {
     const { responses, calls } = machine();
     responses.push({

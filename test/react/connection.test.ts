@@ -117,51 +117,79 @@ describe('the connection of a page', () => {
     expect(await closed).toBe(1000);
   });
 
-  test('goes over to a second page, and back with what was said there', async () => {
+  test('[B30] is one of several: what is said on one page is shown on the other, live', async () => {
     const { served } = await live([[text('one')], [text('two')], [text('three')]]);
     const first = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1', messages: [] });
     void first.now.sendMessage({ text: '1' });
     await first.said('one');
     const second = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1' });
-    await first.until(({ connection }) => connection.status === 'taken-over');
     await second.until(
       ({ session, connection }) => session.status === 'ready' && connection.status === 'live',
     );
+    expect([first.now.floor.isHere, second.now.floor.isHere]).toEqual([true, false]);
     void second.now.sendMessage({ text: '2' });
     await second.said('two');
-
-    void first.now.reconnect();
-    await second.until(({ connection }) => connection.status === 'taken-over');
-    await first.until(({ messages, session }) => messages.length === 4 && session.status === 'ready');
+    await first.said('two');
+    await first.until(({ floor }) => !floor.isHere);
     void first.now.sendMessage({ text: '3' });
-    expect(story(await first.said('three'))).toEqual([
+    const whole = [
       ['user', '1'],
       ['assistant', 'one'],
       ['user', '2'],
       ['assistant', 'two'],
       ['user', '3'],
       ['assistant', 'three'],
-    ]);
+    ];
+    expect(story(await first.said('three'))).toEqual(whole);
+    expect(story(await second.said('three'))).toEqual(whole);
   });
 
-  test('goes back to a page that saw half of a message, and all of it stands there once', async () => {
-    const { payment } = fourTools();
-    const { served } = await live([[call('process_payment', PAY)], [text('Then not.')]], [payment]);
+  test('[B30] a card that is answered on one page closes on the other, and its end is shown on both', async () => {
+    const log: string[] = [];
+    const { payment } = fourTools(log);
+    const { served } = await live([[call('process_payment', PAY)], [text('Paid.')]], [payment]);
     const first = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1', messages: [] });
     void first.now.sendMessage({ text: 'pay' });
     await first.until(({ approvals, status }) => approvals.length > 0 && status === 'ready');
     const second = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1' });
     const asked = await second.until(
-      ({ approvals, connection }) => approvals.length > 0 && connection.status === 'live',
+      ({ approvals, connection, status }) =>
+        approvals.length > 0 && connection.status === 'live' && status === 'ready',
     );
-    await first.until(({ connection }) => connection.status === 'taken-over');
-    void second.now.deny(firstApproval(asked));
-    const whole = story(await second.said('Then not.'));
-    void first.now.reconnect();
-    await first.until(
-      ({ connection, session }) => connection.status === 'live' && session.status === 'ready',
+    void second.now.approve(firstApproval(asked));
+    const whole = story(await second.said('Paid.'));
+    expect(story(await first.said('Paid.'))).toEqual(whole);
+    expect([log, first.now.approvals, second.now.approvals]).toEqual([['pay Alice 30'], [], []]);
+  });
+
+  test('[B30] a browser tool runs on the page where it was approved, and only there', async () => {
+    const { location } = fourTools();
+    const { served } = await live([[call('get_location')], [text('Tokyo')]], [location]);
+    const ran: string[] = [];
+    const tools = (page: string) => ({
+      get_location: () => {
+        ran.push(page);
+        return { latitude: 35 };
+      },
+    });
+    const first = mount({
+      url: served.url,
+      mode: 'bidi',
+      sessionId: 'chat-1',
+      messages: [],
+      tools: tools('first'),
+    });
+    void first.now.sendMessage({ text: 'where am I' });
+    await first.until(({ approvals, status }) => approvals.length > 0 && status === 'ready');
+    const second = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1', tools: tools('second') });
+    const asked = await second.until(
+      ({ approvals, connection, status }) =>
+        approvals.length > 0 && connection.status === 'live' && status === 'ready',
     );
-    expect(story(await first.said('Then not.'))).toEqual(whole);
+    void second.now.approve(firstApproval(asked));
+    await second.said('Tokyo');
+    await first.said('Tokyo');
+    expect(ran).toEqual(['second']);
   });
 
   test('carries each of several decisions at once, in any order', async () => {

@@ -75,6 +75,8 @@ export class ModelServer implements SocketServer {
   /** The turn whose message chunks belong to. */
   private current: Turn | null = null;
   private count = 0;
+  /** The connection that runs browser tools. */
+  private floor: FakeSocket | null = null;
 
   /** The HTTP side, as far as a page reads it. */
   readonly fetch: typeof fetch = async (url) => {
@@ -102,9 +104,14 @@ export class ModelServer implements SocketServer {
     return this.queue.length > 0;
   }
 
-  /** How many answers are being given, or wait for an answer themselves. */
-  get turnCount(): number {
-    return this.turns.size;
+  /** Whether a page that is loaded now gets all: one answer at most goes on, it began in this process, and nothing else was said since. */
+  get isReplayable(): boolean {
+    return [...this.turns.values()].every((turn) => {
+      if (turn.from === null) return this.waits(turn);
+      return this.log
+        .slice(turn.from)
+        .every((chunk) => chunk?.type !== 'start' || chunk.messageId === turn.id);
+    });
   }
 
   /** Whether nobody waits for anything. */
@@ -152,7 +159,7 @@ export class ModelServer implements SocketServer {
   }
 
   private greetNow(socket: FakeSocket): void {
-    for (const other of this.sockets) if (other !== socket) other.end(4001);
+    if (!this.floor?.isOpen) this.floor = socket;
     const last = parseChunkId(new URL(socket.url).searchParams.get('last') ?? '');
     const resumed = last?.epoch === String(this.epoch);
     const running = this.current;
@@ -164,7 +171,7 @@ export class ModelServer implements SocketServer {
           type: 'data-session',
           data: {
             sessionId: 'chat',
-            connectionId: `c${this.sockets.length}`,
+            connectionId: this.nameOf(socket),
             epoch: String(this.epoch),
             resumed,
             newest: `${this.epoch}-${this.log.length}`,
@@ -172,7 +179,7 @@ export class ModelServer implements SocketServer {
             open: this.waiting(),
             running: this.running(),
             model: { hears: false, sees: false, speaks: false },
-            floor: null,
+            floor: this.floor ? this.nameOf(this.floor) : null,
           },
           transient: true,
         },
@@ -207,18 +214,19 @@ export class ModelServer implements SocketServer {
     this.accepted.set(requestId, accepted);
     socket.deliver(encodeBlock({ type: 'data-accepted', data: accepted, transient: true }));
     if (before) return;
+    if (message?.role === 'user') this.moveFloor(socket);
     if (message && messageId !== undefined)
       this.say(message, messageId, data.trigger === 'regenerate-message');
     else if (type === 'tool_result') {
       const { toolCallId, status, result, reason } = data as Record<string, string>;
-      if (status) this.decide(String(toolCallId), status === 'approved', reason);
+      if (status) this.decide(String(toolCallId), status === 'approved', reason, socket);
       else this.settle(String(toolCallId), result);
-    } else if (message) this.hear(message);
+    } else if (message) this.hear(message, socket);
   }
 
-  private hear(message: Message): void {
+  private hear(message: Message, from: FakeSocket): void {
     for (const answer of answersIn(message.parts)) {
-      if (answer.kind === 'decision') this.decide(answer.toolCallId, answer.approved, answer.reason);
+      if (answer.kind === 'decision') this.decide(answer.toolCallId, answer.approved, answer.reason, from);
       else this.settle(answer.toolCallId, answer.kind === 'output' ? answer.output : answer.errorText);
     }
   }
@@ -230,8 +238,12 @@ export class ModelServer implements SocketServer {
 
   private begin(asked: Message, id: string): void {
     const at = this.messages.findIndex(({ id }) => id === asked.id);
-    if (at !== -1) this.messages = this.messages.slice(0, at);
+    if (at !== -1) {
+      this.messages = this.messages.slice(0, at);
+      this.announce({ type: 'data-rewind', data: { messageId: asked.id }, transient: true });
+    }
     this.messages.push(asked);
+    this.announce({ type: 'data-message', data: { message: asked }, transient: true });
     const message: Message = { id, role: 'assistant', parts: [] };
     this.messages.push(message);
     const turn: Turn = {
@@ -280,11 +292,17 @@ export class ModelServer implements SocketServer {
     turn.saved = structuredClone(turn.fold.message);
   }
 
-  private decide(toolCallId: string, approved: boolean, reason?: string): void {
+  private decide(toolCallId: string, approved: boolean, reason?: string, from?: FakeSocket): void {
     const turn = [...this.turns.values()].find(({ calls }) => calls.has(toolCallId));
     const call = turn?.calls.get(toolCallId);
     if (!turn || call?.state !== 'waits') return;
+    // The browser of whoever approved runs the tool.
+    if (approved && call.runsOn === 'client' && from) this.moveFloor(from);
     turn.fold.decide(toolCallId, approved, reason);
+    const { id: messageId } = turn;
+    const by = 'somebody';
+    const told = { toolCallId, messageId, approved, by, ...(reason ? { reason } : {}) };
+    this.announce({ type: 'data-decided', data: told, transient: true });
     call.state = 'approved';
     if (!approved) this.end(turn, call, { errorText: denialText(reason) });
     else if (call.runsOn === 'server') this.end(turn, call, { output: 'done' });
@@ -332,6 +350,22 @@ export class ModelServer implements SocketServer {
   private running(): string | null {
     const speaking = [...this.turns.values()].find((turn) => !this.waits(turn));
     return speaking?.id ?? this.queue[0]?.answerId ?? null;
+  }
+
+  private nameOf(socket: FakeSocket): string {
+    return `c${this.sockets.indexOf(socket)}`;
+  }
+
+  private moveFloor(socket: FakeSocket): void {
+    if (this.floor === socket) return;
+    this.floor = socket;
+    this.announce({ type: 'data-floor', data: { connectionId: this.nameOf(socket) }, transient: true });
+  }
+
+  /** Tells everyone what one page did. */
+  private announce(chunk: Chunk): void {
+    this.log.push(chunk);
+    this.flush();
   }
 
   private waits({ calls }: Turn): boolean {

@@ -183,7 +183,7 @@ export class FakeServer implements SocketServer {
           open: [],
           running: null,
           model: { hears: false, sees: true, speaks: false },
-          floor: null,
+          floor: `c${this.sockets.length}`,
           ...this.memory(),
           ...this.tells,
         },
