@@ -212,6 +212,11 @@ describe('a conversation', () => {
     const second = new Person(await first.page.context().newPage());
     await second.page.goto(first.page.url());
     await second.connection('live').waitFor();
+    const watching = (person: Person) => person.page.getByText(/You see it live/);
+    await watching(second).waitFor();
+    await second.page.getByRole('button', { name: 'Use here' }).click();
+    await watching(first).waitFor();
+    await watching(second).waitFor({ state: 'detached' });
     await second.say('Send $50 to Alice');
     await second.card('requested').waitFor();
     await first.card('requested').waitFor();

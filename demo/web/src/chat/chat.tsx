@@ -183,6 +183,7 @@ export function Chat({
         <ConnectionBanner
           connection={shownConnection}
           onReconnect={shownConnection === connection ? () => void duologue.reconnect() : null}
+          onTake={duologue.floor.isHere || replay ? null : duologue.floor.take}
         />
         {held === 'approval' && queue.length > 0 ? (
           <CancelWarning onSend={() => queue[0] && insist(queue[0].id)} />

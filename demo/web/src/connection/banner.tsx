@@ -11,10 +11,13 @@ const ID = 'connection-banner';
 export function ConnectionBanner({
   connection,
   onReconnect,
+  onTake,
 }: {
   connection: ConnectionState;
   /** Null where it is tried again without anyone's help. */
   onReconnect: (() => void) | null;
+  /** Takes the conversation from the page that uses it; null where this one does. */
+  onTake: (() => void) | null;
 }) {
   const { connection: words } = useMessages();
   const isCounting = connection.status === 'reconnecting';
@@ -67,6 +70,15 @@ export function ConnectionBanner({
         </Banner>
       );
     default:
-      return null;
+      return onTake ? (
+        <Banner
+          id={ID}
+          icon={<MonitorSmartphone className="size-4" />}
+          text={words.watchingText}
+          look="border-line bg-surface text-soft"
+        >
+          <Button onClick={onTake}>{words.useHere}</Button>
+        </Banner>
+      ) : null;
   }
 }

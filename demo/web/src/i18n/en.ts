@@ -189,6 +189,8 @@ export const en = {
         ? `The connection was lost. Trying again in ${seconds} s. Nothing is lost.`
         : 'The connection was lost. Trying again now. Nothing is lost.',
     takenOverText: 'This conversation went on in another tab or on another device.',
+    watchingText:
+      'This conversation is also open in another tab or on another device, and used there. You see it live.',
     useHere: 'Use here',
     tryNow: 'Try now',
     latency: (ms: number) => `${ms} ms there and back`,
