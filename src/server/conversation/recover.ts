@@ -55,7 +55,9 @@ export async function recover(remains: Remains): Promise<TakenUp> {
     .filter(({ role }) => role === 'user')
     .map(({ id, parts }) => ({ id, fingerprint: fingerprint(parts) }));
   const last = messages.at(-1);
-  const unanswered = last?.role === 'user' ? last : null;
+  // A call that waits is an answer, though the message that shows it is not stored yet.
+  const isBegun = open.some(({ messageId }) => !byId.has(messageId));
+  const unanswered = last?.role === 'user' && !isBegun ? last : null;
   const requests = await store.acceptedRequests(key);
   const waiting = await stillWaiting(remains, { unanswered, requests, byId });
   return {
