@@ -1,6 +1,5 @@
 import { outputTimedOut } from '../protocol/chunks.ts';
 import type { TrackedCall } from './call-tracker.ts';
-import { DEFAULTS, type TransportOptions } from './options.ts';
 import type { Timers } from './timers.ts';
 
 /** What a browser tool gets beside its input. */
@@ -22,6 +21,16 @@ export type Executors = Readonly<Record<string, Executor>>;
 /** How a browser tool ended. */
 export type ExecutorResult = { output: unknown } | { errorText: string };
 
+/** Which browser tools a page has, and how long each may take. */
+export interface ExecutorOptions {
+  /** The browser tools of this page; the transport runs them and sends what they give. */
+  executors?: Executors | undefined;
+  /** How long a browser tool may take. */
+  executorTimeoutMs?: number | undefined;
+}
+
+const TIMEOUT_MS = 60_000;
+
 /** Runs browser tools, each call once in the life of the page. */
 export class ExecutorRuns {
   private readonly executors: Executors;
@@ -30,10 +39,10 @@ export class ExecutorRuns {
   private readonly begun = new Set<string>();
   private readonly running = new Map<string, AbortController>();
 
-  constructor(options: Pick<TransportOptions, 'executors' | 'executorTimeoutMs'>, timers: Timers) {
+  constructor(options: ExecutorOptions, timers: Timers) {
     this.executors = options.executors ?? {};
     this.timers = timers;
-    this.timeoutMs = options.executorTimeoutMs ?? DEFAULTS.executorTimeoutMs;
+    this.timeoutMs = options.executorTimeoutMs ?? TIMEOUT_MS;
   }
 
   has(toolName: string): boolean {

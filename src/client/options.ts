@@ -1,13 +1,9 @@
 import type { Chunk } from '../protocol/chunks.ts';
-import type { Executors } from './executors.ts';
+import type { ExecutorOptions } from './executors.ts';
 import type { Timers } from './timers.ts';
 
 /** Options of both transports. */
-export interface TransportOptions {
-  /** The browser tools of this page; the transport runs them and sends what they give. */
-  executors?: Executors | undefined;
-  /** How long a browser tool may take. */
-  executorTimeoutMs?: number | undefined;
+export interface TransportOptions extends ExecutorOptions {
   /** Deltas of one block that arrive within this time reach the chat as one. */
   mergeMs?: number | undefined;
   /**
@@ -21,5 +17,5 @@ export interface TransportOptions {
   timers?: Timers | undefined;
 }
 
-/** How long a browser tool may take, and how long deltas gather, if nobody says otherwise. */
-export const DEFAULTS = { executorTimeoutMs: 60_000, mergeMs: 16 } as const;
+/** How long deltas gather, if nobody says otherwise. */
+export const DEFAULTS = { mergeMs: 16 } as const;
