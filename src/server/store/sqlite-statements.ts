@@ -60,9 +60,10 @@ export function prepareStatements(db: Database) {
     waiting: db.prepare<{ data: string }>('select data from waiting where session = ? order by seq'),
     dropWaiting: db.prepare('delete from waiting where session = ? and id = ?'),
     answerWaiting: db.prepare(
-      `delete from waiting where session = ? and id in (
-         select id from messages where session = ?
-         and seq < (select seq from messages where session = ? and id = ?)
+      // By what waits, which is little, and not by the messages, which are many.
+      `delete from waiting where session = ? and exists (
+         select 1 from messages where messages.session = waiting.session and messages.id = waiting.id
+         and messages.seq < (select seq from messages where session = ? and id = ?)
        )`,
     ),
 

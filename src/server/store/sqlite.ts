@@ -192,7 +192,7 @@ class SqliteStore implements Store {
     this.#write(() => {
       const { n } = this.#need(key);
       this.#sql.putMessage.run(n, n, toText(message.id), toJson(message, 'The message'));
-      if (message.role === 'assistant') this.#sql.answerWaiting.run(n, n, n, toText(message.id));
+      if (message.role === 'assistant') this.#sql.answerWaiting.run(n, n, toText(message.id));
       if (accepted) this.#accept(n, accepted);
       this.#sql.touchSession.run(this.#now(), n);
     });
