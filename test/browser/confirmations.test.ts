@@ -16,7 +16,8 @@ interface Chunk {
 
 /** What the page has sent and heard so far, as the inspector saves it. */
 async function wire(person: Person): Promise<{ heard: Chunk[]; sent: string }> {
-  const saved = await person.save(person.page.getByRole('button', { name: 'Save the recording' }));
+  await person.page.getByRole('button', { name: 'More about recordings' }).click();
+  const saved = await person.save(person.page.getByRole('menuitem', { name: 'Save the recording' }));
   const { events } = JSON.parse(String(saved)) as {
     events: { type: string; direction?: string; text?: string; body?: string | null }[];
   };

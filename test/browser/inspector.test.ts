@@ -120,9 +120,9 @@ describe('the inspector', () => {
     const ways = person.answers.getByRole('button', { name: 'Rows in the inspector' });
     await ways.first().click();
     const types = () => panel.getByRole('listbox').locator('[data-kind="row"]').allInnerTexts();
-    await expect.poll(async () => (await types()).length).toBe(5);
+    await expect.poll(async () => (await types()).length).toBe(6);
     expect((await types()).join(' ')).toMatch(
-      /tool-input-start.*tool-input-available.*tool-approval-request.*approved.*tool-output-available/s,
+      /tool-input-start.*tool-input-available.*tool-approval-request.*approved.*data-decided.*tool-output-available/s,
     );
     await panel.getByText('tool-approval-request').click();
     await panel.getByRole('button', { name: 'Show in the conversation' }).click();

@@ -32,7 +32,8 @@ async function killed(sdk: (typeof sdks)[number][1], afterMs: number): Promise<T
       await serve(harness(args[0], [], { newId: randomUUID, store, ...args[2] }).duologue, { port: 0 }),
     );
   const before = await begin([turn], [], { clock });
-  const after = await begin([[text('Three.')]]);
+  // The next process answers the question by itself, and again when it is asked again.
+  const after = await begin([[text('Three.')], [text('Three.')]]);
   // The first process is dead when nothing reaches it any more.
   let port = before.port;
   const sockets: WebSocket[] = [];
