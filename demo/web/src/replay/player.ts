@@ -161,6 +161,7 @@ export class ReplayPlayer {
       await this.opened(event.channel);
     }
     for (const action of actionsOf(event)) await this.do(action);
+    await this.until(() => this.server.hasAsked(event));
     const isHeard =
       event.type === 'response' ||
       (event.type !== 'request' && event.type !== 'open' && event.direction === 'in');

@@ -1,5 +1,6 @@
 import type { WebSocketLike } from 'duologue/client';
 import type { WireEvent } from '../wire/wire-event.ts';
+import { type Asked, askedIn, frameOf } from './asked.ts';
 
 interface Exchange {
   answer: (response: Response) => void;
@@ -17,10 +18,15 @@ export class RecordedServer {
   private readonly exchanges = new Map<number, Exchange>();
   private readonly open = new Map<number, ReplaySocket>();
   private readonly encoder = new TextEncoder();
+  /** What the sockets of the recording asked for, in order. */
+  private readonly asked: Asked[];
+  /** The names that requests had then, and have today. */
+  private readonly names = new Map<string, string>();
   private readonly onBound: () => void;
 
   constructor(events: readonly WireEvent[], onBound: () => void) {
     this.onBound = onBound;
+    this.asked = askedIn(events);
     this.requests = events.filter((event) => event.type === 'request').map((event) => ({ ...event }));
     this.sockets = events.filter((event) => event.type === 'open').map(({ channel }) => channel);
   }
@@ -28,6 +34,11 @@ export class RecordedServer {
   /** Whether the page has made the request, or opened the socket, that a channel of the recording stands for. */
   isBound(channel: number): boolean {
     return this.exchanges.has(channel) || this.open.has(channel);
+  }
+
+  /** Whether the page has asked for what it asked for with this event. */
+  hasAsked(event: WireEvent): boolean {
+    return this.asked.every((one) => one.event !== event || one.isTaken);
   }
 
   readonly fetch: typeof fetch = (input, init) => {
@@ -38,6 +49,7 @@ export class RecordedServer {
     );
     if (!found) return Promise.resolve(unrecorded(method));
     found.isTaken = true;
+    this.rename(nameIn(found.body), nameIn(init?.body));
     return new Promise<Response>((answer, fail) => {
       this.exchanges.set(found.channel, { answer, fail, body: null });
       init?.signal?.addEventListener('abort', () => fail(new DOMException('Aborted', 'AbortError')));
@@ -53,11 +65,41 @@ export class RecordedServer {
     const { channel } = event;
     if (event.type === 'response') return this.respond(channel, event.status, event.contentType);
     if (event.type === 'text' && event.direction === 'in') {
-      this.exchanges.get(channel)?.body?.enqueue(this.encoder.encode(event.text));
+      const text = this.renamed(event.text);
+      this.exchanges.get(channel)?.body?.enqueue(this.encoder.encode(text));
       // A pong answers a ping of that time; the pings of today are answered on the spot.
-      if (!event.text.startsWith('{')) this.open.get(channel)?.hear(event.text);
+      if (!text.startsWith('{')) this.open.get(channel)?.hear(text);
     }
     if (event.type === 'close' && event.direction === 'in') this.end(channel, event.code, event.reason);
+  }
+
+  /** The page asks for something: it is taken for what was asked for then, whose name it gets. */
+  private hear(channel: number, text: string): void {
+    const { type, data } = frameOf(text);
+    const requestId = (data as { requestId?: string }).requestId;
+    const found = this.asked.find(
+      (one) => !one.isTaken && one.event.channel === channel && one.type === type,
+    );
+    if (!found) return;
+    found.isTaken = true;
+    if (found.requestId !== undefined) this.rename(found.requestId, requestId);
+    else if (requestId !== undefined) {
+      // Recorded from a client that gave no names: the page waits for a word about its own.
+      const accepted = { requestId, ...(found.answer === undefined ? {} : { messageId: found.answer }) };
+      const chunk = { type: 'data-accepted', data: accepted, transient: true };
+      this.open.get(channel)?.hear(`data: ${JSON.stringify(chunk)}\n\n`);
+    }
+    this.onBound();
+  }
+
+  private rename(then: string | undefined, today: string | undefined): void {
+    if (then !== undefined && today !== undefined) this.names.set(then, today);
+  }
+
+  private renamed(text: string): string {
+    let all = text;
+    for (const [then, today] of this.names) all = all.replaceAll(then, today);
+    return all;
   }
 
   private respond(channel: number, status: number, contentType: string): void {
@@ -96,6 +138,7 @@ export class RecordedServer {
         const channel = server.sockets.shift();
         if (channel === undefined) return;
         server.open.set(channel, this);
+        this.onSent = (text) => server.hear(channel, text);
         server.onBound();
       }
     };
@@ -110,10 +153,12 @@ class ReplaySocket implements WebSocketLike {
   onmessage: WebSocketLike['onmessage'] = null;
   onclose: WebSocketLike['onclose'] = null;
   onerror: WebSocketLike['onerror'] = null;
+  onSent: ((text: string) => void) | null = null;
 
   send(data: string | Uint8Array<ArrayBuffer>): void {
     if (typeof data !== 'string') return;
     const frame = JSON.parse(data) as { type: string; data?: { timestamp?: unknown } };
+    queueMicrotask(() => this.onSent?.(data));
     if (frame.type !== 'ping') return;
     const pong = JSON.stringify({ type: 'pong', timestamp: frame.data?.timestamp });
     queueMicrotask(() => this.hear(pong));
@@ -131,6 +176,12 @@ class ReplaySocket implements WebSocketLike {
   end(code: number, reason: string): void {
     this.onclose?.({ code, reason } as never);
   }
+}
+
+function nameIn(body: unknown): string | undefined {
+  if (typeof body !== 'string') return undefined;
+  const { requestId } = frameOf(body).data as { requestId?: unknown };
+  return typeof requestId === 'string' ? requestId : undefined;
 }
 
 /** What nobody asked for when it was recorded. */

@@ -1,5 +1,6 @@
 import { CONFIRMATION_TOOL, type Message } from 'duologue/protocol';
 import type { WireEvent } from '../wire/wire-event.ts';
+import { frameOf } from './asked.ts';
 
 /** Something that the person did, as far as the wire tells. */
 export type Action =
@@ -115,12 +116,6 @@ function lastOf(said: Said): { role: string; parts: Part[] } | null {
     : null;
   if (!last || typeof last.role !== 'string' || !Array.isArray(last.parts)) return null;
   return last as { role: string; parts: Part[] };
-}
-
-/** A client frame; its fields may stand in `data` or beside the type. */
-function frameOf(text: string): { type: unknown; data: unknown } {
-  const frame = parsed(text);
-  return { type: frame.type, data: typeof frame.data === 'object' ? frame.data : frame };
 }
 
 function bodyOf(text: string | null): Said {

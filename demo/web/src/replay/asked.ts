@@ -1,0 +1,50 @@
+import type { WireEvent } from '../wire/wire-event.ts';
+
+/** Something that a page asked a socket for. */
+export interface Asked {
+  event: WireEvent;
+  type: string;
+  requestId: string | undefined;
+  /** The message that answered it, as far as the recording tells. */
+  answer: string | undefined;
+  isTaken?: true;
+}
+
+const ASKING = ['message', 'tool_result', 'interrupt'];
+
+/** What the sockets of a recording were asked for, in order. */
+export function askedIn(events: readonly WireEvent[]): Asked[] {
+  return events.flatMap((event, at): Asked[] => {
+    if (event.type !== 'text' || event.direction !== 'out') return [];
+    const { type, data } = frameOf(event.text);
+    if (typeof type !== 'string' || !ASKING.includes(type)) return [];
+    const { requestId } = data as { requestId?: unknown };
+    const answer = type === 'message' ? startAfter(events, at, event.channel) : undefined;
+    return [{ event, type, requestId: typeof requestId === 'string' ? requestId : undefined, answer }];
+  });
+}
+
+/** A client frame; its fields may stand in `data` or beside the type. */
+export function frameOf(text: string): { type: unknown; data: unknown } {
+  const frame = parsed(text);
+  return { type: frame.type, data: typeof frame.data === 'object' ? frame.data : frame };
+}
+
+function startAfter(events: readonly WireEvent[], at: number, channel: number): string | undefined {
+  for (const event of events.slice(at + 1)) {
+    if (event.type !== 'text' || event.direction !== 'in' || event.channel !== channel) continue;
+    for (const line of event.text.split('\n')) {
+      const { type, messageId } = line.startsWith('data: {') ? parsed(line.slice(6)) : {};
+      if (type === 'start' && typeof messageId === 'string') return messageId;
+    }
+  }
+  return undefined;
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return (JSON.parse(text) as Record<string, unknown> | null) ?? {};
+  } catch {
+    return {};
+  }
+}
