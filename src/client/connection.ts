@@ -63,9 +63,6 @@ const FINAL: readonly number[] = [ERRORS.unauthorized, ERRORS.forbidden, ERRORS.
   ({ close }) => close,
 );
 
-/** What an older server does not say of a session. */
-const UNSAID = { received: [], open: [], running: null };
-
 /** One WebSocket to one session that comes back by itself, goes on where it was, and loses no message. */
 export class Connection {
   private readonly options: ConnectionOptions;
@@ -197,8 +194,7 @@ export class Connection {
     }
   }
 
-  private greeted(info: SessionInfo): void {
-    const session: SessionInfo = { ...UNSAID, ...info };
+  private greeted(session: SessionInfo): void {
     this.session = session.sessionId;
     this.attempt = 0;
     this.refusal = null;
