@@ -1,0 +1,104 @@
+import type { Engine } from '../engine.ts';
+import type { History } from '../history.ts';
+import type { Listener, Place } from '../home.ts';
+import type { Output } from '../output.ts';
+import { type Sound, Utterances } from '../utterances.ts';
+import { Floor } from './floor.ts';
+
+/** What those who listen need from around them. */
+export interface ListenersContext {
+  engine: Engine;
+  history: History;
+  output: Output;
+  onFault: (error: unknown) => void;
+  /** Nobody is there any more, for the time being. */
+  onLeft: () => void;
+  /** Nobody came back. */
+  onAbandoned: () => void;
+}
+
+/** How long a conversation waits for someone to come back. */
+const GRACE_MS = 60_000;
+
+/** Those who listen to a conversation: they come and go, one of them has the floor, and that one hears what is spoken. */
+export class Listeners {
+  private readonly context: ListenersContext;
+  private readonly floor = new Floor((holder) => this.floorTaken(holder));
+  private readonly utterances = new Utterances();
+  private isClosed = false;
+  private cancelGrace: () => void = () => undefined;
+  /** Writes down which connection has the floor; the second never rejects. */
+  private identifying: Promise<void> = Promise.resolve();
+  private identified: Promise<void> = Promise.resolve();
+
+  constructor(context: ListenersContext) {
+    this.context = context;
+  }
+
+  /** The connection that has the floor. */
+  get holder(): string | null {
+    return this.floor.holder?.id ?? null;
+  }
+
+  has(listener: Listener): boolean {
+    return this.floor.has(listener);
+  }
+
+  /** Someone listens from now on. Resolves when it is written down who has the floor. */
+  join(listener: Listener): Promise<void> {
+    this.cancelGrace();
+    this.floor.join(listener);
+    return this.floor.holder === listener ? this.identifying : this.identified;
+  }
+
+  /** The rest of the sound that someone has the beginning of, if they are to hear it. */
+  soundsFor(listener: Listener, sound: Place['sound']): Sound[] {
+    if (!sound || this.floor.holder !== listener) return [];
+    return this.utterances.from(sound.n, sound.at);
+  }
+
+  takeFloor(listener: Listener): void {
+    this.floor.take(listener);
+  }
+
+  /** Someone is gone. When nobody comes back, the run and all that runs for it are let go of. */
+  leave(listener: Listener): void {
+    const { engine, onLeft, onAbandoned } = this.context;
+    if (!this.floor.leave(listener) || !this.floor.isEmpty) return;
+    onLeft();
+    if (!this.isClosed) this.cancelGrace = engine.clock.after(GRACE_MS, onAbandoned);
+  }
+
+  /** Nobody is waited for any more. */
+  close(): void {
+    this.isClosed = true;
+    this.cancelGrace();
+  }
+
+  /** Tells everyone why they lose the conversation. */
+  endAll(...why: Parameters<Listener['end']>): void {
+    for (const listener of this.floor.all) listener.end(...why);
+  }
+
+  /** A message is spoken. */
+  play({ messageId, sampleRate, data }: { messageId: string; sampleRate: number; data: string }): void {
+    this.floor.holder?.play(this.utterances.add(messageId, sampleRate, data));
+  }
+
+  /** Nobody wants to hear what was said so far. */
+  hush(): void {
+    this.utterances.flush();
+    this.floor.holder?.hush();
+  }
+
+  /** Another connection has the floor: those who watch are told, and the session's state names it. */
+  private floorTaken(holder: Listener | null): void {
+    const { output, history, onFault } = this.context;
+    const connectionId = holder?.id ?? null;
+    if (this.floor.isWatched) output.inject({ type: 'data-floor', data: { connectionId }, transient: true });
+    if (connectionId === null) return;
+    // One after the other: the last to come is the one that is written down.
+    this.identifying = this.identified.then(() => history.identify(connectionId));
+    this.identified = this.identifying.catch(onFault);
+  }
+}

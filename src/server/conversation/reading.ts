@@ -1,0 +1,75 @@
+import type { Engine } from '../engine.ts';
+import type { Feed, MessagePage, Response } from '../home.ts';
+import type { Output } from '../output.ts';
+import type { PageRequest, SessionKey } from '../store/store.ts';
+import { decidedCards } from './beginning.ts';
+
+/** What reading a conversation needs from around it. */
+export interface ReadingContext {
+  key: SessionKey;
+  engine: Engine;
+  output: Output;
+  /** Whether the agent is at work. */
+  isRunning: () => boolean;
+  /** The message that is being written or that waits for an answer. */
+  current: () => string | null;
+}
+
+/** What can be read of a conversation: what is said as it is said, the rest of a response, stored messages. */
+export class Reading {
+  readonly feed: Feed;
+  private readonly context: ReadingContext;
+
+  constructor(context: ReadingContext) {
+    const { output, isRunning } = context;
+    this.context = context;
+    this.feed = {
+      log: output.log,
+      get isAtRest() {
+        return !isRunning();
+      },
+      onRest: (callback) => output.onRest(callback),
+      attach: (reader) => output.attach(reader),
+      readerMoved: () => output.readerMoved(),
+    };
+  }
+
+  /** The rest of the response in progress, behind the last chunk that the client has; null when there is none. */
+  resume(last: string | null): Response | null {
+    const { feed } = this;
+    const { output, isRunning, current: currentOf } = this.context;
+    const { log } = output;
+    const current = isRunning() ? currentOf() : null;
+    const place = last === null ? null : log.placeOf(last);
+    if (place !== null) {
+      // What runs ends at the next end; what is over, at the last there is.
+      if (current !== null) return { feed, from: place, endsAfter: log.last, endsAtRest: true };
+      const isLast = place === log.last || (place === log.last - 1 && log.at(log.last)?.chunk === null);
+      return isLast ? null : { feed, from: place, endsAfter: log.last - 1 };
+    }
+    return current === null ? null : this.inProgress(current);
+  }
+
+  /** All of the response of a message, if it is being written and its beginning is still there. */
+  responseIn(messageId: string): Response | null {
+    const { isRunning, current } = this.context;
+    return isRunning() && messageId === current() ? this.inProgress(messageId) : null;
+  }
+
+  private inProgress(messageId: string): Response | null {
+    const { feed } = this;
+    const { output } = this.context;
+    const start = output.startOf(messageId);
+    if (start === null) return null;
+    const omitted = decidedCards(output, messageId);
+    return { feed, from: start - 1, endsAfter: output.log.last, omitted, endsAtRest: true };
+  }
+
+  async page(request: PageRequest): Promise<MessagePage | null> {
+    const { key, engine, output, isRunning } = this.context;
+    const page = await engine.store.loadPage(key, request);
+    if (!page) return null;
+    const older = page.hasOlder ? (page.messages[0]?.id ?? null) : null;
+    return { messages: output.withoutDrafts(page.messages), older, isRunning: isRunning() };
+  }
+}
