@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { BaseLlm, LlmAgent, type LlmResponse } from '@google/adk';
 import { createDuologue } from '../../src/server/index.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { serve } from '../../src/server/use/node.ts';
 
 class BriefModel extends BaseLlm {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as adk from '@google/adk';
 import { DatabaseSessionService } from 'adk-with-database';
 import { StoreSessionService } from '../../src/server/store/adk-sessions.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 
 type BaseSessionService = adk.BaseSessionService;
 type Event = adk.Event;

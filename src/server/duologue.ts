@@ -27,7 +27,7 @@ import { SignIn, type StillSignedIn } from './sign-in.ts';
 import type { SocketLimits } from './socket.ts';
 import { Sockets } from './sockets.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
-import { createMemoryStore } from './store/memory.ts';
+import { createMemoryStore } from './store/memory/index.ts';
 import type { Store } from './store/store.ts';
 import { Turnstile } from './turnstile.ts';
 

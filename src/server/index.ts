@@ -1,7 +1,7 @@
 /**
  * Who is talking: sessions, approvals, HTTP and sockets around one agent. `createDuologue` is the only way in. A session is
  * owned by its home; its state is changed by the machine in `conversation/` alone, and what outlives the process is in
- * `store/`. Doors (`use/`) translate and keep nothing.
+ * a store: `store/` says what that is, `sqlite/` is one. Doors (`use/`) translate and keep nothing.
  */
 export type { Clock } from './clock.ts';
 export { createDuologue, type Duologue, type DuologueOptions } from './duologue.ts';
@@ -27,7 +27,7 @@ export type { Reply } from './reply.ts';
 export type { ResponseReader } from './response-reader.ts';
 export type { Socket, SocketLimits } from './socket.ts';
 export type { Admission, Sockets } from './sockets.ts';
-export { createMemoryStore } from './store/memory.ts';
+export { createMemoryStore } from './store/memory/index.ts';
 export type * from './store/store.ts';
 export { StaleFence, StateConflict, StoreError } from './store/store.ts';
 export type { Sound } from './utterances.ts';

@@ -15,7 +15,7 @@ import {
 } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
 import type { DuologueOptions } from '../../src/server/index.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { type Served, serve } from '../../src/server/use/node.ts';
 import { brief, chatOf, sdks, type TestChat } from '../client/support/chat.ts';
 import { ManualClock } from '../support/clock.ts';

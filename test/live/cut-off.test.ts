@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness, say } from '../support/harness.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { FakeGeminiLive } from '../support/gemini-live/fake-gemini-live.ts';
 import { FAMILIES, provideTools } from '../support/gemini-live/provide.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { FakeGeminiLive, type FakeLiveOptions } from '../support/gemini-live/fake-gemini-live.ts';
 import { FAMILIES, provideLive, provideTools } from '../support/gemini-live/provide.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Chunk, type Message, MessageFold } from '../../src/protocol/index.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { shape } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, say, shape } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';

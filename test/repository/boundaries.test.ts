@@ -39,7 +39,7 @@ const layers: Record<string, Rule> = {
 const places: { path: RegExp; packages: string[] }[] = [
   { path: /^src\/parse\/cost\.ts$/, packages: ['@pydantic/genai-prices'] },
   { path: /^src\/models\/choose\.ts$/, packages: [computed] },
-  { path: /^src\/server\/store\//, packages: ['libsql'] },
+  { path: /^src\/server\/sqlite\//, packages: ['libsql'] },
   { path: /^src\/server\/use\//, packages: frameworks },
 ];
 
@@ -107,7 +107,7 @@ describe('import boundaries', () => {
     ['src/server/use/hono.ts', "const { Hono } = await import('hono/tiny')", []],
     ['src/server/session.ts', "type Chat = import('../client/index.ts').Chat", ['../client/index.ts']],
     ['src/server/session.ts', "import Database from 'libsql'", ['libsql']],
-    ['src/server/store/sqlite.ts', "import Database from 'libsql'", []],
+    ['src/server/sqlite/index.ts', "import Database from 'libsql'", []],
     ['src/client/connection.ts', "import { WebSocket } from 'ws'", ['ws']],
     [
       'src/react/use-duologue.ts',

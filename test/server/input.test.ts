@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Message, ProtocolError } from '../../src/protocol/index.ts';
 import { createMemoryStore, type DuologueOptions } from '../../src/server/index.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { serve } from '../../src/server/use/node.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness, read, say } from '../support/harness.ts';

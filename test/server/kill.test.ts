@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Chunk, Message } from '../../src/protocol/index.ts';
-import { openSqliteStore } from '../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { type Posted, read, say } from '../support/harness.ts';
 import { type Received, TestSocket } from '../support/socket.ts';
 import { answerBody, approve, deny, only, type Reply } from './support/answers.ts';

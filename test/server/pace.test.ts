@@ -6,7 +6,7 @@ import { BatchTimer, Heartbeat } from '../../src/server/pace.ts';
 import { ResponseReader } from '../../src/server/response-reader.ts';
 import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket.ts';
 import { SocketWriter } from '../../src/server/socket-writer.ts';
-import { createMemoryStore } from '../../src/server/store/memory.ts';
+import { createMemoryStore } from '../../src/server/store/memory/index.ts';
 import { fakeClock } from './support/clock.ts';
 
 const WINDOW = 12;

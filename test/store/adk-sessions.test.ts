@@ -14,11 +14,11 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { StoreSessionService } from '../../src/server/store/adk-sessions.ts';
-import { createMemoryStore } from '../../src/server/store/memory.ts';
+import { createMemoryStore } from '../../src/server/store/memory/index.ts';
 import { prefixes } from '../../src/server/store/state.ts';
 import { type Store, StoreError } from '../../src/server/store/store.ts';
-import { keyOf, messageOf, stored, textEvent } from '../../src/testing/records.ts';
-import { standingClock } from '../../src/testing/standing-clock.ts';
+import { keyOf, messageOf, stored, textEvent } from '../../src/testing/store/records.ts';
+import { standingClock } from '../../src/testing/store/standing-clock.ts';
 import { ScriptedModel } from './support/scripted-model.ts';
 import { kinds } from './support/stores.ts';
 

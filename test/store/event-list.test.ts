@@ -2,7 +2,7 @@ import type { Event } from '@google/adk';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EventList } from '../../src/server/store/event-list.ts';
-import { textEvent } from '../../src/testing/records.ts';
+import { textEvent } from '../../src/testing/store/records.ts';
 
 /** What ADK does on each append. */
 function putBySearch(events: Event[], event: Event): void {

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openSqliteStore } from '../../src/server/store/sqlite.ts';
-import { type Database, openDatabase } from '../../src/server/store/sqlite-database.ts';
-import { migrate, migrations } from '../../src/server/store/sqlite-schema.ts';
-import { fromText, toText } from '../../src/server/store/sqlite-text.ts';
+import { type Database, openDatabase } from '../../src/server/sqlite/database.ts';
+import { openSqliteStore } from '../../src/server/sqlite/index.ts';
+import { migrate, migrations } from '../../src/server/sqlite/schema.ts';
 import { StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
+import { fromText, toText } from '../../src/server/store/text.ts';
 import {
   answerEvent,
   callOf,
@@ -18,7 +18,7 @@ import {
   messageOf,
   stored,
   textEvent,
-} from '../../src/testing/records.ts';
+} from '../../src/testing/store/records.ts';
 import { createFolder } from './support/stores.ts';
 
 const key = keyOf('s1');

@@ -5,7 +5,7 @@ import * as vitest from 'vitest';
 import { afterAll, expect, test } from 'vitest';
 import { type Store, StoreError } from '../../src/server/index.ts';
 import { storeContract } from '../../src/testing/index.ts';
-import { answerEvent, callOf, keyOf, messageOf, textEvent } from '../../src/testing/records.ts';
+import { answerEvent, callOf, keyOf, messageOf, textEvent } from '../../src/testing/store/records.ts';
 
 type Open = (file: string, now?: () => number) => Promise<Store>;
 

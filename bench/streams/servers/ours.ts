@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -13,7 +13,11 @@ type Node = typeof import('duologue/server/node');
 export const start: Start = async ({ adk, source, build }) => {
   const load = (path: string): Promise<unknown> => import(pathToFileURL(join(build, path)).href);
   const { createDuologue } = (await load('server/index.js')) as Server;
-  const { openSqliteStore } = (await load('server/store/sqlite.js')) as Sqlite;
+  // An earlier commit that is measured beside this one may have the store in one file.
+  const sqlite = ['server/sqlite/index.js', 'server/store/sqlite.js'].find((path) =>
+    existsSync(join(build, path)),
+  );
+  const { openSqliteStore } = (await load(sqlite ?? '')) as Sqlite;
   const { serve } = (await load('server/use/node.js')) as Node;
   const folder = mkdtempSync(join(tmpdir(), 'duologue-bench-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { BaseLlm, LlmAgent, LogLevel, setLogLevel } from '@google/adk';
 import { createDuologue } from '../../../src/server/index.ts';
-import { openSqliteStore } from '../../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
 import { serve } from '../../../src/server/use/node.ts';
 import { text } from '../../support/scripted-model.ts';
 

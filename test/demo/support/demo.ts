@@ -7,7 +7,7 @@ import type { WeatherOptions } from '../../../demo/tools/weather/definition.ts';
 import { EmbeddedModel } from '../../../src/models/index.ts';
 import type { Chunk } from '../../../src/protocol/index.ts';
 import { type AuditLine, createDuologue, type DuologueOptions } from '../../../src/server/index.ts';
-import { openSqliteStore } from '../../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
 import { type Served, serve } from '../../../src/server/use/node.ts';
 import { type Posted, read, say } from '../../support/harness.ts';
 import { TestSocket } from '../../support/socket.ts';

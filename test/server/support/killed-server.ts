@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { openSqliteStore } from '../../../src/server/store/sqlite.ts';
+import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
 import { payingServer } from './payment-server.ts';
 
 /** A server that stops for ever at one place, so that a test can kill it there. */

@@ -1,6 +1,6 @@
 import type { Event } from '@google/adk';
-import type { Message } from '../protocol/index.ts';
-import type { AuditEntry, CallRecord, OwnedKey } from '../server/store/store.ts';
+import type { Message } from '../../protocol/index.ts';
+import type { AuditEntry, CallRecord, OwnedKey } from '../../server/store/store.ts';
 
 /** A session of the default user, that nobody ever owned. */
 export function keyOf(id: string, user = 'ann', app = 'shop'): OwnedKey {

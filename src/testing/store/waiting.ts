@@ -1,7 +1,8 @@
-import type { Message } from '../protocol/index.ts';
-import { type Store, StoreError, type WaitingMessage } from '../server/store/store.ts';
+import type { Message } from '../../protocol/index.ts';
+import { StoreError, type WaitingMessage } from '../../server/store/store.ts';
+import type { TestRunner } from '../test-runner.ts';
+import type { Opened } from './opened.ts';
 import { keyOf, messageOf } from './records.ts';
-import type { TestRunner } from './test-runner.ts';
 
 const key = keyOf('s1');
 const waitingOf = (id: string, text = 'hi', answerId: string | null = null): WaitingMessage => ({
@@ -15,7 +16,7 @@ const answerOf = (id: string): Message => ({
 });
 
 /** What a store promises about the messages that wait for the agent. */
-export function waitingSuite({ test, expect, beforeEach }: TestRunner, store: () => Store): void {
+export function waitingSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   const ids = async () => (await store().waitingMessages(key)).map(({ message }) => message.id);
 
   beforeEach(() => store().createSession(key, {}));

@@ -1,11 +1,12 @@
-import { type OwnedKey, StaleFence, type Store } from '../server/store/store.ts';
+import { type OwnedKey, StaleFence } from '../../server/store/store.ts';
+import type { TestRunner } from '../test-runner.ts';
+import type { Opened } from './opened.ts';
 import { answerEvent, callOf, keyOf, lineOf, messageOf } from './records.ts';
-import type { TestRunner } from './test-runner.ts';
 
 const key = keyOf('s1');
 
 /** What a store promises about the owners of a session. */
-export function ownersSuite({ test, expect, beforeEach }: TestRunner, store: () => Store): void {
+export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   const own = async (): Promise<OwnedKey> => {
     const owned = await store().own(key);
     if (!owned) throw new Error('There is no session to own.');

@@ -1,5 +1,5 @@
 import type Libsql from 'libsql';
-import { StoreError } from './store.ts';
+import { StoreError } from '../store/store.ts';
 
 /** What a column may be given. */
 export type Value = string | number | null | Uint8Array;

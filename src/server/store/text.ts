@@ -1,7 +1,7 @@
 const ESCAPED = '\u001b';
 
 /**
- * A string as SQLite can keep it. Text there ends at a NUL and has no lone surrogates, so two different ids could become
+ * A string as a database can keep it. Text there ends at a NUL, or takes none, and has no lone surrogates, so two different ids could become
  * one: such strings are written as JSON behind a mark. Different strings stay different.
  */
 export function toText(value: string): string {

@@ -1,5 +1,5 @@
-import type { Database } from './sqlite-database.ts';
-import { StoreError } from './store.ts';
+import { StoreError } from '../store/store.ts';
+import type { Database } from './database.ts';
 
 /** A step from one version of the schema to the next. */
 export type Migration = (db: Database) => void;

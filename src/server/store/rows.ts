@@ -1,5 +1,4 @@
 import { fromJson } from './json.ts';
-import { fromText } from './sqlite-text.ts';
 import type {
   AcceptedRequest,
   AuditKind,
@@ -9,6 +8,7 @@ import type {
   ListedSession,
   SessionSummary,
 } from './store.ts';
+import { fromText } from './text.ts';
 
 /** A row of the table `sessions`. */
 export interface SessionRow {

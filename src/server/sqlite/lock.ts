@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { openDatabase } from './sqlite-database.ts';
-import { StoreError } from './store.ts';
+import { StoreError } from '../store/store.ts';
+import { openDatabase } from './database.ts';
 
 /**
  * Takes the lock of a database file, and returns what gives it back. It is an exclusive transaction, never ended, on a

@@ -1,0 +1,71 @@
+import { type ListedRow, listedOf, orNull, type SessionRow } from '../store/rows.ts';
+import type { ListedSession, SessionKey } from '../store/store.ts';
+import { toText } from '../store/text.ts';
+import type { Database } from './database.ts';
+
+/** The tables whose rows belong to one session and go with it. */
+const CONTENTS = ['events', 'messages', 'calls', 'files', 'requests', 'waiting'];
+
+/** The table of the sessions, and the counter of their fences. */
+export function sessionTable(db: Database) {
+  const add = db.prepare(
+    'insert into sessions (app, user, id, state, created_at, updated_at) values (?, ?, ?, ?, ?, ?)',
+  );
+  const find = db.prepare<SessionRow>('select * from sessions where app = ? and user = ? and id = ?');
+  const ofUser = db.prepare<ListedRow>(
+    `select n, fence, id, title, '' as state, created_at, updated_at,
+       exists (
+         select 1 from calls where calls.session = sessions.n and status = 'requested'
+         and (expires_at is null or expires_at > ?)
+       ) as is_waiting,
+       (
+         select coalesce(json_extract(data, '$.metadata.failed'), json_extract(data, '$.metadata.cutOff'))
+         from messages where messages.session = sessions.n order by seq desc limit 1
+       ) as has_failed
+     from sessions where app = ? and user = ?`,
+  );
+  const raiseFence = db.prepare('update fences set last = last + 1');
+  const lastFence = db.prepare<{ last: number }>('select last from fences');
+  const setFence = db.prepare('update sessions set fence = ? where n = ?');
+  const rename = db.prepare('update sessions set title = ? where app = ? and user = ? and id = ?');
+  const touch = db.prepare('update sessions set updated_at = ? where n = ?');
+  const removals = [
+    ...CONTENTS.map((table) => db.prepare(`delete from ${table} where session = ?`)),
+    db.prepare('delete from sessions where n = ?'),
+  ];
+
+  return {
+    add(key: SessionKey, state: string, at: number): void {
+      add.run(...keyText(key), state, at, at);
+    },
+    find(key: SessionKey): SessionRow | undefined {
+      return find.first(...keyText(key));
+    },
+    ofUser(app: string, user: string, now: number): ListedSession[] {
+      return ofUser.all(now, toText(app), toText(user)).map(listedOf);
+    },
+    /** Gives the session a fence that none had before, and returns it. */
+    fence(session: number): number {
+      raiseFence.run();
+      const fence = lastFence.first()?.last ?? 0;
+      setFence.run(fence, session);
+      return fence;
+    },
+    /** False when there is no such session. */
+    rename(key: SessionKey, title: string | null): boolean {
+      return rename.run(orNull(title, toText), ...keyText(key)) > 0;
+    },
+    touch(session: number, at: number): void {
+      touch.run(at, session);
+    },
+    /** Removes the session and everything that belongs to it alone. */
+    remove(session: number): void {
+      for (const removal of removals) removal.run(session);
+    },
+  };
+}
+
+/** A key as its three columns hold it. */
+export function keyText(key: SessionKey): [app: string, user: string, id: string] {
+  return [toText(key.app), toText(key.user), toText(key.id)];
+}

@@ -1,0 +1,28 @@
+import type { WaitingMessage } from '../store/store.ts';
+import { toText } from '../store/text.ts';
+import type { Database } from './database.ts';
+import { documentTable } from './documents.ts';
+
+/** The table of the messages that wait for the agent. */
+export function waitingTable(db: Database) {
+  const drop = db.prepare('delete from waiting where session = ? and id = ?');
+  const answer = db.prepare(
+    // By what waits, which is little, and not by the messages, which are many.
+    `delete from waiting where session = ? and exists (
+       select 1 from messages where messages.session = waiting.session and messages.id = waiting.id
+       and messages.seq < (select seq from messages where session = ? and id = ?)
+     )`,
+  );
+
+  return {
+    ...documentTable<WaitingMessage>(db, 'waiting'),
+    /** False when it did not wait. */
+    drop(session: number, id: string): boolean {
+      return drop.run(session, toText(id)) > 0;
+    },
+    /** The messages before this one of the agent wait no longer. */
+    answeredBy(session: number, id: string): void {
+      answer.run(session, session, toText(id));
+    },
+  };
+}

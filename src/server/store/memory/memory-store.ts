@@ -1,0 +1,236 @@
+import type { Event } from '@google/adk';
+import type { Message } from '../../../protocol/index.ts';
+import { answeredCalls, eventToJson, fromJson } from '../json.ts';
+import { checkOwner, decisionMove, issuedLine, lastUsedFirst, noSuchSession } from '../rules.ts';
+import { checkUnchanged, emptyState, hasKeys } from '../state.ts';
+import {
+  type AcceptedRequest,
+  type AuditEntry,
+  type AuditLine,
+  type CallMove,
+  type CallRecord,
+  type ListedSession,
+  type OwnedKey,
+  type Page,
+  type SessionKey,
+  type SessionSummary,
+  type Store,
+  type StoredSession,
+  StoreError,
+  type WaitingMessage,
+} from '../store.ts';
+import { AuditLog } from './audit-log.ts';
+import { HeldSession } from './held-session.ts';
+import { States, userName } from './states.ts';
+
+/** A store that lives as long as the process: for tests and for conversations nobody needs to keep. */
+export function createMemoryStore(options: { now?: () => number } = {}): Store {
+  const now = options.now ?? Date.now;
+  const sessions = new Map<string, Map<string, HeldSession>>();
+  const states = new States();
+  const auditLog = new AuditLog();
+  let lastFence = 0;
+  let closed = false;
+
+  const assertOpen = (): void => {
+    if (closed) throw new StoreError('The store is closed.');
+  };
+  const find = (key: SessionKey): HeldSession | undefined => {
+    assertOpen();
+    return sessions.get(userName(key.app, key.user))?.get(key.id);
+  };
+  /** The session, if whoever writes owns it. */
+  const findOwned = (key: OwnedKey): HeldSession | undefined => {
+    const session = find(key);
+    if (session !== undefined) checkOwner(session, key);
+    return session;
+  };
+  const need = (key: OwnedKey): HeldSession => {
+    const session = findOwned(key);
+    if (session === undefined) throw noSuchSession(key);
+    return session;
+  };
+  const move = (
+    key: SessionKey,
+    session: HeldSession | undefined,
+    change: CallMove,
+    line: AuditEntry | null,
+    accepted: AcceptedRequest | undefined,
+  ): CallRecord | null => {
+    const call = session?.calls.moved(change) ?? null;
+    if (session === undefined || call === null) return null;
+    const writeLine = line === null ? null : auditLog.prepare(key, now(), line);
+    session.calls.put(call);
+    writeLine?.();
+    if (accepted) session.requests.add(accepted);
+    return call;
+  };
+
+  return {
+    async createSession(key, state): Promise<StoredSession> {
+      if (find(key) !== undefined) throw new StoreError(`The session ${key.id} exists.`);
+      const session = new HeldSession(key.id, states.prepare(key, '{}', state)(), now());
+      const user = userName(key.app, key.user);
+      const ofUser = sessions.get(user);
+      if (ofUser === undefined) sessions.set(user, new Map([[key.id, session]]));
+      else ofUser.set(key.id, session);
+      return { ...session.summary(), state: states.seenBy(key, session.state), events: [] };
+    },
+
+    async loadSession(key): Promise<StoredSession | null> {
+      const session = find(key);
+      if (session === undefined) return null;
+      return {
+        ...session.summary(),
+        state: states.seenBy(key, session.state),
+        events: [...session.events.values()].map((text) => fromJson<Event>(text)),
+      };
+    },
+
+    async own(key): Promise<OwnedKey | null> {
+      const session = find(key);
+      if (session === undefined) return null;
+      session.fence = ++lastFence;
+      return { app: key.app, user: key.user, id: key.id, fence: session.fence };
+    },
+
+    async findSession(key): Promise<SessionSummary | null> {
+      return find(key)?.summary() ?? null;
+    },
+
+    async listSessions(app, user): Promise<ListedSession[]> {
+      assertOpen();
+      const ofUser = [...(sessions.get(userName(app, user))?.values() ?? [])];
+      return lastUsedFirst(ofUser.map((session) => session.listed(now())));
+    },
+
+    async renameSession(key, title): Promise<boolean> {
+      const session = find(key);
+      if (session === undefined) return false;
+      session.title = title;
+      return true;
+    },
+
+    async deleteSession(key): Promise<boolean> {
+      if (find(key) === undefined) return false;
+      const user = userName(key.app, key.user);
+      const ofUser = sessions.get(user);
+      ofUser?.delete(key.id);
+      if (ofUser?.size === 0) sessions.delete(user);
+      auditLog.empty(key);
+      return true;
+    },
+
+    async appendEvent(key, event, seen, accepted): Promise<void> {
+      const session = need(key);
+      const text = eventToJson(event);
+      const delta = event.actions?.stateDelta ?? emptyState();
+      if (seen && hasKeys(delta)) checkUnchanged(delta, seen, states.seenBy(key, session.state));
+      const writeState = hasKeys(delta) ? states.prepare(key, session.state, delta) : null;
+      session.events.set(event.id, text);
+      if (writeState !== null) session.state = writeState();
+      for (const id of answeredCalls(event)) session.calls.settle(id);
+      if (accepted) session.requests.add(accepted);
+      session.updatedAt = now();
+    },
+
+    async putMessage(key, message, accepted): Promise<void> {
+      const session = need(key);
+      session.messages.put(message);
+      if (accepted) session.requests.add(accepted);
+      session.updatedAt = now();
+    },
+
+    async loadMessages(key): Promise<Message[]> {
+      return find(key)?.messages.all() ?? [];
+    },
+
+    async loadPage(key, page): Promise<Page | null> {
+      const session = find(key);
+      if (session !== undefined) return session.messages.page(page);
+      return page.before === undefined ? { messages: [], hasOlder: false } : null;
+    },
+
+    async truncateMessages(key, messageId): Promise<boolean> {
+      const session = findOwned(key);
+      if (!session?.messages.truncate(messageId)) return false;
+      session.updatedAt = now();
+      return true;
+    },
+
+    async addWaiting(key, waiting, accepted): Promise<void> {
+      const session = need(key);
+      session.messages.addWaiting(waiting);
+      if (accepted) session.requests.add(accepted);
+      session.updatedAt = now();
+    },
+
+    async waitingMessages(key): Promise<WaitingMessage[]> {
+      return find(key)?.messages.waiting() ?? [];
+    },
+
+    async dropWaiting(key, messageId): Promise<boolean> {
+      return findOwned(key)?.messages.dropWaiting(messageId) ?? false;
+    },
+
+    async issueCalls(key, calls): Promise<void> {
+      const writeCalls = need(key).calls.prepare(calls);
+      const writeLines = calls
+        .filter((call) => call.approvalId !== null)
+        .map((call) => auditLog.prepare(key, now(), issuedLine(call)));
+      writeCalls();
+      for (const writeLine of writeLines) writeLine();
+    },
+
+    async openCalls(key): Promise<CallRecord[]> {
+      return (
+        find(key)
+          ?.calls.all()
+          .filter((call) => call.status !== 'settled') ?? []
+      );
+    },
+
+    async findCall(key, id): Promise<CallRecord | null> {
+      return find(key)?.calls.find(id) ?? null;
+    },
+
+    async moveCall(key, change, line, accepted): Promise<CallRecord | null> {
+      return move(key, findOwned(key), change, line, accepted);
+    },
+
+    async decideCall(key, decision, line, accepted): Promise<CallRecord | null> {
+      return move(key, find(key), decisionMove(decision), line, accepted);
+    },
+
+    async audit(key, line): Promise<void> {
+      const args = find(key) === undefined ? null : line.args;
+      auditLog.prepare(key, now(), { ...line, args })();
+    },
+
+    async auditLog(key): Promise<AuditLine[]> {
+      assertOpen();
+      return auditLog.all(key);
+    },
+
+    async acceptRequest(key, accepted): Promise<void> {
+      need(key).requests.add(accepted);
+    },
+
+    async acceptedRequests(key): Promise<AcceptedRequest[]> {
+      return find(key)?.requests.all() ?? [];
+    },
+
+    async putFile(key, id, file): Promise<void> {
+      need(key).files.set(id, { mediaType: file.mediaType, bytes: Uint8Array.from(file.bytes) });
+    },
+
+    async loadFile(key, id): Promise<{ mediaType: string; bytes: Uint8Array } | null> {
+      const file = find(key)?.files.get(id);
+      return file === undefined ? null : { mediaType: file.mediaType, bytes: Uint8Array.from(file.bytes) };
+    },
+
+    async close(): Promise<void> {
+      closed = true;
+    },
+  };
+}

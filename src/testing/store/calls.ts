@@ -1,0 +1,160 @@
+import { type CallRecord, type CallStatus, StoreError } from '../../server/store/store.ts';
+import { casesWith, type TestRunner } from '../test-runner.ts';
+import { everything } from './everything.ts';
+import type { Opened } from './opened.ts';
+import { answerEvent, callOf, keyOf, lineOf, textEvent } from './records.ts';
+
+const key = keyOf('s1');
+
+/** What a store promises about recorded calls. */
+export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, clock }: Opened): void {
+  const each = casesWith(test);
+
+  beforeEach(() => store().createSession(key, {}));
+
+  test('issued calls are found, open, in order, with a line for each that asks', async () => {
+    const asks = callOf('c2', { expiresAt: 31_000, branch: 'root.child' });
+    const asksNot = callOf('c1', { approvalId: null, runsOn: 'client', status: 'running' });
+    await store().issueCalls(key, [asks, asksNot]);
+    await store().issueCalls(key, [callOf('c0')]);
+    expect(await store().openCalls(key)).toEqual([asks, asksNot, callOf('c0')]);
+    expect(await store().findCall(key, { id: 'c1' })).toEqual(asksNot);
+    expect(await store().findCall(key, { approvalId: 'approval_c2' })).toEqual(asks);
+    expect(await store().findCall(key, { id: 'approval_c2' })).toBeNull();
+    expect(await store().findCall(key, { approvalId: 'c2' })).toBeNull();
+    const common = { at: 1_000, sessionId: 's1', user: 'ann' };
+    expect(await store().auditLog(key)).toEqual([
+      { ...common, ...lineOf('issued', 'c2') },
+      { ...common, ...lineOf('issued', 'c0') },
+    ]);
+  });
+
+  each<[CallRecord[]]>([
+    ['a recorded id', [callOf('c2'), callOf('c1', { approvalId: 'approval_new' })]],
+    ['a recorded approval id', [callOf('c2'), callOf('c3', { approvalId: 'approval_c1' })]],
+    ['one id twice', [callOf('c2'), callOf('c2', { approvalId: 'approval_new' })]],
+    ['one approval id twice', [callOf('c2'), callOf('c3', { approvalId: 'approval_c2' })]],
+    ['arguments without JSON', [callOf('c2'), callOf('c3', { args: { big: 1n } })]],
+  ])('issuing calls with %s throws and records none of them', async (_what, calls) => {
+    await store().issueCalls(key, [callOf('c1')]);
+    await store().moveCall(key, { id: 'c1', from: 'requested', to: 'denied' }, null);
+    const before = await everything(store());
+    await expect(store().issueCalls(key, calls)).rejects.toThrow(StoreError);
+    expect(await everything(store())).toEqual(before);
+  });
+
+  test('the same call id may be issued in another session', async () => {
+    await store().createSession(keyOf('s2'), {});
+    await store().issueCalls(key, [callOf('c1')]);
+    await store().issueCalls(keyOf('s2'), [callOf('c1', { args: { amount: 9 } })]);
+    expect((await store().findCall(key, { id: 'c1' }))?.args).toEqual({ amount: 5, to: 'Bob' });
+  });
+
+  test('many calls without approval may stand in one session', async () => {
+    const calls = ['c1', 'c2', 'c3'].map((id) => callOf(id, { approvalId: null, status: 'running' }));
+    await store().issueCalls(key, calls);
+    expect(await store().openCalls(key)).toEqual(calls);
+  });
+
+  test('a call moves only from where it is believed to be, and the line goes with the move', async () => {
+    await store().issueCalls(key, [callOf('c1')]);
+    clock.set(2_000);
+    expect(
+      await store().moveCall(key, { id: 'c1', from: 'approved', to: 'running' }, lineOf('consumed', 'c1')),
+    ).toBeNull();
+    expect(
+      await store().moveCall(key, { id: 'c9', from: 'requested', to: 'running' }, lineOf('consumed', 'c9')),
+    ).toBeNull();
+    const denied = callOf('c1', { status: 'denied', reason: 'too much', expiresAt: 5_000 });
+    expect(
+      await store().moveCall(
+        key,
+        { id: 'c1', from: 'requested', to: 'denied', reason: 'too much', expiresAt: 5_000 },
+        lineOf('denied', 'c1', { reason: 'too much' }),
+      ),
+    ).toEqual(denied);
+    expect(await store().findCall(key, { id: 'c1' })).toEqual(denied);
+    expect((await store().auditLog(key)).map(({ at, kind, reason }) => [at, kind, reason])).toEqual([
+      [1_000, 'issued', null],
+      [2_000, 'denied', 'too much'],
+    ]);
+  });
+
+  test('a move keeps the reason and the expiry it does not name, and can take them away', async () => {
+    await store().issueCalls(key, [callOf('c1', { reason: 'why', expiresAt: 5_000 })]);
+    expect(await store().moveCall(key, { id: 'c1', from: 'requested', to: 'approved' }, null)).toEqual(
+      callOf('c1', { status: 'approved', reason: 'why', expiresAt: 5_000 }),
+    );
+    expect(
+      await store().moveCall(
+        key,
+        { id: 'c1', from: 'approved', to: 'running', reason: null, expiresAt: null },
+        null,
+      ),
+    ).toEqual(callOf('c1', { status: 'running' }));
+  });
+
+  test('a move whose line has no JSON does not happen', async () => {
+    await store().issueCalls(key, [callOf('c1')]);
+    const before = await everything(store());
+    await expect(
+      store().moveCall(
+        key,
+        { id: 'c1', from: 'requested', to: 'approved' },
+        lineOf('approved', 'c1', { args: { big: 1n } }),
+      ),
+    ).rejects.toThrow(StoreError);
+    expect(await everything(store())).toEqual(before);
+  });
+
+  test('of a hundred answers at once exactly one is taken', async () => {
+    await store().issueCalls(key, [callOf('c1'), callOf('c2', { status: 'approved' })]);
+    const decisions = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => {
+        const to: CallStatus = index % 2 === 0 ? 'approved' : 'denied';
+        const kind = index % 2 === 0 ? 'approved' : 'denied';
+        return store().moveCall(
+          key,
+          { id: 'c1', from: 'requested', to, reason: `${index}` },
+          lineOf(kind, 'c1'),
+        );
+      }),
+    );
+    const consumed = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        store().moveCall(key, { id: 'c2', from: 'approved', to: 'running' }, lineOf('consumed', 'c2')),
+      ),
+    );
+    const taken = decisions.filter((call) => call !== null);
+    expect(taken).toHaveLength(1);
+    expect(await store().findCall(key, { id: 'c1' })).toEqual(taken[0]);
+    expect(consumed.filter((call) => call !== null)).toEqual([callOf('c2', { status: 'running' })]);
+    expect((await store().auditLog(key)).map((line) => line.kind)).toEqual([
+      'issued',
+      'issued',
+      taken[0]?.status,
+      'consumed',
+    ]);
+  });
+
+  test('an event settles the calls it answers, and only those', async () => {
+    await store().createSession(keyOf('s2'), {});
+    await store().issueCalls(keyOf('s2'), [callOf('c1')]);
+    await store().issueCalls(
+      key,
+      (['requested', 'approved', 'denied', 'expired', 'running'] as const).map((status, index) =>
+        callOf(`c${index}`, { status }),
+      ),
+    );
+    await store().appendEvent(key, textEvent('e1', 'c0'));
+    expect(await store().openCalls(key)).toHaveLength(5);
+    await store().appendEvent(key, answerEvent('e2', ['c4', 'unknown', 'c2', 'c1', 'c3']));
+    expect(await store().openCalls(key)).toEqual([callOf('c0')]);
+    expect(await store().findCall(key, { id: 'c4' })).toEqual(callOf('c4', { status: 'settled' }));
+    expect(await store().findCall(key, { approvalId: 'approval_c2' })).toEqual(
+      callOf('c2', { status: 'settled' }),
+    );
+    expect(await store().moveCall(key, { id: 'c4', from: 'running', to: 'settled' }, null)).toBeNull();
+    expect(await store().openCalls(keyOf('s2'))).toEqual([callOf('c1')]);
+  });
+}

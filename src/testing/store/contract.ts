@@ -1,0 +1,94 @@
+import { type Store, StoreError } from '../../server/store/store.ts';
+import type { TestRunner } from '../test-runner.ts';
+import { auditSuite } from './audit.ts';
+import { callsSuite } from './calls.ts';
+import { eventsSuite } from './events.ts';
+import { filesSuite } from './files.ts';
+import { keysSuite } from './keys.ts';
+import { messagesSuite } from './messages.ts';
+import type { Opened } from './opened.ts';
+import { ownersSuite } from './owners.ts';
+import { keyOf, lineOf, messageOf, textEvent } from './records.ts';
+import { requestsSuite } from './requests.ts';
+import { sessionsSuite } from './sessions.ts';
+import { standingClock } from './standing-clock.ts';
+import { waitingSuite } from './waiting.ts';
+
+const key = keyOf('s1');
+
+/** What a store promises, by subject. */
+const suites = {
+  sessions: sessionsSuite,
+  keys: keysSuite,
+  'events and state': eventsSuite,
+  messages: messagesSuite,
+  'messages that wait': waitingSuite,
+  calls: callsSuite,
+  'the audit log': auditSuite,
+  requests: requestsSuite,
+  files: filesSuite,
+  owners: ownersSuite,
+  'its end': endSuite,
+};
+
+/**
+ * Everything a store promises, as tests of your test runner: `storeContract(vitest, 'mine', (now) => openMyStore({ now }))`.
+ * `open` opens an empty store whose times come from `now`; each test opens one and closes it.
+ */
+export function storeContract(
+  runner: TestRunner,
+  name: string,
+  open: (now: () => number) => Promise<Store>,
+): void {
+  runner.describe(`the ${name} store`, () => {
+    const clock = standingClock();
+    let store: Store;
+    runner.beforeEach(async () => {
+      clock.set(1_000);
+      store = await open(clock.now);
+    });
+    runner.afterEach(() => store.close());
+    for (const [subject, suite] of Object.entries(suites)) {
+      runner.describe(subject, () => suite(runner, { store: () => store, clock }));
+    }
+  });
+}
+
+function endSuite({ test, expect }: TestRunner, { store: opened }: Opened): void {
+  test('a closed store refuses everything, and may be closed again', async () => {
+    const store = opened();
+    await store.createSession(key, {});
+    const closing = [store.close(), store.close()];
+    await Promise.all(closing);
+    for (const use of [
+      () => store.createSession(key, {}),
+      () => store.loadSession(key),
+      () => store.own(key),
+      () => store.findSession(key),
+      () => store.listSessions('shop', 'ann'),
+      () => store.renameSession(key, null),
+      () => store.deleteSession(key),
+      () => store.appendEvent(key, textEvent('e1', 'hi')),
+      () => store.putMessage(key, messageOf('m1', 'hi')),
+      () => store.loadMessages(key),
+      () => store.loadPage(key, { count: 1, bytes: 1_000 }),
+      () => store.truncateMessages(key, 'm1'),
+      () => store.addWaiting(key, { message: messageOf('m1', 'hi'), answerId: null }),
+      () => store.waitingMessages(key),
+      () => store.dropWaiting(key, 'm1'),
+      () => store.issueCalls(key, []),
+      () => store.openCalls(key),
+      () => store.findCall(key, { id: 'c1' }),
+      () => store.moveCall(key, { id: 'c1', from: 'requested', to: 'approved' }, null),
+      () => store.decideCall(key, { id: 'c1', to: 'approved', reason: null }, lineOf('approved', 'c1')),
+      () => store.audit(key, lineOf('refused', 'c1')),
+      () => store.auditLog(key),
+      () => store.acceptRequest(key, { requestId: 'r1', messageId: null, parts: 0 }),
+      () => store.acceptedRequests(key),
+      () => store.putFile(key, 'f1', { mediaType: 'image/png', bytes: new Uint8Array() }),
+      () => store.loadFile(key, 'f1'),
+    ]) {
+      await expect(use()).rejects.toThrow(new StoreError('The store is closed.'));
+    }
+  });
+}

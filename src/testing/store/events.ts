@@ -1,0 +1,180 @@
+import { StateConflict, StoreError } from '../../server/store/store.ts';
+import { casesWith, type TestRunner } from '../test-runner.ts';
+import { everything } from './everything.ts';
+import type { Opened } from './opened.ts';
+import { answerEvent, callOf, keyOf, messageOf, stored, textEvent } from './records.ts';
+
+const key = keyOf('s1');
+
+/** What a store promises about events and the state that they change. */
+export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, clock }: Opened): void {
+  const each = casesWith(test);
+
+  beforeEach(() => store().createSession(key, { mood: 'calm', count: 1 }));
+
+  test('events come back whole, in the order of arrival, whatever their time', async () => {
+    const events = [3_000, 1_000, 1_000, 2_000].map((timestamp, index) => ({
+      ...textEvent(`e${index}`, 'こんにちは 👋 \0 \ud800'),
+      timestamp,
+    }));
+    for (const event of events) await store().appendEvent(key, event);
+    expect((await store().loadSession(key))?.events).toEqual(stored(events));
+  });
+
+  test('an event with a known id replaces the earlier one where it stands', async () => {
+    await store().appendEvent(key, textEvent('e1', 'one'));
+    await store().appendEvent(key, textEvent('e2', 'two'));
+    await store().appendEvent(key, textEvent('e1', 'one again', { mood: 'glad' }));
+    const session = await store().loadSession(key);
+    expect(session?.events).toEqual(
+      stored([textEvent('e1', 'one again', { mood: 'glad' }), textEvent('e2', 'two')]),
+    );
+    expect(session?.state).toEqual({ mood: 'glad', count: 1 });
+  });
+
+  test('one event id in two sessions is two events', async () => {
+    await store().createSession(keyOf('s2'), {});
+    await store().appendEvent(key, textEvent('e1', 'one'));
+    await store().appendEvent(keyOf('s2'), textEvent('e1', 'two'));
+    expect((await store().loadSession(key))?.events).toEqual(stored([textEvent('e1', 'one')]));
+  });
+
+  test('a state delta changes, adds, empties and removes keys', async () => {
+    await store().appendEvent(key, textEvent('e1', 'hi', { mood: 'glad', extra: [1, { a: null }] }));
+    await store().appendEvent(key, textEvent('e2', 'hi', { mood: null, count: undefined }));
+    expect((await store().loadSession(key))?.state).toEqual({ mood: null, extra: [1, { a: null }] });
+  });
+
+  each<[string, unknown]>([
+    ['a key of the session', 'mood', 'glad'],
+    ['a key of the user', 'user:wallet', 400],
+    ['a key of the app', 'app:open', { at: [9] }],
+    ['a key named like a property of objects', '__proto__', 1],
+  ])(
+    '[T23] a change of %s that was made from another value is not written, nor is anything with it',
+    async (_, name, value) => {
+      const delta = (own: unknown) => Object.fromEntries([[name, own]]);
+      const sibling = keyOf('s2');
+      await store().createSession(sibling, {});
+      await store().issueCalls(key, [callOf('c1', { status: 'running' })]);
+      const seen = (await store().loadSession(key))?.state ?? {};
+      const other = name.includes(':') ? sibling : key;
+      await store().appendEvent(other, textEvent('e1', 'first', delta(value)));
+      const before = await everything(store());
+      await expect(
+        store().appendEvent(key, answerEvent('e2', ['c1'], { ...delta('mine'), also: 1 }), seen),
+      ).rejects.toThrow(StateConflict);
+      expect(await everything(store())).toEqual(before);
+      expect(await store().openCalls(key)).toHaveLength(1);
+      const now = (await store().loadSession(key))?.state ?? {};
+      await store().appendEvent(key, answerEvent('e2', ['c1'], delta('mine')), now);
+      expect((await store().loadSession(key))?.state).toEqual({ ...now, ...delta('mine') });
+      expect(await store().openCalls(key)).toEqual([]);
+    },
+  );
+
+  test('[T23] what others changed does not matter to a change of other keys, nor to one that names no state', async () => {
+    const seen = (await store().loadSession(key))?.state ?? {};
+    await store().appendEvent(key, textEvent('e1', 'first', { mood: 'glad', nothing: undefined }));
+    await store().appendEvent(key, textEvent('e2', 'second', { count: 2, 'temp:x': 1, fresh: [] }), seen);
+    await store().appendEvent(key, textEvent('e3', 'third', { mood: 'calm' }));
+    expect((await store().loadSession(key))?.state).toEqual({ mood: 'calm', count: 2, fresh: [] });
+  });
+
+  test('[T23] a key that was removed, added or set to the same value again is compared by its value', async () => {
+    const seen = (await store().loadSession(key))?.state ?? {};
+    await store().appendEvent(key, textEvent('e1', 'same', { mood: 'calm' }));
+    await store().appendEvent(key, textEvent('e2', 'mine', { mood: 'glad' }), seen);
+    await store().appendEvent(key, textEvent('e3', 'gone', { count: undefined, added: 1 }));
+    for (const name of ['count', 'added']) {
+      await expect(store().appendEvent(key, textEvent('e4', 'no', { [name]: 5 }), seen)).rejects.toThrow(
+        StateConflict,
+      );
+    }
+    expect((await store().loadSession(key))?.events.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3']);
+  });
+
+  test('an event without actions is kept', async () => {
+    const bare = { id: 'e1', invocationId: 'i', timestamp: 1 };
+    await store().appendEvent(key, bare as unknown as ReturnType<typeof textEvent>);
+    expect((await store().loadSession(key))?.events).toEqual([bare]);
+  });
+
+  test('app state reaches all users, user state all sessions of the user, temporary state nobody', async () => {
+    const sibling = keyOf('s2');
+    const other = keyOf('s3', 'bob');
+    const elsewhere = keyOf('s4', 'ann', 'bank');
+    await store().createSession(sibling, { 'user:lang': 'en', 'app:open': false, 'temp:x': 1, own: 2 });
+    for (const each of [other, elsewhere]) await store().createSession(each, {});
+    const event = textEvent('e1', 'hi', {
+      'app:open': true,
+      'user:name': 'Ann',
+      'temp:y': 1,
+      mood: 'glad',
+    });
+    await store().appendEvent(key, event);
+    expect(event.actions.stateDelta).toHaveProperty('temp:y');
+    const shared = { 'app:open': true, 'user:lang': 'en', 'user:name': 'Ann' };
+    expect((await store().loadSession(key))?.state).toEqual({ mood: 'glad', count: 1, ...shared });
+    expect((await store().loadSession(sibling))?.state).toEqual({ own: 2, ...shared });
+    expect((await store().loadSession(other))?.state).toEqual({ 'app:open': true });
+    expect((await store().loadSession(elsewhere))?.state).toEqual({});
+    expect((await store().loadSession(key))?.events[0]?.actions.stateDelta).toEqual({
+      'app:open': true,
+      'user:name': 'Ann',
+      mood: 'glad',
+    });
+    await store().deleteSession(key);
+    await store().deleteSession(sibling);
+    expect((await store().createSession(keyOf('s5'), {})).state).toEqual(shared);
+  });
+
+  test('what the caller does to an object afterwards changes nothing here', async () => {
+    const event = textEvent('e1', 'hi', { list: [1] });
+    const message = messageOf('m1', 'hi');
+    const call = callOf('c1');
+    const bytes = new Uint8Array([1, 2]);
+    await store().appendEvent(key, event);
+    await store().putMessage(key, message);
+    await store().issueCalls(key, [call]);
+    await store().putFile(key, 'f1', { mediaType: 'image/png', bytes });
+    const before = await everything(store());
+    event.author = 'mallory';
+    (event.actions.stateDelta.list as number[]).push(2);
+    message.parts = [];
+    call.args.amount = 5_000;
+    bytes[0] = 9;
+    const session = await store().loadSession(key);
+    session?.events.pop();
+    if (session) session.state.mood = 'wild';
+    const file = await store().loadFile(key, 'f1');
+    file?.bytes.fill(7);
+    const found = await store().findCall(key, { id: 'c1' });
+    if (found) found.args.amount = 6_000;
+    expect(await everything(store())).toEqual(before);
+  });
+
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  each<[Record<string, unknown>]>([
+    ['a state value', { mood: 'wild', big: 1n }],
+    ['an app state value', { mood: 'wild', 'app:big': 1n }],
+    ['a user state value', { mood: 'wild', 'app:ok': 1, 'user:big': cycle }],
+  ])('%s without JSON: nothing of the event is written', async (_what, delta) => {
+    await store().issueCalls(key, [callOf('c1')]);
+    const before = await everything(store());
+    clock.set(9_000);
+    await expect(store().appendEvent(key, answerEvent('e1', ['c1'], delta))).rejects.toThrow(StoreError);
+    expect(await everything(store())).toEqual(before);
+    await store().appendEvent(key, answerEvent('e1', ['c1'], { mood: 'fine' }));
+    expect((await store().loadSession(key))?.state).toEqual({ mood: 'fine', count: 1 });
+  });
+
+  test('a session whose state has no JSON is not created', async () => {
+    await expect(store().createSession(keyOf('s2'), { 'app:ok': 1, 'user:ok': 1, big: 1n })).rejects.toThrow(
+      StoreError,
+    );
+    expect(await store().loadSession(keyOf('s2'))).toBeNull();
+    expect((await store().loadSession(key))?.state).toEqual({ mood: 'calm', count: 1 });
+  });
+}

@@ -1,0 +1,146 @@
+import { StoreError } from '../../server/store/store.ts';
+import type { TestRunner } from '../test-runner.ts';
+import { everything } from './everything.ts';
+import type { Opened } from './opened.ts';
+import { callOf, keyOf, messageOf, textEvent } from './records.ts';
+
+const key = keyOf('s1');
+const quiet = { isWaiting: false, hasFailed: false };
+
+/** What a store promises about sessions, whose they are, and how they are listed. */
+export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Opened): void {
+  test('a new session has its state and nothing else', async () => {
+    const fresh = {
+      id: 's1',
+      title: null,
+      createdAt: 1_000,
+      updatedAt: 1_000,
+      state: { mood: 'calm' },
+      events: [],
+    };
+    expect(await store().createSession(key, { mood: 'calm' })).toEqual(fresh);
+    clock.set(2_000);
+    expect(await store().loadSession(key)).toEqual(fresh);
+    expect(await store().loadMessages(key)).toEqual([]);
+    expect(await store().openCalls(key)).toEqual([]);
+    expect(await store().auditLog(key)).toEqual([]);
+  });
+
+  test('a session that exists is not created again', async () => {
+    await store().createSession(key, { mood: 'calm' });
+    await expect(store().createSession(key, { mood: 'wild', 'app:x': 1 })).rejects.toThrow(StoreError);
+    expect((await store().loadSession(key))?.state).toEqual({ mood: 'calm' });
+  });
+
+  test('a session that was never created is null', async () => {
+    expect(await store().loadSession(key)).toBeNull();
+    expect(await store().loadMessages(key)).toEqual([]);
+    expect(await store().openCalls(key)).toEqual([]);
+    expect(await store().findCall(key, { id: 'c1' })).toBeNull();
+    expect(await store().findCall(key, { approvalId: 'approval_c1' })).toBeNull();
+    expect(await store().loadFile(key, 'f1')).toBeNull();
+    expect(await store().renameSession(key, 'x')).toBe(false);
+    expect(await store().truncateMessages(key, 'm1')).toBe(false);
+    expect(await store().deleteSession(key)).toBe(false);
+    expect(await store().moveCall(key, { id: 'c1', from: 'requested', to: 'approved' }, null)).toBeNull();
+  });
+
+  test('nothing is written to a session that does not exist', async () => {
+    for (const write of [
+      () => store().appendEvent(key, textEvent('e1', 'hi', { 'app:x': 1 })),
+      () => store().putMessage(key, messageOf('m1', 'hi')),
+      () => store().issueCalls(key, [callOf('c1')]),
+      () => store().putFile(key, 'f1', { mediaType: 'image/png', bytes: new Uint8Array([1]) }),
+    ]) {
+      await expect(write()).rejects.toThrow(StoreError);
+    }
+    expect(await store().listSessions('shop', 'ann')).toEqual([]);
+    expect(await store().auditLog(key)).toEqual([]);
+    expect((await store().createSession(key, {})).state).toEqual({});
+  });
+
+  test('sessions are listed by last use, and those of one instant by id', async () => {
+    for (const id of ['b', 'a', 'c', 'd']) await store().createSession(keyOf(id), {});
+    clock.set(3_000);
+    await store().appendEvent(keyOf('c'), textEvent('e1', 'hi'));
+    clock.set(4_000);
+    await store().putMessage(keyOf('b'), messageOf('m1', 'hi'));
+    await store().renameSession(keyOf('d'), 'Dinner');
+    expect(await store().listSessions('shop', 'ann')).toEqual([
+      { id: 'b', title: null, createdAt: 1_000, updatedAt: 4_000, ...quiet },
+      { id: 'c', title: null, createdAt: 1_000, updatedAt: 3_000, ...quiet },
+      { id: 'a', title: null, createdAt: 1_000, updatedAt: 1_000, ...quiet },
+      { id: 'd', title: 'Dinner', createdAt: 1_000, updatedAt: 1_000, ...quiet },
+    ]);
+  });
+
+  test('the list tells which sessions wait for the person, and in which the last answer failed', async () => {
+    const facts = async () => {
+      const [{ isWaiting, hasFailed } = quiet] = await store().listSessions('shop', 'ann');
+      return [isWaiting, hasFailed];
+    };
+    await store().createSession(key, {});
+    expect(await facts()).toEqual([false, false]);
+    await store().issueCalls(key, [callOf('c1', { status: 'requested', expiresAt: 5_000 })]);
+    expect(await facts()).toEqual([true, false]);
+    clock.set(5_000);
+    expect(await facts()).toEqual([false, false]);
+    await store().issueCalls(key, [callOf('c2', { status: 'requested', expiresAt: null })]);
+    expect(await facts()).toEqual([true, false]);
+    await store().moveCall(key, { id: 'c2', from: 'requested', to: 'approved' }, null);
+    expect(await facts()).toEqual([false, false]);
+    const said = { ...messageOf('m1', 'half'), role: 'assistant' as const };
+    for (const metadata of [{ failed: true }, { interrupted: true as const, cutOff: true as const }]) {
+      await store().putMessage(key, { ...said, metadata });
+      expect(await facts()).toEqual([false, true]);
+    }
+    await store().putMessage(key, { ...said, metadata: { failed: false } });
+    expect(await facts()).toEqual([false, false]);
+    await store().putMessage(key, { ...said, metadata: { failed: true } });
+    await store().putMessage(key, messageOf('m2', 'again'));
+    expect(await facts()).toEqual([false, false]);
+  });
+
+  test('a title can be given, changed and taken away', async () => {
+    await store().createSession(key, {});
+    expect(await store().renameSession(key, 'Lunch')).toBe(true);
+    expect((await store().loadSession(key))?.title).toBe('Lunch');
+    expect(await store().renameSession(key, null)).toBe(true);
+    expect((await store().loadSession(key))?.title).toBeNull();
+  });
+
+  test('a session of another user or app is not found, listed, changed or deleted', async () => {
+    await store().createSession(key, { secret: 1 });
+    await store().appendEvent(key, textEvent('e1', 'hi'));
+    await store().putMessage(key, messageOf('m1', 'hi'));
+    await store().issueCalls(key, [callOf('c1')]);
+    await store().putFile(key, 'f1', { mediaType: 'image/png', bytes: new Uint8Array([1]) });
+    const before = await everything(store());
+    for (const foreign of [keyOf('s1', 'bob'), keyOf('s1', 'ann', 'bank')]) {
+      expect(await store().loadSession(foreign)).toBeNull();
+      expect(await store().listSessions(foreign.app, foreign.user)).toEqual([]);
+      expect(await store().loadMessages(foreign)).toEqual([]);
+      expect(await store().openCalls(foreign)).toEqual([]);
+      expect(await store().findCall(foreign, { id: 'c1' })).toBeNull();
+      expect(await store().findCall(foreign, { approvalId: 'approval_c1' })).toBeNull();
+      expect(
+        await store().moveCall(foreign, { id: 'c1', from: 'requested', to: 'approved' }, null),
+      ).toBeNull();
+      expect(await store().auditLog(foreign)).toEqual([]);
+      expect(await store().loadFile(foreign, 'f1')).toBeNull();
+      expect(await store().renameSession(foreign, 'mine')).toBe(false);
+      expect(await store().truncateMessages(foreign, 'm1')).toBe(false);
+      expect(await store().deleteSession(foreign)).toBe(false);
+    }
+    expect(await everything(store())).toEqual(before);
+  });
+
+  test('two users may use one session id, each for itself', async () => {
+    await store().createSession(key, { who: 'ann' });
+    await store().createSession(keyOf('s1', 'bob'), { who: 'bob' });
+    await store().appendEvent(key, textEvent('e1', 'from ann'));
+    expect((await store().loadSession(keyOf('s1', 'bob')))?.events).toEqual([]);
+    await store().deleteSession(key);
+    expect((await store().loadSession(keyOf('s1', 'bob')))?.state).toEqual({ who: 'bob' });
+  });
+}
