@@ -13,7 +13,7 @@ import {
   setLogLevel,
 } from '@google/adk';
 import { z } from 'zod';
-import { Turn } from '../../src/adk/index.ts';
+import { MessageChunks } from '../../src/adk/index.ts';
 import { encodeBlock } from '../../src/protocol/index.ts';
 import { createDuologue, createMemoryStore, type Duologue } from '../../src/server/index.ts';
 import { ResponseReader } from '../../src/server/response-reader.ts';
@@ -126,7 +126,7 @@ function mapped(source: Source): Variant {
   return async (n) => {
     await sessionService.createSession({ appName: 'bench', userId: USER, sessionId: `s${n}` });
     const said: string[] = [];
-    const turn = new Turn();
+    const turn = new MessageChunks();
     let bytes = 0;
     let seq = 0;
     let text = '';

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import * as adk from '@google/adk';
 import { DatabaseSessionService } from 'adk-with-database';
-import { StoreSessionService } from '../../src/server/store/adk-sessions.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
+import { StoreSessionService } from '../../src/server/store/adk-sessions.ts';
 
 type BaseSessionService = adk.BaseSessionService;
 type Event = adk.Event;

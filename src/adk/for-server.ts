@@ -4,8 +4,8 @@ export { findTool, type Outcome, responseEvent, runDeferred, toResponse } from '
 export { instrument, isAllLlm } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
 export { danglingCalls, RESUME, rewindEvent } from './history.ts';
+export { MessageChunks, type MessageOutput } from './message-chunks.ts';
 export { checkCopy } from './own-copy.ts';
 export { resumptionOf } from './resumption.ts';
 export type { ApprovalOverride, DeferredCall } from './run.ts';
 export { ServerTools } from './server-tools.ts';
-export { Turn, type TurnOutput } from './turn.ts';

@@ -14,7 +14,7 @@ import {
 import type { ToolFacts } from '../protocol/index.ts';
 import { rememberDeclaration } from './declarations.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
-import { History } from './history.ts';
+import { HistoryProcessor } from './history.ts';
 import { mayWait, runDecided } from './run.ts';
 import { putTap } from './tap.ts';
 import { DuologueTool } from './tools.ts';
@@ -31,7 +31,7 @@ export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
     if (requestProcessors.some((processor) => processor instanceof GateBuilder)) continue;
     llmAgent.requestProcessors = [
       ...requestProcessors.map((processor) =>
-        processor === CONTENT_REQUEST_PROCESSOR ? new History() : processor,
+        processor === CONTENT_REQUEST_PROCESSOR ? new HistoryProcessor() : processor,
       ),
       new GateBuilder(),
     ];

@@ -35,7 +35,7 @@ export function isRewind(event: Event): boolean {
 }
 
 /** Gives the model a sound history, and ends the step instead of calling the model while a call is open. */
-export class History extends BaseLlmRequestProcessor {
+export class HistoryProcessor extends BaseLlmRequestProcessor {
   override async *runAsync(
     context: InvocationContext,
     request: LlmRequest,

@@ -1,10 +1,10 @@
 /**
  * What the agent does: tools and the gate before them, histories that models accept, and ADK's events as chunks. What the
  * server needs beyond this entry is in `for-server.ts`. State belongs to one run (`RunView`) or to one message of it
- * (`Turn`); the gate keeps none, because a call that waits is written down by the server.
+ * (`MessageChunks`); the gate keeps none, because a call that waits is written down by the server.
  */
 export { instrument } from './gate.ts';
 export { openCalls } from './gate-plugin.ts';
+export { MessageChunks, type MessageOutput } from './message-chunks.ts';
 export type { OpenCall } from './run.ts';
 export { type ClientTool, DuologueTool, defineTool, type ServerTool } from './tools.ts';
-export { Turn, type TurnOutput } from './turn.ts';

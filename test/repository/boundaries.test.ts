@@ -97,12 +97,16 @@ describe('import boundaries', () => {
 
   test.each([
     ['src/protocol/frames.ts', "import { randomUUID } from 'node:crypto'", ['node:crypto']],
-    ['src/protocol/frames.ts', "import type { Turn } from '../adk/turn.ts'", ['../adk/turn.ts']],
+    [
+      'src/protocol/frames.ts',
+      "import type { MessageChunks } from '../adk/message-chunks.ts'",
+      ['../adk/message-chunks.ts'],
+    ],
     ['src/parse/record.ts', "import { z } from 'zod'", ['zod']],
     ['src/parse/cost.ts', "import { calcPrice } from '@pydantic/genai-prices'", []],
     ['src/parse/otel.ts', "export * from '@pydantic/genai-prices'", ['@pydantic/genai-prices']],
-    ['src/adk/turn.ts', "import { createServer } from 'node:http'", ['node:http']],
-    ['src/adk/turn.ts', 'const other = await import(name)', [computed]],
+    ['src/adk/message-chunks.ts', "import { createServer } from 'node:http'", ['node:http']],
+    ['src/adk/message-chunks.ts', 'const other = await import(name)', [computed]],
     ['src/server/sse.ts', "const { Hono } = await import('hono/tiny')", ['hono/tiny']],
     ['src/server/use/hono.ts', "const { Hono } = await import('hono/tiny')", []],
     ['src/server/session.ts', "type Chat = import('../client/index.ts').Chat", ['../client/index.ts']],

@@ -1,5 +1,5 @@
 import type { Event } from '@google/adk';
-import { type RunView, Turn, type TurnOutput } from '../../adk/for-server.ts';
+import { MessageChunks, type MessageOutput, type RunView } from '../../adk/for-server.ts';
 import { base64Bytes, CANCELLED } from '../../protocol/index.ts';
 import { SAMPLE_BYTES } from '../utterances.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
@@ -7,12 +7,12 @@ import type { OpenRun } from './agent-run.ts';
 import type { Writing } from './messages.ts';
 import type { Parts } from './parts.ts';
 
-type ToolResponse = Extract<TurnOutput, { type: 'response' }>;
+type ToolResponse = Extract<MessageOutput, { type: 'response' }>;
 
 /** What the events of a run mean: words and sound of a message, calls, what the person was heard saying, the end of a turn. */
 export class AgentEvents {
   /** Reads what belongs to no message. */
-  private silent = new Turn();
+  private silent = new MessageChunks();
   private heard = '';
   /** Whether the person gave the model something since it ended its turn. */
   private isFed = false;
@@ -62,27 +62,27 @@ export class AgentEvents {
   /** Takes an event of the run that is open. */
   take(run: OpenRun, event: Event, view: RunView): void {
     // The user's words are in the history already, and an event without a message has nothing to show.
-    for (const out of this.turnFor(event, run).push(event)) {
+    for (const out of this.chunksFor(event, run).push(event)) {
       if (run.driver === 'live') this.tellLive(run, out, view);
       else this.tellTurn(out, view);
     }
   }
 
-  private turnFor(event: Event, run: OpenRun): Turn {
+  private chunksFor(event: Event, run: OpenRun): MessageChunks {
     const { messages } = this.parts;
     // What still comes of an interrupted turn is not the next message's.
     if (run.isMuted) return this.silent;
-    if (messages.speaking) return messages.speaking.turn;
+    if (messages.speaking) return messages.speaking.chunks;
     const says = (event.content?.parts?.length ?? 0) > 0 && event.author !== 'user';
     if (!says && !event.outputTranscription?.text) return this.silent;
-    const { turn } = messages.begin();
+    const { chunks } = messages.begin();
     // The agent speaks first, or goes on by itself; or it is what was left of a turn that ended, and nothing follows.
     this.isUnasked = !this.isFed;
     messages.isAtWork = this.isFed;
-    return turn;
+    return chunks;
   }
 
-  private tellLive(run: OpenRun, out: TurnOutput, view: RunView): void {
+  private tellLive(run: OpenRun, out: MessageOutput, view: RunView): void {
     const { messages, callEnds } = this.parts;
     if (!this.parts.run.isStill(run)) return;
     const { speaking } = messages;
@@ -90,7 +90,7 @@ export class AgentEvents {
       if (!run.isMuted && !out.isIdle) return this.completed(out.goesOn);
       if (!run.isMuted && out.goesOn) return this.rests();
       run.isMuted = false;
-      this.silent = new Turn();
+      this.silent = new MessageChunks();
       return;
     }
     if (out.type === 'heard') return this.listenTo(out.text, out.finished);
@@ -122,7 +122,7 @@ export class AgentEvents {
     }
   }
 
-  private tellTurn(out: TurnOutput, view: RunView): void {
+  private tellTurn(out: MessageOutput, view: RunView): void {
     const { messages, callChunks } = this.parts;
     const { speaking } = messages;
     if (!speaking) return;
@@ -152,7 +152,7 @@ export class AgentEvents {
 
   private sound(
     { message: { id: messageId } }: Writing,
-    { data, sampleRate }: Extract<TurnOutput, { type: 'audio' }>,
+    { data, sampleRate }: Extract<MessageOutput, { type: 'audio' }>,
   ): void {
     const { core, hearing } = this.parts;
     hearing.spoke(messageId, (base64Bytes(data) / SAMPLE_BYTES / sampleRate) * 1000);
@@ -215,7 +215,7 @@ export class AgentEvents {
     const { messages, open, inbox } = this.parts;
     const { speaking } = messages;
     if (!speaking || open.in(speaking.message.id).length === 0) return;
-    messages.rest(speaking);
+    messages.pause(speaking);
     inbox.advance();
   }
 
@@ -228,7 +228,7 @@ export class AgentEvents {
     const conclude = (writing: Writing) => {
       // The turn goes on when what is open is answered: it has one end.
       const waits = writing.failure === null && open.in(writing.message.id).length > 0;
-      if (waits) messages.rest(writing);
+      if (waits) messages.pause(writing);
       else messages.finish(writing);
     };
     messages.isAtWork = false;

@@ -287,7 +287,7 @@ export class AgentRun {
       const hasFailed = writing === speaking && isAtWork && !isLetGo;
       if (!hasFailed && open.in(id).length > 0) {
         // It goes on when its calls are answered, in this process or the next.
-        messages.rest(writing);
+        messages.pause(writing);
         continue;
       }
       if (hasFailed) writing.failure ??= text;

@@ -104,7 +104,7 @@ export class Conversation implements Session {
       const remains = { key, engine, history: new History(sessionService, key) };
       const conversation = new Conversation(remains, await recover(remains), onLost);
       conversation.shell.push({ type: 'recovered' });
-      await conversation.shell.rest();
+      await conversation.shell.untilIdle();
       return conversation;
     } catch (error) {
       sessionService.disown(key);
@@ -219,7 +219,7 @@ export class Conversation implements Session {
   /** Resolves when the agent is not at work and nothing waits. */
   settled(): Promise<void> {
     const { machine } = this.shell;
-    return this.shell.rest(() => machine.isBusy || machine.isBeginning);
+    return this.shell.untilIdle(() => machine.isBusy || machine.isBeginning);
   }
 
   /** Stops what runs and waits for it; calls that wait stay open in the store. */
@@ -227,7 +227,7 @@ export class Conversation implements Session {
     const { shell } = this;
     this.listeners.close();
     shell.push({ type: 'shut-down' });
-    const stopped = shell.rest(() => shell.machine.isResponding);
+    const stopped = shell.untilIdle(() => shell.machine.isResponding);
     await settlesWithin(Promise.all([stopped, shell.runsEnded()]), END_MS, this.engine.clock);
     this.incoming.refuseAll(
       this.isRemoved

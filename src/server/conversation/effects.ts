@@ -85,7 +85,7 @@ export type About =
   | { what: 'decision'; given: GivenAnswers; isSignedIn: boolean; accepted: AcceptedRequest | undefined }
   | { what: 'heard'; messageId: string }
   | { what: 'execution'; callId: string }
-  | { what: 'rest'; messageId: string };
+  | { what: 'conclusion'; messageId: string };
 
 /** Answers of one person, read and in order. */
 export interface GivenAnswers {

@@ -132,7 +132,7 @@ export class Machine {
       case 'execution':
         if (results.isTaken === false) executions.notRun(about.callId, false);
         return;
-      case 'rest':
+      case 'conclusion':
         return responses.concluded(about.messageId, results);
       case 'call':
         return calls.issued(about.callId, about.ticket);
@@ -172,7 +172,7 @@ export class Machine {
         return calls.notShown(about.callId, about.isAnnounced);
       case 'execution':
         return executions.notRun(about.callId, true);
-      case 'rest':
+      case 'conclusion':
         return responses.notConcluded(about.messageId);
       case 'heard':
         return;

@@ -1,4 +1,4 @@
-import { Turn } from '../../adk/for-server.ts';
+import { MessageChunks } from '../../adk/for-server.ts';
 import type { Chunk, Message } from '../../protocol/index.ts';
 import type { Effect } from './effects.ts';
 
@@ -6,7 +6,7 @@ import type { Effect } from './effects.ts';
 export interface Writing {
   readonly message: Message;
   /** Turns the agent's events into chunks; a response of its own begins with a new one. */
-  turn: Turn;
+  chunks: MessageChunks;
   /** Whether something of it was said since it last had a `finish`. */
   isUnderWay: boolean;
   /** What the person is told when it ends, if the agent failed. */
@@ -50,7 +50,7 @@ export class Messages {
     if (known) return known;
     const writing: Writing = {
       message,
-      turn: this.newTurn(message),
+      chunks: this.newChunks(message),
       isUnderWay: false,
       failure: null,
     };
@@ -58,9 +58,9 @@ export class Messages {
     return writing;
   }
 
-  private newTurn(message: Message): Turn {
+  private newChunks(message: Message): MessageChunks {
     const usage = message.metadata?.usage ?? null;
-    return new Turn({ images: this.context.images, usage, firstId: message.parts.length });
+    return new MessageChunks({ images: this.context.images, usage, firstId: message.parts.length });
   }
 
   get(messageId: string): Writing | undefined {
@@ -99,7 +99,7 @@ export class Messages {
   /** Closes what a message had begun to say: something else of it comes next. */
   interject(writing: Writing): void {
     this.turnTo(writing);
-    for (const chunk of writing.turn.close()) this.say(writing, chunk);
+    for (const chunk of writing.chunks.close()) this.say(writing, chunk);
   }
 
   /** Makes a message the one that chunks go to; what the one before had begun to say is closed first. */
@@ -114,7 +114,7 @@ export class Messages {
 
   /** Closes what is being said. */
   closeBlocks(): void {
-    if (this.current) for (const chunk of this.current.turn.close()) this.say(this.current, chunk);
+    if (this.current) for (const chunk of this.current.chunks.close()) this.say(this.current, chunk);
   }
 
   /** Goes on with a message in a response of its own: `start` is said again. */
@@ -122,7 +122,7 @@ export class Messages {
     this.speak(writing);
     this.closeBlocks();
     this.current = null;
-    writing.turn = this.newTurn(writing.message);
+    writing.chunks = this.newChunks(writing.message);
     this.turnTo(writing);
   }
 
@@ -152,7 +152,7 @@ export class Messages {
   }
 
   /** The agent says no more of a message for now, and waits with it for the person or the browser. */
-  rest(writing: Writing): void {
+  pause(writing: Writing): void {
     this.interject(writing);
     if (this.speaking === writing) this.isAtWork = false;
     if (writing.message.parts.length > 0) this.save(writing);
@@ -160,7 +160,7 @@ export class Messages {
 
   /** Ends a response of a message: what it ends with is stored before anyone hears of it. */
   finish(writing: Writing, how: { interrupted?: boolean } = {}): void {
-    const { message, turn, failure } = writing;
+    const { message, chunks, failure } = writing;
     const { emit, hasOpenCalls } = this.context;
     const isOpen = hasOpenCalls(message.id);
     writing.failure = null;
@@ -172,7 +172,7 @@ export class Messages {
       message,
       chunks: [
         ...(failure === null ? [] : [{ type: 'error' as const, errorText: failure }]),
-        ...turn.end(reason, endOf(message, reason)),
+        ...chunks.end(reason, endOf(message, reason)),
       ],
     });
     this.current = null;
@@ -202,7 +202,10 @@ export class Messages {
 }
 
 /** What is said of a message by the way it ends. One that failed and went on has not failed. */
-function endOf({ metadata }: Message, reason: Parameters<Turn['end']>[0]): Parameters<Turn['end']>[1] {
+function endOf(
+  { metadata }: Message,
+  reason: Parameters<MessageChunks['end']>[0],
+): Parameters<MessageChunks['end']>[1] {
   if (reason === 'other') return { interrupted: true };
   if (reason === 'error') return { failed: true };
   return metadata?.failed ? { failed: false } : {};

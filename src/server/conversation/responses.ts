@@ -53,7 +53,7 @@ export class Responses {
     const { open, messages, core, run, calls } = this.parts;
     if (response?.stage.is !== 'answering' || open.areAtWork) return false;
     const { steps } = response.stage;
-    if (response.isStopped) this.rest();
+    if (response.isStopped) this.conclude();
     else if (steps.length > 0) this.answering(response, steps);
     else {
       calls.showNext();
@@ -86,7 +86,7 @@ export class Responses {
     for (const call of this.parts.open.all)
       if (call.state.is === 'issuing') this.parts.callEnds.end(call, INTERRUPTION);
     if (response.stage.is === 'speaking') this.parts.run.close();
-    else if (response.stage.is === 'answering') this.rest();
+    else if (response.stage.is === 'answering') this.conclude();
     return true;
   }
 
@@ -110,13 +110,13 @@ export class Responses {
   turnEnded(error: Failure | null): void {
     const { response } = this;
     if (!response) return;
-    const { turn } = response.writing;
+    const { chunks } = response.writing;
     if (error !== null) this.failed(response.writing, error);
-    const said = turn.hasSpoken || turn.hasCalled || this.parts.open.size > 0 || response.isStopped;
+    const said = chunks.hasSpoken || chunks.hasCalled || this.parts.open.size > 0 || response.isStopped;
     if (!said && response.writing.failure === null) {
       this.failed(response.writing, { code: 'EMPTY_RESPONSE', message: '' });
     }
-    this.rest();
+    this.conclude();
   }
 
   private failed(writing: Writing, failure: Failure): void {
@@ -126,7 +126,7 @@ export class Responses {
   }
 
   /** No call stays without an answer, in the history or on the screen, but those that wait. */
-  private rest(): void {
+  private conclude(): void {
     const { core, messages, open, callEnds } = this.parts;
     const { response } = this;
     if (!response || response.stage.is === 'ending') return;
@@ -134,7 +134,7 @@ export class Responses {
     const { writing, isStopped } = response;
     const { id: messageId } = writing.message;
     messages.interject(writing);
-    const text = writing.turn.unfinishedText;
+    const text = writing.chunks.unfinishedText;
     const isCutOff = isStopped || writing.failure !== null;
     if (isStopped) {
       for (const call of open.all) callEnds.end(call, { kind: 'error', errorText: INTERRUPTED });
@@ -149,7 +149,7 @@ export class Responses {
           waiting: open.ids(),
         },
       ],
-      { what: 'rest', messageId },
+      { what: 'conclusion', messageId },
     );
   }
 

@@ -65,8 +65,8 @@ export class Shell {
     return this.queue.length > 0 || this.isPerforming;
   }
 
-  /** Resolves when everything that was to be done is done, and nothing else keeps it from resting. */
-  async rest(isKept: () => boolean = () => false): Promise<void> {
+  /** Resolves when everything that was to be done is done, and nothing else keeps it busy. */
+  async untilIdle(isKept: () => boolean = () => false): Promise<void> {
     while (this.isAtWork || isKept()) {
       await new Promise<void>((resolve) => this.resting.add(resolve));
     }

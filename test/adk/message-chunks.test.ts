@@ -1,7 +1,7 @@
 import { createEvent, type Event } from '@google/adk';
 import { FinishReason } from '@google/genai';
 import { describe, expect, it } from 'vitest';
-import { Turn, type TurnOutput } from '../../src/adk/index.ts';
+import { MessageChunks, type MessageOutput } from '../../src/adk/index.ts';
 import { Grammar } from '../../src/protocol/index.ts';
 
 type Said = Partial<Event>;
@@ -15,8 +15,8 @@ const piece = (text: string, thought = false): Said =>
   model([{ text, ...(thought ? { thought } : {}) }], { partial: true });
 
 /** Folds events into what comes out of a turn, its end included. */
-function fold(events: Said[], options: ConstructorParameters<typeof Turn>[0] = {}): TurnOutput[] {
-  const turn = new Turn(options);
+function fold(events: Said[], options: ConstructorParameters<typeof MessageChunks>[0] = {}): MessageOutput[] {
+  const turn = new MessageChunks(options);
   return [...events.flatMap((event) => turn.push(createEvent(event))), ...turn.end()];
 }
 
@@ -30,7 +30,7 @@ const cases: {
   name: string;
   events: Said[];
   out: unknown[];
-  options?: ConstructorParameters<typeof Turn>[0];
+  options?: ConstructorParameters<typeof MessageChunks>[0];
 }[] = [
   {
     name: 'pieces of a text, then the whole of it: nothing is said twice',

@@ -5,8 +5,8 @@ import type { Chunk, Citation, DataParts, MessageMetadata, TokenUsage } from '..
 import { aiSdkFinishOf } from './ai-sdk-finish.ts';
 import { addUsage, citationsOf, sourcesOf, usageOf } from './metadata.ts';
 
-/** What comes out of a turn: chunks, and what the session must act on. */
-export type TurnOutput =
+/** What comes out of the events of a message: chunks, and what the session must act on. */
+export type MessageOutput =
   | Chunk
   | { type: 'call'; id: string; name: string; args: Record<string, unknown> }
   | { type: 'response'; id: string; name: string; response: Record<string, unknown> }
@@ -30,7 +30,7 @@ type FinishReason = NonNullable<Extract<Chunk, { type: 'finish' }>['finishReason
  * Turns the events of one message into chunks. A model call gives partial texts and then its whole content again: only
  * what has not been streamed yet is passed on. All state belongs to one message and lives as long as its turn.
  */
-export class Turn {
+export class MessageChunks {
   private readonly images: 'file' | 'data-image';
   private readonly block: Record<BlockKind, { id: string | null; streamed: string }> = {
     text: { id: null, streamed: '' },
@@ -52,8 +52,8 @@ export class Turn {
     this.nextId = options.firstId ?? 0;
   }
 
-  push(event: Event): TurnOutput[] {
-    const out: TurnOutput[] = [];
+  push(event: Event): MessageOutput[] {
+    const out: MessageOutput[] = [];
     const parts = event.content?.parts;
     if (parts && event.partial) {
       // Tokens, one by one: a partial text says nothing but itself.
@@ -132,7 +132,7 @@ export class Turn {
     ];
   }
 
-  private partial(part: Part, out: TurnOutput[]): void {
+  private partial(part: Part, out: MessageOutput[]): void {
     if (part.inlineData) this.other(part, out);
     if (!part.text) return;
     const kind = part.thought ? 'reasoning' : 'text';
@@ -140,7 +140,7 @@ export class Turn {
     this.block[kind].streamed += part.text;
   }
 
-  private final(parts: Part[], event: Event, out: TurnOutput[]): void {
+  private final(parts: Part[], event: Event, out: MessageOutput[]): void {
     for (const part of parts) {
       if (part.text) {
         const kind = part.thought ? 'reasoning' : 'text';
@@ -174,7 +174,7 @@ export class Turn {
     return text.startsWith(streamed) ? text.slice(streamed.length) : text;
   }
 
-  private other(part: Part, out: TurnOutput[]): void {
+  private other(part: Part, out: MessageOutput[]): void {
     if (part.functionCall?.name) {
       this.called = true;
       out.push(...this.close());
@@ -201,7 +201,7 @@ export class Turn {
     }
   }
 
-  private media(mimeType: string, data: string, out: TurnOutput[]): void {
+  private media(mimeType: string, data: string, out: MessageOutput[]): void {
     this.spoke = true;
     if (mimeType.startsWith('audio/pcm')) {
       const sampleRate = Number(/rate=(\d+)/.exec(mimeType)?.[1] ?? 24_000);
@@ -228,7 +228,7 @@ export class Turn {
   private transcript(
     transcription: { text?: string; finished?: boolean },
     alreadyContent: boolean,
-    out: TurnOutput[],
+    out: MessageOutput[],
   ): void {
     const { text = '', finished = false } = transcription;
     if (finished) {
@@ -242,7 +242,7 @@ export class Turn {
     }
   }
 
-  private delta(kind: BlockKind, delta: string, out: TurnOutput[]): void {
+  private delta(kind: BlockKind, delta: string, out: MessageOutput[]): void {
     this.spoke = true;
     const block = this.block[kind];
     if (block.id === null) {
@@ -253,7 +253,7 @@ export class Turn {
     out.push({ type: DELTA[kind], id: block.id, delta });
   }
 
-  private closeBlock(kind: BlockKind, out: (Chunk | TurnOutput)[]): void {
+  private closeBlock(kind: BlockKind, out: (Chunk | MessageOutput)[]): void {
     const { id } = this.block[kind];
     if (id === null) return;
     out.push({ type: END[kind], id });
@@ -269,7 +269,7 @@ export class Turn {
   }
 
   /** An error code that is only the name of a finish reason beside content is how ADK says why the model stopped. */
-  private fail(event: Event, out: TurnOutput[]): void {
+  private fail(event: Event, out: MessageOutput[]): void {
     if (!event.errorCode) return;
     // A prompt that is blocked has no finish reason beside its code.
     const finish = finishOf(event.errorCode);
