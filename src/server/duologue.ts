@@ -8,7 +8,7 @@ import { type BudgetLimits, ByteBudget, defaultBudget, shareOfHeap } from './byt
 import { type Clock, systemClock } from './clock.ts';
 import { DraftPace } from './draft-pace.ts';
 import type { Engine, SessionOptions } from './engine.ts';
-import { type HttpContext, handle } from './http.ts';
+import { handle } from './http.ts';
 import { LargeJson } from './large-json.ts';
 import { LocalHome } from './local-home.ts';
 import { consoleLogger, type Logger, toLogger } from './logger.ts';
@@ -22,6 +22,7 @@ import {
 } from './rate-limit.ts';
 import { NO_SNIFFING, type Reply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
+import type { HttpContext } from './route.ts';
 import { Sessions } from './sessions.ts';
 import { SignIn, type StillSignedIn } from './sign-in.ts';
 import type { SocketLimits } from './socket.ts';

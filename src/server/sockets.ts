@@ -1,20 +1,21 @@
 import { ProtocolError, toProtocolError } from '../protocol/index.ts';
 import { withAddresses } from './files.ts';
 import type { Session } from './home.ts';
-import { type HttpContext, requestIdOf } from './http.ts';
+import { requestIdOf } from './http.ts';
 import { RateLimiter, rateLimited } from './rate-limit.ts';
+import type { HttpContext } from './route.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from './sign-in.ts';
 import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
+import { SocketConnection } from './socket-connection.ts';
 import { parseSoundPlace } from './utterances.ts';
-import { Connection } from './websocket.ts';
 
 /** When someone who has too many connections may try again. */
 const CROWDED_MS = 10_000;
 
 /** A connection that was allowed and waits for its socket. */
 export interface Admission {
-  accept(socket: Socket): Connection;
+  accept(socket: Socket): SocketConnection;
   /** The socket did not come, or is gone. */
   drop(): void;
 }
@@ -32,7 +33,7 @@ interface Admitted {
 export class Sockets {
   private readonly context: HttpContext;
   private readonly limits: SocketLimits;
-  private readonly open = new Set<Connection>();
+  private readonly open = new Set<SocketConnection>();
   private readonly answers: RateLimiter;
   private readonly counts = new Map<string, number>();
 
@@ -106,12 +107,12 @@ export class Sockets {
     for (const connection of [...this.open]) connection.end('shutting_down', 'The server is restarting.');
   }
 
-  private accept(socket: Socket, admitted: Admitted): Connection {
+  private accept(socket: Socket, admitted: Admitted): SocketConnection {
     const { engine, pacing, limiter, basePath } = this.context;
     const { id, identity, session, url, countOut } = admitted;
     const { user } = identity;
     let unwatch: () => void = () => undefined;
-    const connection = new Connection({
+    const connection = new SocketConnection({
       id,
       socket,
       session,
@@ -163,7 +164,7 @@ export class Sockets {
     };
   }
 
-  private take(connection: Connection, session: Session): void {
+  private take(connection: SocketConnection, session: Session): void {
     const { logger } = this.context.engine;
     this.open.add(connection);
     // Admitted before the server was told to close, and here only now.
@@ -177,7 +178,7 @@ export class Sockets {
     });
   }
 
-  private left(connection: Connection, session: Session): void {
+  private left(connection: SocketConnection, session: Session): void {
     const { logger } = this.context.engine;
     this.open.delete(connection);
     logger.info('disconnected', { connection: connection.id, session: session.key.id });

@@ -8,7 +8,6 @@ import {
   type Limits,
   type Message,
   ProtocolError,
-  readBinaryFrame,
   readFrame,
   readFrameValue,
   toProtocolError,
@@ -17,19 +16,22 @@ import {
 import type { HeldBytes } from './byte-budget.ts';
 import type { Clock } from './clock.ts';
 import { acceptedChunk } from './conversation/aside.ts';
-import type { Asked, Feed, Listener, Place, Session } from './home.ts';
+import { FrameMeter } from './frame-meter.ts';
+import type { Asked, Listener, Place, Session } from './home.ts';
 import { Intake, type WholeFrame } from './intake.ts';
 import type { LargeJson } from './large-json.ts';
 import type { Logger } from './logger.ts';
-import { RateLimiter, rateLimited } from './rate-limit.ts';
+import { rateLimited } from './rate-limit.ts';
 import type { Pacing } from './response-reader.ts';
 import type { Identity } from './sign-in.ts';
 import type { Socket, SocketLimits } from './socket.ts';
+import { SocketLife } from './socket-life.ts';
+import { SocketMedia } from './socket-media.ts';
 import { SocketWriter } from './socket-writer.ts';
 import type { Sound } from './utterances.ts';
 
 /** What a connection is made of. */
-export interface ConnectionContext {
+export interface SocketConnectionContext {
   id: string;
   socket: Socket;
   session: Session;
@@ -52,50 +54,33 @@ export interface ConnectionContext {
   allow: { message: () => number; answer: () => number };
   /** Files of messages by their whole address. */
   present: (messages: Message[]) => Message[];
-  onEnd: (connection: Connection) => void;
+  onEnd: (connection: SocketConnection) => void;
 }
 
 /** What is wrong with a frame so that nothing behind it can be read. */
 const ENDING: ReadonlySet<ErrorCode> = new Set(['invalid_frame', 'idle', 'overloaded']);
-const MAX_DROPPED = 2000;
-/** Seconds of sound and pictures that may come at once. */
-const MEDIA_BURST = 8;
 
 /** One socket of one session: frames in, chunks and sound out. It decides nothing about the conversation. */
-export class Connection {
+export class SocketConnection implements Listener {
   readonly id: string;
   readonly watches: Listener['watches'];
-  private readonly context: ConnectionContext;
+  private readonly context: SocketConnectionContext;
   private readonly session: Session;
-  private readonly writer: SocketWriter;
-  private readonly frames: RateLimiter;
-  private readonly mediaFrames: RateLimiter;
-  private readonly mediaBytes: RateLimiter;
-  private listens = false;
-  private aliveAt: number;
-  /** When something was said last, as far as it is known. */
-  private activeAt: number;
-  private dropped = 0;
-  private isOpen = true;
-  private feed: Feed | null = null;
-  /** The newest entry of the log at the last beat. */
-  private seqAtBeat = 0;
-  private cancelBeat: (() => void) | null = null;
   private readonly intake: Intake;
+  private readonly meter: FrameMeter;
+  private readonly media: SocketMedia;
+  private readonly writer: SocketWriter;
+  private readonly life: SocketLife;
+  private isOpen = true;
+  /** Whether it gets what is said. */
+  private isFollowing = false;
 
-  constructor(context: ConnectionContext) {
+  constructor(context: SocketConnectionContext) {
     const { socket, session, clock, limits, pacing } = context;
     this.id = context.id;
     this.watches = socket.protocol === WATCHING_SUBPROTOCOL ? 'when-another-speaks' : 'never';
     this.context = context;
     this.session = session;
-    this.activeAt = clock.elapsed();
-    this.aliveAt = this.activeAt;
-    const limiter = (perSecond: number, burst: number) =>
-      new RateLimiter({ burst: perSecond * burst, perMinute: perSecond * 60 }, clock);
-    this.frames = limiter(limits.framesPerSecond, 2);
-    this.mediaFrames = limiter(limits.mediaFramesPerSecond, MEDIA_BURST);
-    this.mediaBytes = limiter(limits.mediaBytesPerSecond, MEDIA_BURST);
     this.intake = new Intake({
       held: context.held,
       arrivalMs: context.arrivalMs,
@@ -104,11 +89,24 @@ export class Connection {
       take: (frame) => this.take(frame),
       refuse: (error) => this.complain(error),
     });
+    this.meter = new FrameMeter({
+      limits,
+      clock,
+      refuse: (error) => this.complain(error),
+      onFlood: () => this.end('flooded', 'Too many frames.'),
+    });
+    this.media = new SocketMedia(this, session, this.meter);
     this.writer = new SocketWriter({
       socket,
       window: pacing.window,
       limits,
       onTooSlow: () => this.end('too_slow', 'The connection reads too slowly. It can come back and resume.'),
+    });
+    this.life = new SocketLife({
+      clock,
+      limits,
+      ping: () => socket.ping(),
+      onEnd: (why) => this.end('idle', why),
     });
   }
 
@@ -133,10 +131,9 @@ export class Connection {
       writer.send({ type: 'data-reset', data: { messages: context.present(reset) }, transient: true });
     }
     for (const chunk of opening) writer.send(chunk);
-    this.feed = feed;
-    this.seqAtBeat = feed.log.last;
+    this.isFollowing = true;
     writer.follow(feed.log, from, omitted);
-    this.beat();
+    this.life.begin(feed.log);
     writer.flush();
     for (const sound of sounds) writer.play(sound);
   }
@@ -149,28 +146,27 @@ export class Connection {
   /** A frame from the client. Never throws. */
   receive(data: Uint8Array, isBinary: boolean): void {
     if (!this.isOpen) return;
-    this.aliveAt = this.context.clock.elapsed();
-    this.activeAt = this.aliveAt;
+    this.life.noteAlive();
+    this.life.noteActivity();
     this.intake.receive(data, isBinary);
   }
 
   /** The other side asks whether this one is still there. */
   ping(data: Uint8Array): void {
-    if (!this.isOpen || this.isTooMany()) return;
-    this.aliveAt = this.context.clock.elapsed();
+    if (!this.isOpen || !this.meter.allows()) return;
+    this.life.noteAlive();
     if (!this.writer.isBehind) this.context.socket.pong(data);
   }
 
   /** The other side is still there. */
   pong(): void {
-    if (!this.isOpen || this.isTooMany()) return;
-    this.aliveAt = this.context.clock.elapsed();
+    if (this.isOpen && this.meter.allows()) this.life.noteAlive();
   }
 
   /** Sound for the person, once they get what else is said. */
   play(sound: Sound): void {
-    if (!this.isOpen || !this.feed) return;
-    this.activeAt = this.context.clock.elapsed();
+    if (!this.isOpen || !this.isFollowing) return;
+    this.life.noteActivity();
     this.writer.play(sound);
   }
 
@@ -188,9 +184,9 @@ export class Connection {
   private leave(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
-    if (this.listens) this.session.microphone('stop', 'server');
+    this.media.close();
     this.writer.close();
-    this.cancelBeat?.();
+    this.life.end();
     this.intake.stopWaiting();
     this.context.onEnd(this);
   }
@@ -212,11 +208,11 @@ export class Connection {
 
   /** Takes a frame, unless the connection has ended while that was parsed. */
   private take(frame: WholeFrame): Promise<unknown> | undefined {
-    if (!this.isOpen || (frame.kind !== 'binary' && this.isTooMany())) return;
+    if (!this.isOpen || (frame.kind !== 'binary' && !this.meter.allows())) return;
     const { protocolLimits: limits } = this.context;
     try {
       if (frame.kind === 'binary') {
-        this.takeBinary(frame.bytes, limits);
+        this.media.take(frame.bytes, this.writer.isRich, limits);
         return;
       }
       const read =
@@ -273,60 +269,17 @@ export class Connection {
         session.takeFloor(this);
         return;
       case 'audio_control':
-        if (frame.action === 'start') session.takeFloor(this);
-        if (frame.action === 'start' || this.listens) session.microphone(frame.action, frame.detection);
-        this.listens = frame.action === 'start';
+        this.media.microphone(frame.action, frame.detection);
         return;
       case 'audio_chunk':
-        this.hear(frame.pcm);
+        this.media.hear(frame.pcm);
         return;
       case 'video_frame':
-        this.see(frame.jpeg);
+        this.media.see(frame.jpeg);
         return;
       default:
         return exhaustive(frame);
     }
-  }
-
-  private takeBinary(bytes: Uint8Array, limits: Limits): void {
-    if (this.mediaFrames.take('') > 0) {
-      this.drop();
-      return;
-    }
-    try {
-      if (!this.writer.isRich)
-        throw new ProtocolError('unknown_frame', 'Binary frames need the subprotocol duologue.v1 or v2.');
-      const frame = readBinaryFrame(bytes, limits);
-      if (frame.type === 'audio') this.hear(Buffer.from(frame.pcm).toString('base64'));
-      else this.see(Buffer.from(frame.jpeg).toString('base64'));
-    } catch (thrown) {
-      // Each refusal is answered: it counts as what asks for an answer does.
-      if (!this.isTooMany()) throw thrown;
-      return;
-    }
-  }
-
-  /** Counts a frame. One too many is dropped, and says nothing. */
-  private isTooMany(): boolean {
-    if (this.frames.take('') === 0) return false;
-    this.drop();
-    return true;
-  }
-
-  private hear(pcm: string): void {
-    if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
-    this.give({ mimeType: 'audio/pcm;rate=16000', data: pcm });
-  }
-
-  private see(jpeg: string): void {
-    this.give({ mimeType: 'image/jpeg', data: jpeg });
-  }
-
-  /** Sound and pictures beyond what a person can give are dropped before they gather anywhere. */
-  private give(blob: { mimeType: string; data: string }): void {
-    if (this.mediaBytes.take('', blob.data.length) > 0) return this.drop();
-    this.session.takeFloor(this);
-    this.session.media(blob);
   }
 
   private complain(thrown: unknown, requestId?: string): void {
@@ -345,31 +298,5 @@ export class Connection {
   /** Tells this client something. What waits for one that does not read must not grow by what it does. */
   private tell(chunk: Chunk): void {
     if (this.isOpen && !this.writer.isBehind) this.writer.send(chunk);
-  }
-
-  private drop(): void {
-    this.dropped++;
-    if (this.dropped > MAX_DROPPED) return this.end('flooded', 'Too many frames.');
-    if (this.dropped % 100 === 1) {
-      this.complain(
-        new ProtocolError('rate_limited', 'Too many frames: some were dropped.', { retryAfterMs: 1000 }),
-      );
-    }
-  }
-
-  /** Finds out about peers that are gone without a word, and about those that only sit there. */
-  private beat(): void {
-    const { clock, limits, socket } = this.context;
-    this.cancelBeat = clock.after(limits.heartbeatMs, () => {
-      if (!this.isOpen) return;
-      if (clock.elapsed() - this.aliveAt >= limits.silenceMs) return this.end('idle', 'No sign of life.');
-      const newest = this.feed?.log.last ?? 0;
-      if (newest !== this.seqAtBeat) this.activeAt = clock.elapsed();
-      this.seqAtBeat = newest;
-      if (clock.elapsed() - this.activeAt > limits.idleMs)
-        return this.end('idle', 'Nothing happened for a long time.');
-      socket.ping();
-      this.beat();
-    });
   }
 }

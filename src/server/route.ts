@@ -1,0 +1,52 @@
+import type { Access } from './access.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import type { Engine } from './engine.ts';
+import type { LargeJson } from './large-json.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import type { Reply } from './reply.ts';
+import type { Pacing } from './response-reader.ts';
+import type { Sessions } from './sessions.ts';
+import type { Identity } from './sign-in.ts';
+import type { Turnstile } from './turnstile.ts';
+
+/** What the routes need. */
+export interface HttpContext {
+  engine: Engine;
+  sessions: Sessions;
+  access: Access;
+  limiter: RateLimiter | null;
+  /** What reads, renames or removes is limited apart, and the reads of one user follow one after the other. */
+  reads: { limiter: RateLimiter | null; turnstile: Turnstile };
+  budget: ByteBudget;
+  large: LargeJson;
+  pacing: Pacing;
+  /** Where the server is mounted, without a trailing slash. */
+  basePath: string;
+  isClosing: () => boolean;
+  /** Whether the ADK events of sessions are told. */
+  inspect: boolean;
+}
+
+/** A request of someone who may make it, for its route. */
+export interface RouteCall {
+  context: HttpContext;
+  request: Request;
+  user: string;
+  identity: Identity;
+  params: string[];
+  /** Names the request in the log: as a proxy named it, or anew. */
+  requestId: string;
+  /** Reads the body, of at most so many bytes. */
+  body: (maxBytes: number) => Promise<Record<string, unknown>>;
+}
+
+/** A method and a path, and what answers it. */
+export type Route = {
+  method: string;
+  path: RegExp;
+  isPublic?: true;
+  limited?: true;
+  /** Only there when the server is set to `inspect`. */
+  inspection?: true;
+  run: (call: RouteCall) => Reply | Promise<Reply>;
+};

@@ -1,0 +1,62 @@
+import { type Detection, type Limits, ProtocolError, readBinaryFrame } from '../protocol/index.ts';
+import type { FrameMeter } from './frame-meter.ts';
+import type { Listener, Session } from './home.ts';
+
+/** Sound and pictures that come over one socket, on their way to the session. */
+export class SocketMedia {
+  private readonly listener: Listener;
+  private readonly session: Session;
+  private readonly meter: FrameMeter;
+  private listens = false;
+
+  constructor(listener: Listener, session: Session, meter: FrameMeter) {
+    this.listener = listener;
+    this.session = session;
+    this.meter = meter;
+  }
+
+  /** The person turns the microphone on or off. */
+  microphone(action: 'start' | 'stop', detection: Detection): void {
+    if (action === 'start') this.session.takeFloor(this.listener);
+    if (action === 'start' || this.listens) this.session.microphone(action, detection);
+    this.listens = action === 'start';
+  }
+
+  /** The connection ends, and the microphone with it. */
+  close(): void {
+    if (this.listens) this.microphone('stop', 'server');
+  }
+
+  /** A binary frame. Throws when it is refused. */
+  take(bytes: Uint8Array, isRich: boolean, limits: Limits): void {
+    if (!this.meter.allowsMedia()) return;
+    try {
+      if (!isRich)
+        throw new ProtocolError('unknown_frame', 'Binary frames need the subprotocol duologue.v1 or v2.');
+      const frame = readBinaryFrame(bytes, limits);
+      if (frame.type === 'audio') this.hear(Buffer.from(frame.pcm).toString('base64'));
+      else this.see(Buffer.from(frame.jpeg).toString('base64'));
+    } catch (thrown) {
+      // Each refusal is answered: it counts as what asks for an answer does.
+      if (this.meter.allows()) throw thrown;
+    }
+  }
+
+  /** Sound, as base64. */
+  hear(pcm: string): void {
+    if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
+    this.give({ mimeType: 'audio/pcm;rate=16000', data: pcm });
+  }
+
+  /** A picture of the camera, as base64. */
+  see(jpeg: string): void {
+    this.give({ mimeType: 'image/jpeg', data: jpeg });
+  }
+
+  /** Sound and pictures beyond what a person can give are dropped before they gather anywhere. */
+  private give(blob: { mimeType: string; data: string }): void {
+    if (!this.meter.allowsMediaBytes(blob.data.length)) return;
+    this.session.takeFloor(this.listener);
+    this.session.media(blob);
+  }
+}
