@@ -13,17 +13,17 @@ import {
   trimTempDeltaState,
 } from '@google/adk';
 import { EventList } from './event-list.ts';
-import { answeredCalls, fromJson, toJson } from './json.ts';
+import { answeredCalls, asStored } from './json.ts';
+import { ReadySessions } from './ready-sessions.ts';
 import { nameOf } from './rules.ts';
-import { type CachedSession, type CacheLimits, SessionCache } from './session-cache.ts';
-import { applyDelta, emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
+import type { CachedSession, CacheLimits } from './session-cache.ts';
+import { applyDelta, copyOf, emptyState, type StateRecord } from './state.ts';
 import {
   type AcceptedRequest,
   type OwnedKey,
   type SessionKey,
   StateConflict,
   type Store,
-  type StoredSession,
   StoreError,
 } from './store.ts';
 
@@ -47,14 +47,12 @@ interface Given {
 export class StoreSessionService extends BaseSessionService {
   readonly #store: Store;
   readonly #app: string | undefined;
-  readonly #live: SessionCache;
+  readonly #ready: ReadySessions;
   readonly #lists = new WeakMap<Event[], EventList>();
   readonly #given = new WeakMap<Event[], Given>();
   /** The fences of the sessions that are owned here, by their names. */
   readonly #fences = new Map<string, number>();
   readonly #withdraw: (session: Session, event: Event) => void;
-  /** Reads on their way; one that a write overtakes is not kept ready. */
-  readonly #reads = new Set<{ key: SessionKey; overtaken: boolean }>();
 
   /**
    * With `app`, sessions are kept under that name whatever the runner's app is called. `withdraw` is given the events of
@@ -69,7 +67,7 @@ export class StoreSessionService extends BaseSessionService {
     super();
     this.#store = store;
     this.#app = app;
-    this.#live = new SessionCache(limits);
+    this.#ready = new ReadySessions(store, limits);
     this.#withdraw = withdraw;
   }
 
@@ -77,9 +75,10 @@ export class StoreSessionService extends BaseSessionService {
     const id = request.sessionId || randomUUID();
     const key = this.#keyOf(request.appName, request.userId, id);
     const initial = request.state ?? {};
-    const stored = await this.#store.createSession(key, initial);
-    this.#spread(key, initial);
-    return this.#open(liveOf(key, stored), request.appName, this.#fenceOf(key));
+    const { state, events, updatedAt } = await this.#store.createSession(key, initial);
+    this.#ready.changed(key, initial);
+    const created = { key, state, list: new EventList(events), lastUpdateTime: updatedAt };
+    return this.#open(created, request.appName, this.#fenceOf(key));
   }
 
   override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
@@ -93,13 +92,13 @@ export class StoreSessionService extends BaseSessionService {
   }
 
   async #get(key: OwnedKey, appName: string, config?: GetSessionConfig): Promise<Session | undefined> {
-    const live = this.#live.get(key) ?? (await this.#read(key));
-    return live === null ? undefined : this.#open(live, appName, key.fence, config);
+    const ready = await this.#ready.get(key);
+    return ready === null ? undefined : this.#open(ready, appName, key.fence, config);
   }
 
   /** The sessions of one user: without a user there is nobody whose sessions could be shown. */
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const { appName, userId, limit, order } = request;
+    const { appName, userId, order } = request;
     if (userId === undefined) throw new StoreError('Sessions are listed for one user: pass userId.');
     const summaries = await this.#store.listSessions(this.#app ?? appName, userId);
     const sessions = summaries.map(
@@ -113,24 +112,7 @@ export class StoreSessionService extends BaseSessionService {
       }),
     );
     if (order === 'asc') sessions.reverse();
-    const totalItems = sessions.length;
-    if (limit === undefined) {
-      return {
-        sessions: sessions.slice(request.offset ?? 0),
-        page: 1,
-        limit: totalItems,
-        totalItems,
-        totalPages: totalItems === 0 ? 0 : 1,
-      };
-    }
-    const start = request.page === undefined ? (request.offset ?? 0) : (request.page - 1) * limit;
-    return {
-      sessions: sessions.slice(start, start + limit),
-      page: request.page ?? (limit === 0 ? 1 : Math.floor(start / limit) + 1),
-      limit,
-      totalItems,
-      totalPages: limit === 0 ? 0 : Math.ceil(totalItems / limit),
-    };
+    return pageOf(sessions, request);
   }
 
   override async deleteSession(request: CompositeSessionKey): Promise<void> {
@@ -176,9 +158,7 @@ export class StoreSessionService extends BaseSessionService {
       this.forget(key);
       throw error;
     }
-    this.#overtakeReads((other) => isSame(other, key));
-    this.#live.append(key, event);
-    this.#spread(key, event.actions?.stateDelta ?? {});
+    this.#ready.appended(key, event);
     if (seen) applyDelta(seen, asStored(event.actions?.stateDelta ?? {}));
     this.#listOf(session.events).put(event);
     session.lastUpdateTime = event.timestamp;
@@ -200,8 +180,7 @@ export class StoreSessionService extends BaseSessionService {
 
   /** Lets go of what is kept ready of a session, which is then read from the store again. */
   forget(key: SessionKey): void {
-    this.#overtakeReads((other) => isSame(other, key));
-    this.#live.remove(key);
+    this.#ready.forget(key);
   }
 
   #keyOf(appName: string, user: string, id: string): SessionKey {
@@ -212,23 +191,10 @@ export class StoreSessionService extends BaseSessionService {
     return this.#fences.get(nameOf(key)) ?? 0;
   }
 
-  async #read(key: SessionKey): Promise<CachedSession | null> {
-    const reading = { key, overtaken: false };
-    this.#reads.add(reading);
-    try {
-      const stored = await this.#store.loadSession(key);
-      if (stored === null) return null;
-      const live = liveOf(key, stored);
-      if (!reading.overtaken) this.#live.add(live);
-      return live;
-    } finally {
-      this.#reads.delete(reading);
-    }
-  }
-
   /** Takes a change back that could not be written: the run goes on with what is stored now. */
   async #restore(session: Session, event: Event): Promise<void> {
-    const stored = (await this.#read(this.#keyOf(session.appName, session.userId, session.id)))?.state ?? {};
+    const key = this.#keyOf(session.appName, session.userId, session.id);
+    const stored = (await this.#ready.read(key))?.state ?? {};
     const seen = this.#given.get(session.events)?.seen ?? emptyState();
     const current = copyOf(stored);
     for (const name of Object.keys(event.actions.stateDelta)) {
@@ -238,21 +204,18 @@ export class StoreSessionService extends BaseSessionService {
     event.actions = { ...event.actions, stateDelta: {} };
   }
 
-  #overtakeReads(reaches: (key: SessionKey) => boolean): void {
-    for (const reading of this.#reads) if (reaches(reading.key)) reading.overtaken = true;
-  }
-
-  #open(live: CachedSession, appName: string, fence: number, config?: GetSessionConfig): Session {
-    const events = eventsIn(live.list.events, config);
-    this.#given.set(events, { seen: applyDelta(emptyState(), live.state), fence });
-    if (events.length === live.list.events.length) this.#lists.set(events, new EventList(events, live.list));
+  #open(ready: CachedSession, appName: string, fence: number, config?: GetSessionConfig): Session {
+    const events = eventsIn(ready.list.events, config);
+    this.#given.set(events, { seen: applyDelta(emptyState(), ready.state), fence });
+    if (events.length === ready.list.events.length)
+      this.#lists.set(events, new EventList(events, ready.list));
     return {
-      id: live.key.id,
+      id: ready.key.id,
       appName,
-      userId: live.key.user,
-      state: copyOf(live.state),
+      userId: ready.key.user,
+      state: copyOf(ready.state),
       events,
-      lastUpdateTime: live.lastUpdateTime,
+      lastUpdateTime: ready.lastUpdateTime,
     };
   }
 
@@ -263,47 +226,23 @@ export class StoreSessionService extends BaseSessionService {
     this.#lists.set(events, list);
     return list;
   }
-
-  /** Shows a committed delta to the sessions kept ready that it reaches. */
-  #spread(key: SessionKey, delta: Record<string, unknown>): void {
-    if (!hasKeys(delta)) return;
-    const parts = { app: emptyState(), user: emptyState(), session: emptyState() };
-    for (const [name, value] of Object.entries(asStored(delta))) {
-      if (name.startsWith(prefixes.app)) parts.app[name] = value;
-      else if (name.startsWith(prefixes.user)) parts.user[name] = value;
-      else parts.session[name] = value;
-    }
-    this.#change(parts.app, (other) => other.app === key.app);
-    this.#change(parts.user, (other) => other.app === key.app && other.user === key.user);
-    this.#change(parts.session, (other) => isSame(other, key));
-  }
-
-  #change(delta: StateRecord, reaches: (key: SessionKey) => boolean): void {
-    if (!hasKeys(delta)) return;
-    this.#live.change(delta, reaches);
-    this.#overtakeReads(reaches);
-  }
 }
 
-/** A delta as the store will give it back, and shared with no tool. */
-function asStored(delta: Record<string, unknown>): StateRecord {
-  const stored = emptyState();
-  if (!hasKeys(delta)) return stored;
-  const written = fromJson<Record<string, unknown>>(toJson(delta, 'The state delta'));
-  for (const name of Object.keys(delta)) {
-    if (!name.startsWith(prefixes.temp))
-      stored[name] = Object.hasOwn(written, name) ? written[name] : undefined;
+/** The part of a list that ADK asks for, with its numbers. */
+function pageOf(sessions: Session[], { limit, page, offset = 0 }: ListSessionsRequest): ListSessionsResponse {
+  const totalItems = sessions.length;
+  if (limit === undefined) {
+    const totalPages = totalItems === 0 ? 0 : 1;
+    return { sessions: sessions.slice(offset), page: 1, limit: totalItems, totalItems, totalPages };
   }
-  return stored;
-}
-
-function liveOf(key: SessionKey, stored: StoredSession): CachedSession {
-  const { state, events, updatedAt } = stored;
-  return { key, state, list: new EventList(events), lastUpdateTime: updatedAt };
-}
-
-function isSame(a: SessionKey, b: SessionKey): boolean {
-  return a.id === b.id && a.user === b.user && a.app === b.app;
+  const start = page === undefined ? offset : (page - 1) * limit;
+  return {
+    sessions: sessions.slice(start, start + limit),
+    page: page ?? (limit === 0 ? 1 : Math.floor(start / limit) + 1),
+    limit,
+    totalItems,
+    totalPages: limit === 0 ? 0 : Math.ceil(totalItems / limit),
+  };
 }
 
 /** A copy of the list: all of it, or the part that ADK's configuration asks for. */
@@ -313,12 +252,4 @@ function eventsIn(all: readonly Event[], config: GetSessionConfig = {}): Event[]
   if (afterTimestamp)
     events = events.slice(events.findLastIndex((event) => event.timestamp < afterTimestamp) + 1);
   return events;
-}
-
-function copyOf(state: StateRecord): StateRecord {
-  const copy = emptyState();
-  for (const [key, value] of Object.entries(state)) {
-    copy[key] = typeof value === 'object' ? structuredClone(value) : value;
-  }
-  return copy;
 }

@@ -1,5 +1,5 @@
 import type { Event } from '@google/adk';
-import { applyDelta, emptyState, prefixes, type StateRecord } from './state.ts';
+import { applyDelta, emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
 import { StoreError } from './store.ts';
 
 /** The value as JSON; a `StoreError` naming it when it has no JSON, so that a write fails before it begins. */
@@ -22,6 +22,18 @@ export function fromJson<T>(text: string): T {
 /** Reads a state; the record has no prototype. */
 export function stateFromJson(text: string): StateRecord {
   return applyDelta(emptyState(), fromJson<StateRecord>(text));
+}
+
+/** A delta as a store will return it, and shared with no tool. Without the `temp:` keys. */
+export function asStored(delta: Record<string, unknown>): StateRecord {
+  const stored = emptyState();
+  if (!hasKeys(delta)) return stored;
+  const written = fromJson<Record<string, unknown>>(toJson(delta, 'The state delta'));
+  for (const name of Object.keys(delta)) {
+    if (!name.startsWith(prefixes.temp))
+      stored[name] = Object.hasOwn(written, name) ? written[name] : undefined;
+  }
+  return stored;
 }
 
 /** The event as JSON, without the `temp:` keys of its state delta, which never outlive a turn. */

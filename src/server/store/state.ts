@@ -47,6 +47,15 @@ export function applyDelta(state: StateRecord, delta: Record<string, unknown>): 
   return state;
 }
 
+/** A copy that shares nothing with the state. */
+export function copyOf(state: StateRecord): StateRecord {
+  const copy = emptyState();
+  for (const [key, value] of Object.entries(state)) {
+    copy[key] = typeof value === 'object' ? structuredClone(value) : value;
+  }
+  return copy;
+}
+
 /** Throws when a key that the delta changes had another value when the change was made, and names those keys. */
 export function checkUnchanged(
   delta: Record<string, unknown>,
