@@ -59,6 +59,9 @@ export class CallTracker implements AnswerMemory {
         return this.settle(chunk.toolCallId, 'output-denied');
       case 'data-settled':
         return this.settle(chunk.data.toolCallId, 'output-error');
+      default:
+        // No other chunk is about a call.
+        return;
     }
   }
 

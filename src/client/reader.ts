@@ -34,8 +34,9 @@ export class Reader {
         return [];
       case 'tool-approval-request':
         return this.calls.get(chunk.toolCallId) ? this.show(chunk) : [];
+      default:
+        return [...(isHeld ? this.show({ type: 'start-step' }) : []), ...this.translate(chunk)];
     }
-    return [...(isHeld ? this.show({ type: 'start-step' }) : []), ...this.translate(chunk)];
   }
 
   /** The response ends: so do the blocks that it saw begin. */

@@ -93,6 +93,8 @@ export class Responses {
         return [];
       case 'reset':
         return this.reset(input.messages);
+      default:
+        return input satisfies never;
     }
   }
 

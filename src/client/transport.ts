@@ -289,7 +289,13 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
         for (const { response } of this.requests.takeAll()) {
           if (response !== undefined) this.fail(response, new ProtocolError(code, event.reason || code));
         }
+        return;
       }
+      case 'binary':
+        // Sound is for whoever plays it.
+        return;
+      default:
+        event satisfies never;
     }
   }
 

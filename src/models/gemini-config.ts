@@ -1,5 +1,6 @@
 import type { BaseTool, LlmRequest } from '@google/adk';
 import { Behavior, type LiveConnectConfig, ThinkingLevel, type ToolListUnion } from '@google/genai';
+import { exhaustive } from '../protocol/exhaustive.ts';
 import type { LiveFamily } from './gemini-families.ts';
 import { instructionParts } from './instruction.ts';
 
@@ -112,6 +113,8 @@ function thinkingOf(given: Thinking, { thinking }: LiveFamily): { thinkingConfig
       const isTaken = thinkingLevel !== undefined && thinkingLevel !== ThinkingLevel.MINIMAL;
       return { thinkingConfig: { ...rest, thinkingLevel: isTaken ? thinkingLevel : ThinkingLevel.LOW } };
     }
+    default:
+      return exhaustive(thinking);
   }
 }
 

@@ -1,3 +1,4 @@
+import { exhaustive } from '../protocol/exhaustive.ts';
 import { type Closed, meaningOf } from './gemini-close.ts';
 import { ModelFailure } from './provider-error.ts';
 
@@ -154,6 +155,8 @@ export class GeminiLink {
       case 'close':
         if (this.n > 0) this.out.push({ type: 'drop', n: this.n });
         return this.end(null);
+      default:
+        return exhaustive(input);
     }
   }
 
@@ -175,6 +178,7 @@ export class GeminiLink {
       case 'open':
         return this.look(state, now);
       default:
+        // Nothing is waited for.
         return;
     }
   }

@@ -7,6 +7,7 @@ import {
   type LlmResponse,
 } from '@google/adk';
 import type { Blob, Content, GoogleGenAI, LiveConnectConfig, LiveServerMessage } from '@google/genai';
+import { exhaustive } from '../protocol/exhaustive.ts';
 import { liveConfigOf, nonBlockingNames } from './gemini-config.ts';
 import { liveFamilyOf, onVertex } from './gemini-families.ts';
 import { seedOf } from './gemini-history.ts';
@@ -159,6 +160,8 @@ class GeminiLiveConnection implements BaseLlmConnection {
         if (effect.failure) this.out.fail(effect.failure);
         else this.out.close();
         return;
+      default:
+        return exhaustive(effect);
     }
   }
 

@@ -1,6 +1,7 @@
 import type { z } from 'zod/v4';
 import { BINARY, decodeBinary, FRAME_VERSION } from './codec.ts';
 import { ProtocolError } from './errors.ts';
+import { exhaustive } from './exhaustive.ts';
 import { FRAME_SCHEMAS, frameId } from './frame-schemas.ts';
 import { base64Bytes, LIMITS, type Limits } from './limits.ts';
 import { type Input, readInput } from './read.ts';
@@ -142,6 +143,8 @@ function meaningOf(type: FrameType, data: Record<string, unknown>, limits: Limit
       return { type };
     case 'ping':
       return { type, timestamp: check(type, data).timestamp };
+    default:
+      return exhaustive(type);
   }
 }
 

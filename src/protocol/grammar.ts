@@ -101,6 +101,9 @@ export class Grammar {
         this.step = 'none';
         this.finished = true;
         break;
+      default:
+        // What else there is may stand anywhere in a message.
+        break;
     }
     return wrong;
   }

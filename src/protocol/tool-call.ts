@@ -61,6 +61,8 @@ export function waitingFor(call: WaitingCall): 'nobody' | 'server' | 'client' | 
     case 'output-error':
     case 'output-denied':
       return 'nobody';
+    default:
+      return call.state satisfies never;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Session as AdkSession, Event, EventActions } from '@google/adk';
 import { type Outcome, responseEvent, toResponse } from '../adk/for-server.ts';
+import { exhaustive } from '../protocol/exhaustive.ts';
 import {
   APPROVAL_TIMED_OUT,
   type Chunk,
@@ -65,6 +66,8 @@ export function responseOf(settlement: Settlement): Record<string, unknown> {
       return { error: settlement.errorText, ...(settlement.interrupted ? { interrupted: true } : {}) };
     case 'denied':
       return { error: denialText(settlement.reason ?? undefined) };
+    default:
+      return exhaustive(settlement);
   }
 }
 
@@ -94,5 +97,7 @@ export function outputChunk(
       return denials === 'tool-output-denied'
         ? { type: 'tool-output-denied', toolCallId }
         : { type: 'tool-output-error', toolCallId, errorText: denialText(settlement.reason ?? undefined) };
+    default:
+      return exhaustive(settlement);
   }
 }

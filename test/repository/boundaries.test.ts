@@ -1,6 +1,14 @@
 import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { computed, type Import, importsOf, isRelative, packageOf, parseFile } from './support/module.ts';
+import {
+  computed,
+  type Import,
+  importsOf,
+  isRelative,
+  packageOf,
+  parseFile,
+  switchesOf,
+} from './support/module.ts';
 import { entries, sourcesUnder } from './support/repository.ts';
 
 interface Rule {
@@ -182,6 +190,17 @@ describe('source files', () => {
     expect(
       sources.filter((file) => !/^src(\/[a-z0-9]+(-[a-z0-9]+)*)+\.tsx?$/.test(file) || vague.test(file)),
     ).toEqual([]);
+  });
+
+  test('each switch says what becomes of what it does not name', () => {
+    // The parser reads bodies of others: fields that it does not name are none of its business.
+    const silent = sources
+      .filter((file) => !file.startsWith('src/parse/'))
+      .flatMap((file) =>
+        switchesOf(file).map(({ hasDefault, line }) => ({ hasDefault, at: `${file}:${line}` })),
+      )
+      .filter(({ hasDefault }) => !hasDefault);
+    expect(silent.map(({ at }) => at)).toEqual([]);
   });
 
   test('they keep no mutable variable at module level', () => {

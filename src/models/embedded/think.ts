@@ -1,3 +1,4 @@
+import { exhaustive } from '../../protocol/exhaustive.ts';
 import type { Call, Turn } from './conversation.ts';
 import { waitingCalls } from './memory.ts';
 import { outcomeOf, type Settled } from './results/outcome.ts';
@@ -31,6 +32,8 @@ export async function think(rules: readonly Rule[], context: RuleContext): Promi
       const text = [before, reply.text ?? '', after].filter((part) => part !== '').join('\n\n');
       return { ...reply, ...(text === '' ? {} : { text }) };
     }
+    default:
+      return exhaustive(conversation.asked);
   }
 }
 

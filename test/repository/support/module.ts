@@ -50,6 +50,19 @@ export function importsOf(path: string, text?: string): Import[] {
   return found;
 }
 
+/** The `switch` statements of a file, each with its line. */
+export function switchesOf(path: string): { line: number; hasDefault: boolean }[] {
+  const text = read(path);
+  const found: { line: number; hasDefault: boolean }[] = [];
+  new Visitor({
+    SwitchStatement: ({ start, cases }) => {
+      const line = text.slice(0, start).split('\n').length;
+      found.push({ line, hasDefault: cases.some(({ test }) => test === null) });
+    },
+  }).visit(parseFile(path, text).program);
+  return found;
+}
+
 /** The package that a bare specifier belongs to: `@scope/name/sub` is `@scope/name`. */
 export function packageOf(specifier: string): string {
   if (specifier === computed) return specifier;

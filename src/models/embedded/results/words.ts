@@ -1,3 +1,4 @@
+import { exhaustive } from '../../../protocol/exhaustive.ts';
 import { type Bilingual, type Language, say } from '../understand/language.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -76,6 +77,8 @@ export function troubleText(
         `I got no result for ${en}, so I cannot say whether it happened.`,
         `${ja}の結果が届いていないため、行われたかどうか分かりません。`,
       );
+    default:
+      return exhaustive(outcome);
   }
 }
 
