@@ -187,7 +187,6 @@ function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
   const plugin = new GatePlugin(options.toolsRequiringApproval);
   const sessionService = new StoreSessionService(
     store,
-    undefined,
     { sessions: 500, characters: shareOfHeap(256 * 1024 * 1024) },
     (session, event) => plugin.withdraw(session, event),
   );

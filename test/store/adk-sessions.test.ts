@@ -156,7 +156,7 @@ describe.each(kinds)('ADK sessions in the %s store', (_name, open) => {
   });
 
   test('a turn whose session fell out of memory goes on, and nobody is shown an old copy', async () => {
-    const small = new StoreSessionService(store, undefined, { sessions: 1, characters: 1_000_000 });
+    const small = new StoreSessionService(store, { sessions: 1, characters: 1_000_000 });
     await small.createSession(here);
     await small.createSession({ ...here, sessionId: 's2' });
     const session = await get(small);
@@ -174,7 +174,7 @@ describe.each(kinds)('ADK sessions in the %s store', (_name, open) => {
   });
 
   test('a session too large to be kept ready is read each time', async () => {
-    const tiny = new StoreSessionService(store, undefined, { sessions: 10, characters: 600 });
+    const tiny = new StoreSessionService(store, { sessions: 10, characters: 600 });
     const session = await tiny.createSession(here);
     await tiny.getSession(here);
     await tiny.appendEvent({ session, event: textEvent('e1', 'a'.repeat(600)) });
@@ -345,17 +345,6 @@ describe('ADK sessions', () => {
     expect(await list({ limit: 0 })).toEqual(['', { page: 1, limit: 0, totalItems: 3, totalPages: 0 }]);
     expect(await list({ userId: 'bob' })).toEqual(['', { page: 1, limit: 0, totalItems: 0, totalPages: 0 }]);
     await expect(service.listSessions({ appName: 'shop' })).rejects.toThrow(StoreError);
-  });
-
-  test('sessions may be kept under another name than the app runs by', async () => {
-    const store = createMemoryStore();
-    const service = new StoreSessionService(store, 'kept');
-    const session = await service.createSession(here);
-    await service.appendEvent({ session, event: textEvent('e1', 'hi') });
-    expect(session.appName).toBe('shop');
-    expect((await store.loadSession(keyOf('s1', 'ann', 'kept')))?.events).toHaveLength(1);
-    expect(await store.loadSession(keyOf('s1'))).toBeNull();
-    expect((await get(service)).appName).toBe('shop');
   });
 
   test('a read that a write overtakes is not kept ready', async () => {

@@ -46,7 +46,6 @@ interface Given {
  */
 export class StoreSessionService extends BaseSessionService {
   readonly #store: Store;
-  readonly #app: string | undefined;
   readonly #ready: ReadySessions;
   readonly #lists = new WeakMap<Event[], EventList>();
   readonly #given = new WeakMap<Event[], Given>();
@@ -55,25 +54,23 @@ export class StoreSessionService extends BaseSessionService {
   readonly #withdraw: (session: Session, event: Event) => void;
 
   /**
-   * With `app`, sessions are kept under that name whatever the runner's app is called. `withdraw` is given the events of
-   * ADK's own loop whose changes are not kept, because someone else had changed the same: it makes them say so.
+   * `withdraw` is given the events of ADK's own loop whose changes are not kept, because someone else had changed the same:
+   * it makes them say so.
    */
   constructor(
     store: Store,
-    app?: string,
     limits: CacheLimits = { sessions: 500, characters: 256 * 1024 * 1024 },
     withdraw: (session: Session, event: Event) => void = () => undefined,
   ) {
     super();
     this.#store = store;
-    this.#app = app;
     this.#ready = new ReadySessions(store, limits);
     this.#withdraw = withdraw;
   }
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
     const id = request.sessionId || randomUUID();
-    const key = this.#keyOf(request.appName, request.userId, id);
+    const key = keyOf(request.appName, request.userId, id);
     const initial = request.state ?? {};
     const { state, events, updatedAt } = await this.#store.createSession(key, initial);
     this.#ready.changed(key, initial);
@@ -82,7 +79,7 @@ export class StoreSessionService extends BaseSessionService {
   }
 
   override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
-    const key = this.#keyOf(request.appName, request.userId, request.sessionId);
+    const key = keyOf(request.appName, request.userId, request.sessionId);
     return this.#get({ ...key, fence: this.#fenceOf(key) }, request.appName, request.config);
   }
 
@@ -100,7 +97,7 @@ export class StoreSessionService extends BaseSessionService {
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     const { appName, userId, order } = request;
     if (userId === undefined) throw new StoreError('Sessions are listed for one user: pass userId.');
-    const summaries = await this.#store.listSessions(this.#app ?? appName, userId);
+    const summaries = await this.#store.listSessions(appName, userId);
     const sessions = summaries.map(
       (summary): Session => ({
         id: summary.id,
@@ -116,7 +113,7 @@ export class StoreSessionService extends BaseSessionService {
   }
 
   override async deleteSession(request: CompositeSessionKey): Promise<void> {
-    const key = this.#keyOf(request.appName, request.userId, request.sessionId);
+    const key = keyOf(request.appName, request.userId, request.sessionId);
     try {
       await this.#store.deleteSession(key);
     } finally {
@@ -144,7 +141,7 @@ export class StoreSessionService extends BaseSessionService {
    * that is taken with it.
    */
   async appendChange({ session, event }: AppendEventRequest, accepted?: AcceptedRequest): Promise<void> {
-    const key = this.#keyOf(session.appName, session.userId, session.id);
+    const key = keyOf(session.appName, session.userId, session.id);
     trimTempDeltaState(event);
     const { seen, fence } = this.#given.get(session.events) ?? { fence: this.#fenceOf(key) };
     try {
@@ -183,17 +180,13 @@ export class StoreSessionService extends BaseSessionService {
     this.#ready.forget(key);
   }
 
-  #keyOf(appName: string, user: string, id: string): SessionKey {
-    return { app: this.#app ?? appName, user, id };
-  }
-
   #fenceOf(key: SessionKey): number {
     return this.#fences.get(nameOf(key)) ?? 0;
   }
 
   /** Takes a change back that could not be written: the run goes on with what is stored now. */
   async #restore(session: Session, event: Event): Promise<void> {
-    const key = this.#keyOf(session.appName, session.userId, session.id);
+    const key = keyOf(session.appName, session.userId, session.id);
     const stored = (await this.#ready.read(key))?.state ?? {};
     const seen = this.#given.get(session.events)?.seen ?? emptyState();
     const current = copyOf(stored);
@@ -226,6 +219,10 @@ export class StoreSessionService extends BaseSessionService {
     this.#lists.set(events, list);
     return list;
   }
+}
+
+function keyOf(app: string, user: string, id: string): SessionKey {
+  return { app, user, id };
 }
 
 /** The part of a list that ADK asks for, with its numbers. */
