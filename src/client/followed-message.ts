@@ -125,7 +125,7 @@ export class FollowedMessage {
   }
 
   /** All that has arrived is here: a pause ends the response, and what waits is told. */
-  frameEnded(): ResponsesOutput[] {
+  rest(): ResponsesOutput[] {
     const { standing, id: messageId } = this;
     if (this.isPaused) return this.close();
     if (standing.is !== 'kept' || standing.isTold) return [];

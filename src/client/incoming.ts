@@ -8,7 +8,7 @@ export type ConnectionEvent =
   | { type: 'chunk'; chunk: Chunk; isReplay?: true }
   | { type: 'done' }
   /** All of a frame has been told. */
-  | { type: 'frame-end' }
+  | { type: 'rest' }
   | { type: 'binary'; frame: BinaryFrame }
   /** The server closed because of what was sent: these frames are not sent again. */
   | { type: 'refused'; code: number; reason: string };
@@ -39,7 +39,7 @@ export class Incoming {
       if (event) this.advance(event, id);
       return event ?? [];
     });
-    return [...events, { type: 'frame-end' }];
+    return [...events, { type: 'rest' }];
   }
 
   /** A connection that could not go on begins with a reset: one that breaks before it still needs it. */

@@ -20,7 +20,7 @@ export type ResponsesInput =
   /** A turn is over. */
   | { type: 'done' }
   /** All that has arrived has been pushed. */
-  | { type: 'frame-end' }
+  | { type: 'rest' }
   /** The reader of a response went away; `isRefused`: because what it waited for will not come. */
   | { type: 'leave'; response: number; isRefused?: boolean }
   /** The page has a message from elsewhere, and shows it. */
@@ -73,8 +73,8 @@ export class Responses {
         return this.take(input.chunk, input.isReplay === true);
       case 'done':
         return this.current?.done() ?? [];
-      case 'frame-end':
-        return this.all.flatMap((message) => message.frameEnded());
+      case 'rest':
+        return this.all.flatMap((message) => message.rest());
       case 'leave':
         for (const [id, response] of this.asking) if (response === input.response) this.asking.delete(id);
         this.all.find(({ response }) => response === input.response)?.leave(input.isRefused === true);

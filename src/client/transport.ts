@@ -280,9 +280,9 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
         return this.hearChunk(event.chunk, event.isReplay === true);
       case 'done':
         return this.apply(this.responses.push({ type: 'done' }));
-      case 'frame-end':
+      case 'rest':
         this.execute();
-        this.apply(this.responses.push({ type: 'frame-end' }));
+        this.apply(this.responses.push({ type: 'rest' }));
         return;
       case 'refused': {
         const code = event.code === ERRORS.too_large.close ? 'too_large' : 'invalid_frame';

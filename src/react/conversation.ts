@@ -126,7 +126,7 @@ export class Conversation {
   update(options: ConversationOptions): void {
     this.options = options;
     this.wanted = options.mode;
-    this.chatSettled();
+    this.rest();
   }
 
   /** Begins: connects, and reads what was said before. The returned function ends all that. */
@@ -189,7 +189,7 @@ export class Conversation {
   }
 
   /** The chat may have come to rest: what waited for that happens now. */
-  chatSettled(): void {
+  rest(): void {
     if (this.isBusy) return;
     if (this.isBehind) return this.readAnew();
     this.catchUp();

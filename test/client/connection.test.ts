@@ -258,7 +258,7 @@ describe('a connection', () => {
       { type: 'chunk', chunk: { type: 'start', messageId: 'a' } },
       { type: 'chunk', chunk: { type: 'finish' } },
       { type: 'done' },
-      { type: 'frame-end' },
+      { type: 'rest' },
     ]);
   });
 
@@ -274,7 +274,7 @@ describe('a connection', () => {
     ]) {
       w.server.socket?.deliver(frame);
     }
-    expect(w.events.slice(from).filter(({ type }) => type !== 'frame-end')).toEqual([]);
+    expect(w.events.slice(from).filter(({ type }) => type !== 'rest')).toEqual([]);
     expect(w.connection.state.status).toBe('live');
   });
 

@@ -35,7 +35,7 @@ function awaits(responses: Responses, response: number, messageId: string): void
 function say(responses: Responses, ...chunks: (Chunk | null)[]): ResponsesOutput[] {
   return [
     ...chunks.flatMap((chunk) => responses.push(chunk ? { type: 'chunk', chunk } : { type: 'done' })),
-    ...responses.push({ type: 'frame-end' }),
+    ...responses.push({ type: 'rest' }),
   ];
 }
 
@@ -427,10 +427,10 @@ describe('any conversation', () => {
               take(responses.push({ type: 'chunk', chunk: { type: 'text-start', id: `o${count++}` } }));
               take(responses.push({ type: 'chunk', chunk: START }));
             }
-            if (choose() > 3) take(responses.push({ type: 'frame-end' }));
+            if (choose() > 3) take(responses.push({ type: 'rest' }));
             if (reader === 0 && choose() > 6) open('m1');
           }
-          take(responses.push({ type: 'frame-end' }));
+          take(responses.push({ type: 'rest' }));
           if (reader === 0) open('m1');
           // Steps of the page's own stand between settled calls and what follows.
           built.parts = built.parts.filter(({ type }) => type !== 'step-start');

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { FrameMeter } from '../../src/server/frame-meter.ts';
+import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket.ts';
+import { ManualClock } from '../support/clock.ts';
+
+function meterOf() {
+  const clock = new ManualClock();
+  const told: string[] = [];
+  const meter = new FrameMeter({
+    limits: DEFAULT_SOCKET_LIMITS,
+    clock,
+    refuse: ({ code }) => told.push(code),
+    onFlood: () => told.push('flooded'),
+  });
+  const count = (times: number, allows: () => boolean) => {
+    let allowed = 0;
+    for (let i = 0; i < times; i++) if (allows()) allowed++;
+    return allowed;
+  };
+  return { clock, told, meter, count };
+}
+
+it('[B21] 200 frames may come at once, and 100 in each second after', () => {
+  const { clock, meter, count } = meterOf();
+  expect(count(300, () => meter.allows())).toBe(200);
+  clock.advance(1000);
+  expect(count(300, () => meter.allows())).toBe(100);
+});
+
+it('[B21] frames of sound and their bytes have limits of their own, eight seconds of them at once', () => {
+  const { clock, meter, count } = meterOf();
+  expect(count(5000, () => meter.allowsMedia())).toBe(4000);
+  expect(count(20, () => meter.allowsMediaBytes(1024 * 1024))).toBe(16);
+  expect(meter.allows()).toBe(true);
+  clock.advance(1000);
+  expect(count(1000, () => meter.allowsMedia())).toBe(500);
+});
+
+it('[B21] of 100 dropped frames one is told, and after 2,000 the connection is flooded', () => {
+  const { told, meter, count } = meterOf();
+  count(200 + 2000, () => meter.allows());
+  expect(told).toEqual(Array.from({ length: 20 }, () => 'rate_limited'));
+  meter.allows();
+  expect(told.at(-1)).toBe('flooded');
+});
