@@ -1,8 +1,7 @@
 /**
  * Who thinks: models that ADK can run, chosen by the environment or given, asked again when they fail, and usable live
- * whatever they are. A provider is one file in `providers/`
- * and one line of its index. A model keeps nothing between two calls; what a live
- * connection knows belongs to that connection.
+ * whatever they are. A provider is one file in `providers/` and one line of its index. A model keeps nothing between two
+ * calls; what a live connection knows belongs to that connection.
  */
 export { type AdkSafeOptions, adkSafe } from './adk-safe.ts';
 export { type AiSdkModel, type FromAiSdkOptions, fromAiSdk } from './ai-sdk.ts';

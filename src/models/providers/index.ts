@@ -1,8 +1,12 @@
+/**
+ * Providers that `DUOLOGUE_MODEL` can name, through the AI SDK. Each file is one: which package it needs, which keys, and how its
+ * model is made. To add one, write its file and name it below. Packages are loaded when a model is made, and nothing is kept.
+ */
 import { anthropic } from './anthropic.ts';
 import { bedrock } from './bedrock.ts';
 import { compatible } from './compatible.ts';
 import { openai } from './openai.ts';
 import type { Provider } from './provider.ts';
 
-/** The providers by their names in `DUOLOGUE_MODEL`. To add one, write its file and name it here. */
+/** The providers by their names in `DUOLOGUE_MODEL`. */
 export const PROVIDERS: Readonly<Record<string, Provider>> = { openai, anthropic, bedrock, compatible };

@@ -1,3 +1,8 @@
+/**
+ * The APIs that the parser reads. Each file is one: how a body is told from others, how the API streams, and what it calls
+ * the things that every API has. To add one, write its file, name it below, and let `test/parse/names` write its names into the
+ * loops that read bodies. They are data and functions without state.
+ */
 import { anthropicComplete } from './anthropic-complete.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
 import { bedrockConverse } from './bedrock-converse.ts';

@@ -1,3 +1,8 @@
+/**
+ * What the embedded model can say without an application: about the conversation itself, and general talk. Each file is one
+ * rule, which reads what was said and returns an answer, or null when it does not understand; this file says in which order
+ * they are asked. A rule keeps no state: all it knows is in the request.
+ */
 import type { Rule } from '../rule.ts';
 import { approval } from './approval.ts';
 import { count } from './count.ts';

@@ -1,0 +1,39 @@
+import { posix } from 'node:path';
+import { expect, test } from 'vitest';
+import { read, repositoryFiles, sourcesUnder } from './support/repository.ts';
+
+const files = new Set(repositoryFiles());
+const folders = [...new Set(sourcesUnder('src').map((file) => posix.dirname(file)))];
+
+/** What a folder says of itself: at the beginning of its index file, or in a README where it has none. */
+function paragraphOf(folder: string): string {
+  const [index, readme] = [`${folder}/index.ts`, `${folder}/README.md`];
+  if (files.has(index)) return /^\/\*\*(.*?)\*\//s.exec(read(index))?.[1]?.replaceAll(/\s+\*? ?/g, ' ') ?? '';
+  return files.has(readme) ? read(readme) : '';
+}
+
+test.each(folders)('%s says what it is for, what may be touched and how its state is owned', (folder) => {
+  const paragraph = paragraphOf(folder);
+  expect(paragraph.length).toBeGreaterThan(150);
+  expect(paragraph).toMatch(/\b(state|keeps?|kept|owns?|owned|belongs)\b/i);
+});
+
+test('a folder has one such place', () => {
+  expect(
+    folders.filter((folder) => files.has(`${folder}/index.ts`) && files.has(`${folder}/README.md`)),
+  ).toEqual([]);
+});
+
+test('the files that it names are there', () => {
+  const missing = folders.flatMap((folder) => {
+    const here = [...files].filter((file) => file.startsWith(`${folder}/`));
+    const outside = [...files].filter((file) => file.startsWith('src/') || file.startsWith('test/'));
+    return [...paragraphOf(folder).matchAll(/`([\w./-]+\.ts)`/g)]
+      .flatMap(([, name]) => name ?? [])
+      .filter(
+        (name) => ![...here, ...outside].some((file) => file.endsWith(`/${name.replace(/^(\.\.\/)+/, '')}`)),
+      )
+      .map((name) => `${folder}: ${name}`);
+  });
+  expect(missing).toEqual([]);
+});
