@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, CDPSession } from 'playwright-core';
 import { build } from 'vite';
@@ -33,6 +34,15 @@ async function cpuOf(session: CDPSession): Promise<number> {
   return (metrics.find(({ name }) => name === 'ProcessTime')?.value ?? Number.NaN) * 1000;
 }
 
+/** A page that never gets its answer ends the run in words. */
+async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+  const limit = new AbortController();
+  const late = sleep(ms, undefined, { signal: limit.signal }).then(() => {
+    throw new Error(`${what} had no whole answer within ${ms / 1000} s`);
+  });
+  return Promise.race([work, late]).finally(() => limit.abort());
+}
+
 async function measure(
   browser: Browser,
   url: string,
@@ -48,13 +58,22 @@ async function measure(
   const session = await context.newCDPSession(page);
   await session.send('Performance.enable');
   // What runs for the first time is compiled first.
-  for (let time = 0; time < 2; time++) await page.evaluate(() => window.bench?.say('1000 400'));
+  for (let time = 0; time < 2; time++)
+    await within(
+      30_000,
+      variant,
+      page.evaluate(() => window.bench?.say('1000 400')),
+    );
   await session.send('HeapProfiler.collectGarbage');
   await page.waitForTimeout(300);
   const before = await cpuOf(session);
   const rendersBefore = await page.evaluate(() => window.bench?.renders ?? 0);
   const asked = `${words} ${ms}`;
-  const messages = await page.evaluate((said) => (window.bench as Bench).say(said), asked);
+  const messages = await within(
+    60_000,
+    variant,
+    page.evaluate((said) => (window.bench as Bench).say(said), asked),
+  );
   const cpuMs = (await cpuOf(session)) - before;
   const renders = (await page.evaluate(() => window.bench?.renders ?? 0)) - rendersBefore;
   await context.close();

@@ -26,8 +26,14 @@ function markdownPieces(words: number): string[] {
   });
 }
 
+interface Asked {
+  messages: { parts: { text: string }[] }[];
+  requestId?: string;
+}
+
 /** Serves the page, and answers "<words> <milliseconds>" with that many deltas within that time, over HTTP and over a socket. */
 export class Source {
+  private newest = 0;
   private readonly files: ReturnType<typeof webApp>;
   private readonly server = createServer((request, response) => void this.answer(request, response));
   private readonly sockets = new WebSocketServer({
@@ -58,7 +64,7 @@ export class Source {
     let body = '';
     for await (const piece of request) body += String(piece);
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-vercel-ai-ui-message-stream': 'v1' });
-    await speak(JSON.parse(body).messages, (text) => response.write(text));
+    await this.speak(JSON.parse(body), (text) => response.write(text));
     response.end();
   }
 
@@ -78,30 +84,27 @@ export class Source {
     socket.send(encodeBlock({ type: 'data-session', data, transient: true }));
     socket.on('message', (raw) => {
       const frame = JSON.parse(String(raw));
-      if (frame.type === 'message') void speak(frame.data.messages, (text) => socket.send(text));
+      if (frame.type === 'message') void this.speak(frame.data, (text) => socket.send(text));
     });
   }
-}
 
-/** Says the answer in the time that was asked for. */
-async function speak(
-  messages: { parts: { text: string }[] }[],
-  write: (text: string) => void,
-): Promise<void> {
-  const [words = 0, ms = 0] = (messages.at(-1)?.parts[0]?.text ?? '').split(' ').map(Number);
-  const pieces = markdownPieces(words);
-  let seq = 0;
-  const block = (chunk: Chunk) => encodeBlock(chunk, `bench-${++seq}`);
-  write(
-    block({ type: 'start', messageId: `answer-${randomUUID()}` }) + block({ type: 'text-start', id: '0' }),
-  );
-  const began = performance.now();
-  for (let sent = 0; sent < pieces.length; ) {
-    await sleep(WINDOW_MS);
-    const due = Math.min(pieces.length, Math.ceil(((performance.now() - began) / ms) * pieces.length));
-    const gathered = pieces.slice(sent, due).map((delta) => block({ type: 'text-delta', id: '0', delta }));
-    sent = due;
-    write(gathered.join(''));
+  /** Accepts a request that has a name, and says the answer in the time that was asked for. */
+  private async speak({ messages, requestId }: Asked, write: (text: string) => void): Promise<void> {
+    const [words = 0, ms = 0] = (messages.at(-1)?.parts[0]?.text ?? '').split(' ').map(Number);
+    const pieces = markdownPieces(words);
+    const messageId = `answer-${randomUUID()}`;
+    const block = (chunk: Chunk) => encodeBlock(chunk, `bench-${++this.newest}`);
+    if (requestId !== undefined)
+      write(encodeBlock({ type: 'data-accepted', data: { requestId, messageId }, transient: true }));
+    write(block({ type: 'start', messageId }) + block({ type: 'text-start', id: '0' }));
+    const began = performance.now();
+    for (let sent = 0; sent < pieces.length; ) {
+      await sleep(WINDOW_MS);
+      const due = Math.min(pieces.length, Math.ceil(((performance.now() - began) / ms) * pieces.length));
+      const gathered = pieces.slice(sent, due).map((delta) => block({ type: 'text-delta', id: '0', delta }));
+      sent = due;
+      write(gathered.join(''));
+    }
+    write(block({ type: 'text-end', id: '0' }) + block({ type: 'finish', finishReason: 'stop' }) + DONE);
   }
-  write(block({ type: 'text-end', id: '0' }) + block({ type: 'finish', finishReason: 'stop' }) + DONE);
 }
