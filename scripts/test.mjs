@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 // `npm test`: installs what is missing, then runs every check. `npm test -- <arguments>` runs vitest alone with them.
 // `npm run test:long`: what takes long by its nature, and the other versions of Node.
+// `npm run test:cluster`: what needs the engines of several nodes, real ones.
 import './lib/node-version.mjs';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ensureBrowser, hasBrowserTests } from './lib/browser.mjs';
 import { build } from './lib/build.mjs';
+import { ensureEngines } from './lib/engines.mjs';
 import { install } from './lib/install.mjs';
 import { alone } from './lib/lock.mjs';
 import { otherNode, otherNodes } from './lib/other-node.mjs';
@@ -15,7 +17,8 @@ import { announced, endWithNpm, root, run, tool } from './lib/run.mjs';
 
 const minutes = 60_000;
 const isLong = process.argv[2] === '--long';
-const chosen = process.argv.slice(isLong ? 3 : 2);
+const isCluster = process.argv[2] === '--cluster';
+const chosen = process.argv.slice(isLong || isCluster ? 3 : 2);
 const count = { passed: 0, failed: 0, skipped: 0 };
 
 const print = (name, verdict, note) => console.log(`${name.padEnd(9)} ${verdict.padEnd(6)} ${note}`);
@@ -88,6 +91,18 @@ if (!installed.ok) {
   finish();
 }
 print('install', 'ok', installed.note);
+
+if (isCluster) {
+  const engines = await ensureEngines();
+  print('engines', engines.ok ? 'ok' : 'FAILED', engines.note);
+  if (engines.ok) {
+    await tests(['--config=vitest.cluster.config.ts', ...chosen], {});
+  } else {
+    console.log(engines.output);
+    count.failed += 1;
+  }
+  finish();
+}
 
 const browser = await ensureBrowser();
 if (browser.path === undefined) {

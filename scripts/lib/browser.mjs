@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { findBrowser, isExecutable } from './find-browser.mjs';
-import { announced, root, run } from './run.mjs';
+import { aptInstall, canUseApt, missingPackages } from './apt.mjs';
+import { findBrowser } from './find-browser.mjs';
+import { announced, root } from './run.mjs';
 
 // Without these, Japanese and emoji are boxes in every screenshot.
 const fonts = ['fonts-noto-cjk', 'fonts-noto-color-emoji'];
@@ -14,26 +15,6 @@ export function hasBrowserTests() {
       .filter((path) => /\.tsx?$/.test(path) && !/(^|[\\/])(node_modules|dist)[\\/]/.test(path))
       .some((path) => /from 'playwright-core'/.test(readFileSync(resolve(root, folder, path), 'utf8')));
   });
-}
-
-const canUseApt = () =>
-  process.getuid?.() === 0 && isExecutable('/usr/bin/apt-get') && isExecutable('/usr/bin/dpkg-query');
-
-async function missingPackages(wanted) {
-  const { output } = await run('dpkg-query', ['-s', ...wanted], { timeoutMs: 30_000, env: { LC_ALL: 'C' } });
-  const installed = [...output.matchAll(/^Package: (.*)\nStatus: .* installed$/gm)].map((match) => match[1]);
-  return wanted.filter((name) => !installed.includes(name));
-}
-
-async function aptInstall(packages) {
-  const options = { env: { DEBIAN_FRONTEND: 'noninteractive' }, timeoutMs: 10 * 60_000 };
-  const update = await run('apt-get', ['-qq', 'update'], options);
-  const result = await run(
-    'apt-get',
-    ['-qq', '-y', '-o', 'DPkg::Lock::Timeout=300', 'install', '--no-install-recommends', ...packages],
-    options,
-  );
-  return { code: result.code, output: update.output + result.output };
 }
 
 const advice = [

@@ -36,6 +36,7 @@ const needs: Record<string, Needs> = {
   'duologue/models/embedded': { always: ['@google/adk', '@google/genai', 'zod'], onDemand: [] },
   'duologue/server': { always: ['@google/adk', '@google/genai', 'zod'], onDemand: [] },
   'duologue/server/sqlite': { always: [], onDemand: ['libsql'] },
+  'duologue/server/postgres': { always: [], onDemand: ['pg'] },
   'duologue/server/node': { always: ['ws', 'zod'], onDemand: [] },
   'duologue/server/hono': nothing,
   'duologue/server/express': { always: ['zod'], onDemand: [] },

@@ -4,7 +4,7 @@ import { importsOf, isRelative } from './support/module.ts';
 import { entries, read, sourcesUnder } from './support/repository.ts';
 
 const tests = [...sourcesUnder('test'), ...sourcesUnder('demo/web/test')].filter((file) =>
-  /\.(test|long)\.tsx?$/.test(file),
+  /\.(test|long|cluster)\.tsx?$/.test(file),
 );
 
 interface Row {

@@ -1,5 +1,6 @@
 import { type Store, StoreError } from '../../server/store/store.ts';
 import type { TestRunner } from '../test-runner.ts';
+import { atOnceSuite } from './at-once.ts';
 import { auditSuite } from './audit.ts';
 import { callsSuite } from './calls.ts';
 import { eventsSuite } from './events.ts';
@@ -12,6 +13,7 @@ import { keyOf, lineOf, messageOf, textEvent } from './records.ts';
 import { requestsSuite } from './requests.ts';
 import { sessionsSuite } from './sessions.ts';
 import { standingClock } from './standing-clock.ts';
+import { textsSuite } from './texts.ts';
 import { waitingSuite } from './waiting.ts';
 
 const key = keyOf('s1');
@@ -28,6 +30,8 @@ const suites = {
   requests: requestsSuite,
   files: filesSuite,
   owners: ownersSuite,
+  'much at once': atOnceSuite,
+  texts: textsSuite,
   'its end': endSuite,
 };
 

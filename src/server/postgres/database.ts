@@ -1,0 +1,161 @@
+import type { Pool, PoolClient, PoolConfig, QueryResultRow } from 'pg';
+import { StoreError } from '../store/store.ts';
+
+/** How to reach a database. */
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`, as `pg` takes it. */
+  url: string;
+  /** The schema that holds the tables; `duologue` unless given. Several servers may share a database with one schema each. */
+  schema?: string;
+  /** How many connections at most; 10 unless given. */
+  connections?: number;
+  /** How long a write or a read goes on trying while the database is away; 10 seconds unless given. */
+  patienceMs?: number;
+  /** TLS, as `pg` takes it. */
+  ssl?: PoolConfig['ssl'];
+  /** The clock of what is stored; that of the database unless given. */
+  now?: () => number;
+  /** Is told of connections that broke while nobody used them. */
+  onWarning?: (message: string) => void;
+}
+
+/** What a statement may be given. */
+export type Value = string | number | boolean | null | Uint8Array | readonly (string | null)[];
+
+/** Longer than anything of ours takes: a server that answers nothing is frozen, and the statement is sent again. */
+const ANSWER_MS = 10_000;
+const CONNECT_MS = 5000;
+const MIN_WAIT_MS = 10;
+const MAX_WAIT_MS = 500;
+const INT8 = 20;
+
+/** The connections to one database. */
+export class Database {
+  readonly #pool: Pool;
+  readonly #patienceMs: number;
+  #closing: Promise<void> | null = null;
+
+  private constructor(pool: Pool, patienceMs: number) {
+    this.#pool = pool;
+    this.#patienceMs = patienceMs;
+  }
+
+  static async open(options: PostgresOptions): Promise<Database> {
+    const { default: pg } = await loadDriver();
+    const pool = new pg.Pool({
+      connectionString: options.url,
+      max: options.connections ?? 10,
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: ANSWER_MS,
+      application_name: 'duologue',
+      keepAlive: true,
+      ...(options.ssl !== undefined && { ssl: options.ssl }),
+      // Times and fences are counted in numbers that JavaScript has.
+      types: {
+        getTypeParser: ((oid: number, format?: 'text') =>
+          oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+      },
+    });
+    // Without a listener a connection that breaks while nobody uses it would end the process.
+    pool.on('error', (error) => options.onWarning?.(`a connection to PostgreSQL broke: ${error.message}`));
+    return new Database(pool, options.patienceMs ?? 10_000);
+  }
+
+  /** Runs a statement that may be run again when its answer was lost. It is prepared under its name. */
+  async query<Row extends QueryResultRow>(
+    name: string,
+    text: string,
+    values: readonly Value[],
+  ): Promise<{ rows: Row[]; again: boolean }> {
+    const until = performance.now() + this.#patienceMs;
+    let wait = MIN_WAIT_MS;
+    for (let again = false; ; again = true) {
+      if (this.#closing) throw new StoreError('The store is closed.');
+      try {
+        const { rows } = await this.#pool.query<Row>({ name, text, values: [...values] });
+        return { rows, again };
+      } catch (error) {
+        if (!isPassing(error) || performance.now() + wait > until) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      wait = Math.min(wait * 2, MAX_WAIT_MS);
+    }
+  }
+
+  /** Does something on a connection of its own. */
+  async connected<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    try {
+      return await work(client);
+    } finally {
+      client.release();
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#pool.end();
+    return this.#closing;
+  }
+}
+
+/** Deadlocks and serialisation, a server that stops or starts, too many connections. */
+const PASSING = new Set(['40001', '40P01', '57P01', '57P02', '57P03', '53300', 'ECONNREFUSED', 'ECONNRESET']);
+const BROKEN = /terminated|timeout|ended by|closed the connection|not queryable/i;
+
+/** Whether the same statement may succeed in a moment: the database, or the way to it, is away. */
+function isPassing(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code === null) return error instanceof Error && BROKEN.test(error.message);
+  return PASSING.has(code) || code.startsWith('08') || /^E(PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)$/.test(code);
+}
+
+/** The code of an error of the database or of the system; null when it has none. */
+export function codeOf(error: unknown): string | null {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : null;
+}
+
+/** What is wrong with a database that cannot be used, in words that say what to do. The password is in none of them. */
+export function inWords(error: unknown, url: string): string {
+  const where = placeOf(url);
+  switch (codeOf(error)) {
+    case 'ECONNREFUSED':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'ETIMEDOUT':
+      return `No PostgreSQL answers at ${where}: check the address (DATABASE_URL), and that it runs.`;
+    case '28P01':
+    case '28000':
+      return `PostgreSQL at ${where} does not let this user in: check the name and the password (DATABASE_URL).`;
+    case '3D000':
+      return `PostgreSQL at ${where} has no such database: create it, or check its name (DATABASE_URL).`;
+    case '42501':
+      return `The user of DATABASE_URL may not create what is needed in ${where}: let it create a schema, or create it and make the user its owner.`;
+    case '25006':
+      return `PostgreSQL at ${where} only reads (a standby?): give the address of one that writes.`;
+    case '53100':
+      return `The disk of PostgreSQL at ${where} is full: nothing can be written.`;
+    default:
+      return `PostgreSQL at ${where} cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** The address without user and password. */
+function placeOf(url: string): string {
+  try {
+    const { hostname, port, pathname } = new URL(url);
+    return `${hostname}${port && `:${port}`}${pathname}`;
+  } catch {
+    return 'the given address';
+  }
+}
+
+async function loadDriver(): Promise<typeof import('pg')> {
+  try {
+    return await import('pg');
+  } catch (cause) {
+    throw new StoreError('Keeping sessions in PostgreSQL needs the package pg: run `npm install pg`.', {
+      cause,
+    });
+  }
+}

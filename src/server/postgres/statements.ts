@@ -1,0 +1,52 @@
+/** Every statement that reads, and the one write that needs no function. The session is found by its name, the first value. */
+export function statementsIn(schema: string) {
+  const ofSession = (table: string) =>
+    `${schema}.${table} t where t.session = (select n from ${schema}.sessions where name = $1)`;
+  const members = (scope: string) =>
+    `(select string_agg(to_json(key)::text || ':' || value, ',') from ${schema}.state where scope = ${scope})`;
+  return {
+    find: `select id, title, created_at, updated_at from ${schema}.sessions where name = $1`,
+    load: `select id, title, created_at, updated_at,
+        (select string_agg(data, ',' order by seq) from ${schema}.events where session = s.n) as events,
+        ${members('$1')} as session, ${members('$2')} as user, ${members('$3')} as app
+      from ${schema}.sessions s where name = $1`,
+    list: `select id, title, created_at, updated_at,
+        exists (
+          select from ${schema}.calls c where c.session = s.n and c.status = 'requested' and c.status <> 'settled'
+          and (c.expires_at is null or c.expires_at > ${schema}.clock_ms($2))
+        )::integer as is_waiting,
+        (select has_failed from ${schema}.messages m where m.session = s.n order by seq desc limit 1)::integer as has_failed
+      from ${schema}.sessions s where owner = $1`,
+    rename: `update ${schema}.sessions set title = $2 where name = $1 returning n`,
+    messages: `select string_agg(data, ',' order by seq) as messages from ${ofSession('messages')}`,
+    page: `with session as (select n from ${schema}.sessions where name = $1),
+        place as (
+          select case when $2::text is null then 2147483647
+            else (select seq from ${schema}.messages where session = (select n from session) and id = $2) end as seq
+        ),
+        last as (
+          select seq, row_number() over newest as number, sum(size) over newest as size from (
+            select seq, octet_length(data) as size from ${schema}.messages
+            where session = (select n from session) and seq < (select seq from place)
+            order by seq desc limit $3 + 1
+          ) m window newest as (order by seq desc)
+        ),
+        fitting as (select seq from last where number = 1 or (number <= $3 and size <= $4))
+      select (select seq from place) is not null as found,
+        (select count(*) from last) > (select count(*) from fitting) as has_older,
+        (
+          select string_agg(data, ',' order by seq) from ${schema}.messages
+          where session = (select n from session) and seq in (select seq from fitting)
+        ) as messages`,
+    waiting: `select string_agg(data, ',' order by seq) as waiting from ${ofSession('waiting')}`,
+    openCalls: `select * from ${ofSession('calls')} and status <> 'settled' order by t.n`,
+    callById: `select * from ${ofSession('calls')} and id = $2`,
+    callByApproval: `select * from ${ofSession('calls')} and approval_id = $2`,
+    auditLines: `select at, kind, session_id, user_id as user, approval_id, tool_call_id, tool_name, args_hash, args, reason
+      from ${schema}.audit_lines where name = $1 order by n`,
+    requests: `select request_id, message_id, parts from ${ofSession('requests')} order by seq`,
+    living: `select name from ${schema}.nodes where name = any ($1) and until > clock_timestamp()`,
+    fences: `select fence from ${schema}.sessions where name = any ($1)`,
+    file: `select media_type, bytes from ${ofSession('files')} and id = $2`,
+  };
+}

@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import { fromJson, toJson } from '../store/json.ts';
+import { orNull } from '../store/rows.ts';
+import { applyDelta, emptyState, joinState, prefixes, type StateRecord } from '../store/state.ts';
+import type { AcceptedRequest, AuditEntry, CallRecord, SessionKey } from '../store/store.ts';
+import { fromText, toText } from '../store/text.ts';
+import type { Value } from './database.ts';
+
+/** A session in the indexes of the database. */
+export function nameIn({ app, user, id }: SessionKey): string {
+  return digest([app, user, id]);
+}
+
+/** A user of an app: whose sessions are listed together, and share the state of the user. */
+export function ownerIn({ app, user }: Pick<SessionKey, 'app' | 'user'>): string {
+  return digest([app, user]);
+}
+
+/** An app, whose sessions share its state. */
+export function appIn({ app }: Pick<SessionKey, 'app'>): string {
+  return digest([app]);
+}
+
+/** JSON keeps the parts apart whatever they contain. */
+function digest(parts: string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+}
+
+/** A change of state as the database takes it: shared scopes in the order in which they are locked, scopes, keys, values. */
+export function deltaIn(key: SessionKey, delta: Record<string, unknown>): [Value, Value, Value, Value] {
+  const scopes: string[] = [];
+  const keys: string[] = [];
+  const values: (string | null)[] = [];
+  for (const [name, scope, own] of scopedKeys(key, delta)) {
+    scopes.push(scope);
+    keys.push(toText(own));
+    values.push(stateText(delta[name]));
+  }
+  const shared = [ownerIn(key), appIn(key)].filter((scope) => scopes.includes(scope));
+  return [shared, scopes, keys, values];
+}
+
+/** The values that a change was made from, in the order of its keys. */
+export function seenIn(
+  key: SessionKey,
+  delta: Record<string, unknown>,
+  seen: Record<string, unknown> | undefined,
+): Value {
+  if (seen === undefined) return null;
+  return scopedKeys(key, delta).map(([name]) => (Object.hasOwn(seen, name) ? stateText(seen[name]) : null));
+}
+
+/** A value as JSON; null for what JSON has no word for, which is a key that is not there. */
+function stateText(value: unknown): string | null {
+  const isWordless = value === undefined || typeof value === 'function' || typeof value === 'symbol';
+  return isWordless ? null : toJson(value, 'The state');
+}
+
+/** The keys of a change: as it names them, whose they are, and what they are called there. Temporary ones are nobody's. */
+function scopedKeys(
+  key: SessionKey,
+  delta: Record<string, unknown>,
+): [name: string, scope: string, own: string][] {
+  const found: [string, string, string][] = [];
+  const scopes = { session: '', user: '', app: '' };
+  for (const name of Object.keys(delta)) {
+    if (name.startsWith(prefixes.temp)) continue;
+    if (name.startsWith(prefixes.app)) {
+      scopes.app ||= appIn(key);
+      found.push([name, scopes.app, name.slice(prefixes.app.length)]);
+    } else if (name.startsWith(prefixes.user)) {
+      scopes.user ||= ownerIn(key);
+      found.push([name, scopes.user, name.slice(prefixes.user.length)]);
+    } else {
+      scopes.session ||= nameIn(key);
+      found.push([name, scopes.session, name]);
+    }
+  }
+  return found;
+}
+
+/** The state of a session, from the members of the JSON objects that the database gives for each scope. */
+export function stateOf(row: {
+  session: string | null;
+  user: string | null;
+  app: string | null;
+}): StateRecord {
+  return joinState({ session: scopeOf(row.session), user: scopeOf(row.user), app: scopeOf(row.app) });
+}
+
+function scopeOf(members: string | null): StateRecord {
+  const state = emptyState();
+  for (const [key, value] of Object.entries(fromJson<StateRecord>(`{${members ?? ''}}`))) {
+    applyDelta(state, Object.fromEntries([[fromText(key), value]]));
+  }
+  return state;
+}
+
+/** A list of JSON texts that the database has joined. */
+export function listOf<T>(joined: string | null): T[] {
+  return fromJson<T[]>(`[${joined ?? ''}]`);
+}
+
+/** A request that is taken with a write: its name, its message, how many parts that had. */
+export function acceptedIn(accepted: AcceptedRequest | undefined): [Value, Value, Value] {
+  if (!accepted) return [null, null, null];
+  return [toText(accepted.requestId), orNull(accepted.messageId, toText), accepted.parts];
+}
+
+/** Calls as rows of their table. */
+export function callsIn(calls: readonly CallRecord[]): string {
+  return JSON.stringify(
+    calls.map((call) => ({
+      id: toText(call.id),
+      approval_id: orNull(call.approvalId, toText),
+      tool_name: toText(call.toolName),
+      args: toJson(call.args, 'The arguments'),
+      args_hash: toText(call.argsHash),
+      runs_on: call.runsOn,
+      status: call.status,
+      reason: orNull(call.reason, toText),
+      message_id: toText(call.messageId),
+      agent: toText(call.agent),
+      invocation_id: toText(call.invocationId),
+      branch: orNull(call.branch, toText),
+      issued_at: call.issuedAt,
+      expires_at: call.expiresAt,
+    })),
+  );
+}
+
+/** A line of the audit log as a row of its table. */
+export function lineIn(key: SessionKey, line: AuditEntry): Record<string, unknown> {
+  return {
+    session_id: toText(key.id),
+    user_id: toText(key.user),
+    kind: line.kind,
+    approval_id: orNull(line.approvalId, toText),
+    tool_call_id: orNull(line.toolCallId, toText),
+    tool_name: orNull(line.toolName, toText),
+    args_hash: orNull(line.argsHash, toText),
+    args: orNull(line.args, (args) => toJson(args, 'The arguments')),
+    reason: orNull(line.reason, toText),
+  };
+}

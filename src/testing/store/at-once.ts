@@ -1,0 +1,99 @@
+import { type OwnedKey, StaleFence } from '../../server/store/store.ts';
+import type { TestRunner } from '../test-runner.ts';
+import type { Opened } from './opened.ts';
+import { callOf, keyOf, lineOf, messageOf, textEvent } from './records.ts';
+
+const key = keyOf('s1');
+const MANY = 40;
+const many = Array.from({ length: MANY }, (_, index) => index);
+const names = (prefix: string) => many.map((index) => `${prefix}${index}`).sort();
+
+/** What a store promises when much is written at once: one owner over several connections, and several sessions of one user. */
+export function atOnceSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
+  beforeEach(() => store().createSession(key, {}));
+
+  test('what one owner writes at once is all there, once', async () => {
+    await Promise.all(
+      many.flatMap((index) => [
+        store().appendEvent(key, textEvent(`e${index}`, 'hi')),
+        store().putMessage(key, messageOf(`m${index}`, 'hi')),
+        store().addWaiting(key, { message: messageOf(`w${index}`, 'hi'), answerId: null }),
+        store().issueCalls(key, [callOf(`c${index}`)]),
+        store().acceptRequest(key, { requestId: `r${index}`, messageId: null, parts: 0 }),
+      ]),
+    );
+    const session = await store().loadSession(key);
+    expect(session?.events.map(({ id }) => id).sort()).toEqual(names('e'));
+    expect((await store().loadMessages(key)).map(({ id }) => id).sort()).toEqual(names('m'));
+    expect((await store().waitingMessages(key)).map(({ message }) => message.id).sort()).toEqual(names('w'));
+    expect((await store().openCalls(key)).map(({ id }) => id).sort()).toEqual(names('c'));
+    expect((await store().acceptedRequests(key)).map(({ requestId }) => requestId).sort()).toEqual(
+      names('r'),
+    );
+    expect(await store().auditLog(key)).toHaveLength(MANY);
+  });
+
+  test('state that sessions share loses nothing when many of them change it at once', async () => {
+    await Promise.all(many.map((index) => store().createSession(keyOf(`t${index}`), {})));
+    await Promise.all(
+      many.map((index) =>
+        store().appendEvent(
+          keyOf(`t${index}`),
+          // Both scopes, and in either order: nobody waits for one who waits for them.
+          textEvent('e1', 'hi', Object.fromEntries(pairsOf(index))),
+        ),
+      ),
+    );
+    const state = (await store().loadSession(key))?.state ?? {};
+    expect(Object.keys(state).sort()).toEqual([...names('app:a'), ...names('user:u')]);
+  });
+
+  test('of many who change one value from what they saw, one does', async () => {
+    const seen = { 'user:wallet': 100 };
+    await store().appendEvent(key, textEvent('e0', 'hi', seen));
+    await Promise.all(many.map((index) => store().createSession(keyOf(`t${index}`), {})));
+    const results = await Promise.allSettled(
+      many.map((index) =>
+        store().appendEvent(keyOf(`t${index}`), textEvent('e1', 'hi', { 'user:wallet': index }), seen),
+      ),
+    );
+    const changed = results.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []));
+    expect(changed).toHaveLength(1);
+    expect((await store().loadSession(key))?.state).toEqual({ 'user:wallet': changed[0] });
+  });
+
+  test('of many who become the owner at once the last alone may write', async () => {
+    const owners = (await Promise.all(many.map(() => store().own(key)))).filter((owner) => owner !== null);
+    expect(new Set(owners.map(({ fence }) => fence)).size).toBe(MANY);
+    const last = owners.reduce((a, b) => (a.fence > b.fence ? a : b));
+    const write = (owner: OwnedKey) => store().putMessage(owner, messageOf('m1', String(owner.fence)));
+    for (const owner of owners) if (owner !== last) await expect(write(owner)).rejects.toThrow(StaleFence);
+    await write(last);
+    expect(await store().loadMessages(key)).toEqual([messageOf('m1', String(last.fence))]);
+  });
+
+  test('a session that many make at once is made once', async () => {
+    const made = await Promise.allSettled(many.map(() => store().createSession(keyOf('s2'), {})));
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('of many who remove a session while others write to it nothing is left', async () => {
+    await Promise.allSettled(
+      many.flatMap((index) => [
+        store().putMessage(key, messageOf(`m${index}`, 'hi')),
+        index % 10 === 5 ? store().deleteSession(key) : store().audit(key, lineOf('refused', 'c1')),
+      ]),
+    );
+    expect(await store().loadSession(key)).toBeNull();
+    await store().createSession(key, {});
+    expect(await store().loadMessages(key)).toEqual([]);
+  });
+}
+
+function pairsOf(index: number): [string, number][] {
+  const pairs: [string, number][] = [
+    [`app:a${index}`, index],
+    [`user:u${index}`, index],
+  ];
+  return index % 2 === 0 ? pairs : pairs.reverse();
+}

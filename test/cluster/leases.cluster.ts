@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { SharedStore } from '../../src/server/store/nodes.ts';
+import { type OwnedKey, StaleFence } from '../../src/server/store/store.ts';
+import { keyOf, messageOf } from '../../src/testing/store/records.ts';
+import { testSchema } from './support/schema.ts';
+
+const schema = testSchema();
+const key = keyOf('s1');
+const a = { name: 'a', address: 'http://127.0.0.1:1' };
+const b = { name: 'b', address: 'http://127.0.0.1:2' };
+const LONG = 60_000;
+let store: SharedStore;
+
+beforeAll(async () => {
+  store = await schema.open();
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  await schema.empty();
+  await store.createSession(key, {});
+});
+
+async function take(node: string, suspect: number | null = null): Promise<OwnedKey> {
+  const found = await store.nodes.acquire(key, node, suspect);
+  if (found?.kind !== 'mine') throw new Error(`${node} did not get the session.`);
+  return found.key;
+}
+
+/** The lease of a node ends. */
+const lapse = (name: string) =>
+  schema.sql(
+    `update ${schema.name}.nodes set until = clock_timestamp() - interval '1 ms' where name = '${name}'`,
+  );
+
+test('a session belongs to the node that asks first, for as long as that lives', async () => {
+  expect(await store.nodes.renew(a, LONG)).toBe(false);
+  expect(await store.nodes.renew(a, LONG)).toBe(true);
+  await store.nodes.renew(b, LONG);
+  const owner = await take('a');
+  expect(await store.nodes.acquire(key, 'b', null)).toEqual({
+    kind: 'elsewhere',
+    node: a,
+    fence: owner.fence,
+  });
+  await store.putMessage(owner, messageOf('m1', 'mine'));
+
+  await lapse('a');
+  const next = await take('b');
+  expect(next.fence).toBeGreaterThan(owner.fence);
+  await expect(store.putMessage(owner, messageOf('m2', 'late'))).rejects.toThrow(StaleFence);
+  expect(await store.nodes.renew(a, LONG)).toBe(false);
+  expect(await store.nodes.acquire(key, 'a', null)).toMatchObject({ kind: 'elsewhere', node: b });
+  expect(await store.nodes.stillOwned([owner, next])).toEqual([next]);
+});
+
+test('a node that came back in time, or whose sessions nobody wanted, keeps them', async () => {
+  await store.nodes.renew(a, LONG);
+  const owner = await take('a');
+  await lapse('a');
+  await store.putMessage(owner, messageOf('m1', 'nobody took it'));
+  await store.nodes.renew(a, LONG);
+  expect(await store.nodes.stillOwned([owner])).toEqual([owner]);
+  await store.nodes.renew(b, LONG);
+  expect(await store.nodes.acquire(key, 'b', null)).toMatchObject({ kind: 'elsewhere' });
+});
+
+test('of many who take over a dead owner one does', async () => {
+  await store.nodes.renew(a, LONG);
+  const { fence } = await take('a');
+  const names = Array.from({ length: 12 }, (_, index) => `n${index}`);
+  for (const name of names) await store.nodes.renew({ name, address: `http://${name}` }, LONG);
+  const found = await Promise.all(names.map((name) => store.nodes.acquire(key, name, fence)));
+  const winners = names.filter((_, index) => found[index]?.kind === 'mine');
+  expect(winners).toHaveLength(1);
+  for (const one of found) {
+    if (one?.kind === 'elsewhere') expect(one.node.name).toBe(winners[0]);
+  }
+});
+
+test('what is let go of is anyone’s: one session, or all of a node', async () => {
+  await store.nodes.renew(a, LONG);
+  await store.nodes.renew(b, LONG);
+  const first = await take('a');
+  await store.nodes.release(first);
+  const second = await take('b');
+  // Too late: it has another owner.
+  await store.nodes.release(first);
+  expect(await store.nodes.acquire(key, 'a', null)).toMatchObject({ kind: 'elsewhere', node: b });
+  await store.nodes.leave('b');
+  await take('a');
+  await expect(store.putMessage(second, messageOf('m1', 'late'))).rejects.toThrow(StaleFence);
+  expect(await store.nodes.living(['a', 'b', 'c'])).toEqual(['a']);
+});
+
+test('a session that is not there is nobody’s', async () => {
+  await store.nodes.renew(a, LONG);
+  expect(await store.nodes.acquire(keyOf('s2'), 'a', null)).toBeNull();
+});

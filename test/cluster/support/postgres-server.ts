@@ -1,0 +1,144 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, chmodSync, chownSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/** A PostgreSQL of its own, in a temporary folder. */
+export interface PostgresServer {
+  url: string;
+  /** Stops it as an administrator would, or as a power cut does. */
+  stop(mode: 'fast' | 'immediate'): Promise<void>;
+  /** Starts it again on its folder and its port. */
+  start(): Promise<void>;
+  /** Ends it, and removes its folder. */
+  close(): Promise<void>;
+}
+
+/** Starts a PostgreSQL; as root it runs as the user `postgres`, because it refuses to run as root. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const bin = findPostgres();
+  const isRoot = process.getuid?.() === 0;
+  const folder = mkdtempSync(join(tmpdir(), 'duologue-postgres-'));
+  const data = join(folder, 'data');
+  const port = await freePort();
+  const as = (command: string, args: string[]): [string, string[]] =>
+    isRoot ? ['runuser', ['-u', 'postgres', '--', join(bin, command), ...args]] : [join(bin, command), args];
+  if (isRoot) {
+    const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+    chownSync(folder, idOf('-u'), idOf('-g'));
+    chmodSync(folder, 0o700);
+  }
+  const [initdb, args] = as('initdb', [
+    '-D',
+    data,
+    '-A',
+    'trust',
+    '-U',
+    'postgres',
+    '-E',
+    'UTF8',
+    '--no-sync',
+  ]);
+  execFileSync(initdb, args, { cwd: '/', stdio: 'pipe' });
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  let server: ChildProcess | null = null;
+
+  async function start(): Promise<void> {
+    const settings = [
+      `port=${port}`,
+      'listen_addresses=127.0.0.1',
+      `unix_socket_directories=${folder}`,
+      'fsync=off',
+    ];
+    const [command, rest] = as('postgres', ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]);
+    let said = '';
+    const child = spawn(command, rest, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        said = (said + text).slice(-4000);
+      });
+    }
+    server = child;
+    while (!(await answers(url))) {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${said}`);
+      await sleep(20);
+    }
+  }
+  async function stop(mode: 'fast' | 'immediate'): Promise<void> {
+    if (!server) return;
+    const exited = once(server, 'exit');
+    const [command, rest] = as('pg_ctl', ['-D', data, '-m', mode, '-w', 'stop']);
+    execFileSync(command, rest, { cwd: '/', stdio: 'pipe' });
+    await exited;
+    server = null;
+  }
+
+  await start();
+  return {
+    url,
+    start,
+    stop,
+    async close() {
+      await stop('immediate');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** The folder of PostgreSQL's commands: on the path, or where Debian puts them, the newest first. */
+function findPostgres(): string {
+  const debian = '/usr/lib/postgresql';
+  const versions = namesIn(debian).sort((a, b) => Number(b) - Number(a));
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    ...versions.map((version) => join(debian, version, 'bin')),
+  ];
+  const found = folders.find((folder) => canRun(join(folder, 'initdb')) && canRun(join(folder, 'postgres')));
+  if (!found)
+    throw new Error('There is no PostgreSQL here: install it (Debian: apt-get install postgresql).');
+  return found;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function canRun(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

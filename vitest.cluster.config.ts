@@ -1,0 +1,8 @@
+import { defineConfig } from 'vitest/config';
+import { common } from './vitest.config.ts';
+
+/** What needs PostgreSQL and Redis: real ones, started for the tests. */
+export default defineConfig({
+  ...common,
+  test: { ...common.test, include: ['test/**/*.cluster.ts'], globalSetup: 'test/cluster/support/global.ts' },
+});
