@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   const served = await serve(duologue, {
     host: settings.host,
     port: settings.port,
-    fallback: voiceRoute(voice, webApp(join(here, '..', '..', 'web', 'dist'))),
+    fallback: voiceRoute(isLive ? null : voice, webApp(join(here, '..', '..', 'web', 'dist'))),
   });
   console.log(`Duologue listens on ${served.url}`);
   console.log(`Model: ${chosen.name} (${chosen.why})`);

@@ -4,7 +4,7 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
 const server = process.env.DUOLOGUE_URL ?? 'http://localhost:3000';
-const routes = ['/stream', '/sessions', '/approvals', '/health', '/login'];
+const routes = ['/stream', '/sessions', '/approvals', '/health', '/login', '/voice'];
 
 export default defineConfig({
   plugins: [react(), tailwind()],

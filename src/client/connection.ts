@@ -5,6 +5,7 @@ import { ERRORS } from '../protocol/errors.ts';
 import { type ConnectionEvent, Incoming } from './incoming.ts';
 import { browserNetwork, type Network } from './network.ts';
 import { type Letter, Outbox } from './outbox.ts';
+import type { Played } from './played.ts';
 import { systemTimers, type Timers } from './timers.ts';
 
 /** How a connection is doing. */
@@ -27,6 +28,14 @@ export interface WebSocketLike {
   onerror: ((event: never) => void) | null;
   send(data: string | Uint8Array<ArrayBuffer>): void;
   close(code?: number, reason?: string): void;
+}
+
+/** What plays the sound of a connection. */
+export interface SoundEnd {
+  /** Says how much sound it has in the address of a new socket, which goes on behind it. */
+  place(query: URLSearchParams): void;
+  /** Is silent at once; says how much was heard of what was being spoken. */
+  silence(): Played | undefined;
 }
 
 /** How to connect. */
@@ -65,6 +74,10 @@ const FINAL: readonly number[] = [ERRORS.unauthorized, ERRORS.forbidden, ERRORS.
 
 /** One WebSocket to one session that comes back by itself, goes on where it was, and loses no message. */
 export class Connection {
+  /** What the server said first, on the newest socket. */
+  info?: SessionInfo;
+  /** Who plays the sound that comes. */
+  player?: SoundEnd | undefined;
   private readonly options: ConnectionOptions;
   private readonly timers: Timers;
   private readonly network: Network;
@@ -174,6 +187,7 @@ export class Connection {
     const query = new URLSearchParams();
     if (this.session !== null) query.set('session', this.session);
     if (this.incoming.last !== null) query.set('last', this.incoming.last);
+    this.player?.place(query);
     const url = new URL(`${this.options.url.replace(/\/$/, '')}/live`, globalThis.location?.href);
     url.protocol = url.protocol.replace('http', 'ws');
     url.search = query.toString();
@@ -196,6 +210,7 @@ export class Connection {
 
   private greeted(session: SessionInfo): void {
     this.session = session.sessionId;
+    this.info = session;
     this.attempt = 0;
     this.refusal = null;
     this.beat();

@@ -8,6 +8,7 @@ export {
   Connection,
   type ConnectionOptions,
   type ConnectionState,
+  type SoundEnd,
   type WebSocketLike,
 } from './connection.ts';
 export type { Executor, ExecutorContext, Executors } from './executors.ts';
@@ -21,6 +22,7 @@ export {
 export type { ConnectionEvent } from './incoming.ts';
 export type { Network } from './network.ts';
 export type { TransportOptions } from './options.ts';
+export type { Played } from './played.ts';
 export { type AnswerKind, type AnswerMemory, resumeWhen, shouldResume } from './resume.ts';
 export { DuologueSseTransport, type DuologueSseTransportOptions } from './sse-transport.ts';
 export type { Timers } from './timers.ts';

@@ -3,13 +3,8 @@ import { encodeFrame } from '../protocol/encode-frame.ts';
 import type { AnswerPart } from './call-tracker.ts';
 import type { Connection } from './connection.ts';
 import type { ToolPart } from './parts.ts';
+import type { Played } from './played.ts';
 import type { Request, Requests } from './requests.ts';
-
-/** How much of the sound of a message was played when the person interrupted. */
-export interface Played {
-  messageId?: string;
-  playedMs: number;
-}
 
 /** What the person says, as `useChat` sends it. */
 interface Said {

@@ -11,7 +11,8 @@ import { endingOf, toError } from './failure.ts';
 import type { ResponsesOutput } from './followed-message.ts';
 import type { ConnectionEvent } from './incoming.ts';
 import { DEFAULTS, type TransportOptions } from './options.ts';
-import { Outgoing, type Played } from './outgoing.ts';
+import { Outgoing } from './outgoing.ts';
+import type { Played } from './played.ts';
 import { type Opened, Readings } from './readings.ts';
 import { Requests } from './requests.ts';
 import type { ResponseStream } from './response-stream.ts';
@@ -163,8 +164,11 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.execute();
   }
 
-  /** Stops the agent; the response that is being read gets its end from the server. `played`: how much of its sound was heard. */
-  interrupt(played?: Played): void {
+  /**
+   * Stops the agent; the response that is being read gets its end from the server. `played`: how much of its sound was
+   * heard; else the player of the connection is silenced and says so.
+   */
+  interrupt(played: Played | undefined = this.connection.player?.silence()): void {
     this.runs.cancelAll();
     this.outgoing.interrupt(played);
   }

@@ -24,7 +24,12 @@ export type Detection = 'client' | 'server';
 export interface Heard {
   messageId: string | undefined;
   playedMs: number | undefined;
+  /** The person began to speak. The model hears that by itself, and calls that wait go on waiting. */
+  isSpeech?: true;
 }
+
+/** The `reason` of an interrupt that only says how much was heard when the person began to speak. */
+const SPEECH = 'speech';
 
 /** What a client frame means to the server. */
 export type ClientFrame =
@@ -137,7 +142,8 @@ function meaningOf(type: FrameType, data: Record<string, unknown>, limits: Limit
     }
     case 'interrupt': {
       const { reason, messageId, playedMs, requestId } = check(type, data);
-      return { type, reason, heard: { messageId, playedMs }, requestId };
+      const isSpeech = reason === SPEECH ? { isSpeech: true as const } : {};
+      return { type, reason, heard: { messageId, playedMs, ...isSpeech }, requestId };
     }
     case 'floor':
       return { type };

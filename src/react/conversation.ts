@@ -58,7 +58,8 @@ const READY: Pick<ConversationState, 'history'> = { history: { status: 'ready' }
 export class Conversation {
   readonly chat: Chat<Message>;
   private options: ConversationOptions;
-  private live: DuologueTransport<Message>;
+  /** The transport of the live mode, for sound; a new one when the conversation is read anew. */
+  live: DuologueTransport<Message>;
   private readonly sse: DuologueSseTransport<Message>;
   private readonly shared: Pick<DuologueTransportOptions, keyof TransportOptions | 'url' | 'key'>;
   private readonly shown: ShownMessages;

@@ -7,3 +7,4 @@ export type { ToldData } from './conversation.ts';
 export type { Mode } from './mode.ts';
 export { totalUsage } from './usage.ts';
 export { type UseDuologueHelpers, type UseDuologueOptions, useDuologue } from './use-duologue.ts';
+export { type UseVoiceHelpers, useVoice } from './use-voice.ts';

@@ -1,5 +1,5 @@
 import { type UseChatHelpers, useChat } from '@ai-sdk/react';
-import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import type { Message, TokenUsage } from '../protocol/chunks.ts';
 import { type PendingApproval, pendingApprovals } from './approvals.ts';
 import { Conversation, type ConversationOptions, type ConversationState } from './conversation.ts';
@@ -16,6 +16,8 @@ export interface UseDuologueHelpers extends UseChatHelpers<Message> {
   /** The mode in force: a change waits for the end of the response that is being read. */
   mode: ConversationState['mode'];
   connection: ConversationState['connection'];
+  /** The transport of the live mode: what `useVoice` speaks and hears through. */
+  live: Conversation['live'];
   session: { id: string; reload(): Promise<void> } & ConversationState['history'];
   /** The decisions that the agent waits for, in order. */
   approvals: PendingApproval[];
@@ -57,18 +59,18 @@ export function useDuologue(options: UseDuologueOptions): UseDuologueHelpers {
     () => ({ id: conversation.chat.id, reload: () => conversation.reload(), ...state.history }),
     [conversation, state.history],
   );
-  const approve = useCallback(
-    (approval: PendingApproval, reason?: string) => conversation.decide(approval, true, reason),
+  const actions = useMemo(
+    () => ({
+      approve: (approval: PendingApproval, reason?: string) => conversation.decide(approval, true, reason),
+      deny: (approval: PendingApproval, reason?: string) => conversation.decide(approval, false, reason),
+      interrupt: () => conversation.interrupt(),
+      reconnect: () => conversation.reconnect(),
+    }),
     [conversation],
   );
-  const deny = useCallback(
-    (approval: PendingApproval, reason?: string) => conversation.decide(approval, false, reason),
-    [conversation],
-  );
-  const interrupt = useCallback(() => conversation.interrupt(), [conversation]);
-  const reconnect = useCallback(() => conversation.reconnect(), [conversation]);
   const { mode, connection, floor } = state;
-  return { ...chat, mode, connection, session, approvals, approve, deny, interrupt, reconnect, floor, usage };
+  const { live } = conversation;
+  return { ...chat, ...actions, mode, connection, live, session, approvals, floor, usage };
 }
 
 /** A session that is made here has no past to ask the server for. */
@@ -81,9 +83,10 @@ function withSession(options: UseDuologueOptions, ownId: string): ConversationOp
 /** The conversation of this session and server; another session or server is another conversation. */
 function useConversation(options: ConversationOptions): Conversation {
   const { url, sessionId } = options;
-  const [held, hold] = useState(() => ({ url, sessionId, conversation: new Conversation(options) }));
+  const begin = () => ({ url, sessionId, conversation: new Conversation(options) });
+  const [held, hold] = useState(begin);
   if (held.url === url && held.sessionId === sessionId) return held.conversation;
-  const next = { url, sessionId, conversation: new Conversation(options) };
+  const next = begin();
   hold(next);
   return next.conversation;
 }

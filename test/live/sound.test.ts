@@ -181,6 +181,19 @@ describe('what was heard', () => {
     expect(ends).toEqual(['stop', 'stop']);
   });
 
+  it('[B28] when the person began to speak, is cut off once the model has fallen silent by itself', async () => {
+    const { socket, messageId, connection, stored } = await spoken(false);
+    socket.send('interrupt', { messageId, playedMs: 420, reason: 'speech', requestId: 'r1' });
+    await socket.chunk('data-accepted');
+    expect(socket.chunks.filter(({ type }) => type === 'finish' || type === 'data-heard')).toEqual([]);
+    connection.push({ interrupted: true });
+    connection.push({ turnComplete: true });
+    await socket.done();
+    const { data } = await socket.chunk('data-heard');
+    expect(await stored()).toBe('one two three four');
+    expect(data).toEqual({ messageId, length: 'one two three four'.length });
+  });
+
   it('[B28] is what the model remembers of it in the next turn', async () => {
     const { socket, messageId, native, post } = await spoken(true);
     socket.send('interrupt', { messageId, playedMs: 420 });

@@ -172,6 +172,12 @@ const frames: [string, string, object, ClientFrame][] = [
     { reason: 'user_abort', messageId: 'm', playedMs: 40, requestId: 'r' },
     { type: 'interrupt', reason: 'user_abort', heard: { messageId: 'm', playedMs: 40 }, requestId: 'r' },
   ],
+  [
+    '[B28] a',
+    'interrupt',
+    { reason: 'speech', messageId: 'm', playedMs: 40 },
+    { type: 'interrupt', reason: 'speech', heard: { messageId: 'm', playedMs: 40, isSpeech: true } },
+  ],
   ['[B7] a', 'ping', {}, { type: 'ping', timestamp: undefined }],
   ['[B7] a', 'ping', { timestamp: 1_763_000_000_000 }, { type: 'ping', timestamp: 1_763_000_000_000 }],
   ['[B7] a', 'ping', { timestamp: 'x' }, { type: 'ping', timestamp: 'x' }],

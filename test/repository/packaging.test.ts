@@ -44,6 +44,7 @@ const needs: Record<string, Needs> = {
   'duologue/testing': nothing,
   'duologue/client': nothing,
   'duologue/client/audio': nothing,
+  'duologue/client/voice': nothing,
   'duologue/react': { always: ['@ai-sdk/react', 'react'], onDemand: [] },
   'duologue/parse': nothing,
   'duologue/parse/cost': { always: [], onDemand: ['@pydantic/genai-prices'] },

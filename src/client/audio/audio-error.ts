@@ -1,5 +1,8 @@
 /** Why there is no sound. */
 export type AudioErrorCode =
+  | 'deaf'
+  | 'unreachable'
+  | 'elsewhere'
   | 'refused'
   | 'none'
   | 'busy'
@@ -9,6 +12,9 @@ export type AudioErrorCode =
   | 'unplugged';
 
 const WORDS: Readonly<Record<AudioErrorCode, string>> = {
+  deaf: 'The model behind this conversation cannot hear. Write to it instead.',
+  unreachable: 'There is no connection to the server.',
+  elsewhere: 'The conversation went on in another tab or on another device, and so did its sound.',
   refused: 'The microphone may not be used: allow it in the settings of the browser for this page.',
   none: 'There is no microphone, or not the one that was chosen.',
   busy: 'The microphone cannot be read: another program may be using it.',

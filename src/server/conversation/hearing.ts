@@ -8,6 +8,8 @@ const MAX_MESSAGES = 16;
 export class Hearing {
   /** In milliseconds, the one that spoke last at the end. */
   private readonly spoken = new Map<string, number>();
+  /** What was heard of messages that are still being said. */
+  private readonly unfinished = new Map<string, number>();
   private readonly parts: Parts;
 
   constructor(parts: Parts) {
@@ -27,8 +29,26 @@ export class Hearing {
   cut({ messageId = [...this.spoken.keys()].at(-1), playedMs }: Heard): void {
     const ms = messageId === undefined ? undefined : this.spoken.get(messageId);
     if (messageId === undefined || ms === undefined || playedMs === undefined || playedMs >= ms) return;
+    if (this.isBeingSaid(messageId)) {
+      this.unfinished.set(messageId, playedMs);
+      return;
+    }
     this.spoken.set(messageId, playedMs);
     this.parts.core.storing([{ do: 'cut', messageId, share: playedMs / ms }], { what: 'heard', messageId });
+  }
+
+  /** The agent may have ended what it was saying: what was not heard of it is cut off now, and nothing is written behind it. */
+  settle(): void {
+    for (const [messageId, playedMs] of this.unfinished) {
+      if (this.isBeingSaid(messageId)) continue;
+      this.unfinished.delete(messageId);
+      this.cut({ messageId, playedMs });
+    }
+  }
+
+  private isBeingSaid(messageId: string): boolean {
+    const { messages } = this.parts;
+    return messages.isAtWork && messages.speaking?.message.id === messageId;
   }
 
   /** So much of the text of a message is left. */

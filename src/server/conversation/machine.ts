@@ -61,9 +61,10 @@ export class Machine {
 
   /** Takes what happened; returns what is to be done, in order. */
   push(input: Input, now: number): Effect[] {
-    const { core, life } = this.parts;
+    const { core, life, hearing } = this.parts;
     core.now = now;
     this.take(input);
+    hearing.settle();
     life.arm();
     return core.take();
   }

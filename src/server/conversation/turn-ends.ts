@@ -15,7 +15,8 @@ export class TurnEnds {
   /** Someone wants it quiet. Who names a message means no other: the agent may be at the next one already. */
   interruptFor(asker: Asker, heard: Heard): void {
     const { core, hearing, acceptances } = this.parts;
-    if (heard.messageId === undefined || this.isUnderWay(heard.messageId)) this.interrupt();
+    const isMeant = heard.messageId === undefined || this.isUnderWay(heard.messageId);
+    if (isMeant && !heard.isSpeech) this.interrupt();
     core.emit({ type: 'flush-sound' });
     hearing.cut(heard);
     core.emit({ type: 'begun', asker });

@@ -20,7 +20,11 @@ const tool: PageTool = {
   Result,
   start() {
     const player = new MusicPlayer();
-    return { execute: changeMusic(player), Control: () => <MusicControl player={player} /> };
+    return {
+      execute: changeMusic(player),
+      Control: () => <MusicControl player={player} />,
+      duck: (isSpeech) => player.duck(isSpeech),
+    };
   },
 };
 

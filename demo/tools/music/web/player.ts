@@ -8,6 +8,10 @@ export interface MusicState {
   volume: number;
 }
 
+/** How much of the music is left under speech, and how quickly it goes and comes back. */
+const UNDER_SPEECH = 0.2;
+const DUCK_S = 0.12;
+const RETURN_S = 0.5;
 const CROSSFADE_S = 1.6;
 const PATIENCE_MS = 1500;
 
@@ -19,6 +23,7 @@ export class MusicPlayer {
   private readonly watchers = new Set<() => void>();
   private current: MusicState = { track: null, isPlaying: false, volume: 0.6 };
   private wish = 0;
+  private isDucked = false;
 
   get state(): MusicState {
     return this.current;
@@ -59,14 +64,28 @@ export class MusicPlayer {
   }
 
   setVolume(volume: number): void {
-    if (this.context) this.master?.gain.setTargetAtTime(volume ** 2, this.context.currentTime, 0.05);
     this.become({ volume });
+    this.glide(0.05);
+  }
+
+  /** Grows quiet while somebody speaks. */
+  duck(isDucked: boolean): void {
+    this.isDucked = isDucked;
+    this.glide(isDucked ? DUCK_S : RETURN_S);
+  }
+
+  private get gain(): number {
+    return this.current.volume ** 2 * (this.isDucked ? UNDER_SPEECH : 1);
+  }
+
+  private glide(seconds: number): void {
+    if (this.context) this.master?.gain.setTargetAtTime(this.gain, this.context.currentTime, seconds);
   }
 
   private open(): { context: AudioContext; master: GainNode } {
     this.context ??= new AudioContext({ latencyHint: 'playback' });
     if (!this.master) {
-      this.master = new GainNode(this.context, { gain: this.current.volume ** 2 });
+      this.master = new GainNode(this.context, { gain: this.gain });
       this.master.connect(this.context.destination);
     }
     return { context: this.context, master: this.master };

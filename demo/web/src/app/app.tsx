@@ -28,7 +28,7 @@ export function App() {
   const [theme, setTheme] = useTheme();
   const [mode, setMode] = useStoredMode();
   const [whileBusy, setWhileBusy] = useWhileBusy();
-  const [{ executors, controls }] = useState(startTools);
+  const [{ executors, controls, duck }] = useState(startTools);
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const [panel, setPanel] = useState<PanelName | null>(null);
   const [isClearing, setClearing] = useState(false);
@@ -79,6 +79,7 @@ export function App() {
           executors={executors}
           isCovered={isCovered}
           onMode={setMode}
+          onSpeech={duck}
           onSessions={() => setDrawerOpen(true)}
           tools={
             <>

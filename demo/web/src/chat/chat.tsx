@@ -31,6 +31,10 @@ import { useTitle } from './use-title.ts';
 import { useWaiting, useWhenSaid } from './use-waiting.ts';
 
 const ReplayBar = lazy(() => import('../replay/replay-bar.tsx'));
+/** Without a network there is no voice; the conversation goes on. */
+const VoiceDock = lazy<typeof import('../voice/voice-dock.tsx').default>(() =>
+  import('../voice/voice-dock.tsx').catch(() => ({ default: () => null as never })),
+);
 
 /** One conversation, from its header to the place where one writes. */
 export function Chat({
@@ -41,6 +45,7 @@ export function Chat({
   executors,
   isCovered,
   onMode,
+  onSpeech,
   onSessions,
   tools,
 }: {
@@ -53,6 +58,8 @@ export function Chat({
   /** Whether something stands over all of it. */
   isCovered: boolean;
   onMode: (mode: Mode) => void;
+  /** Somebody speaks, or nobody does. */
+  onSpeech: (isSpeech: boolean) => void;
   onSessions: () => void;
   /** What else stands in the header. */
   tools: ReactNode;
@@ -101,6 +108,7 @@ export function Chat({
   // An interruption would end an open question too: beside one, a message waits.
   const canInterrupt = isBusy && held === 'answer' && approvals.length === 0;
   const pictures = usePictures();
+  const [slot, setSlot] = useState<HTMLElement | null>(null);
   const title = useTitle(current, sessions, messages);
   const { refresh } = sessions;
   const isAsked = approvals.length > 0;
@@ -194,15 +202,21 @@ export function Chat({
             <ReplayBar player={replay} />
           </Suspense>
         ) : (
-          <Composer
-            sessionId={current.isNew ? null : current.id}
-            isBusy={isBusy}
-            canInterrupt={canInterrupt}
-            whileBusy={whileBusy}
-            pictures={pictures}
-            onSend={write}
-            onStop={actions.stop}
-          />
+          <>
+            <Suspense fallback={null}>
+              <VoiceDock duologue={duologue} slot={slot} onMode={onMode} onSpeech={onSpeech} />
+            </Suspense>
+            <Composer
+              sessionId={current.isNew ? null : current.id}
+              isBusy={isBusy}
+              canInterrupt={canInterrupt}
+              whileBusy={whileBusy}
+              pictures={pictures}
+              slot={setSlot}
+              onSend={write}
+              onStop={actions.stop}
+            />
+          </>
         )}
       </div>
     </DropZone>

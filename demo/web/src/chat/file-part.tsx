@@ -1,7 +1,7 @@
 import { Paperclip } from 'lucide-react';
 import { Picture } from './picture.tsx';
 
-/** A file of a message: a picture as one, anything else by its name, to be opened or saved. */
+/** A file of a message: a picture or a film as such, sound to be played, anything else by its name, to be opened or saved. */
 export function FilePart({
   file: { url, mediaType, filename },
   alt,
@@ -11,6 +11,10 @@ export function FilePart({
   alt: string;
 }) {
   if (mediaType.startsWith('image/')) return <Picture url={url} alt={alt} />;
+  const player = { src: url, controls: true, className: 'max-h-96 max-w-full rounded-xl' };
+  // Models give no captions.
+  if (isSafe(url) && mediaType.startsWith('video/')) return <video {...player} playsInline muted />;
+  if (isSafe(url) && mediaType.startsWith('audio/')) return <audio {...player} />;
   const look =
     'inline-flex max-w-full items-center gap-2 rounded-xl border border-line bg-surface px-3 py-2 text-sm';
   const content = (

@@ -24,6 +24,7 @@ export function Composer({
   canInterrupt,
   whileBusy,
   pictures,
+  slot,
   onSend,
   onStop,
 }: {
@@ -35,6 +36,8 @@ export function Composer({
   /** What Enter does while an answer is being given; with Ctrl or Command it does the other. */
   whileBusy: WhileBusy;
   pictures: Pictures;
+  /** Gets the place for what else stands beside the box. */
+  slot: (node: HTMLElement | null) => void;
   onSend: (draft: Draft, isNow: boolean) => void;
   onStop: () => void;
 }) {
@@ -119,6 +122,7 @@ export function Composer({
             enterKeyHint="send"
             className="field-sizing-content max-h-[min(13rem,35dvh)] min-h-10 grow resize-none bg-transparent px-2 py-2 leading-6 outline-none placeholder:text-soft"
           />
+          <span ref={slot} className="min-w-9 shrink-0" />
           {isBusy ? (
             <IconButton
               ref={handFocusOn}

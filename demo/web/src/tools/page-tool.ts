@@ -24,6 +24,8 @@ export interface RunningTool {
   execute: Executor;
   /** What it adds to the header of the page. */
   Control?: ComponentType;
+  /** Somebody speaks, or nobody does any more: what makes noise gets out of the way. */
+  duck?(isSpeech: boolean): void;
 }
 
 /** The page's side of a tool: what `web/index.tsx` in its folder exports by default. */

@@ -31,6 +31,8 @@ export function toolTitle(name: string, messages: Messages, language: Language):
 export interface RunningTools {
   executors: Executors;
   controls: ReactNode;
+  /** Tells them whether somebody speaks. */
+  duck: (isSpeech: boolean) => void;
 }
 
 /** Starts the tools that run in the browser. */
@@ -39,5 +41,8 @@ export function startTools(): RunningTools {
   return {
     executors: Object.fromEntries(running.map(({ name, execute }) => [name, execute])),
     controls: running.map(({ name, Control }) => (Control ? <Control key={name} /> : null)),
+    duck: (isSpeech) => {
+      for (const tool of running) tool.duck?.(isSpeech);
+    },
   };
 }

@@ -1,0 +1,52 @@
+import { useEffect, useRef } from 'react';
+import { isApple } from '../ui/is-apple.ts';
+
+/** The key that is held to talk. */
+const KEY = isApple() ? 'Meta' : 'Control';
+/** What it is called. */
+export const KEY_NAME = isApple() ? '⌘' : 'Ctrl';
+/** How long it is held alone before it counts: a shortcut is faster. */
+const ALONE_MS = 250;
+
+/** Push to talk with a key that is held alone. Whatever else is pressed makes it a shortcut, and nothing is said. */
+export function useHoldKey(isOn: boolean, press: () => void, release: () => void): void {
+  const latest = useRef({ press, release });
+  useEffect(() => {
+    latest.current = { press, release };
+  });
+  useEffect(() => {
+    if (!isOn) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isDown = false;
+    const end = () => {
+      clearTimeout(timer);
+      timer = undefined;
+      if (isDown) latest.current.release();
+      isDown = false;
+    };
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== KEY || event.altKey || event.shiftKey) return end();
+      if (event.repeat || timer !== undefined) return;
+      timer = setTimeout(() => {
+        isDown = true;
+        latest.current.press();
+      }, ALONE_MS);
+    };
+    const onKeyUp = (event: KeyboardEvent) => {
+      if (event.key === KEY) end();
+    };
+    window.addEventListener('keydown', onKeyDown);
+    window.addEventListener('keyup', onKeyUp);
+    window.addEventListener('pointerdown', end);
+    window.addEventListener('wheel', end, { passive: true });
+    window.addEventListener('blur', end);
+    return () => {
+      end();
+      window.removeEventListener('keydown', onKeyDown);
+      window.removeEventListener('keyup', onKeyUp);
+      window.removeEventListener('pointerdown', end);
+      window.removeEventListener('wheel', end);
+      window.removeEventListener('blur', end);
+    };
+  }, [isOn]);
+}

@@ -1,0 +1,157 @@
+import type { AudioError } from 'duologue/client/voice';
+import type { UseVoiceHelpers } from 'duologue/react';
+import { Camera, CameraOff, MicOff, MonitorUp, MonitorX, Square, Volume2, VolumeX, X } from 'lucide-react';
+import { IconButton } from '../ui/icon-button.tsx';
+import { useMedia } from '../ui/use-media.ts';
+import { LevelMeter } from './level-meter.tsx';
+import { Preview } from './preview.tsx';
+import type { Sensitivity } from './sensitivity.ts';
+import type { useCamera } from './use-camera.ts';
+import { KEY_NAME } from './use-hold-key.ts';
+import { VoiceMenu } from './voice-menu.tsx';
+import type { WORDS } from './words.ts';
+
+/** Who speaks, whether microphone and camera are on, and everything that can be done about it. */
+export function VoiceBar({
+  voice,
+  words,
+  camera,
+  heard,
+  isConnected,
+  sensitivity,
+  onSensitivity,
+  onStop,
+  onClose,
+  onError,
+}: {
+  voice: UseVoiceHelpers;
+  words: (typeof WORDS)['en'];
+  camera: ReturnType<typeof useCamera>;
+  /** What was understood so far of what the person is saying. */
+  heard: string;
+  isConnected: boolean;
+  sensitivity: Sensitivity;
+  onSensitivity: (sensitivity: Sensitivity) => void;
+  onStop: () => void;
+  onClose: () => void;
+  onError: (error: AudioError) => void;
+}) {
+  const isTouch = useMedia('(pointer: coarse)');
+  const isOn = voice.status !== 'off';
+  const { shown, show, hide } = camera;
+  const isMuted = voice.status === 'paused' && voice.why === 'muted';
+  return (
+    <section
+      aria-label={words.bar}
+      data-testid="voice-bar"
+      data-speaker={voice.speaker ?? ''}
+      data-status={voice.status}
+      className="mb-2 animate-rise rounded-2xl border border-line bg-surface px-3 py-2 shadow-lift"
+    >
+      {heard === '' ? null : (
+        <p dir="auto" role="status" aria-label={words.heard} className="px-1 pb-2 text-sm text-soft italic">
+          {heard}
+        </p>
+      )}
+      <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
+        {shown ? (
+          <Preview
+            stream={shown.stream}
+            label={shown.source === 'camera' ? words.cameraOn : words.screenOn}
+          />
+        ) : null}
+        <span className="flex min-w-40 grow basis-0 items-center gap-2.5 px-1 text-sm">
+          {isOn ? (
+            <span
+              role="img"
+              aria-label={words.microphoneOn}
+              className={`size-2.5 shrink-0 rounded-full bg-bad ${voice.status === 'paused' ? '' : 'animate-breathe'}`}
+            />
+          ) : null}
+          <LevelMeter
+            level={voice.level}
+            look={voice.speaker === 'agent' ? 'bg-accent' : voice.speaker === 'person' ? 'bg-bad' : 'bg-soft'}
+          />
+          <span role="status" className="min-w-0">
+            {statusOf(voice, words, { isConnected, isTouch })}
+          </span>
+        </span>
+        <span className="flex items-center">
+          {voice.speaker === 'agent' ? (
+            <IconButton label={words.stopSpeaking} onClick={onStop}>
+              <Square className="size-3.5 fill-current" />
+            </IconButton>
+          ) : null}
+          {isOn && voice.how === 'hands-free' ? (
+            <IconButton
+              label={isMuted ? words.unmute : words.mute}
+              aria-pressed={isMuted}
+              onClick={() => voice.mute(!isMuted)}
+              className={isMuted ? 'bg-bad-tint text-bad' : ''}
+            >
+              <MicOff className="size-4.5" />
+            </IconButton>
+          ) : null}
+          <IconButton
+            label={voice.isSilent ? words.soundOn : words.soundOff}
+            aria-pressed={voice.isSilent}
+            onClick={() => voice.silence(!voice.isSilent)}
+            className={voice.isSilent ? 'bg-bad-tint text-bad' : ''}
+          >
+            {voice.isSilent ? <VolumeX className="size-4.5" /> : <Volume2 className="size-4.5" />}
+          </IconButton>
+          <IconButton
+            label={shown?.source === 'camera' ? words.cameraOff : words.camera}
+            aria-pressed={shown?.source === 'camera'}
+            onClick={() => (shown?.source === 'camera' ? hide() : show('camera'))}
+            className={shown?.source === 'camera' ? 'bg-bad-tint text-bad' : ''}
+          >
+            {shown?.source === 'camera' ? (
+              <CameraOff className="size-4.5" />
+            ) : (
+              <Camera className="size-4.5" />
+            )}
+          </IconButton>
+          {isTouch ? null : (
+            <IconButton
+              label={shown?.source === 'screen' ? words.screenOff : words.screen}
+              aria-pressed={shown?.source === 'screen'}
+              onClick={() => (shown?.source === 'screen' ? hide() : show('screen'))}
+              className={shown?.source === 'screen' ? 'bg-bad-tint text-bad' : ''}
+            >
+              {shown?.source === 'screen' ? (
+                <MonitorX className="size-4.5" />
+              ) : (
+                <MonitorUp className="size-4.5" />
+              )}
+            </IconButton>
+          )}
+          <VoiceMenu
+            voice={voice}
+            words={words}
+            sensitivity={sensitivity}
+            onSensitivity={onSensitivity}
+            onError={onError}
+          />
+          <IconButton label={words.closeBar} onClick={onClose}>
+            <X className="size-4.5" />
+          </IconButton>
+        </span>
+      </div>
+    </section>
+  );
+}
+
+/** What is going on, in a few words. */
+function statusOf(
+  voice: UseVoiceHelpers,
+  { status: words }: (typeof WORDS)['en'],
+  { isConnected, isTouch }: { isConnected: boolean; isTouch: boolean },
+): string {
+  if (voice.status === 'paused') return words[voice.why];
+  if (voice.status !== 'off' && voice.status !== 'starting' && !isConnected) return words.waiting;
+  if (voice.status === 'hearing') return words.hearing;
+  if (voice.speaker === 'agent') return words.agent;
+  if (voice.status === 'off') return isTouch ? words.touch : words.off(KEY_NAME);
+  return words[voice.status];
+}
