@@ -7,6 +7,7 @@ import { FakeProvider } from '../providers/fake-provider.ts';
 import { gemini } from '../providers/gemini.ts';
 import { LiveSession, type TurnFault } from './session.ts';
 import { Hangs, QUIRKS, type Quirks, Refusal, readSetup } from './strict.ts';
+import type { FakeVoice } from './voice.ts';
 
 /** What goes wrong with a socket before its session begins. */
 export type SetupFault = { status: number } | { close: number; reason?: string } | 'hang' | 'cut' | 'garbage';
@@ -20,6 +21,8 @@ export interface FakeLiveOptions {
   timer?: Timer;
   /** How long a socket lives; it is told a minute before. */
   limitMs?: number | null;
+  /** How it sounds. Without a voice its speech is silence, and takes no time. */
+  voice?: FakeVoice;
 }
 
 /** How long after an idle loss the service refuses to resume. */
@@ -36,6 +39,12 @@ export class FakeGeminiLive {
   /** What goes wrong with the next sockets, and with the next answers. */
   readonly setupFaults: (SetupFault | undefined)[] = [];
   readonly turnFaults: (TurnFault | undefined)[] = [];
+  /** What is said in the next sounds that are speech: nobody here understands recordings. */
+  readonly utterances: string[] = [];
+  /** Whether results of calls get lost on their way. */
+  losesResponses = false;
+  /** Whether a session that is taken up again makes the calls again that it has no results of. */
+  callsAgain = false;
   /** Why messages were not taken. */
   readonly refused: string[] = [];
   /** Everything that was sent to it, socket by socket. */
@@ -148,6 +157,7 @@ export class FakeGeminiLive {
       const message = JSON.parse(String(data)) as Record<string, unknown>;
       received.push(message);
       try {
+        if (session && 'toolResponse' in message && this.losesResponses) return this.wake();
         if (session) session.take(message);
         else session = this.begin(message, { socket, stream, fault, isKey });
       } catch (error) {
@@ -219,6 +229,9 @@ export class FakeGeminiLive {
         nextFault: () => this.turnFaults.shift(),
         breakSocket: (one, what) => this.breakSocket(one, what),
         newCallId: () => `function-call-${++this.calls}`,
+        voice: this.options.voice,
+        understand: () => this.understand(),
+        wait: (ms) => new Promise((resolve) => void this.timer.after(ms, resolve)),
       });
     this.sessions.set(handle, session);
     this.raw.set(session, { socket, stream });
@@ -229,7 +242,14 @@ export class FakeGeminiLive {
     }
     this.limit(socket, session);
     if (old) session.resume(setup);
+    if (old && this.callsAgain) session.again();
     return session;
+  }
+
+  private understand(): string | undefined {
+    const words = this.utterances.shift();
+    if (words === undefined) this.refused.push('Somebody spoke, and no test says what.');
+    return words;
   }
 
   /** A socket lives for so long, and is told a minute before its end. */
@@ -254,7 +274,7 @@ export class FakeGeminiLive {
       stream.end(Buffer.from([0x81, 100, 0x7b, 0x22, 0x73, 0x65]));
     } else if (fault === 'cut') socket.terminate();
     else if (typeof fault === 'object' && 'close' in fault) socket.close(fault.close, fault.reason);
-    else if (typeof fault === 'object') this.goAway(fault.goAway, session);
+    else if (typeof fault === 'object' && 'goAway' in fault) this.goAway(fault.goAway, session);
   }
 
   private wake(): void {

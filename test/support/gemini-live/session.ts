@@ -1,10 +1,11 @@
-import type { FunctionResponse } from '@google/genai';
+import type { Blob, FunctionResponse } from '@google/genai';
 import type { LiveFamily } from '../../../src/models/gemini-families.ts';
 import { LiveConversation } from '../../../src/models/live-conversation.ts';
 import { noticeOf } from '../../../src/models/notice.ts';
 import type { Answer, Asked } from '../providers/dialect.ts';
 import { pieces } from '../providers/dialect.ts';
 import { must, type Quirks, readRealtime, readResponses, readTurns, type Setup } from './strict.ts';
+import { FakeEars, type FakeVoice, soundOf } from './voice.ts';
 
 type Json = Record<string, unknown>;
 
@@ -12,6 +13,8 @@ type Json = Record<string, unknown>;
 export type TurnFault =
   | { close: number; reason?: string }
   | { goAway: number }
+  /** It sends these, and goes on. */
+  | { tells: Json[] }
   | 'cut'
   | 'half a frame'
   | 'garbage'
@@ -28,6 +31,11 @@ export interface SessionContext {
   /** Does what breaks the socket. */
   breakSocket: (session: LiveSession, fault: TurnFault) => void;
   newCallId: () => string;
+  /** How it sounds, when it is to be heard; otherwise it is silent and takes no time. */
+  voice: FakeVoice | undefined;
+  /** What the sound that was heard means. */
+  understand: () => string | undefined;
+  wait: (ms: number) => Promise<void>;
 }
 
 interface Pending {
@@ -37,7 +45,7 @@ interface Pending {
   batch: number;
 }
 
-const SOUND = Buffer.alloc(480).toString('base64');
+const SILENCE = Buffer.alloc(480).toString('base64');
 
 /** What the service knows of one conversation. It outlives its sockets. */
 export class LiveSession {
@@ -54,6 +62,9 @@ export class LiveSession {
   private readonly dropped = new Set<string>();
   private readonly answered = new Set<string>();
   private speech = '';
+  private readonly ears = new FakeEars();
+  /** What the camera showed last. */
+  private shown: Blob | null = null;
   private speaking: { isOver: boolean } | null = null;
   /** What was not said yet when the socket was lost. */
   private rest = '';
@@ -122,6 +133,7 @@ export class LiveSession {
 
   /** The model makes every call that is open once more, under other ids. */
   again(): void {
+    if (this.pending.size === 0) return;
     const repeated = [...this.pending.values()].map((call) => ({ ...call, id: this.context.newCallId() }));
     const parts = repeated.map(({ id, name, args }) => ({ functionCall: { id, name, args } }));
     this.conversation.addModel({ role: 'model', parts });
@@ -156,15 +168,28 @@ export class LiveSession {
     if ('audio' in input) {
       const { data = '', mimeType } = input.audio as { data?: string; mimeType?: string };
       must(mimeType?.startsWith('audio/pcm'), 1007, 'Request contains an invalid argument.');
-      const words = /^SAY (.*)$/.exec(Buffer.from(data, 'base64').toString('utf8'))?.[1];
+      const pcm = Buffer.from(data, 'base64');
+      const words = /^SAY (.*)$/.exec(pcm.toString('utf8'))?.[1];
       if (words) this.speech += words;
+      else this.listen(pcm);
     }
+    if ('video' in input) this.shown = input.video as Blob;
     if ('activityStart' in input) this.interrupt();
-    if (('audioStreamEnd' in input || 'activityEnd' in input) && this.speech) {
-      const words = this.speech;
-      this.speech = '';
-      this.hear(words);
-    }
+    if ('audioStreamEnd' in input || 'activityEnd' in input) this.heardEnd(this.ears.end());
+  }
+
+  /** Whoever begins to speak interrupts; whoever pauses has ended, unless they say themselves when they do. */
+  private listen(pcm: Buffer): void {
+    const change = this.ears.push(pcm);
+    if (change === null || !this.setup.detectsActivity) return;
+    if (change === 'began') this.interrupt();
+    else this.heardEnd(true);
+  }
+
+  private heardEnd(isSpeech: boolean): void {
+    const words = this.speech || (isSpeech ? this.context.understand() : undefined);
+    this.speech = '';
+    if (words) this.hear(words);
   }
 
   private takeResponses(responses: ReturnType<typeof readResponses>): void {
@@ -192,7 +217,9 @@ export class LiveSession {
 
   private say(text: string): void {
     this.dropBlocking();
-    this.conversation.addUser({ role: 'user', parts: [{ text }] });
+    const inlineData = this.shown;
+    this.shown = null;
+    this.conversation.addUser({ role: 'user', parts: [...(inlineData ? [{ inlineData }] : []), { text }] });
     void this.generate();
   }
 
@@ -239,12 +266,15 @@ export class LiveSession {
     if (family.saysWhenIdle && text) {
       this.tell({ serverContent: { turnComplete: true, interactionStatus: 'IN_PROGRESS' } });
     }
+    const { voice, wait } = this.context;
+    const data = voice ? soundOf(voice) : SILENCE;
     const words = pieces(text);
     let said = '';
     for (const [index, piece] of words.entries()) {
-      await new Promise((resolve) => setImmediate(resolve));
+      if (voice) await wait(voice.pieceMs / voice.haste);
+      else await new Promise((resolve) => setImmediate(resolve));
       if (speaking.isOver) return this.remember(said, this.send ? '' : words.slice(index).join(''));
-      const sound = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: SOUND } };
+      const sound = { inlineData: { mimeType: 'audio/pcm;rate=24000', data } };
       this.tell({ serverContent: { modelTurn: { parts: [sound] } } });
       if (quirks.transcripts === 'in time')
         this.tell({ serverContent: { outputTranscription: { text: piece } } });
@@ -255,6 +285,9 @@ export class LiveSession {
     }
     if (words.length === 0 && fault && this.fail(fault)) return;
     if (text) this.tell({ serverContent: { generationComplete: true } });
+    // Its turn is over when what it said has been heard.
+    if (voice) await wait(words.length * voice.pieceMs * (1 - 1 / voice.haste));
+    if (speaking.isOver) return this.remember(said, '');
     this.end(said, calls);
   }
 
@@ -267,6 +300,10 @@ export class LiveSession {
     if (fault === 'interrupted') {
       this.interrupt();
       return true;
+    }
+    if (typeof fault === 'object' && 'tells' in fault) {
+      this.tell(...fault.tells);
+      return false;
     }
     this.context.breakSocket(this, fault);
     return typeof fault !== 'object' || 'close' in fault;
@@ -297,12 +334,14 @@ export class LiveSession {
       const functionCalls = isVertex ? made.map(({ id: _, ...call }) => call) : made;
       this.tell({ toolCall: { functionCalls } });
     }
+    // Vertex has another name for what the model says.
+    const output = isVertex ? 'candidates' : 'response';
     const usageMetadata = {
       promptTokenCount: 20,
-      responseTokenCount: 5,
+      [`${output}TokenCount`]: 5,
       totalTokenCount: 25,
       promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 12 }],
-      responseTokensDetails: [{ modality: 'AUDIO', tokenCount: 4 }],
+      [`${output}TokensDetails`]: [{ modality: 'AUDIO', tokenCount: 4 }],
     };
     if (quirks.usage === 'alone') this.tell({ usageMetadata });
     if (made.some(({ name }) => this.setup.isBlocking.get(name))) return;
