@@ -6,14 +6,22 @@ import type { Citation, TokenUsage } from '../protocol/index.ts';
 export function usageOf(raw: object): TokenUsage | null {
   const usage = parseUsage(raw);
   if (!usage) return null;
-  const { input, output, cacheRead, cacheWrite, reasoning, total } = usage;
-  return { input, output, cacheRead, cacheWrite, reasoning, total };
+  const { input, output, cacheRead, cacheWrite, reasoning, total, modality } = usage;
+  const audio = {
+    input: modality?.input.audio ?? null,
+    output: modality?.output.audio ?? null,
+    cacheRead: modality?.cacheRead?.audio ?? null,
+  };
+  const hasAudio = Object.values(audio).some((count) => count !== null);
+  return { input, output, cacheRead, cacheWrite, reasoning, total, ...(hasAudio ? { audio } : {}) };
 }
+
+type Count = number | null;
 
 /** The counts of two model calls together; null only where neither has a count. */
 export function addUsage(a: TokenUsage | null, b: TokenUsage | null): TokenUsage | null {
   if (!a || !b) return a ?? b;
-  const plus = (x: number | null, y: number | null) => (x === null ? y : y === null ? x : x + y);
+  const audio = a.audio && b.audio ? addAudio(a.audio, b.audio) : (a.audio ?? b.audio);
   return {
     input: plus(a.input, b.input),
     output: plus(a.output, b.output),
@@ -21,7 +29,23 @@ export function addUsage(a: TokenUsage | null, b: TokenUsage | null): TokenUsage
     cacheWrite: plus(a.cacheWrite, b.cacheWrite),
     reasoning: plus(a.reasoning, b.reasoning),
     total: plus(a.total, b.total),
+    ...(audio ? { audio } : {}),
   };
+}
+
+type AudioTokens = NonNullable<TokenUsage['audio']>;
+
+function addAudio(a: AudioTokens, b: AudioTokens): AudioTokens {
+  return {
+    input: plus(a.input, b.input),
+    output: plus(a.output, b.output),
+    cacheRead: plus(a.cacheRead, b.cacheRead),
+  };
+}
+
+function plus(a: Count, b: Count): Count {
+  if (a === null) return b;
+  return b === null ? a : a + b;
 }
 
 /** The web pages an answer rests on: grounding first, then citations. */

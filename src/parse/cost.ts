@@ -52,9 +52,10 @@ function tokensOf(usage: Usage): Record<string, number> {
     cache_read_tokens: usage.cacheRead,
     cache_write_tokens: usage.cacheWrite,
     cache_write_1h_tokens: usage.cacheWrite1h,
-    input_audio_tokens: usage.modality?.input.audio,
-    output_audio_tokens: usage.modality?.output.audio,
-    cache_audio_read_tokens: usage.modality?.cacheRead?.audio,
+    // Details need not add up to their sum, and the list refuses a part that is more than the whole.
+    input_audio_tokens: Math.min(usage.modality?.input.audio ?? 0, usage.input ?? 0),
+    output_audio_tokens: Math.min(usage.modality?.output.audio ?? 0, usage.output ?? 0),
+    cache_audio_read_tokens: Math.min(usage.modality?.cacheRead?.audio ?? 0, usage.cacheRead ?? 0),
     web_searches: searches,
   };
   return Object.fromEntries(Object.entries(counts).filter((entry): entry is [string, number] => !!entry[1]));

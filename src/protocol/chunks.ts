@@ -16,6 +16,8 @@ export interface TokenUsage {
   cacheWrite: number | null;
   reasoning: number | null;
   total: number | null;
+  /** How much of them is sound, which has its own price; only where the model tells. */
+  audio?: { input: number | null; output: number | null; cacheRead: number | null };
 }
 
 /** A stretch of the answer that the model attributes to a source. */

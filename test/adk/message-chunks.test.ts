@@ -1,5 +1,5 @@
 import { createEvent, type Event } from '@google/adk';
-import { FinishReason } from '@google/genai';
+import { FinishReason, MediaModality } from '@google/genai';
 import { describe, expect, it } from 'vitest';
 import { MessageChunks, type MessageOutput } from '../../src/adk/index.ts';
 import { Grammar } from '../../src/protocol/index.ts';
@@ -241,6 +241,7 @@ const cases: {
           thoughtsTokenCount: 4,
           cachedContentTokenCount: 5,
           totalTokenCount: 27,
+          promptTokensDetails: [{ modality: MediaModality.AUDIO, tokenCount: 6 }],
         },
         modelVersion: 'm-2',
         finishReason: FinishReason.STOP,
@@ -255,7 +256,15 @@ const cases: {
         type: 'finish',
         finishReason: 'stop',
         messageMetadata: {
-          usage: { input: 30, output: 9, cacheRead: 5, cacheWrite: null, reasoning: 4, total: 39 },
+          usage: {
+            input: 30,
+            output: 9,
+            cacheRead: 5,
+            cacheWrite: null,
+            reasoning: 4,
+            total: 39,
+            audio: { input: 6, output: null, cacheRead: null },
+          },
           modelVersion: 'm-2',
           rawFinishReason: 'STOP',
         },

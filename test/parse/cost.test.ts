@@ -57,6 +57,20 @@ describe('cost', () => {
     expect((await costOf({ ...record, model: 'gemini-3.8-live' })).usd).toBeNull();
   });
 
+  it('details that are more than their sum count as all of it', async () => {
+    const record = parse({
+      modelVersion: 'gemini-2.5-flash',
+      candidates: [{ content: { role: 'model', parts: [{ text: 'Yes.' }] }, finishReason: 'STOP' }],
+      usageMetadata: {
+        promptTokenCount: 100,
+        candidatesTokenCount: 10,
+        totalTokenCount: 110,
+        promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 151 }],
+      },
+    });
+    expect((await costOf(record)).inputUsd).toBeCloseTo(100 / 1e6, 9);
+  });
+
   it('an unknown model is null and a warning, never zero', async () => {
     const record = { ...load('openai_chat_completion'), model: 'no-such-model-9' };
     expect(await costOf(record)).toEqual({

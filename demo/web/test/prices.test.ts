@@ -16,6 +16,16 @@ test('an answer of a known model has a price, that of another one has none', () 
   expect(priceOf(usage, 'duologue-embedded', new Date(2026, 0, 1))).toBe(null);
 });
 
+test('sound has its own price, and counts that do not add up are no failure', () => {
+  const at = new Date(2026, 10, 1);
+  const spoken = (input: number) => ({ ...usage, audio: { input, output: null, cacheRead: null } });
+  // Dollars a million tokens of input: text 0.5, sound 3.
+  expect(priceOf(spoken(500_000), 'gemini-live-2.5-flash-native-audio', at)).toBeCloseTo(1.75, 9);
+  expect(priceOf(spoken(1_000_001), 'gemini-live-2.5-flash-native-audio', at)).toBeCloseTo(3, 9);
+  // No list has its price yet: unknown, not nothing.
+  expect(priceOf(spoken(500_000), 'gemini-3.8-live', at)).toBe(null);
+});
+
 test('small sums keep the digits that matter', () => {
   expect(dollars(0.000123, 'en')).toBe('$0.00012');
   expect(dollars(1.5, 'en')).toBe('$1.5');

@@ -8,7 +8,15 @@ export function priceOf(usage: TokenUsage, model: string, at: Date): number | nu
     output_tokens: usage.output,
     cache_read_tokens: usage.cacheRead,
     cache_write_tokens: usage.cacheWrite,
+    // A part is never more than the whole, whatever the model says: the list refuses such counts.
+    input_audio_tokens: atMost(usage.audio?.input, usage.input),
+    output_audio_tokens: atMost(usage.audio?.output, usage.output),
+    cache_audio_read_tokens: atMost(usage.audio?.cacheRead, usage.cacheRead),
   };
   const known = Object.fromEntries(Object.entries(counts).filter((entry) => entry[1] !== null));
   return calcPrice(known as Record<string, number>, model, { timestamp: at })?.total_price ?? null;
+}
+
+function atMost(part: number | null | undefined, whole: number | null): number | null {
+  return part == null || whole === null ? null : Math.min(part, whole);
 }
