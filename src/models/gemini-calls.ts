@@ -3,16 +3,18 @@ import { PENDING_RESPONSE } from '../adk/history.ts';
 import { callsIn } from './function-calls.ts';
 import { noticeOf } from './notice.ts';
 
-/** A call of the model, under every id that it made it by. */
+/** A call of the model, under every id by which its session made it: none, when it was only told of the call. */
 interface Made {
   key: string;
+  args: Record<string, unknown>;
   ids: string[];
   /** In which message it came. */
   message: number;
   response?: FunctionResponse;
-  /** The turn in which it was answered. */
-  answeredIn?: number;
 }
+
+/** A call with its id. */
+type NamedCall = FunctionCall & { id: string };
 
 /** What a response to calls leads to. */
 export interface Answers {
@@ -21,24 +23,36 @@ export interface Answers {
   notices: { text: string; isSilent: boolean }[];
 }
 
+/** More calls than this wait in no conversation, nor is one made so often: such a service is broken. */
+const MOST_OPEN = 128;
+/** Ids that the model took back before it used them. */
+const MOST_CANCELLED = 1000;
+
 /**
  * The calls of a live session. A model that forgot a call may make it again under another id: such a call is not made twice,
- * but gets the answer of the first.
+ * but gets the answer of the first. What another process knew of it stands in the history.
  */
 export class GeminiCalls {
   private readonly byId = new Map<string, Made>();
+  /** Those without an answer. */
   private readonly open = new Set<Made>();
+  /** Those that were answered since the model ended its turn. */
+  private readonly answered = new Set<Made>();
   private readonly cancelled = new Set<string>();
-  /** Arguments of calls that this session was only told about. */
-  private readonly told = new Map<string, Record<string, unknown>>();
   /** The calls of the turn that the model is in. */
   private latest: Made[] = [];
   private message = 0;
-  private turn = 0;
 
-  /** Whether a call waits for its answer. */
+  /** Whether the model waits for the answer to a call. */
   get areOpen(): boolean {
-    return this.open.size > 0;
+    return this.waiting > 0;
+  }
+
+  /** How many calls the model waits for; others it was only told of. */
+  private get waiting(): number {
+    let count = 0;
+    for (const made of this.open) if (made.ids.length > 0) count += 1;
+    return count;
   }
 
   /** Whether a call of the turn that the model is in waits for its answer. */
@@ -48,37 +62,51 @@ export class GeminiCalls {
 
   /** Takes the calls of a history. `isKnown`: the model's session is the one that made them. */
   tell(history: readonly Content[], isKnown: boolean): void {
-    const answered = new Set<string>();
-    for (const { parts = [] } of history) {
-      for (const { functionResponse } of parts) {
-        const { id, response } = functionResponse ?? {};
-        if (id && response?.status !== PENDING_RESPONSE.status) answered.add(id);
+    const responses = new Map<string, FunctionResponse>();
+    let spokenAt = -1;
+    for (const [index, { role, parts = [] }] of history.entries()) {
+      for (const { functionResponse: response, text, thought } of parts) {
+        if (response?.id && response.response?.status !== PENDING_RESPONSE.status) {
+          responses.set(response.id, response);
+        }
+        if (role === 'model' && text && !thought) spokenAt = index;
       }
     }
-    for (const call of history.flatMap((content) => callsIn(content))) {
-      if (!call.id) continue;
-      if (!isKnown) this.told.set(call.id, call.args ?? {});
-      else if (!answered.has(call.id)) this.add(call, call.id);
+    for (const [index, content] of history.entries()) {
+      for (const call of callsIn(content)) {
+        if (!call.id) continue;
+        const response = responses.get(call.id);
+        const made = this.add({ ...call, id: call.id }, isKnown);
+        if (!response) continue;
+        made.response = response;
+        this.open.delete(made);
+        // The model has not said anything since: it may not have heard of it.
+        if (isKnown && index >= spokenAt) this.answered.add(made);
+      }
     }
+    this.latest = this.latest.filter((made) => this.open.has(made));
   }
 
   /** Takes the calls of one message: gives those that are to be made, and answers to those that were. */
-  take(calls: readonly FunctionCall[]): { fresh: FunctionCall[]; responses: FunctionResponse[] } {
+  take(calls: readonly NamedCall[]): { fresh: FunctionCall[]; responses: FunctionResponse[] } {
     this.message += 1;
     const fresh: FunctionCall[] = [];
     const responses: FunctionResponse[] = [];
     const repeated = new Set<Made>();
     for (const call of calls) {
       const { id } = call;
-      const before = id === undefined ? undefined : this.sameAs(call, repeated);
-      if (!before || id === undefined) {
+      if (this.cancelled.has(id)) continue;
+      const before = this.sameIdAs(call) ?? this.sameAs(call, repeated);
+      if (!before) {
+        this.add(call, true);
         fresh.push(call);
-        if (id !== undefined) this.add(call, id);
+        if (this.waiting > MOST_OPEN) throw new Error('The live model makes calls without end.');
         continue;
       }
       repeated.add(before);
-      before.ids.push(id);
       this.byId.set(id, before);
+      if (!before.ids.includes(id)) before.ids.push(id);
+      if (before.ids.length > MOST_OPEN) throw new Error('The live model makes one call without end.');
       if (before.response) responses.push({ ...before.response, id });
     }
     return { fresh, responses };
@@ -88,6 +116,8 @@ export class GeminiCalls {
   cancel(ids: readonly string[]): void {
     for (const id of ids) {
       this.cancelled.add(id);
+      const [oldest] = this.cancelled;
+      if (this.cancelled.size > MOST_CANCELLED && oldest !== undefined) this.cancelled.delete(oldest);
       const made = this.byId.get(id);
       if (!made) continue;
       made.ids = made.ids.filter((one) => one !== id);
@@ -99,17 +129,18 @@ export class GeminiCalls {
     const responses: FunctionResponse[] = [];
     const notices: Answers['notices'] = [];
     for (const response of given) {
-      const { id, name = '', response: said = {} } = response;
-      const made = id === undefined ? undefined : this.byId.get(id);
+      const { id = '', name = '', response: said = {} } = response;
+      const made = this.byId.get(id);
       if (made) {
         made.response ??= response;
-        made.answeredIn = this.turn;
         this.open.delete(made);
-        responses.push(...made.ids.map((one) => ({ ...response, id: one })));
-      } else if (id !== undefined && this.cancelled.has(id)) continue;
-      else if (id === undefined || isKnownAll) responses.push(response);
+        this.answered.add(made);
+      }
+      if (made && made.ids.length > 0) responses.push(...made.ids.map((one) => ({ ...response, id: one })));
+      else if (this.cancelled.has(id)) continue;
+      else if (isKnownAll) responses.push(response);
       else {
-        const text = noticeOf(name, this.told.get(id) ?? {}, said);
+        const text = noticeOf(name, made?.args ?? {}, said);
         notices.push({ text, isSilent: said.interrupted === true });
       }
     }
@@ -124,21 +155,31 @@ export class GeminiCalls {
   /** The model has ended its turn. With nothing open, the same call is another one from now on. */
   endTurn(): void {
     this.leaveTurn();
-    if (!this.areOpen) this.turn += 1;
+    if (!this.areOpen) this.answered.clear();
   }
 
-  private add(call: FunctionCall, id: string): void {
-    const made = { key: keyOf(call), ids: [id], message: this.message };
-    this.byId.set(id, made);
+  private add(call: NamedCall, isKnown: boolean): Made {
+    const ids = isKnown ? [call.id] : [];
+    const made: Made = { key: keyOf(call), args: call.args ?? {}, ids, message: this.message };
+    this.byId.set(call.id, made);
     this.open.add(made);
-    this.latest.push(made);
+    if (isKnown) this.latest.push(made);
+    return made;
   }
 
-  private sameAs(call: FunctionCall, taken: ReadonlySet<Made>): Made | undefined {
+  /** A call that is told once more. An id that names two calls at once can be answered by nobody. */
+  private sameIdAs(call: NamedCall): Made | undefined {
+    const made = this.byId.get(call.id);
+    if (!made?.ids.includes(call.id) || !(this.open.has(made) || this.answered.has(made))) return undefined;
+    if (made.key === keyOf(call)) return made;
+    if (this.open.has(made)) throw new Error('The live model gave one id to two calls.');
+    return undefined;
+  }
+
+  private sameAs(call: NamedCall, taken: ReadonlySet<Made>): Made | undefined {
     const key = keyOf(call);
-    for (const made of this.byId.values()) {
-      if (made.key !== key || made.message === this.message || taken.has(made)) continue;
-      if (this.open.has(made) || made.answeredIn === this.turn) return made;
+    for (const made of [...this.open, ...this.answered]) {
+      if (made.key === key && made.message !== this.message && !taken.has(made)) return made;
     }
     return undefined;
   }

@@ -67,8 +67,9 @@ const FIRST_TRIES = 3;
 const OLD_SESSION_TRIES = 2;
 /** A connection that lived so long was a good one: what was tried before counts no more. */
 const STABLE_MS = 10_000;
-/** So long before it has to, a busy server is left. */
+/** So long before it has to, a busy server is left; but it is always let finish for so long. */
 const MARGIN_MS = 3000;
+const LEAST_MS = 5000;
 
 /**
  * The connection to a live server over many sockets: it is made, resumed where that is possible, and given up after a few
@@ -141,7 +142,7 @@ export class GeminiLink {
         return;
       case 'goAway':
         if (state.is !== 'open') return;
-        state.leaveAt = now + Math.max(0, input.inMs - MARGIN_MS);
+        state.leaveAt = now + Math.max(LEAST_MS, input.inMs - MARGIN_MS);
         return this.leave(state, now);
       case 'unreadable': {
         const message = 'The live model sent a frame that cannot be read. The connection was given up.';
@@ -207,8 +208,18 @@ export class GeminiLink {
       return;
     }
     this.out.push({ type: 'drop', n: this.n });
-    this.tries = 0;
-    this.backOff(now + (this.isBusy ? 0 : FIRST_WAIT_MS));
+    // A server that leaves again and again is as good as one that cannot be reached.
+    this.tries = this.isStable(state, now) ? 0 : this.tries + 1;
+    if (this.tries >= this.limits.tries) {
+      const message = 'The live model ended every connection at once.';
+      return this.end(this.isBusy ? new ModelFailure('UNREACHABLE', message) : null);
+    }
+    const first = this.isBusy ? 0 : FIRST_WAIT_MS;
+    this.backOff(now + (this.tries > 1 ? this.wait() : first));
+  }
+
+  private isStable(state: Extract<State, { is: 'open' }>, now: number): boolean {
+    return now - state.since >= STABLE_MS;
   }
 
   private closed(closed: Closed, now: number): void {
@@ -225,7 +236,7 @@ export class GeminiLink {
   /** The socket is gone: the session is taken up with another one, if there is a way. */
   private lost(failure: ModelFailure, now: number): void {
     const { state } = this;
-    if (state.is === 'open' && now - state.since >= STABLE_MS) this.tries = 0;
+    if (state.is === 'open' && this.isStable(state, now)) this.tries = 0;
     this.tries += 1;
     if (!this.wasOpen && this.tries >= OLD_SESSION_TRIES) this.forget();
     // Without a way back, what is being said breaks off; otherwise the next thing said begins a new session.

@@ -8,14 +8,20 @@ import {
 } from '@google/adk';
 import type { Blob, Content, GoogleGenAI, LiveConnectConfig, LiveServerMessage } from '@google/genai';
 import { exhaustive } from '../protocol/exhaustive.ts';
+import { newCallId } from './call-id.ts';
 import { liveConfigOf, nonBlockingNames } from './gemini-config.ts';
 import { liveFamilyOf, onVertex } from './gemini-families.ts';
 import { seedOf } from './gemini-history.ts';
 import { GeminiLink, LINK_LIMITS, type LinkEffect, type LinkInput, type LinkLimits } from './gemini-link.ts';
+import { hasShape } from './gemini-shape.ts';
 import { GeminiSocket } from './gemini-socket.ts';
 import { GeminiTalk, type Given, type TalkEffect } from './gemini-talk.ts';
 import { patienceOf, type Timer } from './patience.ts';
 import { waitingResponse } from './waiting.ts';
+
+/** So many responses wait for ADK, then the server is read no further until most of them are gone. */
+const MOST_WAITING = 200;
+const FEW_WAITING = 50;
 
 /** How a live connection to Gemini is made. */
 export interface GeminiLiveOptions {
@@ -94,6 +100,7 @@ class GeminiLiveConnection implements BaseLlmConnection {
       hasIds: !client.vertexai,
       nonBlocking,
       history: request.contents,
+      newCallId,
     });
     const { handle } = request.liveConnectConfig.sessionResumption ?? {};
     this.push({ type: 'start', handle: handle ?? null });
@@ -120,7 +127,10 @@ class GeminiLiveConnection implements BaseLlmConnection {
   }
 
   async *receive(): AsyncGenerator<LlmResponse, void, void> {
-    yield* this.out;
+    for await (const response of this.out) {
+      if (this.out.size <= FEW_WAITING) this.socket?.resume();
+      yield response;
+    }
   }
 
   async close(): Promise<void> {
@@ -197,11 +207,13 @@ class GeminiLiveConnection implements BaseLlmConnection {
     this.push({ type: 'heard', n });
     let effects: TalkEffect[];
     try {
+      if (!hasShape(message)) return this.push({ type: 'unreadable', n });
       effects = this.talk.push(message, this.timer.now());
     } catch {
       return this.push({ type: 'unreadable', n });
     }
     this.do(effects);
+    if (this.out.size > MOST_WAITING) this.socket?.pause();
   }
 
   /** Comes back in time. A timer that is early does no harm: it is set again when it is due. */
@@ -214,7 +226,7 @@ class GeminiLiveConnection implements BaseLlmConnection {
     this.wakesAt = at;
     this.cancelWake = timer.after(at - timer.now(), () => {
       this.wakesAt = null;
-      this.do(talk.time(timer.now()));
+      this.do(talk.time(timer.now(), !this.socket?.isPaused));
       this.push({ type: 'time' });
     });
   }

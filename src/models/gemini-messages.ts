@@ -1,7 +1,6 @@
 import type { LlmResponse } from '@google/adk';
 import type {
   FunctionCall,
-  GenerateContentResponseUsageMetadata,
   GroundingMetadata,
   LiveServerContent,
   LiveServerMessage,
@@ -9,6 +8,7 @@ import type {
   UsageMetadata,
 } from '@google/genai';
 import type { LiveFamily } from './gemini-families.ts';
+import { usageOf } from './gemini-usage.ts';
 
 /** What is known of a session when it is read. */
 export interface ReadingOptions {
@@ -18,6 +18,10 @@ export interface ReadingOptions {
   isSpoken: boolean;
 }
 
+/** More than a model can say, or a person, in one turn. */
+const MOST_WORDS = 1_000_000;
+/** Counts that come when no turn is open. */
+const MOST_COUNTS = 100;
 /** How long the end of a spoken turn waits: transcripts and counts may come behind it. */
 const LATE_MS = 300;
 
@@ -60,6 +64,7 @@ export class GeminiMessages {
     const out: LlmResponse[] = [];
     if (message.usageMetadata) this.count(message.usageMetadata, out);
     if (message.serverContent) this.pushContent(message.serverContent, now, out);
+    if (this.words > MOST_WORDS) throw new Error('The live model says more than anybody can hear.');
     if (calls.length > 0) {
       out.push(...this.complete(), ...this.usage.splice(0), ...this.flush());
       // The model waits for the responses, or says by itself that it goes on.
@@ -89,14 +94,21 @@ export class GeminiMessages {
     return [...this.complete(), ...this.named([...this.usage.splice(0), ...this.flush()])];
   }
 
+  /** How long what was said and heard is, and not yet told as a whole. */
+  private get words(): number {
+    let count = this.heard.length + this.spoken.length;
+    for (const { text = '' } of this.said) count += text.length;
+    return count;
+  }
+
   private named(responses: LlmResponse[]): LlmResponse[] {
     return responses.map((response) => ({ ...response, modelVersion: this.options.modelVersion }));
   }
 
   private count(usage: UsageMetadata, out: LlmResponse[]): void {
-    const response = { usageMetadata: toUsage(usage) };
+    const response = { usageMetadata: usageOf(usage) };
     if (this.isBusy) out.push(response);
-    else this.usage.push(response);
+    else if (this.usage.push(response) > MOST_COUNTS) this.usage.shift();
   }
 
   private pushContent(content: LiveServerContent, now: number, out: LlmResponse[]): void {
@@ -234,19 +246,4 @@ export class GeminiMessages {
     this.grounding = undefined;
     return grounding ? { groundingMetadata: grounding } : {};
   }
-}
-
-/** Live usage has its own names for what the model wrote; the usual ones are added. Its total leaves out the thoughts. */
-function toUsage(usage: UsageMetadata): GenerateContentResponseUsageMetadata {
-  const { responseTokenCount, responseTokensDetails, promptTokenCount, totalTokenCount, thoughtsTokenCount } =
-    usage;
-  const isShort =
-    thoughtsTokenCount !== undefined &&
-    totalTokenCount === (promptTokenCount ?? 0) + (responseTokenCount ?? 0);
-  return {
-    ...usage,
-    ...(responseTokenCount === undefined ? {} : { candidatesTokenCount: responseTokenCount }),
-    ...(responseTokensDetails === undefined ? {} : { candidatesTokensDetails: responseTokensDetails }),
-    ...(isShort ? { totalTokenCount: (totalTokenCount ?? 0) + (thoughtsTokenCount ?? 0) } : {}),
-  } as GenerateContentResponseUsageMetadata;
 }

@@ -1,6 +1,6 @@
 import type { GoogleGenAI, LiveConnectConfig, LiveServerMessage, Session } from '@google/genai';
 import type { Closed } from './gemini-close.ts';
-import type { Frame } from './gemini-talk.ts';
+import type { Frame } from './gemini-frames.ts';
 
 /** What a socket is opened with. */
 export interface SocketSetup {
@@ -20,12 +20,17 @@ export interface SocketEvents {
   onClose: (closed: Closed) => void;
 }
 
+/** Four minutes of sound: no frame is larger. */
+const MAX_FRAME = 16 * 1024 * 1024;
+
 /** What the client's socket is, behind its types. */
 interface RawSocket {
   send: (text: string) => void;
   close: () => void;
   ws?: {
     ping?: () => void;
+    pause?: () => void;
+    resume?: () => void;
     terminate?: () => void;
     on?: (event: 'pong', listener: () => void) => void;
     readyState?: number;
@@ -47,6 +52,8 @@ export class GeminiSocket {
   private raw: RawSocket | undefined;
   private session: Session | undefined;
   private isOver = false;
+  /** Whether it is not read for now. */
+  isPaused = false;
   private listensForPongs = false;
   private failure = '';
 
@@ -65,10 +72,23 @@ export class GeminiSocket {
     else session.sendToolResponse(frame);
   }
 
-  /** Asks for a sign of life. A socket that cannot be asked counts as alive. */
+  /** Reads no further for now: what comes waits at the server. */
+  pause(): void {
+    if (this.isPaused || this.isOver) return;
+    this.isPaused = true;
+    this.raw?.ws?.pause?.();
+  }
+
+  resume(): void {
+    if (!this.isPaused || this.isOver) return;
+    this.isPaused = false;
+    this.raw?.ws?.resume?.();
+  }
+
+  /** Asks for a sign of life. A socket that cannot be asked, or is not read, counts as alive. */
   ping(): void {
     const { ws } = this.raw ?? {};
-    if (!ws?.ping || !ws.on) return this.events.onPong();
+    if (!ws?.ping || !ws.on || this.isPaused) return this.events.onPong();
     if (!this.listensForPongs) ws.on('pong', () => this.isOver || this.events.onPong());
     this.listensForPongs = true;
     if (ws.readyState === 1) ws.ping();
@@ -78,7 +98,7 @@ export class GeminiSocket {
   close(isDead = false): void {
     this.isOver = true;
     try {
-      if (isDead && this.raw?.ws?.terminate) this.raw.ws.terminate();
+      if ((isDead || this.isPaused) && this.raw?.ws?.terminate) this.raw.ws.terminate();
       else this.raw?.close();
     } catch {
       // It was never connected.
@@ -123,7 +143,8 @@ export class GeminiSocket {
       const onmessage: RawCallbacks['onmessage'] = ({ data }) => {
         if (this.isOver) return;
         // Node's socket gives a text or its bytes.
-        const text = String(data);
+        const { length = 0 } = data as { length?: number };
+        const text = length > MAX_FRAME ? '' : String(data);
         if (isObject(text)) return callbacks.onmessage({ data: text });
         this.isOver = true;
         this.events.onUnreadable();

@@ -1,39 +1,29 @@
 import type { LlmResponse } from '@google/adk';
-import type {
-  Blob,
-  Content,
-  FunctionResponse,
-  FunctionResponseScheduling,
-  LiveClientContent,
-  LiveSendRealtimeInputParameters,
-  LiveServerMessage,
-} from '@google/genai';
+import type { Blob, Content, FunctionResponse, LiveServerMessage } from '@google/genai';
 import { GeminiCalls } from './gemini-calls.ts';
-import type { LiveFamily } from './gemini-families.ts';
+import { GeminiDebt } from './gemini-debt.ts';
+import {
+  type Frame,
+  frameOfContent,
+  frameOfMedia,
+  type ResponseOptions,
+  responseFor,
+} from './gemini-frames.ts';
 import { seedOf } from './gemini-history.ts';
 import type { LinkInput } from './gemini-link.ts';
 import { GeminiMessages } from './gemini-messages.ts';
 import { endsInTransfer } from './transfer.ts';
 
-/** What goes to the server, in one frame. */
-export type Frame =
-  | { clientContent: LiveClientContent }
-  | { realtimeInput: LiveSendRealtimeInputParameters }
-  | { functionResponses: FunctionResponse[] };
-
 /** What is known when a session begins. */
-export interface TalkOptions {
+export interface TalkOptions extends ResponseOptions {
   modelVersion: string;
-  family: LiveFamily;
   isSpoken: boolean;
   /** Whether the server finds out by itself when the person speaks. */
   detectsActivity: boolean;
-  /** Whether calls have ids: otherwise responses must have none. */
-  hasIds: boolean;
-  /** The tools whose calls go on beside the conversation. */
-  nonBlocking: ReadonlySet<string>;
   /** What was said before; told to a session that is new. */
   history: readonly Content[];
+  /** For calls that come without an id. */
+  newCallId: () => string;
 }
 
 /** What is to be done: something is sent, told to ADK, or said to the link. */
@@ -41,12 +31,6 @@ export type TalkEffect =
   | { type: 'send'; frame: Frame }
   | { type: 'tell'; response: LlmResponse }
   | { type: 'link'; input: LinkInput };
-
-/** Something that was said to the model and to which it owes a reaction. */
-interface Owed {
-  content: Content;
-  isRepeated: boolean;
-}
 
 /** Something for the model: a content, sound or a picture, or when the person speaks. */
 export type Given = { content: Content } | { blob: Blob } | { activity: 'start' | 'end' };
@@ -61,11 +45,15 @@ const UNASKED_MS = 3000;
 /** How long what a model has made may play before it says that its turn is over. */
 const PLAYING_MS = 600_000;
 
+/** The end of what was said before, or of a turn that made calls: the answer follows. */
+const GOES_ON = { goesOn: true, isIdle: true };
+
 /** What is said on a live connection, in both directions, without any socket or clock: a session over many sockets. */
 export class GeminiTalk {
   private readonly options: TalkOptions;
   private readonly messages: GeminiMessages;
   private readonly calls = new GeminiCalls();
+  private readonly debt = new GeminiDebt();
   private history: readonly Content[];
   private isReady = false;
   private hasBegun = false;
@@ -76,17 +64,6 @@ export class GeminiTalk {
   /** Whether the person speaks, where the client says so. */
   private isTalking = false;
   private notices: { text: string; isSilent: boolean }[] = [];
-  private owed: Owed | null = null;
-  /** Responses that the server may not have got, and whether each was sent before. */
-  private unconfirmed: { response: FunctionResponse; isRepeated: boolean }[] = [];
-  /** Whether the model has begun a turn and not ended it. */
-  private isInTurn = false;
-  /** Whether something was sent in the middle of a turn: the end of that turn is not the end of the answer. */
-  private endsEarlier = false;
-  /** Whether the model was asked something since it ended its turn. */
-  private isAsked = false;
-  /** Whether the session was taken up again and nothing came since. */
-  private isFresh = false;
   private movedAt = 0;
   private wasBusy = false;
   private out: TalkEffect[] = [];
@@ -99,12 +76,7 @@ export class GeminiTalk {
 
   /** Whether the model is in the middle of something, or owes a reaction. */
   get isBusy(): boolean {
-    return this.messages.isBusy || this.isOwed || this.held.some((given) => 'content' in given);
-  }
-
-  /** Whether the model has not reacted yet to what it was sent. */
-  private get isOwed(): boolean {
-    return this.owed !== null || this.unconfirmed.some(({ response }) => isSpokenOf(response));
+    return this.messages.isBusy || this.debt.isOpen || this.held.some((given) => 'content' in given);
   }
 
   /** When to come back, if nothing happens. */
@@ -127,12 +99,11 @@ export class GeminiTalk {
     this.isReady = true;
     this.movedAt = now;
     if (isResumed) {
-      this.isFresh = this.isBusy;
       if (isFirst) {
         this.isOld = true;
         this.calls.tell(this.history, true);
       }
-      for (const one of this.unconfirmed) this.repeat(one);
+      for (const response of this.debt.resumed(this.isBusy)) this.send({ functionResponses: [response] });
     } else this.begin();
     for (const given of this.held.splice(0)) this.give(given);
     return this.done();
@@ -160,8 +131,14 @@ export class GeminiTalk {
   push(message: LiveServerMessage, now: number): TalkEffect[] {
     this.movedAt = now;
     const { serverContent, toolCall, toolCallCancellation, sessionResumptionUpdate, goAway } = message;
-    if (serverContent || toolCall) this.confirmed(message);
-    const { fresh, responses } = this.calls.take(toolCall?.functionCalls ?? []);
+    this.debt.heard(message);
+    // Whoever speaks while a call waits is answered in another turn.
+    if (serverContent?.inputTranscription?.text) this.calls.leaveTurn();
+    const calls = (toolCall?.functionCalls ?? []).map((call) => ({
+      ...call,
+      id: call.id ?? this.options.newCallId(),
+    }));
+    const { fresh, responses } = this.calls.take(calls);
     const told = this.messages.push(message, now, fresh);
     if (toolCallCancellation) this.calls.cancel(toolCallCancellation.ids ?? []);
     this.tell(told);
@@ -171,8 +148,9 @@ export class GeminiTalk {
     return this.done();
   }
 
-  /** Time has passed. */
-  time(now: number): TalkEffect[] {
+  /** Time has passed. `isHeard`: the server is being read, so that silence is its own. */
+  time(now: number, isHeard = true): TalkEffect[] {
+    if (!isHeard) this.movedAt = now;
     this.tell(this.messages.complete(now));
     const silentAt = this.silentAt();
     if (silentAt !== null && now >= silentAt) this.silent(now);
@@ -192,7 +170,7 @@ export class GeminiTalk {
     const turns = seedOf(this.history);
     if (turns.length === 0) return;
     const turnComplete = this.options.family.announcesHistory || endsInTransfer(this.history);
-    if (endsInTransfer(this.history)) this.isAsked = true;
+    if (endsInTransfer(this.history)) this.debt.isAsked = true;
     this.send({ clientContent: { turns, turnComplete } });
   }
 
@@ -203,34 +181,20 @@ export class GeminiTalk {
   }
 
   private give(given: Given): void {
-    if ('content' in given) this.sendContent(given.content);
-    else if ('blob' in given) this.sendMedia(given.blob);
-    else this.signal(given.activity);
+    if ('content' in given) return this.sendContent(given.content);
+    if ('activity' in given) return this.signal(given.activity);
+    const frame = frameOfMedia(given.blob);
+    if (frame) this.send(frame);
   }
 
   private sendContent(content: Content): void {
-    const parts = content.parts ?? [];
-    const responses = parts.flatMap((part) => part.functionResponse ?? []);
+    const responses = (content.parts ?? []).flatMap((part) => part.functionResponse ?? []);
     if (responses.length > 0) return this.answer(responses);
     this.tell(this.messages.complete());
     this.tellNotices(false);
-    this.owed = { content, isRepeated: false };
-    this.asked();
-    this.sendSaid(content);
-  }
-
-  private sendSaid(content: Content): void {
-    const parts = content.parts ?? [];
-    const [first] = parts;
-    if (this.options.family.typesInRealtime && parts.length === 1 && first?.text) {
-      this.send({ realtimeInput: { text: first.text } });
-    } else this.send({ clientContent: { turns: [{ role: 'user', ...content }], turnComplete: true } });
-  }
-
-  private sendMedia(blob: Blob): void {
-    const { mimeType = '' } = blob;
-    if (mimeType.startsWith('audio/')) this.send({ realtimeInput: { audio: blob } });
-    else if (mimeType.startsWith('image/')) this.send({ realtimeInput: { video: blob } });
+    this.calls.leaveTurn();
+    this.debt.said(content, this.messages.isBusy);
+    this.send(frameOfContent(content, this.options.family));
   }
 
   private signal(which: 'start' | 'end'): void {
@@ -255,16 +219,9 @@ export class GeminiTalk {
   }
 
   private respond(responses: FunctionResponse[]): void {
-    const scheduled = responses.map((response) => this.scheduled(response));
-    for (const response of scheduled) this.unconfirmed.push({ response, isRepeated: false });
-    this.asked();
-    this.send({ functionResponses: scheduled });
-  }
-
-  private repeat(one: { response: FunctionResponse; isRepeated: boolean }): void {
-    if (one.isRepeated) return;
-    one.isRepeated = true;
-    this.send({ functionResponses: [one.response] });
+    const functionResponses = responses.map((response) => responseFor(response, this.options));
+    this.debt.gave(functionResponses);
+    this.send({ functionResponses });
   }
 
   /** Results that the session does not know: content interrupts the model, so they wait until it has ended its turn. */
@@ -274,39 +231,7 @@ export class GeminiTalk {
     const isHeard = turnComplete && notices.some(({ isSilent }) => !isSilent);
     const turn: Content = { role: 'user', parts: notices.map(({ text }) => ({ text })) };
     this.send({ clientContent: { turns: [turn], turnComplete: isHeard } });
-    if (!isHeard) return;
-    this.asked();
-    this.owed = { content: turn, isRepeated: false };
-  }
-
-  private scheduled(response: FunctionResponse): FunctionResponse {
-    const { family, nonBlocking } = this.options;
-    const { scheduling, id, ...rest } = response;
-    const plain = id === undefined || !this.options.hasIds ? rest : { id, ...rest };
-    if (!family.takesScheduling || !nonBlocking.has(response.name ?? '')) return plain;
-    const when = response.response?.interrupted === true ? 'SILENT' : 'WHEN_IDLE';
-    return { ...plain, scheduling: scheduling ?? (when as FunctionResponseScheduling) };
-  }
-
-  private asked(): void {
-    this.isAsked = true;
-    this.endsEarlier = this.isInTurn;
-  }
-
-  /** The server reacts: it has what it was sent. */
-  private confirmed({ serverContent, toolCall }: LiveServerMessage): void {
-    this.isFresh = false;
-    const { modelTurn, outputTranscription, turnComplete, interrupted } = serverContent ?? {};
-    const says = toolCall || modelTurn?.parts?.length || outputTranscription?.text;
-    if (says) this.isInTurn = true;
-    if (serverContent?.inputTranscription) this.isAsked = true;
-    // An interruption is a reaction to what was sent: the answer is still to come.
-    if (interrupted && !says) return;
-    if (says || (turnComplete && !this.endsEarlier)) {
-      this.owed = null;
-      this.unconfirmed = [];
-      this.endsEarlier = false;
-    }
+    if (isHeard) this.debt.said(turn);
   }
 
   private resumable({
@@ -323,30 +248,26 @@ export class GeminiTalk {
 
   /** When the model has been silent for too long; null while it owes nothing, or waits for us. */
   private silentAt(): number | null {
+    const { messages, debt } = this;
     if (!this.isReady || this.calls.areOpen) return null;
-    if (this.messages.isPlaying) return this.movedAt + PLAYING_MS;
-    if (this.messages.isBusy && !this.isAsked) return this.movedAt + UNASKED_MS;
+    if (messages.isPlaying) return this.movedAt + PLAYING_MS;
+    if (messages.isBusy && !debt.isAsked) return this.movedAt + UNASKED_MS;
     if (!this.isBusy) return null;
-    return this.movedAt + (this.isFresh ? RESUMED_MS : SILENT_MS);
+    return this.movedAt + (debt.isFresh ? RESUMED_MS : SILENT_MS);
   }
 
   /** What it was asked may never have arrived, and is said once more; otherwise its turn has ended. */
   private silent(now: number): void {
+    const { debt, messages } = this;
     this.movedAt = now;
-    const { owed } = this;
-    if (this.isFresh && owed && !owed.isRepeated && !this.messages.isBusy) {
-      owed.isRepeated = true;
-      return this.sendSaid(owed.content);
-    }
-    const isCutOff = this.isAsked;
-    this.owed = null;
-    this.unconfirmed = [];
-    this.endsEarlier = false;
-    const code = this.isFresh ? 'INCOMPLETE' : 'SILENT';
-    this.isFresh = false;
+    const again = messages.isBusy ? null : debt.toRepeat();
+    if (again) return this.send(frameOfContent(again, this.options.family));
+    const { isAsked, isFresh } = debt;
+    const errorCode = isFresh ? 'INCOMPLETE' : 'SILENT';
+    debt.forgive();
     this.tell([
-      ...this.messages.end(),
-      ...(isCutOff ? [{ errorCode: code, errorMessage: 'The live model said nothing any more.' }] : []),
+      ...messages.end(),
+      ...(isAsked ? [{ errorCode, errorMessage: 'The live model said nothing any more.' }] : []),
       { turnComplete: true },
     ]);
   }
@@ -358,24 +279,27 @@ export class GeminiTalk {
   private tell(responses: LlmResponse[]): void {
     for (const response of responses) {
       const { turnComplete, interrupted, customMetadata } = response;
-      if (turnComplete) this.isInTurn = false;
-      if (turnComplete && (this.isOwed || this.calls.areLatestOpen)) {
-        this.endsEarlier = false;
+      const isEarlier = turnComplete === true && this.debt.endedTurn();
+      if (isEarlier || (turnComplete && this.calls.areLatestOpen)) {
         this.calls.leaveTurn();
-        // The end of what was said before, or of a turn that made calls: the answer follows.
-        this.out.push({
-          type: 'tell',
-          response: { turnComplete, customMetadata: { ...customMetadata, goesOn: true, isIdle: true } },
-        });
+        this.tellEarlierEnd(customMetadata);
         continue;
       }
-      // So is an interruption: what was sent caused it.
-      if (interrupted && this.owed && !customMetadata?.toolCallCancellation) continue;
+      // What was sent caused the interruption: it ends what was said before.
+      if (interrupted && this.debt.hasAsked && !customMetadata?.toolCallCancellation) {
+        this.tellEarlierEnd(undefined);
+        continue;
+      }
       this.out.push({ type: 'tell', response });
       if (!turnComplete || customMetadata?.isIdle) continue;
-      this.isAsked = false;
+      this.debt.isAsked = false;
       this.calls.endTurn();
     }
+  }
+
+  private tellEarlierEnd(customMetadata: LlmResponse['customMetadata']): void {
+    const response = { turnComplete: true, customMetadata: { ...customMetadata, ...GOES_ON } };
+    this.out.push({ type: 'tell', response });
   }
 
   private link(input: LinkInput): void {
@@ -389,11 +313,6 @@ export class GeminiTalk {
     this.wasBusy = isBusy;
     return this.out.splice(0);
   }
-}
-
-/** Whether a model that gets a response says something to it. */
-function isSpokenOf({ response, scheduling }: FunctionResponse): boolean {
-  return response?.interrupted !== true && scheduling !== 'SILENT';
 }
 
 /** A duration as Google writes it: `50s`, `1.5s`. */

@@ -121,20 +121,24 @@ describe('calls of a live model', () => {
     expect([ids, socket.dones, fake.refused]).toEqual([['function-call-1', 'function-call-2'], 1, []]);
   });
 
-  it('[B14] a message typed beside a card is answered, and each turn has one end', async () => {
-    const { fake, connect, ran } = await serveTools();
-    const socket = await connect();
-    socket.say('send 30 dollars to Alice');
-    const card = await socket.chunk('tool-approval-request');
-    socket.say('hello');
-    await socket.done();
-    expect(ran).toEqual([]);
-    socket.send('message', decision(card));
-    await socket.done(2);
-    expect([ran, socket.dones, fake.refused]).toEqual([['pay Alice 30'], 2, []]);
-    const response = (fake.sent('toolResponse')[0] as Responses).functionResponses[0];
-    expect(response).toMatchObject({ scheduling: 'WHEN_IDLE', response: { success: true } });
-  });
+  it.each(FAMILIES)(
+    '[B14] a message typed beside a card is answered, and each turn has one end: $name',
+    async ({ name, ...options }) => {
+      const { fake, connect, ran } = await serveTools(options);
+      const socket = await connect();
+      socket.say('send 30 dollars to Alice');
+      const card = await socket.chunk('tool-approval-request');
+      socket.say('hello');
+      await socket.done();
+      expect(ran).toEqual([]);
+      socket.send('message', decision(card));
+      await socket.done(2);
+      expect([ran, socket.dones, fake.refused]).toEqual([['pay Alice 30'], 2, []]);
+      const response = (fake.sent('toolResponse')[0] as Responses).functionResponses[0];
+      expect(response).toMatchObject({ response: { success: true } });
+      expect(response?.scheduling).toBe(name === '3.8' ? 'WHEN_IDLE' : undefined);
+    },
+  );
 });
 
 describe('a live session', () => {
@@ -360,7 +364,7 @@ describe.each(FAMILIES)('speech with the family $name', ({ name: _, ...options }
     expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 2, []]);
   });
 
-  it('counts the tokens of every turn, wherever the model tells them', async () => {
+  it('[C12] counts the tokens of every turn, those of sound beside them, wherever the model tells them', async () => {
     for (const usage of ['with the end', 'alone', 'late'] as const) {
       const { connect } = await serveTools({ ...options, quirks: { usage } });
       const socket = await connect();
@@ -368,7 +372,14 @@ describe.each(FAMILIES)('speech with the family $name', ({ name: _, ...options }
       await socket.done();
       expect(socket.chunks.at(-1)).toMatchObject({
         type: 'finish',
-        messageMetadata: { usage: { input: 20, output: 5, total: 25 } },
+        messageMetadata: {
+          usage: {
+            input: 20,
+            output: 5,
+            total: 25,
+            audio: { input: 12, output: 4, cacheRead: null },
+          },
+        },
       });
     }
   });

@@ -145,6 +145,28 @@ describe('the link to a live server', () => {
     expect(one.wait()).toEqual(['open 2 from H']);
   });
 
+  test('a server that leaves at once, again and again, is given up, ever slower', () => {
+    for (const isBusy of [true, false]) {
+      const one = open();
+      one.push({ type: 'busy', isBusy });
+      const opened: number[] = [];
+      let last: string[] = [];
+      for (let n = 1; n < 50 && !last.some((what) => what.startsWith('over')); n++) {
+        last = one.push({ type: 'goAway', inMs: 0 });
+        // Who is in the middle of something may finish it.
+        if (isBusy) last = one.wait();
+        if (last.some((what) => what.startsWith('over'))) break;
+        const from = one.now;
+        expect(one.wait()).toEqual([`open ${n + 1} from H`]);
+        opened.push(one.now - from);
+        one.push({ type: 'opened', n: n + 1 });
+      }
+      // The first socket was a good one.
+      expect(opened).toEqual([isBusy ? 0 : 1000, isBusy ? 0 : 1000, 2000, 4000, 8000]);
+      expect(last.at(-1)).toBe(isBusy ? 'over: UNREACHABLE' : 'over');
+    }
+  });
+
   test('a server that gives no sign of life is lost', () => {
     const link = new GeminiLink({ ...LINK_LIMITS, random: () => 0 });
     link.push({ type: 'start', handle: 'H' }, 0);

@@ -3,9 +3,10 @@ import type { GenerateContentConfig } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { adkSafe } from '../../src/models/adk-safe.ts';
 import { DuologueGemini } from '../../src/models/gemini.ts';
-import type { GeminiLiveOptions } from '../../src/models/gemini-live.ts';
+import { connectGemini, type GeminiLiveOptions } from '../../src/models/gemini-live.ts';
 import { noticeOf } from '../../src/models/notice.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
+import { ManualClock } from '../support/clock.ts';
 import { FakeGemini, type OnLive } from '../support/fake-gemini.ts';
 import { fastTimer } from '../support/fast-timer.ts';
 import { partial, text } from '../support/scripted-model.ts';
@@ -197,6 +198,82 @@ describe('a live model that sends what it should not', () => {
     await live.until((run) => run.turns === 1 || run.error !== undefined);
     await live.close();
     if (live.error === undefined) expect(live.seen).toContainEqual(text('Hi.'));
+  });
+});
+
+describe('a live server without measure', () => {
+  failOnUnhandled();
+
+  test('whose arguments have no bottom fails the connection in words', async () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    script((message, connection) => {
+      if ('clientContent' in message)
+        connection.sendRaw(
+          `{"toolCall":{"functionCalls":[{"id":"x","name":"pay","args":{"deep":${deep}}}]}}`,
+        );
+    });
+    const live = await new TestRun(gemini()).live();
+    live.say('hi');
+    await live.end();
+    expect(live.error).toMatchObject({ message: UNREADABLE });
+  });
+
+  test('that speaks faster than it is read waits, and nothing of it is lost', async () => {
+    const data = Buffer.alloc(30_000).toString('base64');
+    const COUNT = 1000;
+    script((message, connection) => {
+      if (!('clientContent' in message)) return;
+      for (let at = 0; at < COUNT; at++) {
+        const inlineData = { mimeType: 'audio/pcm;rate=24000', data: data.slice(at % 4 === 0 ? 4 : 0) };
+        connection.send({ serverContent: { modelTurn: { parts: [{ inlineData }] } } });
+      }
+      connection.send({ serverContent: { turnComplete: true } });
+    });
+    const request = { contents: [], toolsDict: {}, liveConnectConfig: {} };
+    const timer = new ManualClock();
+    const connection = await connectGemini(gemini(), request, { timer });
+    await connection.sendContent({ role: 'user', parts: [{ text: 'hi' }] });
+    await fake.until(() => sent()?.length === 1);
+    const server = fake.connections[0];
+    let left = -1;
+    // Once it is read no further, what waits at the server stays the same, however much time passes.
+    for (let same = 0; same < 20; ) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      timer.advance(5000);
+      same = server?.waiting === left ? same + 1 : 0;
+      left = server?.waiting ?? 0;
+    }
+    expect(left).toBeGreaterThan(10_000_000);
+    let count = 0;
+    for await (const response of connection.receive()) {
+      if (response.content) count += 1;
+      if (response.turnComplete) break;
+    }
+    await connection.close();
+    expect([count, fake.connections.length]).toEqual([COUNT, 1]);
+  });
+
+  test.each([
+    ['words without end', 400, { serverContent: { modelTurn: { parts: [{ text: 'word '.repeat(1000) }] } } }],
+    [
+      'a frame without end',
+      1,
+      { serverContent: { modelTurn: { parts: [{ text: 'x'.repeat(17_000_000) }] } } },
+    ],
+    [
+      'the transcript of speech without end',
+      400,
+      { serverContent: { outputTranscription: { text: 'word '.repeat(1000) } } },
+    ],
+  ])('that sends %s fails the connection in words', async (_what, count, frame) => {
+    script((message, connection) => {
+      if ('clientContent' in message) connection.send(...Array.from({ length: count }, () => frame));
+    });
+    const live = await new TestRun(gemini()).live();
+    live.say('hi');
+    await live.end();
+    expect(live.error).toMatchObject({ message: UNREADABLE });
+    await fake.until(() => fake.open === 0);
   });
 });
 

@@ -13,6 +13,7 @@ function talk() {
     hasIds: true,
     nonBlocking: new Set(),
     history: [],
+    newCallId: () => 'call-1',
   });
   one.ready(false, 0);
   const told = (effects: ReturnType<typeof one.time>) =>
@@ -62,4 +63,35 @@ test('what was said before a loss and never reacted to is said once more, and th
     { response: { turnComplete: true } },
     { type: 'link', input: { type: 'busy', isBusy: false } },
   ]);
+});
+
+test('what was on its way when the person said something else is no answer to that', () => {
+  const { talk: one, hear, wait } = talk();
+  hear({ inputTranscription: { text: 'Tell me a story.' } }, 0);
+  hear(SOUND, 100);
+  one.take({ content: { role: 'user', parts: [{ text: 'Stop. Hello?' }] } }, 200);
+  hear(SOUND, 210);
+  expect(one.isBusy).toBe(true);
+  const ends = { turnComplete: true, customMetadata: { goesOn: true, isIdle: true } };
+  expect(hear({ interrupted: true }, 220)).toEqual([ends]);
+  expect(hear({ turnComplete: true }, 221)).toEqual([ends]);
+  // A model that says nothing to it is noticed.
+  expect([one.isBusy, one.wakesAt]).toEqual([true, 60_221]);
+  hear(SOUND, 1000);
+  hear({ turnComplete: true }, 2000);
+  expect(wait(2300)).toMatchObject([{ turnComplete: true }]);
+  expect([one.isBusy, one.wakesAt]).toEqual([false, null]);
+});
+
+test('what is said just when the model ends its turn is answered in the next', () => {
+  const { talk: one, hear, wait } = talk();
+  hear({ inputTranscription: { text: 'Hi.' } }, 0);
+  hear(SOUND, 100);
+  one.take({ content: { role: 'user', parts: [{ text: 'Hello?' }] } }, 200);
+  hear(SOUND, 210);
+  hear({ turnComplete: true }, 220);
+  expect(wait(520)).toMatchObject([{ turnComplete: true, customMetadata: { goesOn: true } }]);
+  hear(SOUND, 1000);
+  hear({ turnComplete: true }, 2000);
+  expect(wait(2300)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
 });

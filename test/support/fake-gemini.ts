@@ -22,6 +22,8 @@ export interface FakeLive {
   /** What the client sent, the setup first. */
   received: Record<string, unknown>[];
   send(...messages: Record<string, unknown>[]): void;
+  /** How many bytes of it wait because the client does not read. */
+  readonly waiting: number;
   /** Sends a frame as it is. */
   sendRaw(frame: string | Uint8Array): void;
   close(code?: number, reason?: string): void;
@@ -102,6 +104,9 @@ export class FakeGemini {
     const connection: FakeLive = {
       number: this.connections.length + 1,
       received: [],
+      get waiting() {
+        return socket.bufferedAmount;
+      },
       send: (...messages) => {
         for (const message of messages) socket.send(JSON.stringify(message));
       },

@@ -194,7 +194,10 @@ export class AgentEvents {
 
   /** The person's speech: shown as it is understood, and kept as their message when it is. */
   private listenTo(text: string, finished: boolean): void {
-    const { core, messages, said } = this.parts;
+    const { core, messages, said, open } = this.parts;
+    const { speaking } = messages;
+    // What the person says beside an open card is answered in a message of its own, as what they type is.
+    if (speaking && !messages.isAtWork && open.in(speaking.message.id).length > 0) messages.speaking = null;
     this.heard = finished ? text : this.heard + text;
     this.isFed = true;
     messages.inject({

@@ -1,0 +1,31 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LlmAgent, LogLevel, setLogLevel } from '@google/adk';
+import { defineTool } from 'duologue/adk';
+import { chooseModel } from 'duologue/models';
+import { createDuologue } from 'duologue/server';
+import { serve } from 'duologue/server/node';
+import { openSqliteStore } from 'duologue/server/sqlite';
+import { z } from 'zod';
+
+setLogLevel(LogLevel.ERROR);
+
+// Run as a program, in the folder given: a server with a payment on the model of the environment. What is paid stands in the file
+// `paid`. With DIES it is killed when it has paid, before anybody hears of it. Says on standard output where it listens.
+const [folder = ''] = process.argv.slice(2);
+const payment = defineTool({
+  name: 'process_payment',
+  description: 'Pays',
+  parameters: z.object({ amount: z.number().positive(), recipient: z.string() }),
+  needsApproval: true,
+  execute: ({ amount, recipient }) => {
+    appendFileSync(join(folder, 'paid'), `${amount} to ${recipient}\n`);
+    if (process.env.DIES) process.kill(process.pid, 'SIGKILL');
+    return { success: true, recipient, amount };
+  },
+});
+const { model } = await chooseModel(process.env);
+const agent = new LlmAgent({ name: 'assistant', model, tools: [payment] });
+const duologue = createDuologue({ agent, store: await openSqliteStore(folder), approvalTimeoutMs: null });
+const { url } = await serve(duologue, { port: 0 });
+process.stdout.write(`${url}\n`);
