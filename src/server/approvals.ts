@@ -9,7 +9,8 @@ export type Verdict =
   | { kind: 'ignored' }
   /** Whoever decided is signed in no more: the call is over. */
   | { kind: 'ended'; call: CallRecord }
-  | { kind: 'refused'; why: string };
+  /** `decided`: how it stands, when it was decided otherwise before. */
+  | { kind: 'refused'; why: string; decided?: CallRecord };
 
 /** SHA-256 over JSON with sorted keys: the same arguments always give the same hash. */
 export function hashArgs(args: unknown): string {
@@ -43,9 +44,8 @@ export class Approvals {
     if (call.status === 'settled' || call.status === 'running') return { kind: 'ignored' };
     if (call.status === 'denied' || call.status === 'approved') {
       // The same decision again: whoever sent it did not hear that it counted.
-      return call.status === wanted
-        ? { kind: 'counts', call, isRepeated: true }
-        : this.refuse(answer, call, `already ${call.status}`);
+      if (call.status === wanted) return { kind: 'counts', call, isRepeated: true };
+      return { ...(await this.refuse(answer, call, `already ${call.status}`)), decided: call };
     }
     if (call.status === 'expired') return this.refuse(answer, call, 'expired');
     if (!isShown(call)) return this.refuse(answer, call, 'not asked yet');
@@ -118,7 +118,7 @@ export class Approvals {
     answer: Extract<Answer, { kind: 'decision' }>,
     call: CallRecord | null,
     why: string,
-  ): Promise<Verdict> {
+  ): Promise<Extract<Verdict, { kind: 'refused' }>> {
     const line: AuditEntry = call
       ? lineFor('refused', call, why)
       : {

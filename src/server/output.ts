@@ -162,14 +162,17 @@ export class Output {
       const { parts, ...rest } = message;
       return structuredClone({ ...rest, parts: parts.filter((part) => !open.has(part)) });
     };
-    const { message } = this;
-    const isNew = message && !stored.some(({ id }) => id === message.id);
+    const known = new Set(stored.map(({ id }) => id));
+    // What was said of others before the agent went on with this one may not be stored yet.
+    const begun = [...this.folds.values()].filter(
+      ({ message }) => !known.has(message.id) && (message.parts.length > 0 || this.starts.has(message.id)),
+    );
     return [
       ...stored.map((one) => {
         const fold = this.folds.get(one.id);
         return fold ? now(fold.message) : one;
       }),
-      ...(isNew ? [now(message)] : []),
+      ...begun.map(({ message }) => now(message)),
     ];
   }
 

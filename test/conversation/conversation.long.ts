@@ -14,7 +14,7 @@ describe.each(['turns', 'live'] as const)('with a model of the kind %s', (model)
     timeout: 900_000,
   }, async () => {
     await fc.assert(conversations(model, NOTHING_LIFTED, 120), {
-      numRuns: Number(process.env.DUOLOGUE_RUNS ?? 150),
+      numRuns: Number(process.env.DUOLOGUE_RUNS ?? 300),
       seed,
     });
   });

@@ -8,5 +8,5 @@ const seed = Number(process.env.DUOLOGUE_SEED ?? 3);
 it('[B6] [B13] [B14] [C6] [C7] [C9] [T10] [T12] [T22] the machine alone keeps the rules, for long', {
   timeout: 900_000,
 }, () => {
-  fc.assert(machines(400), { numRuns: Number(process.env.DUOLOGUE_RUNS ?? 3_000), seed });
+  fc.assert(machines(400), { numRuns: Number(process.env.DUOLOGUE_RUNS ?? 4_000), seed });
 });

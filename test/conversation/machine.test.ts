@@ -14,6 +14,86 @@ it.each(SEEDS)(
   },
 );
 
+it('[B6] a message that reaches a model which has just called something by itself is answered', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.push({ type: 'joined' });
+  world.isHeld = true;
+  world.say('bidi');
+  world.finishWrite('fault');
+  const asker = world.say('bidi');
+  world.finishWrite('fault');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  run.open();
+  world.call(run, ['weather']);
+  world.isHeld = false;
+  world.finishWrite('no');
+  run.defer();
+  expect([asker.is, run.owes]).toEqual(['begun', 1]);
+  run.complete();
+  expect(world.ears.atRest()).toEqual([]);
+  expect(world.isBusy).toBe(false);
+});
+
+it('[S8] a response that is stopped while its end is being written leaves no card open', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('sse');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  world.isHeld = true;
+  run.end(null);
+  world.interrupt();
+  world.isHeld = false;
+  world.finishWrite('no');
+  expect(world.openCalls).toEqual([]);
+  expect([...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
+});
+
+it('[T9] answers that are posted wait for those that are being read', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.push({ type: 'joined' });
+  world.say('sse');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  world.finishApart(true);
+  run.end(null);
+  const [[toolCallId] = ['']] = world.ears.calls;
+  for (const wire of ['bidi', 'sse'] as const)
+    world.answer(wire, [{ kind: 'decision', toolCallId, approved: false }]);
+  expect(world.questions).toHaveLength(1);
+  world.signIn('signed-in');
+  for (const one of world.runs) if (one.is === 'opening') one.open();
+  world.runs.at(-1)?.complete();
+  for (const one of world.runs) if (one.is === 'closing') one.end(null);
+  world.signIn('signed-in');
+  expect(world.askers.map(({ is }) => is)).toEqual(['begun', 'begun', 'refused']);
+  expect([...world.wrong, ...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
+});
+
+it('[C9] a call that cannot be written down ends, though another run is open by then', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.push({ type: 'joined' });
+  world.say('sse');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['play', 'pay']);
+  run.defer();
+  run.defer();
+  world.finishApart(true);
+  run.end('It fell over.');
+  world.pass(61_000);
+  const [, next] = world.runs;
+  next?.open();
+  world.finishApart(false);
+  next?.complete();
+  expect([...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
+});
+
 it('[T18] a call of another message that ends with an interrupted response is told', () => {
   const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
   world.push({ type: 'joined' });

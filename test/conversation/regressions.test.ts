@@ -5,6 +5,7 @@ import { createMemoryStore } from '../../src/server/index.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { decision, live } from '../support/live.ts';
 import { call, ScriptedLiveConnection, ScriptedModel, type Sent, text } from '../support/scripted-model.ts';
+import { brief } from './support/message-view.ts';
 import { settle, World } from './support/world.ts';
 
 const audio = {
@@ -43,6 +44,16 @@ async function asked(...tools: Parameters<World['model']['call']>[0]): Promise<W
   world.model.call(tools);
   await settle();
   return world;
+}
+
+/** The agent's messages that the page shows in another way than they are stored. */
+async function shownAndStored(world: World): Promise<unknown[]> {
+  const stored = (await world.messages()).filter(({ role }) => role === 'assistant');
+  expect(stored).not.toEqual([]);
+  const shown = world.page?.view.messages;
+  return stored
+    .map((message) => ({ id: message.id, stored: brief(message), shown: shown?.get(message.id) }))
+    .filter((one) => one.stored !== one.shown);
 }
 
 describe('a live model', () => {
@@ -259,6 +270,25 @@ describe('messages and calls that cross', () => {
     await world.shutDown();
   });
 
+  it('[C11] [R5] a page that loads between two answers that go on in turn has the text of both', async () => {
+    const world = await asked('pay');
+    world.say();
+    await settle();
+    world.model.words();
+    await settle();
+    // The first message goes on, while the second is stored nowhere yet.
+    world.page?.send('tool_result', { toolCallId: 'c1', status: 'rejected' });
+    await settle();
+    await world.join('lost');
+    await settle();
+    world.model.complete();
+    await settle();
+    world.model.complete();
+    await settle();
+    expect(await shownAndStored(world)).toEqual([]);
+    await world.shutDown();
+  });
+
   it('[C8] a decided card that is left out of a replay leaves no empty step', async () => {
     const world = await asked('pay');
     world.page?.send('tool_result', { toolCallId: 'c1', status: 'approved' });
@@ -266,6 +296,74 @@ describe('messages and calls that cross', () => {
     await world.join('lost');
     await settle();
     expect(world.page?.wrong).toEqual([]);
+    await world.shutDown();
+  });
+});
+
+describe('a process that dies', () => {
+  it('[R7] a question whose answer waits with a call that no message shows yet is not asked again', async () => {
+    const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
+    await world.join('lost');
+    world.say();
+    await settle();
+    world.say();
+    await settle();
+    world.model.complete();
+    await settle();
+    for (let i = 0; i < 10; i++) world.store.failOnce('putMessage');
+    world.model.call(['pay']);
+    await settle();
+    world.kill();
+    world.store.repair();
+    await settle();
+    world.start();
+    await world.join('back');
+    await settle();
+    expect(world.model.told).toEqual([]);
+    expect((await world.openCalls()).map(({ id }) => id)).toEqual(['c1']);
+    expect((await world.messages()).map(({ id }) => id).filter((id) => id === 'm2')).toHaveLength(1);
+    await world.shutDown();
+  });
+});
+
+describe('a card whose time is up', () => {
+  it.each(['approved', 'rejected'] as const)(
+    '[T9] [T12] that was %s in time is decided so, though the disk took longer than it had',
+    async (status) => {
+      const world = await asked('pay');
+      world.store.hold();
+      world.page?.send('tool_result', { toolCallId: 'c1', status });
+      await settle();
+      world.pass(31_000);
+      await settle();
+      world.store.release();
+      await settle();
+      const isApproved = status === 'approved';
+      expect(world.bench.runs.map(({ callId }) => callId)).toEqual(isApproved ? ['c1'] : []);
+      expect((await world.auditLog()).map(({ kind }) => kind)).toEqual(
+        isApproved ? ['issued', 'approved', 'consumed'] : ['issued', 'denied'],
+      );
+      world.bench.running[0]?.end('returns');
+      await settle();
+      world.model.complete();
+      await settle();
+      expect(JSON.stringify(await world.messages())).not.toContain('timed out');
+      expect(await shownAndStored(world)).toEqual([]);
+      await world.shutDown();
+    },
+  );
+
+  it('[T9] a decision that comes behind it is refused, and nothing runs', async () => {
+    const world = await asked('pay');
+    world.store.hold();
+    world.pass(31_000);
+    world.page?.send('tool_result', { toolCallId: 'c1', status: 'approved' });
+    await settle();
+    world.store.release();
+    await settle();
+    expect(world.bench.runs).toEqual([]);
+    expect((await world.auditLog()).map(({ kind }) => kind)).toEqual(['issued', 'expired']);
+    expect(world.page?.view.messages.size).toBe(1);
     await world.shutDown();
   });
 });

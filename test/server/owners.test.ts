@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { defineTool } from '../../src/adk/index.ts';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
+import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, read, say } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';
@@ -140,6 +141,42 @@ describe('a server that lost a session to another', () => {
       await again.done();
       expect(log).toHaveLength(1);
       expect(await payments(store)).toEqual(['issued', 'approved', 'consumed']);
+    },
+  );
+
+  it.each(['before', 'after'] as const)(
+    '[E6] [T9] [T12] and is given a yes %s the card expires with the other: the first of the two counts, once',
+    async (when) => {
+      const store = shared();
+      const log: string[] = [];
+      const { payment } = fourTools(log);
+      const pay = call('process_payment', { amount: 50, recipient: 'Hanako' }, 'pay-1');
+      const clock = new ManualClock();
+      const elsewhere = new ManualClock();
+      const options = { store, newId: randomUUID };
+      const first = await live([[pay], [text('Paid.')]], [payment], { ...options, clock });
+      const second = await live([[text('So be it.')]], [payment], { ...options, clock: elsewhere });
+      const socket = await first.connect('?session=chat-1');
+      socket.say('pay');
+      const card = await socket.chunk('tool-approval-request');
+      const other = await second.connect('?session=chat-1');
+      await other.chunk('data-session');
+      const decide = async () => {
+        socket.send('message', decision(card));
+        await socket.chunk('data-error');
+      };
+      if (when === 'before') await decide();
+      elsewhere.advance(31_000);
+      await other.done();
+      if (when === 'after') await decide();
+      const isPaid = when === 'before';
+      expect(log).toHaveLength(isPaid ? 1 : 0);
+      expect((await payments(store)).filter((kind) => kind !== 'refused')).toEqual(
+        isPaid ? ['issued', 'approved', 'consumed'] : ['issued', 'expired'],
+      );
+      expect(other.chunks.map(({ type }) => type)).toContain(
+        isPaid ? 'tool-output-available' : 'tool-output-error',
+      );
     },
   );
 

@@ -63,6 +63,11 @@ export class AgentRun {
     return this.run.is === 'open';
   }
 
+  /** Whether it is that run which is open. */
+  isOpenAs(n: number): boolean {
+    return this.run.is === 'open' && this.run.n === n;
+  }
+
   /** Whether the run was told to end, and has not yet. */
   get isClosing(): boolean {
     return this.run.is === 'closing';
@@ -214,7 +219,7 @@ export class AgentRun {
     // Its message may be over, or may never have been.
     const isWanted = writing && messages.get(writing.message.id) && !run.isMuted;
     if (!isWanted) calls.turnDown(call, ticket);
-    else calls.issue(call, writing, ticket);
+    else calls.issue(call, writing, ticket, n);
   }
 
   event(n: number, event: Event, view: RunView): void {

@@ -4,11 +4,12 @@ import { type Settlement, SIGNED_OUT_END } from '../settlement.ts';
 import { type Identity, NO_LONGER_SIGNED_IN, type Standing } from '../sign-in.ts';
 import type { AcceptedRequest, CallRecord } from '../store/store.ts';
 import type { About, Asker, GivenAnswers, LateCall } from './effects.ts';
-import type { Posted, WriteResults } from './inputs.ts';
+import type { DecidedBefore, Posted, WriteResults } from './inputs.ts';
 import type { Writing } from './messages.ts';
-import type { Step } from './open-calls.ts';
+import type { OpenCall, Step } from './open-calls.ts';
 import type { Parts } from './parts.ts';
 
+type Decision = { approved: boolean; reason?: string | undefined };
 type Decided = Extract<About, { what: 'decision' }>;
 
 /** What the answers allow, in the order of the calls, and why some were refused. */
@@ -24,23 +25,31 @@ const MAX_ANSWERS = 100;
 export class Answers {
   /** Answers that came over the socket while a response over SSE was given. */
   private readonly held: { answers: Answer[]; by: Identity; asker: Asker }[] = [];
-  /** Whether answers are being read: those behind them do not overtake them. */
-  private isReading = false;
+  private areRead = false;
   private readonly parts: Parts;
 
   constructor(parts: Parts) {
     this.parts = parts;
   }
 
+  /** Whether answers are being read: those behind them do not overtake them, and nothing posted begins. */
+  get isReading(): boolean {
+    return this.areRead;
+  }
+
   /** Takes answers to open calls, while everything else goes on. */
   take(answers: Answer[], by: Identity, asker: Asker): void {
-    const { core, life, responses, inbox, callEnds } = this.parts;
+    const { core, life, open, responses, inbox, callEnds } = this.parts;
     if (life.isClosed) return core.emit({ type: 'begun', asker });
-    if (this.isReading || responses.current || inbox.isPosting) {
+    if (this.areRead || responses.current || inbox.isPosting) {
       this.held.push({ answers, by, asker });
       return;
     }
     callEnds.expire();
+    if (open.areExpiring) {
+      this.held.push({ answers, by, asker });
+      return;
+    }
     this.read({ wire: 'bidi', asker, by, answers, messageId: undefined, late: [] });
   }
 
@@ -59,7 +68,7 @@ export class Answers {
     const { core, open } = this.parts;
     const answers = given.answers.slice(0, MAX_ANSWERS).map((answer) => open.asDecision(answer));
     const asked = { ...given, answers };
-    this.isReading = true;
+    this.areRead = true;
     const decides = answers.some(({ kind }) => kind === 'decision');
     if (!decides) return this.decide(asked, true);
     core.emit({ type: 'ask-sign-in', by: given.by, question: { why: 'decision', given: asked } });
@@ -112,13 +121,19 @@ export class Answers {
   }
 
   /** Nothing came of answers. */
-  refused({ asker, wire }: GivenAnswers, error: ProtocolError): void {
+  refused({ asker, wire, late }: GivenAnswers, error: ProtocolError): void {
     const { core, inbox } = this.parts;
+    this.tellLate(late);
     core.emit({ type: 'refuse', asker, error });
-    this.isReading = false;
+    this.areRead = false;
     if (wire === 'sse') inbox.wasRead();
     this.takeHeld();
     inbox.advance();
+  }
+
+  /** No response is given that could tell of calls whose time was up: whoever listens is told all the same. */
+  private tellLate(late: readonly LateCall[]): void {
+    for (const one of late) this.parts.callEnds.tellSettled(one);
   }
 
   /** The store knows what was decided: it is done. */
@@ -139,7 +154,7 @@ export class Answers {
       if (about.isSignedIn) this.accept(about, steps, isAccepted);
     }
     for (const step of steps) this.parts.calls.take(step);
-    this.isReading = false;
+    this.areRead = false;
     this.takeHeld();
     this.parts.changed();
   }
@@ -151,11 +166,14 @@ export class Answers {
     const { core, messages, open, inbox, responses, callEnds } = this.parts;
     const { given, isSignedIn } = about;
     const { asker, late } = given;
-    inbox.wasRead();
-    this.isReading = false;
+    const isInterrupted = inbox.wasRead();
+    this.areRead = false;
     const { steps, refused } = this.apply(given, verdicts);
     if (!isSignedIn) {
-      for (const step of steps) if (step.next === 'end') callEnds.endQuietly(step.call, step.settlement);
+      const ended = steps.map((step) =>
+        step.next === 'end' ? callEnds.endQuietly(step.call, step.settlement) : null,
+      );
+      this.tellLate([...late, ...ended.filter((one) => one !== null)]);
       core.emit({ type: 'refuse', asker, error: new ProtocolError('unauthorized', NO_LONGER_SIGNED_IN) });
       return responses.over();
     }
@@ -163,6 +181,7 @@ export class Answers {
     const owner = target === undefined ? undefined : messages.get(target)?.message;
     const message = owner ?? (open.size === 0 ? unfinished : null);
     if (!message) {
+      this.tellLate(late);
       core.emit({ type: 'refuse', asker, error: nothingCounts(refused) });
       return responses.over();
     }
@@ -176,6 +195,7 @@ export class Answers {
       if (one.messageId !== message.id) callEnds.tellSettled(one);
       else for (const chunk of one.chunks) messages.inject(chunk);
     }
+    if (isInterrupted) responses.stop();
     this.parts.changed();
   }
 
@@ -188,9 +208,9 @@ export class Answers {
     decisions.forEach((answer, index) => {
       const verdict = verdicts[index];
       if (verdict?.kind === 'refused') refused.push(verdict.why);
-      const step = verdict && this.applyDecision(answer, verdict, by);
+      const step = verdict && (this.learn(verdict, by) ?? this.applyDecision(answer, verdict, by));
       if (verdict?.kind === 'counts' && !verdict.isRepeated)
-        this.tellDecided(answer, verdict.call, asker, by);
+        this.tellDecided(answer, verdict.call, asker.connection ?? by.user);
       if (!step) return;
       steps.set(step.call.record.id, step);
       const writing = verdict.kind === 'counts' ? messages.get(step.call.record.messageId) : undefined;
@@ -212,12 +232,10 @@ export class Answers {
 
   /** Those who watch hear what was decided, and by whom. */
   private tellDecided(
-    { approved, reason }: Extract<Answer, { kind: 'decision' }>,
+    { approved, reason }: Decision,
     { id: toolCallId, messageId }: CallRecord,
-    { connection }: Asker,
-    { user }: Identity,
+    by: string,
   ): void {
-    const by = connection ?? user;
     this.parts.messages.inject({
       type: 'data-decided',
       data: { toolCallId, messageId, approved, ...(reason === undefined ? {} : { reason }), by },
@@ -225,12 +243,33 @@ export class Answers {
     });
   }
 
+  /** A decision is refused because of another, that the store has and this process did not hear of: that one counts. */
+  private learn(verdict: Verdict, { user: by }: Identity): Step | null {
+    const decided = verdict.kind === 'refused' ? verdict.decided : undefined;
+    const call = decided && this.parts.open.get(decided.id);
+    return decided && call?.state.is === 'asked' ? this.decidedBefore(call, { call: decided, by }) : null;
+  }
+
+  /** A card was decided before, where its session was then. Returns what that allows. */
+  decidedBefore(call: OpenCall, { call: decided, by }: DecidedBefore): Step | null {
+    const { open, messages } = this.parts;
+    const { status, reason } = decided;
+    if (status !== 'approved' && status !== 'denied') {
+      // It was used or ended there.
+      open.move(call, 'settle');
+      return null;
+    }
+    if (call.state.is === 'hidden') open.move(call, 'show');
+    const decision = { approved: status === 'approved', reason: reason ?? undefined };
+    this.tellDecided(decision, decided, by);
+    const step = this.applyDecision(decision, { kind: 'counts', call: decided, isRepeated: false }, null);
+    const writing = messages.get(decided.messageId);
+    if (writing) messages.save(writing);
+    return step;
+  }
+
   /** What one decision allows, if it counts. */
-  private applyDecision(
-    { approved, reason }: Extract<Answer, { kind: 'decision' }>,
-    verdict: Verdict,
-    by: Identity,
-  ): Step | null {
+  private applyDecision({ approved, reason }: Decision, verdict: Verdict, by: Identity | null): Step | null {
     const { core, open } = this.parts;
     const call =
       verdict.kind === 'counts' || verdict.kind === 'ended' ? open.get(verdict.call.id) : undefined;

@@ -1,19 +1,24 @@
 import type { Content } from '@google/genai';
-import { stateConflict } from '../../protocol/index.ts';
+import { APPROVAL_TIMED_OUT, stateConflict } from '../../protocol/index.ts';
 import { modelErrorText } from '../model-error.ts';
 import { endEvent, responseOf, type Settlement } from '../settlement.ts';
 import type { CallRecord } from '../store/store.ts';
 import { anyway } from './core.ts';
-import type { LateCall, Write } from './effects.ts';
+import type { About, LateCall, Write } from './effects.ts';
+import type { DecidedBefore } from './inputs.ts';
 import type { Writing } from './messages.ts';
 import type { Accepting, OpenCall } from './open-calls.ts';
 import type { Parts } from './parts.ts';
+
+type Expiry = Extract<About, { what: 'expiry' }>;
 
 /** What a call cannot be kept with; the model and the person are told the same. */
 const NOT_KEPT = 'The result of the tool could not be kept.';
 
 /** How calls end, whoever ends them: the history first, then the person, then the model. */
 export class CallEnds {
+  /** Calls whose time was up when something posted was about to begin, until it tells them. */
+  private readonly late: LateCall[] = [];
   private readonly parts: Parts;
 
   constructor(parts: Parts) {
@@ -124,14 +129,73 @@ export class CallEnds {
   expire(): void {
     const { core, open } = this.parts;
     for (const { call, settlement } of open.overdue(core.now)) {
-      if (call.state.is !== 'hidden') this.end(call, settlement);
+      if (call.state.is === 'asked') this.runOut(call, false);
+      else if (call.state.is !== 'hidden') this.end(call, settlement);
     }
   }
 
-  /** Ends every call whose time is up while nobody listens; returns the chunks that would tell. */
-  expireQuietly(): LateCall[] {
+  /**
+   * Ends every call whose time is up before something posted begins. Returns the chunks that tell it, or null while it is not known
+   * whether a card was decided before.
+   */
+  expireQuietly(): LateCall[] | null {
     const { core, open } = this.parts;
-    return open.overdue(core.now).map(({ call, settlement }) => this.endQuietly(call, settlement));
+    for (const { call, settlement } of open.overdue(core.now)) {
+      if (call.record.status === 'requested') this.runOut(call, true);
+      else this.late.push(this.endQuietly(call, settlement));
+    }
+    return open.areExpiring ? null : this.late.splice(0);
+  }
+
+  /** The time of a card is up: the store knows whether someone decided it before, here or where the session was then. */
+  private runOut(call: OpenCall, isQuiet: boolean): void {
+    const { id: callId } = call.record;
+    call.isExpiring = true;
+    this.parts.core.storing([{ do: 'expire', call: call.record, reason: APPROVAL_TIMED_OUT }], {
+      what: 'expiry',
+      callId,
+      isQuiet,
+    });
+  }
+
+  /** A card has run out of time, unless it was decided before. */
+  expired({ callId, isQuiet }: Expiry, decided: DecidedBefore | null): void {
+    const { open, answers, calls } = this.parts;
+    const call = open.get(callId);
+    const isOpen = call?.state.is === 'asked' || call?.state.is === 'hidden';
+    if (!call || !isOpen) return this.ranOut(call);
+    const step = decided ? answers.decidedBefore(call, decided) : null;
+    if (!decided) {
+      call.record = { ...call.record, status: 'expired' };
+      this.endLate(call, isQuiet);
+    } else if (!isQuiet && step) calls.take(step);
+    else if (step?.next === 'end') this.late.push(this.endQuietly(call, step.settlement));
+    this.ranOut(call);
+  }
+
+  /** That a card ran out of time could not be written: it ends all the same. */
+  notExpired({ callId, isQuiet }: Expiry): void {
+    const call = this.parts.open.get(callId);
+    if (call?.state.is === 'asked' || call?.state.is === 'hidden') this.endLate(call, isQuiet);
+    this.ranOut(call);
+  }
+
+  private endLate(call: OpenCall, isQuiet: boolean): void {
+    const settlement: Settlement = { kind: 'error', errorText: APPROVAL_TIMED_OUT };
+    call.isExpiring = false;
+    if (isQuiet) this.late.push(this.endQuietly(call, settlement));
+    else this.end(call, settlement);
+  }
+
+  /** What waited for the store to know goes on. */
+  private ranOut(call: OpenCall | undefined): void {
+    const { open, inbox, answers } = this.parts;
+    if (call) call.isExpiring = false;
+    if (open.areExpiring) return;
+    // Whatever was about to begin may have been given up meanwhile.
+    if (!inbox.goOn()) for (const one of this.late.splice(0)) this.tellSettled(one);
+    answers.takeHeld();
+    this.parts.changed();
   }
 
   /** Tells what ended in an earlier message. */

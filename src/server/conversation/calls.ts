@@ -14,7 +14,7 @@ export class Calls {
   }
 
   /** A call that ADK made: written down, and only then shown, handed over or run. */
-  issue(call: DeferredCall, writing: Writing, ticket: Ticket): void {
+  issue(call: DeferredCall, writing: Writing, ticket: Ticket, n: number): void {
     const { core, open, messages, callChunks } = this.parts;
     const { now, newId } = core;
     messages.interject(writing);
@@ -28,7 +28,7 @@ export class Calls {
     core.emit({
       type: 'store-apart',
       writes: [{ do: 'issue', call: issued.record }],
-      about: { what: 'call', callId: call.id, ticket },
+      about: { what: 'call', callId: call.id, ticket, n },
     });
   }
 
@@ -61,11 +61,11 @@ export class Calls {
   }
 
   /** The call could not be written down: nobody has heard of it, and the agent gets an error. */
-  notIssued(callId: string, ticket: Ticket): void {
+  notIssued({ callId, ticket, n }: Extract<About, { what: 'call' }>): void {
     const { core, open, run, callChunks } = this.parts;
     const call = open.get(callId);
     const errorText = 'The call could not be written down.';
-    if (call?.isAnnounced && !run.isOpen) this.settleLate(call, { kind: 'error', errorText });
+    if (call?.isAnnounced && !run.isOpenAs(n)) this.settleLate(call, { kind: 'error', errorText });
     else if (call) {
       if (call.isAnnounced) callChunks.giveBack(callId);
       open.move(call, 'settle');

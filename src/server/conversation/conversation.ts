@@ -1,5 +1,11 @@
 import type { Blob } from '@google/genai';
-import { type Answer, type Detection, type Heard, ProtocolError } from '../../protocol/index.ts';
+import {
+  type Answer,
+  type Detection,
+  type Heard,
+  type Message,
+  ProtocolError,
+} from '../../protocol/index.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import { History } from '../history.ts';
@@ -102,10 +108,7 @@ export class Conversation implements Session {
     sessionService.own(key);
     try {
       const remains = { key, engine, history: new History(sessionService, key) };
-      const conversation = new Conversation(remains, await recover(remains), onLost);
-      conversation.shell.push({ type: 'recovered' });
-      await conversation.shell.untilIdle();
-      return conversation;
+      return new Conversation(remains, await recover(remains), onLost);
     } catch (error) {
       sessionService.disown(key);
       throw inWords(error);
@@ -180,12 +183,23 @@ export class Conversation implements Session {
     await listeners.join(listener).catch((error: unknown) => {
       throw inWords(error);
     });
-    const stored = await this.storedFor(at.last);
+    const isLost = at.last !== null && output.log.placeOf(at.last) === null;
+    const joined = isLost
+      ? await shell.read(async () => this.joinedAt(listener, at, await engine.store.loadMessages(this.key)))
+      : this.joinedAt(listener, at, null);
+    // Takes up what another run, or another process, left open.
+    if (listeners.has(listener)) shell.push({ type: 'joined' });
+    return joined;
+  }
+
+  /** Where one begins who comes now; `stored` is the whole conversation, for one who cannot go on where they were. */
+  private joinedAt(listener: Listener, { last, sound }: Place, stored: Message[] | null): Joined {
+    const { engine, output, shell, listeners, incoming } = this;
     const { machine } = shell;
-    const joined: Joined = {
+    return {
       feed: this.reading.feed,
-      ...beginningOf(output, { last: at.last, stored, current: machine.current }),
-      sounds: listeners.soundsFor(listener, at.sound),
+      ...beginningOf(output, { last, stored, current: machine.current }),
+      sounds: listeners.soundsFor(listener, sound),
       info: {
         received: incoming.accepted.map(({ requestId, messageId }) => ({
           requestId,
@@ -197,15 +211,6 @@ export class Conversation implements Session {
         floor: listeners.holder,
       },
     };
-    // Takes up what another run, or another process, left open.
-    if (listeners.has(listener)) shell.push({ type: 'joined' });
-    return joined;
-  }
-
-  /** The stored messages, for one who cannot go on where they were. */
-  private storedFor(last: string | null) {
-    const isLost = last !== null && this.output.log.placeOf(last) === null;
-    return isLost ? this.engine.store.loadMessages(this.key) : null;
   }
 
   takeFloor(listener: Listener): void {

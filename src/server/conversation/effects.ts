@@ -78,13 +78,18 @@ export type About =
       messageId: string | null;
       /** Whether it had to wait, and was stored for that. */
       wasWaiting: boolean;
+      /** Whether it is stored, and whoever said it was told so. */
+      isKept: boolean;
     }
   | { what: 'waiting'; said: string }
-  | { what: 'call'; callId: string; ticket: Ticket }
+  /** `n`: the run that made it. */
+  | { what: 'call'; callId: string; ticket: Ticket; n: number }
   | { what: 'card'; callId: string; isAnnounced: boolean }
   | { what: 'decision'; given: GivenAnswers; isSignedIn: boolean; accepted: AcceptedRequest | undefined }
   | { what: 'heard'; messageId: string }
   | { what: 'execution'; callId: string }
+  /** A card runs out of time. `isQuiet`: something posted is about to begin, and tells it. */
+  | { what: 'expiry'; callId: string; isQuiet: boolean }
   | { what: 'conclusion'; messageId: string };
 
 /** Answers of one person, read and in order. */

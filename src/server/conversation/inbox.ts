@@ -10,12 +10,12 @@ import type { Parts } from './parts.ts';
 import { fingerprint } from './said-before.ts';
 
 /**
- * What is being begun. `waiting`: the run of something else has to end first. `reading`: posted answers are being read. `storing`: a
- * message is being stored; it may be interrupted meanwhile. `kept`: it is stored, and the agent gets it when its live run is open.
+ * What is being begun. `waiting`: the run of something else has to end first, or it is not known yet whether cards were decided in time. `reading`: posted answers are being read. `storing`: a
+ * message is being stored. Both may be interrupted meanwhile. `kept`: it is stored, and the agent gets it when its live run is open.
  */
 type Beginning =
   | { is: 'waiting'; command: Said | Posted }
-  | { is: 'reading'; command: Posted }
+  | { is: 'reading'; command: Posted; isInterrupted: boolean }
   | { is: 'storing'; command: Said; id: string; isInterrupted: boolean }
   | { is: 'kept'; command: Said; id: string };
 
@@ -146,8 +146,9 @@ export class Inbox {
 
   /** Begins the next thing that waits, if the agent is free for it. */
   advance(): void {
-    const { life, callEnds } = this.parts;
+    const { life, answers, callEnds } = this.parts;
     if (this.beginning || this.parts.isBusy || life.isClosed) return;
+    if (answers.isReading && this.waiting[0]?.wire === 'sse') return;
     // Whoever listens hears of what ran out of time before something else begins.
     if (life.hasListener && this.waiting.length > 0) callEnds.expire();
     if (this.beginning || this.parts.isBusy) return;
@@ -168,15 +169,27 @@ export class Inbox {
     if (run.isOpen) return;
     // It could not be opened: the message is answered with that.
     const { speaking } = messages;
-    if (!speaking) return;
-    speaking.failure ??= 'The agent failed to answer. Please try again.';
-    messages.finish(speaking);
+    if (speaking) this.fail(speaking);
+  }
+
+  /** Nothing comes of a message: it is answered with that. */
+  private fail(writing: Writing): void {
+    writing.failure ??= 'The agent failed to answer. Please try again.';
+    this.parts.messages.finish(writing);
+  }
+
+  /** What waited for something to be known goes on; false when nothing did. */
+  goOn(): boolean {
+    const { beginning } = this;
+    if (beginning?.is !== 'waiting') return false;
+    this.begin(beginning.command);
+    return true;
   }
 
   /** A message that is kept and waits for its run is begun at once, to be interrupted; false when there is none. */
   enterEarly(): boolean {
     const { beginning } = this;
-    if (beginning?.is === 'storing') beginning.isInterrupted = true;
+    if (beginning?.is === 'storing' || beginning?.is === 'reading') beginning.isInterrupted = true;
     if (beginning?.is !== 'kept') return false;
     this.enter([], beginning.command, beginning.id);
     return true;
@@ -193,20 +206,28 @@ export class Inbox {
     else this.parts.run.openLive();
   }
 
-  /** What came of posted answers is known. */
-  wasRead(): void {
+  /** What came of posted answers is known; true when they were interrupted meanwhile. */
+  wasRead(): boolean {
+    const { beginning } = this;
     this.beginning = null;
+    return beginning?.is === 'reading' && beginning.isInterrupted;
   }
 
-  /** A message was not kept: whoever said it is told, and nothing of it is left. */
+  /** A message was not kept: whoever said it is told, and nothing of it is left. One that was kept before is answered with that. */
   notBegun(
-    { asker, said, messageId, wasWaiting }: Extract<About, { what: 'message' }>,
+    { asker, said, messageId, wasWaiting, isKept }: Extract<About, { what: 'message' }>,
     error: ProtocolError,
   ): void {
     const { core, messages, run, responses, said: before } = this.parts;
     // Said again, it is not passed over.
     before.forget(said);
     const writing = messageId === null ? undefined : messages.get(messageId);
+    if (isKept && writing) {
+      // Its `start` was to follow the write.
+      messages.resume(writing);
+      this.fail(writing);
+      return this.advance();
+    }
     if (writing) messages.forget(writing);
     const { beginning } = this;
     if (wasWaiting) core.storing([{ do: 'drop-waiting', messageId: said }], null);
@@ -241,15 +262,17 @@ export class Inbox {
     this.beginning = { is: 'waiting', command };
     // One answer at a time; and an open run remembers what is being taken back.
     if (run.isClosing || ((replaces || rewinds) && !run.isNone)) return run.close();
+    const late = wire === 'sse' ? callEnds.expireQuietly() : [];
+    if (late === null) return;
     // What waits with an unfinished turn is about to be replaced: the turn has its end before anything else begins.
     if (command.kind === 'message' && replaces) turnEnds.finishWaiting();
     messages.closeBlocks();
     if (wire === 'sse') core.emit({ type: 'mark', asker });
     if (command.kind === 'answers') {
-      this.beginning = { is: 'reading', command };
-      return answers.readPosted(command, callEnds.expireQuietly());
+      this.beginning = { is: 'reading', command, isInterrupted: false };
+      return answers.readPosted(command, late);
     }
-    if (wire === 'sse') for (const one of callEnds.expireQuietly()) callEnds.tellSettled(one);
+    for (const one of late) callEnds.tellSettled(one);
     if (replaces) turnEnds.supersede();
     const { id = this.newMessageId(), parts } = command;
     this.beginning = { is: 'storing', command, id, isInterrupted: false };
@@ -288,8 +311,12 @@ export class Inbox {
     return isStored ? undefined : this.parts.acceptances.of(asker, answerId);
   }
 
-  private aboutMessage({ asker, isStored }: Said, said: string): Extract<About, { what: 'message' }> {
-    return { what: 'message', asker, said, messageId: null, wasWaiting: isStored ?? false };
+  private aboutMessage(
+    { asker, isStored }: Said,
+    said: string,
+    isKept = false,
+  ): Extract<About, { what: 'message' }> {
+    return { what: 'message', asker, said, messageId: null, wasWaiting: isStored ?? false, isKept };
   }
 
   /** The agent gets a message of the person, live. */
@@ -306,7 +333,7 @@ export class Inbox {
       messages.finish(speaking, { interrupted: messages.isAtWork });
     }
     let writing: Writing | null = null;
-    const about = this.aboutMessage(command, id);
+    const about = this.aboutMessage(command, id, writes.length === 0);
     core.storing([...writes, { do: 'append', event }], about, () => {
       this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });

@@ -52,6 +52,12 @@ export interface Recovered {
   waiting: Said[];
 }
 
+/** A call that was decided before its time was up, and who did. */
+export interface DecidedBefore {
+  call: CallRecord;
+  by: string;
+}
+
 /** What a batch of writes gave back, in the order of the writes. */
 export interface WriteResults {
   /** For `decide`: what became of each decision. */
@@ -62,6 +68,8 @@ export interface WriteResults {
   isAccepted?: boolean;
   /** For `cut`: how much of the text is left; null when nothing had to be cut. */
   length?: number | null;
+  /** For `expire`: how the call stands, when someone decided it before. */
+  decided?: DecidedBefore | null;
   /** For `take`: whether the call was still there to be taken. */
   isTaken?: boolean;
   /** For `close-dangling`: what the message does not show yet. */
@@ -80,7 +88,6 @@ export type Input =
   | { type: 'joined' }
   | { type: 'left' }
   | { type: 'abandoned' }
-  | { type: 'recovered' }
   | { type: 'opened'; n: number }
   | { type: 'event'; n: number; event: Event; view: RunView }
   | { type: 'deferred'; n: number; call: DeferredCall; ticket: Ticket }

@@ -70,7 +70,7 @@ export class Machine {
   }
 
   private take(input: Input): void {
-    const { run, executions, inbox, answers, life, turnEnds, callEnds } = this.parts;
+    const { run, executions, inbox, answers, life, turnEnds } = this.parts;
     switch (input.type) {
       case 'event':
         return run.event(input.n, input.event, input.view);
@@ -114,9 +114,6 @@ export class Machine {
         return this.storeFailed(input.about, input.error);
       case 'time':
         return life.time();
-      case 'recovered':
-        callEnds.expireQuietly();
-        return turnEnds.forgetSettled();
       case 'shut-down':
         return life.shutDown();
       default:
@@ -126,13 +123,15 @@ export class Machine {
 
   /** What waited for a write goes on. */
   private stored(about: About, results: WriteResults): void {
-    const { inbox, answers, executions, responses, calls, hearing } = this.parts;
+    const { inbox, answers, executions, responses, calls, callEnds, hearing } = this.parts;
     switch (about.what) {
       case 'decision':
         return answers.decided(about, results);
       case 'execution':
         if (results.isTaken === false) executions.notRun(about.callId, false);
         return;
+      case 'expiry':
+        return callEnds.expired(about, results.decided ?? null);
       case 'conclusion':
         return responses.concluded(about.messageId, results);
       case 'call':
@@ -152,7 +151,7 @@ export class Machine {
 
   /** What waited for a write is not done. */
   private storeFailed(about: About | null, error: unknown): void {
-    const { core, inbox, answers, calls, executions, responses } = this.parts;
+    const { core, inbox, answers, calls, callEnds, executions, responses } = this.parts;
     core.emit({
       type: 'note',
       level: 'error',
@@ -168,11 +167,13 @@ export class Machine {
       case 'decision':
         return answers.refused(about.given, toProtocolError(error));
       case 'call':
-        return calls.notIssued(about.callId, about.ticket);
+        return calls.notIssued(about);
       case 'card':
         return calls.notShown(about.callId, about.isAnnounced);
       case 'execution':
         return executions.notRun(about.callId, true);
+      case 'expiry':
+        return callEnds.notExpired(about);
       case 'conclusion':
         return responses.notConcluded(about.messageId);
       case 'heard':

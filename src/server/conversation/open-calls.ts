@@ -35,6 +35,8 @@ export interface OpenCall {
   isAnnounced: boolean;
   /** In the confirmation dialect: the confirmation was shown and is not closed. */
   isConfirming: boolean;
+  /** Its time is up, and the store is asked whether someone decided it before. */
+  isExpiring: boolean;
   /** Its tool has ended, and the slot is given back when its end is written down. */
   givesSlotBack: boolean;
   /** Who approved it, in this process. */
@@ -93,6 +95,11 @@ export class OpenCalls {
     );
   }
 
+  /** Whether the time of some card is up, and nobody knows yet whether it was decided before. */
+  get areExpiring(): boolean {
+    return this.all.some(({ isExpiring }) => isExpiring);
+  }
+
   get shown(): ReadonlySet<string> {
     return new Set(this.all.filter(({ state }) => state.is === 'asked').map(({ record }) => record.id));
   }
@@ -142,6 +149,7 @@ export class OpenCalls {
       state: stateOf(standing),
       isAnnounced: false,
       isConfirming: false,
+      isExpiring: false,
       givesSlotBack: false,
       by: null,
     };
@@ -178,14 +186,14 @@ export class OpenCalls {
     return this.all.flatMap((call) => {
       const { expiresAt } = call.record;
       const settlement = expiresAt !== null && expiresAt <= now ? lateSettlement(call.record) : null;
-      return settlement && call.state.is !== 'ending' ? [{ call, settlement }] : [];
+      return settlement && call.state.is !== 'ending' && !call.isExpiring ? [{ call, settlement }] : [];
     });
   }
 
   /** When the next call runs out of time; null when none does. */
   nextDeadline(): number | null {
-    const times = this.all.flatMap(({ state, record }) =>
-      record.expiresAt === null || !DEADLINED.has(state.is) ? [] : [record.expiresAt],
+    const times = this.all.flatMap(({ state, record, isExpiring }) =>
+      record.expiresAt === null || isExpiring || !DEADLINED.has(state.is) ? [] : [record.expiresAt],
     );
     return times.length === 0 ? null : Math.min(...times);
   }
@@ -235,8 +243,9 @@ function stateOf(standing: Exclude<Standing, 'ending'>): CallState {
 }
 
 /** Whether the server has work to do for a call, now or when its turn comes. */
-function isAtWork({ state }: OpenCall): boolean {
+function isAtWork({ state, isExpiring }: OpenCall): boolean {
   return (
+    isExpiring ||
     state.is === 'issuing' ||
     state.is === 'running' ||
     state.is === 'ending' ||

@@ -1,10 +1,18 @@
 import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
-import { isSettled, type Message, MessageFold, OUTCOME_UNKNOWN, toolNameOf } from '../../protocol/index.ts';
+import {
+  APPROVAL_TIMED_OUT,
+  isSettled,
+  type Message,
+  MessageFold,
+  OUTCOME_UNKNOWN,
+  toolNameOf,
+} from '../../protocol/index.ts';
+import { Approvals } from '../approvals.ts';
 import type { Engine } from '../engine.ts';
 import { partsOf } from '../files.ts';
 import type { History } from '../history.ts';
 import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../reconcile.ts';
-import { endEvent, leftBehind, outputChunk } from '../settlement.ts';
+import { endEvent, lateSettlement, leftBehind, outputChunk } from '../settlement.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Standing } from './call-flow.ts';
 import type { Asker } from './effects.ts';
@@ -135,12 +143,13 @@ async function endLeftBehind(remains: Remains, calls: CallRecord[]): Promise<Cal
   if (calls.length === 0) return calls;
   const messages = new Map((await store.loadMessages(key)).map((message) => [message.id, message]));
   const open: CallRecord[] = [];
-  for (const call of calls) {
+  for (const found of calls) {
+    const call = await expireIfLate(remains, found);
     const message = messages.get(call.messageId);
     const fold = message && new MessageFold(message);
     const isDecided = call.status === 'approved' || call.status === 'denied';
     if (isDecided) fold?.decide(call.id, call.status === 'approved', call.reason ?? undefined);
-    const settlement = leftBehind(call);
+    const settlement = leftBehind(call) ?? (isLate(call, engine) ? lateSettlement(call) : null);
     if (settlement) {
       await history.append(endEvent(call, settlement));
       for (const id of [call.approvalId, call.id]) {
@@ -150,6 +159,19 @@ async function endLeftBehind(remains: Remains, calls: CallRecord[]): Promise<Cal
     if (message && (isDecided || settlement)) await store.putMessage(key, message);
   }
   return open;
+}
+
+function isLate({ expiresAt }: CallRecord, { clock }: Engine): boolean {
+  return expiresAt !== null && expiresAt <= clock.now();
+}
+
+/** A card whose time is up has expired, unless someone decided it before. */
+async function expireIfLate({ key, engine }: Remains, call: CallRecord): Promise<CallRecord> {
+  const { store, clock } = engine;
+  if (call.status !== 'requested' || !isLate(call, engine)) return call;
+  const approvals = new Approvals(store, key, () => clock.now());
+  const expired = await approvals.expire(call, APPROVAL_TIMED_OUT);
+  return expired ?? (await store.findCall(key, { id: call.id })) ?? call;
 }
 
 /**

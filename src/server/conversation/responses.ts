@@ -87,7 +87,14 @@ export class Responses {
       if (call.state.is === 'issuing') this.parts.callEnds.end(call, INTERRUPTION);
     if (response.stage.is === 'speaking') this.parts.run.close();
     else if (response.stage.is === 'answering') this.conclude();
+    else if (response.stage.is === 'ending') this.endCalls();
     return true;
+  }
+
+  /** Nothing of a response that was stopped waits for anyone. */
+  private endCalls(): void {
+    const { open, callEnds } = this.parts;
+    for (const call of open.all) callEnds.end(call, { kind: 'error', errorText: INTERRUPTED });
   }
 
   /** The response ends: everything that is still open waits for the person or the browser. */
@@ -127,7 +134,7 @@ export class Responses {
 
   /** No call stays without an answer, in the history or on the screen, but those that wait. */
   private conclude(): void {
-    const { core, messages, open, callEnds } = this.parts;
+    const { core, messages, open } = this.parts;
     const { response } = this;
     if (!response || response.stage.is === 'ending') return;
     response.stage = { is: 'ending' };
@@ -136,9 +143,7 @@ export class Responses {
     messages.interject(writing);
     const text = writing.chunks.unfinishedText;
     const isCutOff = isStopped || writing.failure !== null;
-    if (isStopped) {
-      for (const call of open.all) callEnds.end(call, { kind: 'error', errorText: INTERRUPTED });
-    }
+    if (isStopped) this.endCalls();
     core.storing(
       [
         ...(isCutOff && text ? [{ do: 'keep-words' as const, messageId, text }] : []),

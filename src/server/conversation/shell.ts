@@ -15,6 +15,12 @@ export interface ShellContext extends Surroundings {
   onLost: () => void;
 }
 
+/** Something that is read in its place among the effects. */
+interface Reading {
+  type: 'read';
+  read: () => Promise<void>;
+}
+
 /**
  * What is around the machine of a conversation: pushes inputs, and has the effects done in order, whose results are inputs again. An
  * effect that writes holds back those behind it, and nothing else does.
@@ -25,7 +31,7 @@ export class Shell {
   private readonly engine: Engine;
   private readonly output: Output;
   private readonly hands: Hands;
-  private readonly queue: Effect[] = [];
+  private readonly queue: (Effect | Reading)[] = [];
   private lastTouch: number;
   private isPerforming = false;
   private isDropped = false;
@@ -72,6 +78,15 @@ export class Shell {
     }
   }
 
+  /** Reads in its place among the effects: everything that is stored by then is told, and nothing that is told later is in it. */
+  read<T>(work: () => Promise<T>): Promise<T> {
+    if (this.isDropped) return work();
+    return new Promise((resolve, reject) => {
+      this.queue.push({ type: 'read', read: () => work().then(resolve, reject) });
+      if (!this.isPerforming) this.perform();
+    });
+  }
+
   /** Resolves when no run is open any more, or after a while. */
   runsEnded(): Promise<void> {
     return this.hands.runsEnded();
@@ -94,7 +109,8 @@ export class Shell {
   fault(error: unknown): void {
     if (!(error instanceof StaleFence) || this.isDropped) return;
     this.isDropped = true;
-    this.queue.length = 0;
+    // Whoever waits to read may read what is stored.
+    for (const effect of this.queue.splice(0)) if (effect.type === 'read') this.hands.apart(effect.read());
     this.hands.letGo();
     this.context.onLost();
   }
@@ -129,9 +145,9 @@ export class Shell {
   }
 
   /** Does one thing; one that fails in an unforeseen way leaves the rest to be done. */
-  private attempt(effect: Effect): Promise<void> | undefined {
+  private attempt(effect: Effect | Reading): Promise<void> | undefined {
     try {
-      return this.hands.act(effect);
+      return effect.type === 'read' ? effect.read() : this.hands.act(effect);
     } catch (error) {
       this.hands.failed(`"${effect.type}" was not done`, error);
       return undefined;

@@ -10,7 +10,7 @@ import type { Output } from '../output.ts';
 import { missedOutputs } from '../reconcile.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Write } from './effects.ts';
-import type { WriteResults } from './inputs.ts';
+import type { DecidedBefore, WriteResults } from './inputs.ts';
 
 /** What writing needs from around it. */
 export interface WritesContext {
@@ -91,7 +91,7 @@ export class Writes {
         results.isTaken = (await this.take(write.call)) !== null;
         return;
       case 'expire':
-        await approvals.expire(write.call, write.reason);
+        results.decided = await this.expire(write);
         return;
       case 'save':
         return output.save(write.messageId);
@@ -178,6 +178,14 @@ export class Writes {
     }
     const call = await approvals.refuseSignedOut(decision, isShown);
     return call ? { kind: 'ended', call } : { kind: 'ignored' };
+  }
+
+  /** Lets a card run out of time; returns how it stands when someone decided it before, wherever the session was then. */
+  private async expire({ call, reason }: Extract<Write, { do: 'expire' }>): Promise<DecidedBefore | null> {
+    const { key, engine, approvals } = this.context;
+    if (await approvals.expire(call, reason)) return null;
+    const decided = await engine.store.findCall(key, { id: call.id });
+    return decided && { call: decided, by: key.user };
   }
 
   private take(call: CallRecord): Promise<CallRecord | null> {

@@ -189,7 +189,8 @@ export class FakeRun {
   /** Something is said to a live model. */
   listen({ parts = [] }: Content): void {
     if (parts.some((part) => part.text)) {
-      if (!this.isWaiting) this.owes++;
+      // A turn that waits for calls is set aside, and the model answers this instead.
+      this.owes = this.isWaiting ? Math.max(1, this.owes) : this.owes + 1;
       this.turn++;
     }
     for (const { functionResponse } of parts) {

@@ -184,6 +184,17 @@ const server: Doing[] = [
   ...[20, 1_000, 31_000, 61_000].map((ms): Doing => [`${ms} ms pass`, always, (world) => world.pass(ms)]),
 ];
 
+const elsewhere = (['approved', 'denied'] as const).map(
+  (to): Doing => [
+    `a card is ${to} where the session was before`,
+    ({ openCalls, ears }) => openCalls.some(({ id }) => ears.calls.get(id)?.approvalId !== undefined),
+    ({ openCalls, ears, ledger }) => {
+      const card = openCalls.find(({ id }) => ears.calls.get(id)?.approvalId !== undefined);
+      if (card) ledger.decideElsewhere(card.id, to);
+    },
+  ],
+);
+
 const disk: Doing[] = [
   [
     'the disk is slow',
@@ -286,6 +297,7 @@ export const anything: fc.Arbitrary<fc.Command<World, World>> = fc
     { weight: 8, arbitrary: answers },
     { weight: 10, arbitrary: fc.constantFrom(...server) },
     { weight: 6, arbitrary: fc.constantFrom(...disk) },
+    { weight: 1, arbitrary: fc.constantFrom(...elsewhere) },
     { weight: 1, arbitrary: fc.constantFrom(end, ...page) },
   )
   .map((one) => new Act(one));

@@ -119,7 +119,12 @@ export class Ears {
   atRest(): string[] {
     const open = [...this.messages.values()].filter(({ isOpen }) => isOpen);
     const calls = [...this.calls.keys()].filter((id) => !this.ended.has(id));
-    return [...open.map(({ id }) => `[C6] ${id} has no end`), ...calls.map((id) => `[C9] ${id} has no end`)];
+    const untold = [...this.amended].filter((id) => this.calls.has(id) && !this.told.has(id));
+    return [
+      ...open.map(({ id }) => `[C6] ${id} has no end`),
+      ...calls.map((id) => `[C9] ${id} has no end`),
+      ...untold.map((id) => `[C9] ${id} has ended, and nobody is told`),
+    ];
   }
 
   private check(chunk: Chunk): void {

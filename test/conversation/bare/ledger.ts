@@ -2,7 +2,7 @@ import { getFunctionResponses } from '@google/adk';
 import type { Answer } from '../../../src/protocol/index.ts';
 import type { Verdict } from '../../../src/server/approvals.ts';
 import type { Write } from '../../../src/server/conversation/effects.ts';
-import type { WriteResults } from '../../../src/server/conversation/inputs.ts';
+import type { DecidedBefore, WriteResults } from '../../../src/server/conversation/inputs.ts';
 import type { CallRecord, CallStatus } from '../../../src/server/store/store.ts';
 
 /** What is stored, as far as the machine asks for it: the calls, the history's responses, the person's messages. */
@@ -31,7 +31,7 @@ export class Ledger {
         return;
       }
       case 'expire':
-        this.move(write.call.id, 'requested', 'expired');
+        results.decided = this.expire(write.call.id);
         return;
       case 'withdraw':
         this.move(write.call.id, 'approved', 'expired');
@@ -51,6 +51,17 @@ export class Ledger {
       default:
         return;
     }
+  }
+
+  /** Someone decides a card where the session is not. */
+  decideElsewhere(id: string, to: 'approved' | 'denied'): void {
+    if (this.move(id, 'requested', to) && to === 'approved') this.approved.add(id);
+  }
+
+  private expire(id: string): DecidedBefore | null {
+    if (this.move(id, 'requested', 'expired')) return null;
+    const call = this.calls.get(id);
+    return call ? { call, by: 'someone' } : null;
   }
 
   private settle(id: string): void {
@@ -87,6 +98,8 @@ export class Ledger {
     const to = approved ? 'approved' : 'denied';
     if (call.status === 'settled' || call.status === 'running') return { kind: 'ignored' };
     if (call.status === to) return { kind: 'counts', call, isRepeated: true };
+    if (call.status === 'approved' || call.status === 'denied')
+      return { kind: 'refused', why: `already ${call.status}`, decided: call };
     if (call.status !== 'requested') return { kind: 'refused', why: `already ${call.status}` };
     if (!shown.has(call.id)) return { kind: 'refused', why: 'not asked yet' };
     if (approvalId !== undefined && approvalId !== call.approvalId)

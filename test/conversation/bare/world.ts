@@ -102,7 +102,6 @@ export class World {
     };
     const recovered = { calls: [], messages: [], said: [], unanswered: null, waiting: [] };
     this.machine = new Machine(options, () => String(++this.count), recovered);
-    this.push({ type: 'recovered' });
   }
 
   get isBusy(): boolean {

@@ -206,8 +206,8 @@ export class SteppedModel extends BaseLlm {
     this.told.push(wordsOf([sent.value]));
     this.journal.add({ kind: 'model', text: `is told ${JSON.stringify(parts)}` });
     if (parts.some((part) => part.text)) {
-      // A turn that waits for calls is set aside.
-      if (!isWaiting(line)) line.owes += 1;
+      // A turn that waits for calls is set aside, and this is answered instead.
+      line.owes = isWaiting(line) ? Math.max(1, line.owes) : line.owes + 1;
       line.turn += 1;
     }
     for (const { functionResponse } of parts) {

@@ -3,13 +3,17 @@ import type { ManualClock } from '../../support/clock.ts';
 import type { Journal } from './journal.ts';
 
 /** The methods of a store that change it. */
-const WRITES = [
+export const WRITES = [
   'appendEvent',
   'putMessage',
+  'truncateMessages',
+  'addWaiting',
+  'dropWaiting',
   'issueCalls',
   'moveCall',
   'decideCall',
   'audit',
+  'acceptRequest',
 ] as const satisfies (keyof Store)[];
 
 /** What a write that fails says. */
