@@ -1,7 +1,8 @@
 export { agentToolNames } from './agent-tools.ts';
 export { toContent } from './content.ts';
 export { findTool, type Outcome, responseEvent, runDeferred, toResponse } from './deferred.ts';
-export { instrument, isAllLlm } from './gate.ts';
+export { type Driver, driverOf } from './driver.ts';
+export { instrument } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
 export { danglingCalls, RESUME, rewindEvent } from './history.ts';
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
@@ -9,3 +10,4 @@ export { checkCopy } from './own-copy.ts';
 export { resumptionOf } from './resumption.ts';
 export type { ApprovalOverride, DeferredCall } from './run.ts';
 export { ServerTools } from './server-tools.ts';
+export { waitsInWorkflows } from './workflow.ts';

@@ -152,7 +152,10 @@ export class GatePlugin extends BasePlugin {
         ? refuse(tool, ARGUMENTS_UNREADABLE)
         : await this.decide(tool, call.args ?? {}, context);
       const isOptimistic =
-        !active.run.live && !decision.asks && decision.tool instanceof DuologueTool && !decision.refusal
+        active.run.optimistic === true &&
+        !decision.asks &&
+        decision.tool instanceof DuologueTool &&
+        !decision.refusal
           ? decision.tool.isOptimistic
           : false;
       active.decisions.set(call.id, isOptimistic ? { ...decision, optimistic: true } : decision);

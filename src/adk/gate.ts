@@ -18,6 +18,7 @@ import { HistoryProcessor } from './history.ts';
 import { mayWait, runDecided } from './run.ts';
 import { putTap } from './tap.ts';
 import { DuologueTool } from './tools.ts';
+import { cannotWait, workflowAround } from './workflow.ts';
 
 /** Prepares every LLM agent of a tree to run behind gates. Doing it twice changes nothing. */
 export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
@@ -39,7 +40,7 @@ export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
 }
 
 /** Whether a tree has LLM agents only, which hand over to one another and wait for nobody in between. */
-export function isAllLlm(root: BaseAgent): boolean {
+function isAllLlm(root: BaseAgent): boolean {
   return isLlmAgent(root) && root.subAgents.every((agent) => isAllLlm(agent));
 }
 
@@ -146,6 +147,7 @@ class Gated extends BaseTool {
 
     const decision = active.decisions.get(id) ?? (await plugin.decide(this.inner, args, toolContext));
     const later = async (facts: ToolFacts) => {
+      checkMayWait(this.name, facts, toolContext);
       await active.run.defer({
         id,
         toolName: this.name,
@@ -196,6 +198,13 @@ class Gated extends BaseTool {
     (this as { isLongRunning: boolean }).isLongRunning = later;
     return undefined;
   }
+}
+
+/** A call that cannot be gone on with is refused in words, rather than to be asked about and lost. */
+function checkMayWait(tool: string, { asks }: ToolFacts, { invocationContext }: Context): void {
+  const { agent, liveRequestQueue } = invocationContext;
+  const workflow = agent && !liveRequestQueue ? workflowAround(agent) : null;
+  if (workflow) throw new Error(cannotWait(tool, asks, workflow));
 }
 
 /** Whether a tool asked for confirmation while it ran; the request is taken back, the gate asks instead. */

@@ -13,7 +13,7 @@ import type { FunctionResponse } from '@google/genai';
 /** Key in an event's custom metadata: drop this event and all after it, up to the marker. */
 const REWIND = 'duologueRewind';
 
-/** Custom metadata of the message that makes ADK go on without anything new being said; it is never stored. */
+/** Custom metadata of a message that nobody said: it makes ADK go on, its run alone may read it, and it is never stored. */
 export const RESUME = { duologue: 'resume' } as const;
 
 /** What a model sees for a call that still waits for the person or the browser. */
@@ -34,15 +34,21 @@ export function isRewind(event: Event): boolean {
   return event.customMetadata?.[REWIND] !== undefined;
 }
 
-/** Gives the model a sound history, and ends the step instead of calling the model while a call is open. */
+/**
+ * Gives the model a sound history, and ends a run that goes turn by turn when a call that it made is open. One that an earlier run made, and
+ * that still waits, is shown as pending.
+ */
 export class HistoryProcessor extends BaseLlmRequestProcessor {
   override async *runAsync(
     context: InvocationContext,
     request: LlmRequest,
   ): AsyncGenerator<Event, void, void> {
     const live = context.liveRequestQueue !== undefined;
-    const { events, open } = prepareHistory(context.session.events, { placeholders: live });
-    if (open && !live) {
+    const { events, open } = prepareHistory(context.session.events, { placeholders: true });
+    // Agents that run side by side have branches of their own, and wait for none of each other's calls.
+    const isOwn = (event: Event) =>
+      event.invocationId === context.invocationId && event.branch === context.branch;
+    if (!live && open.some(isOwn)) {
       context.endInvocation = true;
       return;
     }
@@ -56,16 +62,16 @@ export class HistoryProcessor extends BaseLlmRequestProcessor {
 
 /**
  * A session's events as a model can take them: what was rewound is left out, and the responses to the calls of one event
- * stand together right behind it, wherever they were recorded. `open` says whether some call has no response;
+ * stand together right behind it, wherever they were recorded. `open` are the events with a call that has no response;
  * with `placeholders` such a call gets one that says it is pending.
  */
 export function prepareHistory(
   all: Event[],
   options: { placeholders: boolean },
-): { events: Event[]; open: boolean } {
+): { events: Event[]; open: Event[] } {
   const events = withoutRewound(all);
   const { responses, inPlace, open } = survey(events);
-  if (inPlace && !(open && options.placeholders)) return { events, open };
+  if (inPlace && !(open.length > 0 && options.placeholders)) return { events, open };
 
   const ordered: Event[] = [];
   for (const event of events) {
@@ -114,11 +120,11 @@ function withoutRewound(events: Event[]): Event[] {
   return kept;
 }
 
-/** The responses by call id, whether each stands right behind its call, and whether a call has none. */
+/** The responses by call id, whether each stands right behind its call, and the events with a call that has none. */
 function survey(events: Event[]): {
   responses: Map<string, FunctionResponse>;
   inPlace: boolean;
-  open: boolean;
+  open: Event[];
 } {
   const responses = new Map<string, FunctionResponse>();
   const calls = new Map<string, number>();
@@ -134,9 +140,10 @@ function survey(events: Event[]): {
       responses.set(response.id, response);
     }
   });
-  let open = false;
-  for (const id of calls.keys()) {
-    if (!responses.has(id)) open = true;
+  const open: Event[] = [];
+  for (const [id, index] of calls) {
+    const event = events[index];
+    if (event && !responses.has(id)) open.push(event);
   }
   return { responses, inPlace, open };
 }

@@ -33,9 +33,11 @@ export interface OpenCall {
   runsOn: 'server' | 'client';
 }
 
-/** One run of an agent as its tools see it: turn by turn (SSE) or live (BIDI). */
+/** One run of an agent as its tools see it. */
 export interface Run {
   readonly live: boolean;
+  /** Whether a browser tool that has an optimistic output is answered with it at once. */
+  readonly optimistic?: boolean;
   /** Takes partial texts straight to whoever shows them. */
   readonly tap?: Tap;
   /** Runs the tools that ADK's loop calls. */

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type BaseAgent, type BasePlugin, type RunConfig, Runner } from '@google/adk';
-import { type ApprovalOverride, checkCopy, GatePlugin, instrument, isAllLlm } from '../adk/for-server.ts';
+import {
+  type ApprovalOverride,
+  checkCopy,
+  type Driver,
+  driverOf,
+  GatePlugin,
+  instrument,
+  waitsInWorkflows,
+} from '../adk/for-server.ts';
 import { instrumentModels, type Patience, sensesOf } from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { Access, type AccessOptions } from './access.ts';
@@ -79,6 +87,11 @@ export interface DuologueOptions {
   whenBusy?: SessionOptions['whenBusy'];
   /** ADK's configuration of live runs: voice, modalities, activity detection. */
   live?: Partial<RunConfig>;
+  /**
+   * What drives the agent behind a socket: one live run, or a run for each answer. Unless given, LLM agents are driven live, and trees with
+   * workflows or agents of another kind turn by turn.
+   */
+  driver?: Driver;
   /** How long the model is waited for, and how often it is asked again when it fails before it said anything. */
   patience?: Partial<Omit<Patience, 'timer'>>;
   /** How much is taken in one message, body or frame. */
@@ -178,9 +191,10 @@ export function createDuologue(options: DuologueOptions): Duologue {
 }
 
 function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
-  const { agent, appName = 'duologue', clock = systemClock } = options;
+  const { agent, appName = 'duologue', clock = systemClock, driver = driverOf(agent) } = options;
   const logger = toLogger(options.logger ?? consoleLogger);
   checkCopy(agent);
+  for (const text of waitsInWorkflows(agent, options.toolsRequiringApproval)) logger.warn(text);
   instrument(agent);
   instrumentModels(agent, { patience: { ...options.patience, timer: clock } });
   const store = options.store ?? createMemoryStore({ now: () => clock.now() });
@@ -196,8 +210,8 @@ function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
     sessionService,
     // First, so that no other plugin can keep a call from its gate.
     plugins: [plugin, ...(options.plugins ?? [])],
-    // Whoever made a call goes on when it is answered; a workflow around agents goes on as a whole.
-    resumabilityConfig: { isResumable: isAllLlm(agent) },
+    // Whoever made a call goes on when it is answered: nothing inside of a workflow waits for one.
+    resumabilityConfig: { isResumable: true },
   });
   return {
     appName,
@@ -211,7 +225,7 @@ function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
     newId: options.newId ?? randomUUID,
     logger,
     signIn: new SignIn(options.stillSignedIn, clock, logger),
-    senses: () => sensesOf(agent),
+    senses: () => ({ ...sensesOf(agent), ...(driver === 'turn' ? { hears: false } : {}) }),
     options: {
       images: options.images ?? 'file',
       denials: options.denials ?? 'tool-output-error',
@@ -225,6 +239,7 @@ function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
       maxQueued: 16,
       limits: limitsWithin(budget, options.limits),
       live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },
+      driver,
     },
   };
 }

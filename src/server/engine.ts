@@ -1,5 +1,5 @@
 import type { BaseAgent, RunConfig, Runner } from '@google/adk';
-import type { GatePlugin } from '../adk/for-server.ts';
+import type { Driver, GatePlugin } from '../adk/for-server.ts';
 import type { Limits, ModelSenses } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
 import type { DraftPace } from './draft-pace.ts';
@@ -34,6 +34,8 @@ export interface SessionOptions {
   limits: Limits;
   /** ADK's configuration of live runs. */
   live: Partial<RunConfig>;
+  /** What drives the agent behind a socket. */
+  driver: Driver;
 }
 
 /** What all sessions of a server share. */

@@ -67,7 +67,7 @@ describe('the history that a model is shown', () => {
   it.each(cases)('%s', (_, events, out, open) => {
     const prepared = prepareHistory(events, { placeholders: false });
     expect(brief(prepared.events)).toEqual(out);
-    expect(prepared.open).toBe(open);
+    expect(prepared.open.length > 0).toBe(open);
   });
 
   it('is the very list when nothing has to be done', () => {
@@ -99,7 +99,7 @@ describe('the history that a model is shown', () => {
 
   it('[S11] does not wait for a call that was taken back', () => {
     const events = [user('q'), called('1'), rewindEvent('q'), user('q2')];
-    expect(prepareHistory(events, { placeholders: false }).open).toBe(false);
+    expect(prepareHistory(events, { placeholders: false }).open).toEqual([]);
     expect(danglingCalls(events)).toEqual([]);
   });
 

@@ -5,10 +5,10 @@ import { play } from './support/play.ts';
 import { type Scenario, scenarios } from './support/scenarios.ts';
 import type { WayName } from './support/ways.ts';
 
-const WAYS: WayName[] = ['memory', 'SSE', 'SSE, stock', 'WebSocket'];
+const WAYS: WayName[] = ['memory', 'SSE', 'SSE, stock', 'WebSocket', 'WebSocket, turn by turn'];
 
 function expectedSends({ sends }: Scenario, way: WayName): unknown {
-  if (way === 'WebSocket') return sends.bidi;
+  if (way.startsWith('WebSocket')) return sends.bidi;
   return way === 'SSE, stock' ? sends.stock : sends.sse;
 }
 
@@ -22,7 +22,7 @@ function withoutEnd(messages: unknown): unknown {
 
 describe.each(sdks.filter(([version]) => version !== '6.0.304'))('the chat of ai %s', (_version, sdk) => {
   it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
-    '[S4] [C11] ends alike in memory, over SSE with either transport and over a WebSocket: %s',
+    '[S4] [C11] ends alike in memory, over SSE with either transport and over a WebSocket, live or turn by turn: %s',
     async (_name, scenario) => {
       const ends: unknown[] = [];
       for (const way of WAYS) {

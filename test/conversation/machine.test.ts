@@ -95,7 +95,7 @@ it('[C9] a call that cannot be written down ends, though another run is open by 
 });
 
 it('[T18] a call of another message that ends with an interrupted response is told', () => {
-  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: true });
   world.push({ type: 'joined' });
   world.say('bidi');
   const [run] = world.runs;

@@ -125,8 +125,7 @@ export class AdkRuns {
       engine.logger.error('the run does not end', { session: history.key.sessionId });
       this.over(run, null);
     };
-    // A turn ends with what its model says next: only a live connection can hang for ever.
-    if (run.queue) engine.clock.after(END_MS, late);
+    engine.clock.after(END_MS, late);
   }
 
   letGo(ticket: Ticket, error: string | null): void {
@@ -176,7 +175,8 @@ export class AdkRuns {
       // Turn by turn the machine wants nothing of a partial text but its words.
       const tap = run.queue ? {} : { tap: (response: LlmResponse) => tell(response as Event) };
       const live = run.queue !== null;
-      view = plugin.begin({ appName, userId, id }, { live, defer, tools, openCalls, ...tap });
+      const optimistic = request.driver === 'turn' && request.optimistic;
+      view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, ...tap });
       const events = this.events(run, request);
       // What is stored before ADK has read the session would reach the model twice.
       if (run.queue) {

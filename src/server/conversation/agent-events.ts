@@ -18,8 +18,11 @@ export class AgentEvents {
   private isFed = false;
   /** Whether the model speaks though nobody gave it anything to answer: it keeps nothing waiting. */
   private isUnasked = false;
-  /** Calls that a live run announced and nobody took out of it yet: their arguments, and the message they belong to. */
-  private readonly called = new Map<string, { args: Record<string, unknown>; writing: Writing }>();
+  /** Calls that a run announced and nobody took out of it yet: their arguments, and the message they belong to. */
+  private readonly called = new Map<
+    string,
+    { args: Record<string, unknown>; writing: Writing; tell?: () => void }
+  >();
   private readonly parts: Parts;
 
   constructor(parts: Parts) {
@@ -123,17 +126,19 @@ export class AgentEvents {
   }
 
   private tellTurn(out: MessageOutput, view: RunView): void {
-    const { messages, callChunks } = this.parts;
+    const { messages, callChunks, responses } = this.parts;
     const { speaking } = messages;
     if (!speaking) return;
+    messages.lastToSpeak = speaking.message.id;
     switch (out.type) {
-      case 'call': {
-        const { id, name: toolName, args } = out;
-        return callChunks.announceEarly({ id, toolName, args }, view.factsOf(id), speaking);
-      }
+      case 'call':
+        return this.announce(speaking, out, view);
       case 'response':
-        return this.ranInside(speaking, out, view);
+        return callChunks.wasAnnounced(out.id) || responses.current
+          ? this.ranInside(speaking, out, view)
+          : this.answeredInside(speaking, out, view);
       case 'audio': {
+        if (!responses.current) return this.sound(speaking, out);
         const { data: chunk, sampleRate } = out;
         const { id: messageId } = speaking.message;
         const data = { chunk, sampleRate, channels: 1 as const, bitDepth: 16 as const, messageId };
@@ -147,6 +152,30 @@ export class AgentEvents {
         return;
       default:
         messages.say(speaking, out);
+    }
+  }
+
+  /** A call that ADK announces. Those behind one that is told late are told after it: a message shows its calls in their order. */
+  private announce(
+    writing: Writing,
+    { id, name: toolName, args }: Extract<MessageOutput, { type: 'call' }>,
+    view: RunView,
+  ): void {
+    const { callChunks } = this.parts;
+    const facts = view.factsOf(id);
+    const isLate = callChunks.isToldLate(facts);
+    if (!isLate && this.called.size === 0)
+      return callChunks.announceEarly({ id, toolName, args }, facts, writing);
+    const tell = () => callChunks.announceEarly({ id, toolName, args }, facts, writing);
+    this.called.set(id, { args, writing, ...(isLate ? {} : { tell }) });
+  }
+
+  /** A call was told that others stood behind: those that ADK itself runs are told now. */
+  tellNext(): void {
+    for (const [id, { tell }] of this.called) {
+      if (!tell) return;
+      this.called.delete(id);
+      tell();
     }
   }
 
@@ -165,7 +194,7 @@ export class AgentEvents {
     speaking.failure = text;
   }
 
-  /** Only callbacks of the application, ADK's own tools and calls of unknown tools are answered inside a live run. */
+  /** A call that the run answers and of which the person has not heard: a tool of ADK's own, an unknown one, or one that cannot wait. */
   private answeredInside(
     speaking: Writing,
     { id, name: toolName, response }: ToolResponse,
@@ -184,8 +213,7 @@ export class AgentEvents {
     { id: call, name: tool, response }: ToolResponse,
     view: RunView,
   ): void {
-    const { core, messages, callChunks } = this.parts;
-    callChunks.wasAnnounced(call);
+    const { core, messages } = this.parts;
     const chunk = view.outputChunk(call, response);
     const outcome = chunk.type === 'tool-output-available' ? 'output' : 'error';
     core.emit({ type: 'note', level: 'info', text: 'a tool ran', fields: { call, tool, outcome } });

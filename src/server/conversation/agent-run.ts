@@ -91,11 +91,13 @@ export class AgentRun {
     this.begin({ driver: 'live', detection });
   }
 
-  /** Lets the agent give one answer. */
-  openTurn(content: Content, customMetadata: Record<string, unknown>): void {
-    this.begin({ driver: 'turn', content, customMetadata });
+  /** Lets the agent give one answer; returns the number of its run. */
+  openTurn(content: Content, customMetadata: Record<string, unknown>): number {
+    const { optimistic } = this.parts.policy;
+    this.begin({ driver: 'turn', content, customMetadata, optimistic });
     // Nothing is fed to it later: it is open as soon as it is begun.
     this.run = { is: 'open', n: this.count, driver: 'turn', isMuted: false, hasSpoken: false };
+    return this.count;
   }
 
   /** Ends the run; what waits stays open. */
@@ -110,19 +112,24 @@ export class AgentRun {
   letGo(): void {
     const { run } = this;
     if (run.is === 'none') return;
-    if (run.is !== 'closing') this.parts.core.emit({ type: 'close-run', n: run.n });
-    this.run = { is: 'none' };
+    if (run.driver === 'turn') this.parts.turnByTurn.stop();
+    else {
+      if (run.is !== 'closing') this.parts.core.emit({ type: 'close-run', n: run.n });
+      this.run = { is: 'none' };
+    }
     this.cutOff(true, '');
   }
 
-  /** What the run was to begin with was not kept. */
-  neverOpened(): void {
+  /** What a run was to begin with was not kept; it may have been told to end meanwhile. False when it is not that run. */
+  neverOpened(n: number | null): boolean {
+    if (this.run.is === 'none' || this.run.n !== n) return false;
     this.run = { is: 'none' };
+    return true;
   }
 
   /** Tells the model something, if the run is open. `isAsked`: the model is expected to say something to it. */
   send(content: Content, isAsked = true): void {
-    if (this.run.is !== 'open') return;
+    if (this.run.is !== 'open' || this.run.driver !== 'live') return;
     this.parts.events.fed(isAsked);
     this.parts.core.emit({ type: 'send', n: this.run.n, content });
   }
@@ -152,8 +159,10 @@ export class AgentRun {
 
   /** Lets the model hear or see something. What cannot be heard in time is dropped. */
   feed(fed: Fed): void {
-    const { core, events } = this.parts;
+    const { core, events, policy } = this.parts;
     const { run } = this;
+    // Between the turns of an agent that is not live nobody hears anything.
+    if (policy.pauseEndsRun) return;
     events.shown();
     if (core.now >= this.deafUntil) this.isFedMedia = true;
     if (run.is === 'open' && run.driver === 'live') return this.pass(run.n, fed);
@@ -231,13 +240,17 @@ export class AgentRun {
 
   /** The run is over: what it was saying ends with it. */
   ended(n: number, error: Failure | null): void {
-    const { core, events, responses, inbox } = this.parts;
+    const { core, events, responses, turnByTurn, inbox } = this.parts;
     const { run } = this;
     if (run.is === 'none' || run.n !== n) return;
     this.run = { is: 'none' };
     this.forgotten.clear();
     events.forgetCalls();
-    if (run.driver === 'turn') return responses.turnEnded(error);
+    if (run.driver === 'turn') {
+      if (responses.current) responses.turnEnded(error);
+      else turnByTurn.ended(error, run.is === 'closing');
+      return;
+    }
     const isLetGo = run.is === 'closing';
     const { note, text } = agentFailure(error ?? { code: 'UNKNOWN_ERROR', message: '' });
     if (error) core.emit(note);

@@ -22,6 +22,11 @@ export class CallChunks {
     return this.parts.core.options.confirmations === 'tool';
   }
 
+  /** Whether it is said only when a call is written down that there is such a call: over a socket what waits is told one after the other. */
+  isToldLate({ asks, runsOn }: ToolFacts): boolean {
+    return !this.parts.policy.pauseEndsResponse && (asks || runsOn === 'client');
+  }
+
   /** Says that there is a call, when ADK announces it itself. */
   announceEarly(call: NamedCall, facts: ToolFacts, writing: Writing): void {
     if (this.areConfirmed && facts.asks) return;

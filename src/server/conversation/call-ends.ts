@@ -31,15 +31,16 @@ export class CallEnds {
     settlement: Settlement,
     { isOffline = false, accepts }: { isOffline?: boolean; accepts?: Accepting | undefined } = {},
   ): void {
-    const { core, open, messages, run, life, policy, callChunks, executions, acceptances } = this.parts;
-    const isTurnByTurn = policy.pauseEndsResponse;
+    const { core, open, messages, run, life, policy, callChunks, executions, acceptances, turnByTurn } =
+      this.parts;
+    const { pauseEndsResponse: isPosted, pauseEndsRun } = policy;
     if (call.state.is === 'issuing') {
       call.state.isUnwanted = true;
       return;
     }
     const isInterrupted = settlement.kind === 'error' && settlement.interrupted === true;
-    const isHeard = !isInterrupted && !isOffline && !life.isAbandoned && !isTurnByTurn;
-    if (isHeard && !run.isOpen) {
+    const isHeard = !isInterrupted && !isOffline && !life.isAbandoned && !isPosted;
+    if (isHeard && !pauseEndsRun && !run.isOpen) {
       // What is stored before ADK has read the session would reach the model twice.
       if (open.endLater(call, settlement, accepts)) run.openLive();
       return;
@@ -48,13 +49,14 @@ export class CallEnds {
     const { record } = call;
     if (!owner) return;
     // Another message is being written: this one is mended where it stands, and told beside.
-    if (isTurnByTurn && owner !== messages.speaking) {
+    if (isPosted && owner !== messages.speaking) {
       this.tellSettled(this.endQuietly(call, settlement, accepts));
       return this.parts.changed();
     }
     if (!open.move(call, 'settle')) return;
     messages.turnTo(owner);
-    const reply = isTurnByTurn ? null : run.expectReply(record.id, settlement);
+    const reply = pauseEndsRun ? null : run.expectReply(record.id, settlement);
+    if (pauseEndsRun && isHeard) turnByTurn.settled(record, settlement);
     const tell = (end: Settlement, isStored = true) =>
       core.collect(() => {
         if (accepts && isStored) acceptances.tell(accepts.asker, accepts.accepted);
@@ -229,7 +231,7 @@ export class CallEnds {
   }
 
   private goOn(owner: Writing, record: CallRecord, isHeard: boolean): void {
-    const { open, messages, life, calls } = this.parts;
+    const { open, messages, life, calls, turnByTurn } = this.parts;
     if (life.isAbandoned) {
       // What the agent would have said to it, it does not say.
       if (open.in(owner.message.id).length === 0) messages.finish(owner, { interrupted: true });
@@ -238,6 +240,7 @@ export class CallEnds {
         .in(owner.message.id)
         .some((other) => other.record.invocationId === record.invocationId);
       messages.expect(owner, isComplete);
+      turnByTurn.goOn();
       calls.showNext();
     }
     this.parts.changed();

@@ -34,7 +34,7 @@ export class Calls {
 
   /** A call is written down: it is shown, handed over or run. */
   issued(callId: string, ticket: Ticket): void {
-    const { core, open, messages, run, callChunks, callEnds, executions } = this.parts;
+    const { core, open, messages, run, events, callChunks, callEnds, executions } = this.parts;
     const call = open.get(callId);
     const writing = call && messages.get(call.record.messageId);
     if (!call) return core.emit({ type: 'let-go', ticket, error: null });
@@ -56,6 +56,7 @@ export class Calls {
       messages.save(writing);
       if (state.is === 'ready') executions.standInLine(call);
     }
+    events.tellNext();
     core.emit({ type: 'let-go', ticket, error: null });
     this.parts.changed();
   }

@@ -232,7 +232,8 @@ export class Conversation implements Session {
     const { shell } = this;
     this.listeners.close();
     shell.push({ type: 'shut-down' });
-    const stopped = shell.untilIdle(() => shell.machine.isResponding);
+    const { machine } = shell;
+    const stopped = shell.untilIdle(() => machine.isResponding || machine.isRunOpen);
     await settlesWithin(Promise.all([stopped, shell.runsEnded()]), END_MS, this.engine.clock);
     this.incoming.refuseAll(
       this.isRemoved

@@ -30,7 +30,7 @@ export type Ticket = object;
 /** What a run is opened with. A live one gets what is said later; a turn is one answer, and ends by itself. */
 export type RunRequest =
   | { driver: 'live'; detection: Detection }
-  | { driver: 'turn'; content: Content; customMetadata: Record<string, unknown> };
+  | { driver: 'turn'; content: Content; customMetadata: Record<string, unknown>; optimistic: boolean };
 
 /** One thing to be written to the store. */
 export type Write =
@@ -76,6 +76,8 @@ export type About =
       said: string;
       /** The message that answers it. */
       messageId: string | null;
+      /** The run that is to be opened for it. */
+      run: number | null;
       /** Whether it had to wait, and was stored for that. */
       wasWaiting: boolean;
       /** Whether it is stored, and whoever said it was told so. */

@@ -215,7 +215,7 @@ export class Inbox {
 
   /** A message was not kept: whoever said it is told, and nothing of it is left. One that was kept before is answered with that. */
   notBegun(
-    { asker, said, messageId, wasWaiting, isKept }: Extract<About, { what: 'message' }>,
+    { asker, said, messageId, run: n, wasWaiting, isKept }: Extract<About, { what: 'message' }>,
     error: ProtocolError,
   ): void {
     const { core, messages, run, responses, said: before } = this.parts;
@@ -230,13 +230,12 @@ export class Inbox {
     }
     if (writing) messages.forget(writing);
     const { beginning } = this;
+    const hadRun = run.neverOpened(n);
     if (wasWaiting) core.storing([{ do: 'drop-waiting', messageId: said }], null);
     if (beginning?.command.asker === asker) this.beginning = null;
     core.emit({ type: 'refuse', asker, error });
-    if (writing && responses.current?.writing === writing) {
-      run.neverOpened();
-      return responses.over();
-    }
+    if (writing && responses.current?.writing === writing) return responses.over();
+    if (hadRun) this.ready();
     this.advance();
   }
 
@@ -285,7 +284,7 @@ export class Inbox {
       ...(rewinds ? [{ do: 'rewind' as const, messageId: id, isLast: !replaces }] : []),
       { do: 'keep' as const, id, parts, accepted },
     ];
-    if (wire === 'sse') return this.respond(writes, command, id);
+    if (this.parts.policy.pauseEndsRun || wire === 'sse') return this.respond(writes, command, id);
     if (run.isOpen) return this.enter(writes, command, id);
     core.storing(writes, this.aboutMessage(command, id), () => {
       this.tellSaid(writes, id);
@@ -316,22 +315,19 @@ export class Inbox {
     said: string,
     isKept = false,
   ): Extract<About, { what: 'message' }> {
-    return { what: 'message', asker, said, messageId: null, wasWaiting: isStored ?? false, isKept };
+    const wasWaiting = isStored ?? false;
+    return { what: 'message', asker, said, messageId: null, run: null, wasWaiting, isKept };
   }
 
   /** The agent gets a message of the person, live. */
   private enter(writes: Write[], command: Said, id: string): void {
     const { parts, asker, answerId } = command;
-    const { core, messages, run, open, said, acceptances } = this.parts;
+    const { core, messages, run, said, acceptances } = this.parts;
     const content = toContent(parts);
     const event = createEvent({ author: 'user', content, customMetadata: { messageId: id } });
     this.beginning = null;
     said.unanswered = null;
-    // The agent may have begun to speak by itself meanwhile, or not have gone on as was expected.
-    const { speaking } = messages;
-    if (speaking && (messages.isAtWork || open.in(speaking.message.id).length === 0)) {
-      messages.finish(speaking, { interrupted: messages.isAtWork });
-    }
+    this.endUnanswered();
     let writing: Writing | null = null;
     const about = this.aboutMessage(command, id, writes.length === 0);
     core.storing([...writes, { do: 'append', event }], about, () => {
@@ -344,21 +340,30 @@ export class Inbox {
     about.messageId = (writing as Writing | null)?.message.id ?? null;
   }
 
+  /** The agent may have begun to speak by itself meanwhile, or not have gone on as was expected. */
+  private endUnanswered(): void {
+    const { messages, open } = this.parts;
+    const { speaking, isAtWork } = messages;
+    if (speaking && (isAtWork || open.in(speaking.message.id).length === 0))
+      messages.finish(speaking, { interrupted: isAtWork });
+  }
+
   /** The agent gets a message of the person, turn by turn. */
   private respond(writes: Write[], command: Said, id: string): void {
-    const { parts, asker, answerId } = command;
+    const { parts, asker, answerId, wire } = command;
     const { core, messages, run, responses, said, acceptances } = this.parts;
     this.beginning = null;
     said.unanswered = null;
+    if (wire === 'bidi') this.endUnanswered();
     const about = this.aboutMessage(command, id);
     core.storing(writes, about, () => {
       this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });
-      acceptances.tell(asker, acceptances.of(asker, answerId));
+      acceptances.tell(asker, this.acceptedWith(command));
       const writing = messages.begin(answerId);
       about.messageId = writing.message.id;
-      responses.begin(writing);
-      run.openTurn(toContent(parts), { messageId: id });
+      if (wire === 'sse') responses.begin(writing);
+      about.run = run.openTurn(toContent(parts), { messageId: id });
     });
   }
 }

@@ -123,7 +123,7 @@ export class Machine {
 
   /** What waited for a write goes on. */
   private stored(about: About, results: WriteResults): void {
-    const { inbox, answers, executions, responses, calls, callEnds, hearing } = this.parts;
+    const { inbox, answers, executions, responses, turnByTurn, calls, callEnds, hearing } = this.parts;
     switch (about.what) {
       case 'decision':
         return answers.decided(about, results);
@@ -133,7 +133,9 @@ export class Machine {
       case 'expiry':
         return callEnds.expired(about, results.decided ?? null);
       case 'conclusion':
-        return responses.concluded(about.messageId, results);
+        return responses.current
+          ? responses.concluded(about.messageId, results)
+          : turnByTurn.concluded(results);
       case 'call':
         return calls.issued(about.callId, about.ticket);
       case 'heard':
@@ -151,7 +153,7 @@ export class Machine {
 
   /** What waited for a write is not done. */
   private storeFailed(about: About | null, error: unknown): void {
-    const { core, inbox, answers, calls, callEnds, executions, responses } = this.parts;
+    const { core, inbox, answers, calls, callEnds, executions, responses, turnByTurn } = this.parts;
     core.emit({
       type: 'note',
       level: 'error',
@@ -175,7 +177,7 @@ export class Machine {
       case 'expiry':
         return callEnds.notExpired(about);
       case 'conclusion':
-        return responses.notConcluded(about.messageId);
+        return responses.current ? responses.notConcluded(about.messageId) : turnByTurn.notConcluded();
       case 'heard':
         return;
       default:

@@ -17,6 +17,7 @@ import { OpenCalls } from './open-calls.ts';
 import { type Policy, policies } from './policy.ts';
 import { Responses } from './responses.ts';
 import { SaidBefore } from './said-before.ts';
+import { TurnByTurn } from './turn-by-turn.ts';
 import { TurnEnds } from './turn-ends.ts';
 
 /**
@@ -33,6 +34,7 @@ export class Parts {
   readonly inbox = new Inbox(this);
   readonly answers = new Answers(this);
   readonly responses = new Responses(this);
+  readonly turnByTurn = new TurnByTurn(this);
   readonly turnEnds = new TurnEnds(this);
   readonly hearing = new Hearing(this);
   readonly run = new AgentRun(this);
@@ -62,9 +64,10 @@ export class Parts {
     }
   }
 
-  /** The policy of the wire that is used now. */
+  /** The policy of the wire that is used now, and of what drives the agent on it. */
   get policy(): Policy {
-    return this.policies[this.responses.current ? 'sse' : 'bidi'];
+    const { sse, bidi } = this.policies;
+    return this.responses.current ? sse.turn : bidi[this.core.options.driver];
   }
 
   /** Whether the agent is at work, as opposed to waiting for the person or the browser. */

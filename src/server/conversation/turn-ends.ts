@@ -31,13 +31,14 @@ export class TurnEnds {
 
   /** Ends what the agent says and what waits. The next message finds everything in order. */
   interrupt(): void {
-    const { messages, open, run, events, responses, core, inbox, callEnds } = this.parts;
+    const { messages, open, run, events, responses, core, inbox, callEnds, policy, turnByTurn } = this.parts;
     if (responses.stop()) return;
     const { speaking, next } = messages;
     if (!inbox.enterEarly() && !messages.isAtWork && !speaking && open.size === 0) return;
     core.emit({ type: 'abort-tools' });
     const isAtIt = open.all.some(({ record }) => record.messageId === speaking?.message.id);
-    if (messages.isAtWork || isAtIt || events.hasCalls) run.hush();
+    if (policy.pauseEndsRun) turnByTurn.stop();
+    else if (messages.isAtWork || isAtIt || events.hasCalls) run.hush();
     const touched = new Set(messages.speaking ? [messages.speaking, ...next] : next);
     for (const call of open.all) {
       const owner = messages.get(call.record.messageId);

@@ -123,7 +123,12 @@ export class StoreSessionService extends BaseSessionService {
   }
 
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
-    if (event.partial || event.customMetadata?.duologue === 'resume') return event;
+    if (event.partial) return event;
+    if (event.customMetadata?.duologue === 'resume') {
+      // What it says, if anything, is for this run alone.
+      if (event.content?.parts?.some((part) => part.text)) this.#listOf(session.events).put(event);
+      return event;
+    }
     try {
       await this.appendChange({ session, event });
     } catch (error) {

@@ -53,10 +53,15 @@ export function closing<T extends { close(): Promise<void> | void }>(one: T): T 
 }
 
 /** Serves a scenario's agent on a free port. */
-async function stage(scenario: Scenario, ran: string[]): Promise<{ made: Harness; url: string }> {
+async function stage(
+  scenario: Scenario,
+  way: WayName,
+  ran: string[],
+): Promise<{ made: Harness; url: string }> {
   const made = harness(scenario.turns(), scenario.tools?.(ran) ?? [], {
     approvalTimeoutMs: null,
     rateLimit: false,
+    ...(way === 'WebSocket, turn by turn' ? { driver: 'turn' as const } : {}),
     ...scenario.options,
   });
   const { url } = closing(await serve(made.duologue, { port: 0 }));
@@ -72,7 +77,7 @@ export async function play(
 ): Promise<Played> {
   const ran: string[] = [];
   const ranInBrowser: string[] = [];
-  const { made, url } = await stage(scenario, ran);
+  const { made, url } = await stage(scenario, wayName, ran);
   let chat: TestChat;
   const way = ways[wayName]({
     sdk,

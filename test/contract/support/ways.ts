@@ -40,7 +40,7 @@ export interface WayContext {
 }
 
 /** The names of the ways. */
-export type WayName = 'memory' | 'SSE' | 'SSE, stock' | 'WebSocket';
+export type WayName = 'memory' | 'SSE' | 'SSE, stock' | 'WebSocket' | 'WebSocket, turn by turn';
 
 /** Time as it is, but without waiting before another try or for more words. */
 export const impatient: Timers = {
@@ -72,31 +72,34 @@ export const ways: Record<WayName, (context: WayContext) => Way> = {
       close: () => undefined,
     };
   },
-  WebSocket: (context) => {
-    const frames = { message: 0, tool_result: 0 };
-    const transport = new DuologueTransport<Message>({
-      url: context.url,
-      WebSocket: context.WebSocket ?? (WebSocket as unknown as NonNullable<WayContext['WebSocket']>),
-      executors: context.executors,
-      timers: impatient,
-      onPending: context.onPending,
-      onReset: context.onReset,
-      onFrame(direction, data) {
-        if (direction !== 'out' || typeof data !== 'string') return;
-        const { type } = JSON.parse(data) as { type: string };
-        if (type === 'message' || type === 'tool_result') frames[type]++;
-      },
-    });
-    return {
-      transport,
-      sendAutomaticallyWhen: resumeWhen(transport) as Way['sendAutomaticallyWhen'],
-      hasExecutors: true,
-      sendsByHand: false,
-      sent: () => frames,
-      close: () => transport.close(),
-    };
-  },
+  WebSocket: overSocket,
+  'WebSocket, turn by turn': overSocket,
 };
+
+function overSocket(context: WayContext): Way {
+  const frames = { message: 0, tool_result: 0 };
+  const transport = new DuologueTransport<Message>({
+    url: context.url,
+    WebSocket: context.WebSocket ?? (WebSocket as unknown as NonNullable<WayContext['WebSocket']>),
+    executors: context.executors,
+    timers: impatient,
+    onPending: context.onPending,
+    onReset: context.onReset,
+    onFrame(direction, data) {
+      if (direction !== 'out' || typeof data !== 'string') return;
+      const { type } = JSON.parse(data) as { type: string };
+      if (type === 'message' || type === 'tool_result') frames[type]++;
+    },
+  });
+  return {
+    transport,
+    sendAutomaticallyWhen: resumeWhen(transport) as Way['sendAutomaticallyWhen'],
+    hasExecutors: true,
+    sendsByHand: false,
+    sent: () => frames,
+    close: () => transport.close(),
+  };
+}
 
 function overSse({ url, executors, fetch: send = fetch }: WayContext): Way {
   const counted = counting(send);

@@ -150,8 +150,8 @@ export class Ears {
     if (chunk.type === 'tool-input-start') {
       this.calls.set(id, { toolName: chunk.toolName });
       this.current?.calls.add(id);
-      if (!this.current?.isPosted && stored === undefined && !this.ledger.answered.has(id))
-        this.wrong.push(`[T10] ${id} is told before it is written`);
+      const isWritten = stored !== undefined || this.ledger.inside.has(id) || this.ledger.answered.has(id);
+      if (!this.current?.isPosted && !isWritten) this.wrong.push(`[T10] ${id} is told before it is written`);
     } else if (chunk.type === 'tool-approval-request') {
       this.calls.set(id, { toolName: this.calls.get(id)?.toolName ?? '', approvalId: chunk.approvalId });
       if (stored?.approvalId !== chunk.approvalId) this.wrong.push(`[T10] ${id} asks before it is written`);

@@ -10,6 +10,8 @@ export class Ledger {
   readonly calls = new Map<string, CallRecord>();
   /** Calls that the history answers. */
   readonly answered = new Set<string>();
+  /** Calls that ADK itself runs: they stand in the history. */
+  readonly inside = new Set<string>();
   /** The words of the person that are kept. */
   readonly kept = new Set<string>();
   /** Calls that someone allowed. */

@@ -8,6 +8,7 @@ const MAX_ROUNDS = 200;
 /** Machines to which anything happens: each keeps every rule, or fails with its transcript. */
 export function machines(maxCommands: number): fc.IProperty<[Setup, Iterable<fc.Command<World, World>>]> {
   const setup: fc.Arbitrary<Setup> = fc.record({
+    driver: fc.constantFrom('live', 'turn'),
     approvals: fc.constantFrom('sequential', 'parallel'),
     whenBusy: fc.constantFrom('queue', 'interrupt'),
     isEager: fc.boolean(),

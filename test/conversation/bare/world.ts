@@ -14,6 +14,7 @@ import { Ledger } from './ledger.ts';
 
 /** What differs from one conversation to the next. */
 export interface Setup {
+  driver?: SessionOptions['driver'];
   approvals: SessionOptions['approvals'];
   whenBusy: SessionOptions['whenBusy'];
   /** Whether what nobody has to wait for happens at once: slots, sign-in, opening of a run. */
@@ -99,6 +100,7 @@ export class World {
       maxQueued: 16,
       limits: {} as SessionOptions['limits'],
       live: {},
+      driver: setup.driver ?? 'live',
     };
     const recovered = { calls: [], messages: [], said: [], unanswered: null, waiting: [] };
     this.machine = new Machine(options, () => String(++this.count), recovered);
@@ -125,6 +127,8 @@ export class World {
     // What ADK answers itself, it has written before it tells.
     if (input.type === 'event')
       for (const { id = '' } of getFunctionResponses(input.event)) this.ledger.answered.add(id);
+    // And so are the calls that it runs itself.
+    for (const run of this.runs) for (const { id } of run.inside) this.ledger.inside.add(id);
     const effects = this.machine.push(input, this.now);
     if (input.type === 'interrupt') this.queue.push({ type: 'hushed' });
     this.queue.push(...effects);
