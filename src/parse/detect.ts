@@ -31,20 +31,46 @@ const DESCRIPTIONS = /* @__PURE__ */ APIS.map((api) => ({
   ...api,
 })) as readonly ApiDescription<Api>[];
 
+/**
+ * The descriptions that are asked first have a place in the code each: a call that always goes to the same function is several
+ * times as fast as one in a loop, and nearly every value is of one of these.
+ */
+const [first, second, third, fourth, fifth, ...others] = DESCRIPTIONS as readonly [
+  ApiDescription<Api>,
+  ApiDescription<Api>,
+  ApiDescription<Api>,
+  ApiDescription<Api>,
+  ApiDescription<Api>,
+  ...ApiDescription<Api>[],
+];
+
 /** Finds the API of a value by its shape alone; the first that fits has it. */
 export function recognise(value: Obj): Match | null {
   const { object } = value;
-  for (const description of DESCRIPTIONS) {
-    const as = description.recognise(value, object);
-    if (!as) continue;
-    const family = description.familyOf?.(value);
-    return { description, api: family ? (`${description.api}${family}` as Api) : description.api, as };
+  let as = first.recognise(value, object);
+  if (as) return matched(first, value, as);
+  as = second.recognise(value, object);
+  if (as) return matched(second, value, as);
+  as = third.recognise(value, object);
+  if (as) return matched(third, value, as);
+  as = fourth.recognise(value, object);
+  if (as) return matched(fourth, value, as);
+  as = fifth.recognise(value, object);
+  if (as) return matched(fifth, value, as);
+  for (const description of others) {
+    as = description.recognise(value, object);
+    if (as) return matched(description, value, as);
   }
   const scratch = emptyFold('', []);
   const description = DESCRIPTIONS.find(
     ({ streaming }) => streaming.ownEvents && streaming.take(scratch, value),
   );
   return description ? { description, api: description.api, as: 'event' } : null;
+}
+
+function matched(description: ApiDescription<Api>, value: Obj, as: Shape): Match {
+  const family = description.familyOf?.(value);
+  return { description, api: family ? (`${description.api}${family}` as Api) : description.api, as };
 }
 
 const WRAPPERS = 'response body data message result output modelOutput outputBodyJson'.split(' ');
