@@ -16,9 +16,9 @@ export class DraftPace {
     this.clock = clock;
   }
 
-  /** How long from now the next draft of a session may wait. */
-  get delayMs(): number {
-    return Math.min(MAX_MS, Math.max(MIN_MS, this.paidUntil - this.clock.elapsed()));
+  /** How long from now the next draft of a session may wait. The first words of a message are kept at once, if that can be afforded. */
+  delayMs({ isFirst }: { isFirst: boolean }): number {
+    return Math.min(MAX_MS, Math.max(isFirst ? 0 : MIN_MS, this.paidUntil - this.clock.elapsed()));
   }
 
   /** Counts the time that writing a draft takes. */

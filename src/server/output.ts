@@ -38,6 +38,8 @@ export class Output {
   private readonly saved = new Map<string, number>();
   private current: MessageFold | null = null;
   private cancelDraft: (() => void) | null = null;
+  /** Whether nothing of the current message was kept since its `start`. */
+  private isFirstDraft = true;
   /** The draft that is being written. */
   private drafting: Promise<void> | null = null;
   private readonly drafts: DraftPace;
@@ -64,6 +66,7 @@ export class Output {
     if (!this.folds.has(message.id)) this.saved.set(message.id, message.parts.length);
     this.folds.set(message.id, fold);
     this.current = fold;
+    this.isFirstDraft = true;
     // What is known of a message at its birth; on a continuation the client has it already.
     const { metadata: messageMetadata } = message;
     const seq = this.log.append(
@@ -84,7 +87,7 @@ export class Output {
   say(chunk: Chunk): void {
     this.current?.push(chunk);
     this.log.append(chunk);
-    this.cancelDraft ??= this.clock.after(this.drafts.delayMs, () => this.draft());
+    this.cancelDraft ??= this.draftSoon();
   }
 
   /**
@@ -271,11 +274,16 @@ export class Output {
     });
   }
 
+  private draftSoon(): () => void {
+    return this.clock.after(this.drafts.delayMs({ isFirst: this.isFirstDraft }), () => this.draft());
+  }
+
   /** Keeps what was said so far of the message that is being written. */
   private draft(): void {
     const { message } = this;
+    this.isFirstDraft = false;
     // A store that is slower than its drafts gets one at a time.
-    this.cancelDraft = this.drafting ? this.clock.after(this.drafts.delayMs, () => this.draft()) : null;
+    this.cancelDraft = this.drafting ? this.draftSoon() : null;
     if (this.drafting || !message || message.parts.length === 0) return;
     // What cannot be kept now is tried again when the message ends.
     const write = () => this.store.putMessage(this.key, message).catch(this.onFault);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { DuologueTransport, resumeWhen } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
-import { createMemoryStore } from '../../src/server/index.ts';
+import { createMemoryStore, type Store } from '../../src/server/index.ts';
 import { serve } from '../../src/server/use/node.ts';
 import { brief, chatOf, sdks, type TestChat } from '../client/support/chat.ts';
 import { ManualClock } from '../support/clock.ts';
@@ -15,8 +15,8 @@ import { impatient } from './support/ways.ts';
 
 failOnUnhandled();
 
-/** A page whose server dies in the middle of an answer, so and so long after it began, and comes back. */
-async function killed(sdk: (typeof sdks)[number][1], afterMs: number): Promise<TestChat> {
+/** A page whose server dies in the middle of an answer, so and so long after it began, and comes back. Null: before it could write. */
+async function killed(sdk: (typeof sdks)[number][1], afterMs: number | null): Promise<TestChat> {
   const store = createMemoryStore();
   const clock = new ManualClock();
   let release: () => void = () => undefined;
@@ -31,7 +31,14 @@ async function killed(sdk: (typeof sdks)[number][1], afterMs: number): Promise<T
     closing(
       await serve(harness(args[0], [], { newId: randomUUID, store, ...args[2] }).duologue, { port: 0 }),
     );
-  const before = await begin([turn], [], { clock });
+  const full: Pick<Store, 'putMessage'> = {
+    putMessage: (key, message) =>
+      message.role === 'user'
+        ? store.putMessage(key, message)
+        : Promise.reject(new Error('The disk is full.')),
+  };
+  const kept: Store = afterMs === null ? Object.assign(Object.create(store), full) : store;
+  const before = await begin([turn], [], { clock, store: kept });
   // The next process answers the question by itself, and again when it is asked again.
   const after = await begin([[text('Three.')], [text('Three.')]]);
   // The first process is dead when nothing reaches it any more.
@@ -66,7 +73,7 @@ async function killed(sdk: (typeof sdks)[number][1], afterMs: number): Promise<T
     () => chat.messages,
   );
   for (let i = 0; i < 40; i++) await new Promise((resolve) => setImmediate(resolve));
-  clock.advance(afterMs);
+  clock.advance(afterMs ?? 20);
   await until(
     () => brief(chat.messages.at(-1))[0] === 'One two ',
     () => chat.messages,
@@ -85,14 +92,14 @@ async function killed(sdk: (typeof sdks)[number][1], afterMs: number): Promise<T
 describe.each(sdks)(
   'a page whose server dies in the middle of an answer, with the chat of ai %s',
   (_version, sdk) => {
-    it('[R5] [R7] shows what was kept of it, marked as interrupted and cut off', async () => {
-      const { messages } = await killed(sdk, 100);
+    it.each([20, 100])('[R5] [R7] shows what was kept of it after %s ms, marked as cut off', async (ms) => {
+      const { messages } = await killed(sdk, ms);
       expect(messages.map(brief)).toEqual([['count'], ['One two ']]);
       expect(messages.at(-1)?.metadata).toMatchObject({ interrupted: true, cutOff: true });
     });
 
     it('[R5] shows the question alone when nothing was kept, and can ask it again', async () => {
-      const chat = await killed(sdk, 50);
+      const chat = await killed(sdk, null);
       expect(chat.messages.map(brief)).toEqual([['count']]);
       void chat.regenerate();
       await until(

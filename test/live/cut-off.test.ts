@@ -53,7 +53,7 @@ const asked = (words: string) => ({
 });
 
 describe('a server that shuts down in the middle of an answer', () => {
-  it('[B22] keeps what was said over BIDI, marked as interrupted, and tells so before it closes', async () => {
+  it('[B22] keeps what was said over BIDI, marked as cut off, and tells so before it closes', async () => {
     const folder = await folderOfItsOwn();
     const clock = new ManualClock();
     const { turn, release } = hanging('One ', 'two ');
@@ -72,7 +72,7 @@ describe('a server that shuts down in the middle of an answer', () => {
     expect(socket.chunks.at(-1)).toMatchObject({
       type: 'finish',
       finishReason: 'other',
-      messageMetadata: { interrupted: true },
+      messageMetadata: { interrupted: true, cutOff: true },
     });
     expect(socket.dones).toBe(1);
     const after = await live([[text('Hello.')]], [], { store: await openSqliteStore(folder) });

@@ -20,6 +20,8 @@ export interface MessagesContext {
   newId: () => string;
   now: () => number;
   hasOpenCalls: (messageId: string) => boolean;
+  /** Whether the process ends. */
+  isClosed: () => boolean;
 }
 
 /**
@@ -161,7 +163,7 @@ export class Messages {
   /** Ends a response of a message: what it ends with is stored before anyone hears of it. */
   finish(writing: Writing, how: { interrupted?: boolean } = {}): void {
     const { message, chunks, failure } = writing;
-    const { emit, hasOpenCalls } = this.context;
+    const { emit, hasOpenCalls, isClosed } = this.context;
     const isOpen = hasOpenCalls(message.id);
     writing.failure = null;
     this.interject(writing);
@@ -172,7 +174,7 @@ export class Messages {
       message,
       chunks: [
         ...(failure === null ? [] : [{ type: 'error' as const, errorText: failure }]),
-        ...chunks.end(reason, endOf(message, reason)),
+        ...chunks.end(reason, endOf(message, reason, isClosed())),
       ],
     });
     this.current = null;
@@ -201,12 +203,16 @@ export class Messages {
   }
 }
 
-/** What is said of a message by the way it ends. One that failed and went on has not failed. */
+/**
+ * What is said of a message by the way it ends. One that failed and went on has not failed; one that ends because the process does was
+ * cut off, not stopped by anyone.
+ */
 function endOf(
   { metadata }: Message,
   reason: Parameters<MessageChunks['end']>[0],
+  isClosed: boolean,
 ): Parameters<MessageChunks['end']>[1] {
-  if (reason === 'other') return { interrupted: true };
+  if (reason === 'other') return isClosed ? { interrupted: true, cutOff: true } : { interrupted: true };
   if (reason === 'error') return { failed: true };
   return metadata?.failed ? { failed: false } : {};
 }

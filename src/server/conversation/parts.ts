@@ -56,6 +56,7 @@ export class Parts {
       newId,
       now: () => core.now,
       hasOpenCalls: (messageId) => this.open.in(messageId).length > 0,
+      isClosed: () => this.life.isClosed,
     });
     this.inbox.restore(recovered.waiting);
     for (const message of recovered.messages) this.messages.add(message);
