@@ -222,7 +222,8 @@ describe('a conversation', () => {
     await first.card('requested').waitFor();
     await first.approve();
     await first.card('done').waitFor();
-    await second.card('done').waitFor();
+    await second.card('done').getByText('Answered on another page').waitFor();
+    expect(await first.page.getByText('Answered on another page').count()).toBe(0);
   });
 
   it('catches up when its tab was frozen until the connection died', async () => {

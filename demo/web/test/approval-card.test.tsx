@@ -5,10 +5,12 @@ import { act } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApprovalCard } from '../src/approval/approval-card.tsx';
+import { useWhereabouts } from '../src/approval/elsewhere.tsx';
 import { type Reach, ReachProvider } from '../src/approval/reach.tsx';
 import { LanguageProvider } from '../src/i18n/language.tsx';
 import type { ToolPart } from '../src/tools/tool-part.ts';
 import { Announcer } from '../src/ui/announcer.tsx';
+import { mountHook } from './support/mount.tsx';
 
 const ASKING: ToolPart = {
   type: 'tool-process_payment',
@@ -267,4 +269,22 @@ describe('an approval card', () => {
     const { violations } = await axe.run(card(), { rules: { 'color-contrast': { enabled: false } } });
     expect(violations.map(({ id }) => id)).toEqual([]);
   });
+});
+
+test('a decision was made on another page unless it was made on this one, and so', async () => {
+  vi.useRealTimers();
+  const page = await mountHook(useWhereabouts);
+  const told = (toolCallId: string, approved: boolean) =>
+    page.result.hear({
+      type: 'data-decided',
+      transient: true,
+      data: { toolCallId, messageId: 'm', approved, by: 'someone' },
+    });
+  await act(async () => {
+    for (const call of ['here', 'too late']) page.result.note(call, true);
+    told('here', true);
+    told('too late', false);
+    told('there', true);
+  });
+  expect([...page.result.elsewhere]).toEqual(['too late', 'there']);
 });

@@ -77,6 +77,29 @@ describe('the lines of the inspector', () => {
     expect(brief(['run-5'])).toHaveLength(12);
   });
 
+  test('begin a turn with what was said on another page, and not twice with what was said here', () => {
+    const spoken = (id: string, text: string) => ({
+      type: 'data-message',
+      data: { message: { id, role: 'user', parts: [{ type: 'text', text }] } },
+    });
+    const rows = rowsOf([
+      ...conversation,
+      heard(200, spoken('u1', 'here')),
+      heard(210, spoken('u2', 'elsewhere'), { type: 'data-floor', data: { connectionId: 'b' } }),
+      heard(260, { type: 'start', messageId: 'm2' }, delta('Yes')),
+    ]);
+    const turns = linesOf(rows, new Set()).flatMap((line) => (line.kind === 'turn' ? [line.turn] : []));
+    expect(turns.map(({ title, firstTokenMs }) => [title, firstTokenMs])).toEqual([
+      ['', null],
+      ["It's Alice, 花子 & 😀", 50],
+      ['elsewhere', 50],
+    ]);
+    expect(rows.slice(-4, -2).map(({ type, messageId }) => [type, messageId])).toEqual([
+      ['data-message', 'u2'],
+      ['data-floor', null],
+    ]);
+  });
+
   test('know the message and the call that they are about', () => {
     const about = rowsOf(conversation).map(({ messageId, toolCallId }) => [messageId, toolCallId]);
     expect(about[1]).toEqual(['u1', null]);
@@ -90,7 +113,7 @@ describe('the rules of the protocol', () => {
   const types = [...protocol.matchAll(/^\| ((?:`[a-z_-]+`(?:, )?)+) \|/gm)]
     .flatMap(([, names = '']) => names.match(/[a-z_-]+/g) ?? [])
     .filter((type) =>
-      /^(start|finish|text-|reasoning-|tool[-_]|file|source-|message|error|data-|interrupt|ping|audio_|video_)/.test(
+      /^(start|finish|text-|reasoning-|tool[-_]|file|source-|message|error|data-|interrupt|floor|ping|audio_|video_)/.test(
         type,
       ),
     );
@@ -99,15 +122,19 @@ describe('the rules of the protocol', () => {
     const numbers = rulesOf(type);
     expect(numbers.length).toBeGreaterThan(0);
     expect(numbers.filter((number) => !rules.has(number))).toEqual([]);
+    // The list of all data says little of each: one that has a rule of its own is told by it.
+    const own = [...rules].filter(([number, text]) => number !== 'C10' && text.includes(`\`${type}\``));
+    if (type.startsWith('data-') && own.length > 0) expect(numbers).not.toEqual(['C10']);
   });
 
   test('are found by their numbers, also for requests', () => {
     expect(rules.get('C7')).toMatch(/^A text or reasoning block/);
-    expect([rulesOf('POST /stream'), rulesOf('GET /sessions/…'), rulesOf('no such')]).toEqual([
-      ['S1', 'S2'],
-      ['S18'],
-      [],
-    ]);
+    expect([
+      rulesOf('POST /stream'),
+      rulesOf('GET /sessions/…'),
+      rulesOf('GET /sessions/…/watch'),
+      rulesOf('no such'),
+    ]).toEqual([['S1', 'S2'], ['S18'], ['S20', 'B32'], []]);
   });
 });
 
@@ -123,7 +150,7 @@ describe('a command', () => {
       {
         tool: 'wscat',
         text: expect.stringMatching(
-          /^wscat -s duologue\.v1 -c 'ws:\/\/localhost:3000\/live\?session=a' -w 30 -x '\{.*It'\\''s Alice.*\}'$/,
+          /^wscat -s duologue\.v2 -c 'ws:\/\/localhost:3000\/live\?session=a' -w 30 -x '\{.*It'\\''s Alice.*\}'$/,
         ),
       },
       {

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { act } from 'react';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { useTitle } from '../src/chat/use-title.ts';
 import { type CurrentSession, useCurrentSession } from '../src/sessions/current-session.ts';
 import { SessionList } from '../src/sessions/session-list.tsx';
@@ -82,6 +82,28 @@ describe('the list of conversations', () => {
       await act(async () => undefined);
       expect([titles(there.result), there.result.begun]).toEqual([['Tea?', 'b', 'a'], []]);
     });
+  });
+
+  test('follows what other devices do, while it is seen', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const sessions = [{ id: 'a', title: 'a', createdAt: 0, updatedAt: 1 }];
+    let asked = 0;
+    vi.stubGlobal('fetch', async () => {
+      asked++;
+      return Response.json({ sessions });
+    });
+    const page = await mountHook(useSessions);
+    expect(titles(page.result)).toEqual(['a']);
+    sessions.unshift({ id: 'b', title: 'b', createdAt: 0, updatedAt: 2 });
+    await act(async () => vi.advanceTimersByTime(10_000));
+    expect([asked, titles(page.result)]).toEqual([2, ['b', 'a']]);
+    const seen = vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden');
+    await act(async () => vi.advanceTimersByTime(60_000));
+    expect(asked).toBe(2);
+    seen.mockRestore();
+    await act(async () => document.dispatchEvent(new Event('visibilitychange')));
+    expect(asked).toBe(3);
   });
 
   test('takes a conversation that is gone already for one that was deleted', async () => {

@@ -9,6 +9,7 @@ import { type CardState, cardStateOf, isSettled } from './card-state.ts';
 import { obstacleOf, wordsOf } from './card-words.ts';
 import { Countdown } from './countdown.tsx';
 import { Details } from './details.tsx';
+import { useDecidedElsewhere } from './elsewhere.tsx';
 import { LOOKS } from './look.ts';
 import { questionOf, sentenceOf } from './question.ts';
 import { type Reach, useReach } from './reach.tsx';
@@ -42,12 +43,17 @@ export function ApprovalCard({
   const card = useRef<HTMLElement>(null);
   const title = useId();
   const asked = useFocus(card, isAsking);
-  const decide = (isApproved: boolean) => onDecide(part.toolCallId, isApproved, reason.trim());
+  const [isElsewhere, note] = useDecidedElsewhere(question.toolCallId);
+  const decide = (isApproved: boolean) => {
+    note(isApproved);
+    onDecide(part.toolCallId, isApproved, reason.trim());
+  };
   const obstacle = obstacleOf(reach, approval);
   useCardKeys(card, isAsking && obstacle === null, decide);
   const { icon: Icon, frame, mark } = LOOKS[state];
   const { name, text } = wordsOf(state, isHeld, reach, approval);
-  useAnnouncements(card, state, name, sentenceOf(question));
+  const where = isElsewhere ? approval.elsewhere : null;
+  useAnnouncements(card, state, where === null ? name : `${name} · ${where}`, sentenceOf(question));
   const expiresAt = part.approval?.descriptor?.expiresAt;
   return (
     <section
@@ -61,7 +67,7 @@ export function ApprovalCard({
       className={`animate-rise scroll-m-4 scroll-mb-16 rounded-2xl border transition-colors ${frame}`}
     >
       {isSettled(state) ? (
-        <SettledCard part={part} state={state} question={question} titleId={title}>
+        <SettledCard part={part} state={state} question={question} where={where} titleId={title}>
           {children}
         </SettledCard>
       ) : (
@@ -69,6 +75,7 @@ export function ApprovalCard({
           <div className={`flex items-center gap-2 text-sm font-medium ${mark}`}>
             <Icon className="size-4.5 shrink-0" aria-hidden="true" />
             <span data-testid="approval-state">{name}</span>
+            {where === null ? null : <span className="font-normal text-soft">{where}</span>}
             {isAsking && expiresAt !== undefined ? (
               <span className="ml-auto">
                 <Countdown expiresAt={expiresAt} />

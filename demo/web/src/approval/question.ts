@@ -8,16 +8,18 @@ import { reveal } from './reveal.ts';
 
 /** What a card asks or tells about a call. */
 export interface Question extends CallSentence {
+  toolCallId: string;
   tool: string;
   input: Readonly<Record<string, unknown>>;
 }
 
 /** The call that a card is about: in the confirmation dialect, the one inside. */
-function subjectOf(part: ToolPart): { tool: string; input: Readonly<Record<string, unknown>> } {
+function subjectOf(part: ToolPart): Pick<Question, 'toolCallId' | 'tool' | 'input'> {
   const tool = toolName(part);
-  if (tool !== CONFIRMATION_TOOL) return { tool, input: fields(part.input) };
+  if (tool !== CONFIRMATION_TOOL) return { toolCallId: part.toolCallId, tool, input: fields(part.input) };
   const original = fields(fields(part.input).originalFunctionCall);
-  return { tool: String(original.name ?? tool), input: fields(original.args) };
+  const toolCallId = String(original.id ?? part.toolCallId);
+  return { toolCallId, tool: String(original.name ?? tool), input: fields(original.args) };
 }
 
 /** Whether a call did what it was asked for. */
@@ -29,11 +31,12 @@ function isDone(part: ToolPart): boolean {
 
 /** Says in plain words what a call will do, or did. */
 export function questionOf(part: ToolPart, messages: Messages, language: Language): Question {
-  const { tool, input } = subjectOf(part);
+  const subject = subjectOf(part);
+  const { tool, input } = subject;
   const own = pageTool(tool)?.sentence?.(input, isDone(part), language);
-  if (own) return { tool, input, ...own };
+  if (own) return { ...subject, ...own };
   const { run, ran } = messages.approval;
-  return { tool, input, template: isDone(part) ? ran : run, values: { tool: reveal(tool) }, told: [] };
+  return { ...subject, template: isDone(part) ? ran : run, values: { tool: reveal(tool) }, told: [] };
 }
 
 /** The question as one sentence. */

@@ -15,12 +15,15 @@ export function SettledCard({
   part,
   state,
   question,
+  where,
   titleId,
   children,
 }: {
   part: ToolPart;
   state: CardState;
   question: Question;
+  /** Where it was decided, if not here. */
+  where: string | null;
   titleId: string;
   /** What the call gave. */
   children: ReactNode;
@@ -37,6 +40,7 @@ export function SettledCard({
         </span>
         <span id={titleId} className="min-w-0 grow text-soft">
           <Sentence question={question} />
+          {where === null ? null : <span className="block text-xs">{where}</span>}
         </span>
         <ChevronRight
           className="size-4 shrink-0 self-center text-soft transition-transform group-data-[state=open]:rotate-90"

@@ -2,6 +2,7 @@ import type { Executors } from 'duologue/client';
 import { type Mode, type ToldData, useDuologue } from 'duologue/react';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { Header } from '../app/header.tsx';
+import { useWhereabouts, WhereaboutsProvider } from '../approval/elsewhere.tsx';
 import { ReachProvider, reachOf } from '../approval/reach.tsx';
 import { useOpenQuestion } from '../approval/use-open-question.ts';
 import { CancelWarning } from '../composer/cancel-warning.tsx';
@@ -69,14 +70,17 @@ export function Chat({
   const [wasOpened] = useState(!current.isNew);
   const notices = useNotices();
   const waiting = useWaiting();
+  const whereabouts = useWhereabouts();
   const { hear: note } = notices;
   const { hear: wait } = waiting;
+  const { hear: place } = whereabouts;
   const hear = useCallback(
     (data: ToldData) => {
       note(data);
       wait(data);
+      place(data);
     },
-    [note, wait],
+    [note, wait, place],
   );
   const { replay } = useWire();
   const options = useWireOptions({
@@ -152,40 +156,46 @@ export function Chat({
         {tools}
       </Header>
       <ReachProvider reach={reach}>
-        <Conversation
-          messages={messages}
-          isBusy={isBusy}
-          hasError={error !== undefined || lost.error !== null}
-          isHeld={duologue.mode === 'sse' && approvals.length > 0}
-          onDecide={actions.decide}
-          onRegenerate={actions.regenerate}
-          onEdit={actions.edit}
-          onRetry={actions.retry}
-          empty={session.status === 'ready' ? empty : null}
-        >
-          {session.status === 'loading' ? (
-            <p role="status" className="animate-pulse text-sm text-soft">
-              {words.sessions.loading}
-            </p>
-          ) : null}
-          {waiting.reason ? (
-            <p role="status" data-testid="waiting" className="animate-fade text-sm text-soft">
-              {words.message.waiting[waiting.reason]}
-            </p>
-          ) : null}
-          {loadError ? (
-            <ErrorCard error={loadError} onRetry={() => void session.reload()} onDismiss={current.startNew} />
-          ) : null}
-          {lost.error ? (
-            <ErrorCard error={lost.error} onRetry={actions.retry} onDismiss={lost.forget} />
-          ) : null}
-          {error ? (
-            <ErrorCard key={error.message} error={error} onRetry={actions.retry} onDismiss={clearError} />
-          ) : null}
-          {notices.list.map(({ id, error: notice }) => (
-            <ErrorCard key={id} error={notice} onRetry={null} onDismiss={() => notices.dismiss(id)} />
-          ))}
-        </Conversation>
+        <WhereaboutsProvider value={whereabouts}>
+          <Conversation
+            messages={messages}
+            isBusy={isBusy}
+            hasError={error !== undefined || lost.error !== null}
+            isHeld={duologue.mode === 'sse' && approvals.length > 0}
+            onDecide={actions.decide}
+            onRegenerate={actions.regenerate}
+            onEdit={actions.edit}
+            onRetry={actions.retry}
+            empty={session.status === 'ready' ? empty : null}
+          >
+            {session.status === 'loading' ? (
+              <p role="status" className="animate-pulse text-sm text-soft">
+                {words.sessions.loading}
+              </p>
+            ) : null}
+            {waiting.reason ? (
+              <p role="status" data-testid="waiting" className="animate-fade text-sm text-soft">
+                {words.message.waiting[waiting.reason]}
+              </p>
+            ) : null}
+            {loadError ? (
+              <ErrorCard
+                error={loadError}
+                onRetry={() => void session.reload()}
+                onDismiss={current.startNew}
+              />
+            ) : null}
+            {lost.error ? (
+              <ErrorCard error={lost.error} onRetry={actions.retry} onDismiss={lost.forget} />
+            ) : null}
+            {error ? (
+              <ErrorCard key={error.message} error={error} onRetry={actions.retry} onDismiss={clearError} />
+            ) : null}
+            {notices.list.map(({ id, error: notice }) => (
+              <ErrorCard key={id} error={notice} onRetry={null} onDismiss={() => notices.dismiss(id)} />
+            ))}
+          </Conversation>
+        </WhereaboutsProvider>
       </ReachProvider>
       <div className="mx-auto w-full max-w-3xl shrink-0 px-3 print:hidden pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
         <ConnectionBanner

@@ -17,7 +17,6 @@ const ELSEWHERE = [
   'nothing_to_answer',
   'rate_limited',
   'busy',
-  'model_error',
 ];
 
 /** Keeps what the server says went wrong, until it is dismissed. */

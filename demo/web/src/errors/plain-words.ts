@@ -34,7 +34,7 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'cut_off':
       return [m.cutTitle, m.cutText, true];
     case 'model_error':
-      return [m.modelTitle, m.modelText, true];
+      return [m.modelTitle, error.message || m.modelText, true];
     case 'internal':
     case 'idle':
       return [m.serverTitle, m.serverText, true];

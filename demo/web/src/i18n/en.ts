@@ -140,6 +140,7 @@ export const en = {
     shownElsewhere: 'What became of it is shown where the conversation goes on.',
     answerHere: 'The conversation is open elsewhere. Press “Use here” to answer.',
     answerLater: 'There is no connection. Connect again to answer.',
+    elsewhere: 'Answered on another page',
     heldText: 'Goes ahead once you have answered the other questions.',
     heldDenyingText: 'The assistant is told once you have answered the other questions.',
     denyingText: 'Telling the assistant.',

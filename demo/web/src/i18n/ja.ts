@@ -142,6 +142,7 @@ export const ja: Messages = {
     shownElsewhere: '結果は、会話が続いている場所に表示されます。',
     answerHere: 'この会話は別の場所で使用中です。答えるには「ここで使う」を押してください。',
     answerLater: '接続が切れています。答えるには再接続してください。',
+    elsewhere: '別のページで回答済み',
     heldText: 'ほかの質問に答えると進みます。',
     heldDenyingText: 'ほかの質問に答えると、アシスタントに伝えます。',
     denyingText: 'アシスタントに伝えています。',

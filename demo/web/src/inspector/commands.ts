@@ -10,7 +10,7 @@ export function commandOf(
     const url = new URL(sent.path, origin.replace(/^http/, 'ws'));
     // Where the page was is no place for another client to go on from.
     url.searchParams.delete('last');
-    return { tool: 'wscat', text: `wscat -s duologue.v1 -c ${quoted(url.href)} -w 30 -x ${quoted(body)}` };
+    return { tool: 'wscat', text: `wscat -s duologue.v2 -c ${quoted(url.href)} -w 30 -x ${quoted(body)}` };
   }
   const words = ['curl', '-N'];
   if (sent.method !== 'GET') words.push('-X', sent.method);

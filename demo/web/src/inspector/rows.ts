@@ -1,5 +1,7 @@
 import { BlockDecoder } from 'duologue/protocol';
 import type { Direction, WireEvent } from '../wire/wire-event.ts';
+import { type Fields, fieldsIn, fieldsOf, textIn } from './fields.ts';
+import { clip, saidIn, summaryOf } from './summary.ts';
 
 /** What a row is about. */
 export type Kind = 'text' | 'tool' | 'data' | 'control' | 'connection';
@@ -41,7 +43,8 @@ export interface Row {
 
 type Fact = Pick<Row, 'direction' | 'kind' | 'type' | 'summary' | 'body'> &
   Partial<Pick<Row, 'messageId' | 'toolCallId' | 'isSaid' | 'sent'>> & { id?: string | undefined };
-type Fields = Record<string, unknown>;
+/** What tells of the conversation as a whole. */
+const OF_NO_MESSAGE: ReadonlySet<string> = new Set(['data-session', 'data-floor', 'data-reset']);
 
 /** Makes rows of what happened on the wire: blocks are taken apart, and waiting times measured. */
 export class RowFold {
@@ -56,6 +59,8 @@ export class RowFold {
   private readonly sockets = new Map<number, string>();
   /** The message that chunks belong to, by channel (C6). */
   private readonly speaking = new Map<number, string>();
+  /** The messages of the person that began a turn. */
+  private readonly said = new Set<string>();
   private turn = 0;
   private count = 0;
 
@@ -109,9 +114,12 @@ export class RowFold {
       const type = String(chunk.type ?? '?');
       if (type === 'start') this.speaking.set(channel, String(chunk.messageId ?? ''));
       const told = fieldsIn(chunk.data);
-      const isPlain = type === 'data-session' || type === 'data-reset';
+      const spoken = textIn(fieldsIn(told.message).id);
+      const isElsewhere = type === 'data-message' && this.isNews(spoken);
+      const messageId = OF_NO_MESSAGE.has(type) ? null : (this.speaking.get(channel) ?? null);
       const fact: Fact = {
-        messageId: textIn(told.messageId) ?? (isPlain ? null : (this.speaking.get(channel) ?? null)),
+        messageId: textIn(told.messageId) ?? spoken ?? messageId,
+        isSaid: isElsewhere,
         toolCallId: textIn(chunk.toolCallId) ?? textIn(told.toolCallId),
         direction: 'in',
         kind: kindOf(type),
@@ -162,10 +170,19 @@ export class RowFold {
     return { ms: at - asked, of: 'first' };
   }
 
+  /** Whether the person said something on another page. A turn begins with it. */
+  private isNews(messageId: string | null): boolean {
+    if (messageId === null || this.said.has(messageId)) return false;
+    this.said.add(messageId);
+    this.turn++;
+    return true;
+  }
+
   private noteAsked(channel: number, at: number, said: Fields): void {
     this.asked.set(channel, at);
     const last = Array.isArray(said.messages) ? fieldsIn(said.messages.at(-1)) : {};
     if (isSaying(said)) this.turn++;
+    if (typeof last.id === 'string') this.said.add(last.id);
     if (last.role === 'user' || !Array.isArray(last.parts)) return;
     for (const part of last.parts) {
       const { toolCallId } = fieldsIn(part);
@@ -231,40 +248,6 @@ function kindOf(type: string): Kind {
   return /^(data-|file$|source-)/.test(type) ? 'data' : 'control';
 }
 
-/** The gist of a chunk, for one line. */
-function summaryOf(type: string, chunk: Fields): string {
-  if (typeof chunk.delta === 'string') return clip(JSON.stringify(chunk.delta));
-  if (type.startsWith('tool-')) {
-    const { toolName, input, output, errorText, toolCallId, approvalId } = chunk;
-    const what = [toolName, errorText, approvalId, input ?? output].find((value) => value !== undefined);
-    return clip(typeof what === 'string' ? what : JSON.stringify(what ?? toolCallId));
-  }
-  const { finishReason, messageId, data, errorText, url } = chunk;
-  const what = [finishReason, messageId, errorText, data, url].find((value) => value !== undefined);
-  return what === undefined ? '' : clip(typeof what === 'string' ? what : JSON.stringify(what));
-}
-
-/** The gist of what the page sent. */
-function saidIn(type: string, data: Fields): string {
-  if (type === 'tool_result') {
-    const { status, error, result, toolCallId } = data;
-    return clip(String(status ?? error ?? JSON.stringify(result ?? toolCallId)));
-  }
-  if (type !== 'message' || !Array.isArray(data.messages)) return '';
-  const last = fieldsIn(data.messages.at(-1));
-  const parts = Array.isArray(last.parts) ? last.parts.map(fieldsIn) : [];
-  return clip(parts.map(partSaid).filter(Boolean).join(' · '));
-}
-
-function partSaid(part: Fields): string {
-  const { text, mediaType, approval, state } = part;
-  if (typeof text === 'string') return text;
-  if (typeof mediaType === 'string') return mediaType;
-  const { approved } = fieldsIn(approval);
-  if (approved === undefined) return String(state ?? '');
-  return `${String(part.type).replace(/^tool-/, '')}: ${approved === true ? 'approved' : 'denied'}`;
-}
-
 /** Whether the person says something anew, or has something said again. */
 function isSaying(said: Fields): boolean {
   const last = Array.isArray(said.messages) ? fieldsIn(said.messages.at(-1)) : {};
@@ -281,24 +264,4 @@ function aboutMessage(said: Fields): Pick<Row, 'messageId' | 'toolCallId' | 'isS
     toolCallId: answered.length === 1 ? textIn(answered[0]?.toolCallId) : null,
     isSaid: isSaying(said),
   };
-}
-
-function textIn(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
-}
-
-function clip(text: string): string {
-  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
-}
-
-function fieldsOf(text: string): Fields {
-  try {
-    return fieldsIn(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}
-
-function fieldsIn(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }

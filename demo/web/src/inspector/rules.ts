@@ -32,12 +32,18 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'data-error': ['E2', 'B18'],
   'data-accepted': ['B25'],
   'data-session': ['B10', 'B26'],
+  'data-floor': ['B30', 'B31'],
+  'data-message': ['B32'],
+  'data-decided': ['B32', 'T9'],
+  'data-rewind': ['B32', 'S11'],
   'data-sound': ['B27'],
+  'data-heard': ['B28'],
   'data-reset': ['R5'],
   message: ['B2', 'C14'],
   tool_result: ['B3', 'B15'],
-  interrupt: ['B6'],
-  audio_control: ['B4'],
+  interrupt: ['B6', 'B28'],
+  floor: ['B31'],
+  audio_control: ['B4', 'B29'],
   audio_chunk: ['B4'],
   video_frame: ['B5'],
   ping: ['B7'],
@@ -52,6 +58,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
 const PATHS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^GET \/stream\//, ['R1', 'R2']],
   [/^POST \/sessions\/.*\/stop$/, ['S8']],
+  [/^GET \/sessions\/.*\/watch$/, ['S20', 'B32']],
   [/^GET \/sessions\//, ['S18']],
 ];
 

@@ -4,6 +4,8 @@ import { useCallback, useEffect, useMemo, useState } from 'react';
 import { http } from './http.ts';
 import { type Begun, useOtherTabs } from './other-tabs.ts';
 
+/** So often the list is read anew while the page is seen: other devices change it, too, and tell nobody. */
+const LOOK_MS = 10_000;
 /** What the server takes of a title. */
 const TITLE_LENGTH = 200;
 
@@ -61,10 +63,13 @@ export function useSessions(): Sessions {
   const tell = useOtherTabs(read, addBegun);
   useEffect(() => {
     void read();
-    // What other devices did meanwhile.
-    const onReturn = () => document.visibilityState === 'visible' && void read();
-    document.addEventListener('visibilitychange', onReturn);
-    return () => document.removeEventListener('visibilitychange', onReturn);
+    const look = () => document.visibilityState === 'visible' && void read();
+    document.addEventListener('visibilitychange', look);
+    const timer = setInterval(look, LOOK_MS);
+    return () => {
+      document.removeEventListener('visibilitychange', look);
+      clearInterval(timer);
+    };
   }, [read]);
   const refresh = useCallback(async () => {
     tell(null);
