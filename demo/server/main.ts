@@ -5,6 +5,7 @@ import { LogLevel, setLogLevel } from '@google/adk';
 import { checkModel, chooseModel, withEars } from 'duologue/models';
 import { createDuologue } from 'duologue/server';
 import { serve } from 'duologue/server/node';
+import { openPostgresStore } from 'duologue/server/postgres';
 import { openSqliteStore } from 'duologue/server/sqlite';
 import { loadTools } from '../tools/load.ts';
 import { createAgent } from './agent.ts';
@@ -24,7 +25,10 @@ async function main(): Promise<void> {
     embedded: { rules: tools.flatMap(({ rules }) => rules) },
   });
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
-  const store = await openSqliteStore(settings.dataDir);
+  const { shared } = settings;
+  const store = await (shared
+    ? openPostgresStore({ url: shared.database })
+    : openSqliteStore(settings.dataDir));
   const voice = new Voice({
     folder: join(settings.dataDir, 'voice'),
     registry: process.env.npm_config_registry || 'https://registry.npmjs.org/',
@@ -38,6 +42,7 @@ async function main(): Promise<void> {
       surroundings: { env: process.env, dataDir: settings.dataDir },
     }),
     store,
+    ...(shared && { node: { address: shared.address } }),
     apiKey: settings.apiKey,
     origins: settings.origins,
     hosts: settings.host === 'localhost' ? [] : [settings.host],
@@ -55,7 +60,9 @@ async function main(): Promise<void> {
   console.log(`Duologue listens on ${served.url}`);
   console.log(`Model: ${chosen.name} (${chosen.why})`);
   console.log(`Another model: ${chosen.howToChange}`);
-  console.log(`Data: ${settings.dataDir}`);
+  console.log(
+    `Data: ${shared ? `PostgreSQL; other nodes reach this one at ${shared.address}` : settings.dataDir}`,
+  );
   // Told when it is known: nobody waits for it.
   checkModel(chosen.turn, { name: chosen.name })
     .then((wrong) => {

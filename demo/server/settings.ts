@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 
 /** What the environment sets; each is an option of the server too. */
@@ -6,6 +7,8 @@ export interface Settings {
   port: number;
   origins: string[];
   dataDir: string;
+  /** A database that several nodes share, and where the others reach this one; null for one process on its own. */
+  shared: { database: string; address: string } | null;
   apiKey: string | undefined;
   confirmations: 'approval' | 'tool';
   approvals: 'sequential' | 'parallel';
@@ -19,18 +22,20 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Reads the environment; throws in plain words when something in it cannot work. */
 export function readSettings(env: Environment): Settings {
   const host = env.HOST || 'localhost';
-  const isLocal = host === 'localhost' || host === '::1' || host.startsWith('127.');
+  const isLocal = isLoopback(host);
   const apiKey = env.DUOLOGUE_API_KEY || undefined;
   if (!isLocal && apiKey === undefined) {
     throw new Error(
       `HOST is "${host}", which others can reach. Set DUOLOGUE_API_KEY to a key that they must show, or leave HOST out to listen on this machine alone.`,
     );
   }
+  const port = integer(env, 'PORT', 0, 65_535) ?? 3000;
   return {
     host,
-    port: integer(env, 'PORT', 0, 65_535) ?? 3000,
+    port,
     origins: (env.DUOLOGUE_ORIGINS ?? '').split(',').flatMap((origin) => originIn(origin.trim())),
     dataDir: resolve(env.DUOLOGUE_DATA || '.data'),
+    shared: env.DATABASE_URL ? { database: env.DATABASE_URL, address: addressOf(env, host, port) } : null,
     apiKey,
     confirmations: oneOf(env, 'DUOLOGUE_CONFIRMATIONS', ['approval', 'tool']),
     approvals: oneOf(env, 'DUOLOGUE_APPROVALS', ['sequential', 'parallel']),
@@ -40,6 +45,27 @@ export function readSettings(env: Environment): Settings {
         : integer(env, 'DUOLOGUE_APPROVAL_TIMEOUT_MS', 1, 2 ** 31 - 1),
     inspect: oneOf(env, 'DUOLOGUE_INSPECT', ['0', '1'], isLocal ? '1' : '0') === '1',
   };
+}
+
+/** Where other nodes reach this one: as it is said, or on this machine, or at the first address of this machine in its network. */
+function addressOf(env: Environment, host: string, port: number): string {
+  const given = env.DUOLOGUE_NODE_URL;
+  if (given) {
+    if (!/^https?:\/\//.test(given) || !URL.canParse(given))
+      throw new Error(`DUOLOGUE_NODE_URL: "${given}" is not an address such as http://10.0.0.7:3000.`);
+    return new URL(given).origin;
+  }
+  if (port === 0) throw new Error('With DATABASE_URL other nodes must know the port of this one: set PORT.');
+  if (isLoopback(host)) return `http://${host === '::1' ? '[::1]' : host}:${port}`;
+  const inNetwork = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal);
+  const isEverywhere = host === '0.0.0.0' || host === '::';
+  return `http://${isEverywhere ? (inNetwork?.address ?? '127.0.0.1') : host}:${port}`;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
 function integer(env: Environment, name: string, min: number, max: number): number | undefined {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { type BaseAgent, type BasePlugin, type RunConfig, Runner } from '@google/adk';
 import {
   type ApprovalOverride,
@@ -15,11 +16,12 @@ import { Access, type AccessOptions } from './access.ts';
 import { type BudgetLimits, ByteBudget, defaultBudget, shareOfHeap } from './byte-budget.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { DraftPace } from './draft-pace.ts';
-import type { Engine, SessionOptions } from './engine.ts';
+import type { Engine, Owners, SessionOptions } from './engine.ts';
 import { handle } from './http.ts';
 import { LargeJson } from './large-json.ts';
 import { LocalHome } from './local-home.ts';
 import { consoleLogger, type Logger, toLogger } from './logger.ts';
+import { Node, type NodeOptions } from './nodes/node.ts';
 import { BatchTimer, Heartbeat } from './pace.ts';
 import {
   DEFAULT_NEW_SESSIONS,
@@ -37,6 +39,7 @@ import type { SocketLimits } from './socket.ts';
 import { Sockets } from './sockets.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
 import { createMemoryStore } from './store/memory/index.ts';
+import type { SharedStore } from './store/nodes.ts';
 import type { Store } from './store/store.ts';
 import { Turnstile } from './turnstile.ts';
 
@@ -48,6 +51,8 @@ export interface DuologueOptions {
   appName?: string;
   /** Where sessions live; in memory unless given. */
   store?: Store;
+  /** For one of several processes that share the store: any request may come to any of them. The store must be one that can be shared. */
+  node?: NodeOptions;
   /** Plugins for ADK's runner. */
   plugins?: BasePlugin[];
   /** Where the server is mounted, e.g. `/api/chat`. */
@@ -129,8 +134,22 @@ const ALIVE_MS = 2000;
 /** Makes a server around an agent. */
 export function createDuologue(options: DuologueOptions): Duologue {
   const budget = new ByteBudget({ ...defaultBudget(), ...options.budget });
-  const engine = createEngine(options, budget.limits);
-  const { clock, signIn, logger } = engine;
+  const { clock = systemClock } = options;
+  const logger = toLogger(options.logger ?? consoleLogger);
+  const store = options.store ?? createMemoryStore({ now: () => clock.now() });
+  const node =
+    options.node &&
+    new Node({
+      ...options.node,
+      directory: sharedBy(store).nodes,
+      clock,
+      logger,
+      owned: () => home.owned,
+      onLost: (key) => home.lose(key),
+    });
+  const owners: Owners = node ?? { take: (key) => store.own(key), release: () => undefined };
+  const engine = createEngine(options, { clock, logger, store, owners, budget: budget.limits });
+  const { signIn } = engine;
   if (options.authenticate && !signIn.isAsked) {
     logger.warn('open connections are not asked again who is signed in: give `stillSignedIn` for that');
   }
@@ -151,6 +170,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   const context: HttpContext = {
     engine,
     sessions,
+    node: node ?? null,
     access,
     limiter: limiterOf(rateLimit),
     reads: { limiter: limiterOf(readLimit), turnstile: new Turnstile() },
@@ -165,6 +185,8 @@ export function createDuologue(options: DuologueOptions): Duologue {
   /** Ends what runs and lets go of everything. */
   async function end(): Promise<void> {
     await home.close();
+    // Whoever is told to come back finds the sessions free.
+    await node?.close();
     sockets.close();
     await context.large.close();
     await engine.store.close();
@@ -173,6 +195,9 @@ export function createDuologue(options: DuologueOptions): Duologue {
     const reply = await handle(request, context);
     return reply && toResponse(reply);
   }
+  node?.join().catch((error: unknown) => {
+    logger.error('this node could not say that it lives', { error: String(error) });
+  });
   return {
     isGuarded: access.isGuarded,
     sockets,
@@ -190,18 +215,30 @@ export function createDuologue(options: DuologueOptions): Duologue {
   };
 }
 
-function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
-  const { agent, appName = 'duologue', clock = systemClock, driver = driverOf(agent) } = options;
-  const logger = toLogger(options.logger ?? consoleLogger);
+/** A store that nodes can share; throws in words when this is none. */
+function sharedBy(store: Store): SharedStore {
+  if ('nodes' in store) return store as SharedStore;
+  throw new Error(
+    'Several nodes need a store that they can share, such as that of duologue/server/postgres.',
+  );
+}
+
+interface Base extends Pick<Engine, 'clock' | 'logger' | 'store'> {
+  owners: Owners;
+  budget: BudgetLimits;
+}
+
+function createEngine(options: DuologueOptions, { clock, logger, store, owners, budget }: Base): Engine {
+  const { agent, appName = 'duologue', driver = driverOf(agent) } = options;
   checkCopy(agent);
   for (const text of waitsInWorkflows(agent, options.toolsRequiringApproval)) logger.warn(text);
   instrument(agent);
   instrumentModels(agent, { patience: { ...options.patience, timer: clock } });
-  const store = options.store ?? createMemoryStore({ now: () => clock.now() });
   const plugin = new GatePlugin(options.toolsRequiringApproval);
   const sessionService = new StoreSessionService(
     store,
-    { sessions: 500, characters: shareOfHeap(256 * 1024 * 1024) },
+    // With several nodes another may have changed what sessions share: it is read anew for each turn.
+    { sessions: options.node ? 0 : 500, characters: shareOfHeap(256 * 1024 * 1024) },
     (session, event) => plugin.withdraw(session, event),
   );
   const runner = new Runner({
@@ -219,6 +256,7 @@ function createEngine(options: DuologueOptions, budget: BudgetLimits): Engine {
     runner,
     plugin,
     store,
+    owners,
     sessionService,
     clock,
     drafts: new DraftPace(clock),
@@ -257,6 +295,8 @@ function timeouts(given: DuologueOptions['approvalTimeoutMs']): SessionOptions['
 
 function toResponse(reply: Reply): Response {
   const { status, headers, body } = reply;
+  if (body instanceof Readable)
+    return new Response(Readable.toWeb(body) as ReadableStream, { status, headers });
   if (!(body instanceof ResponseReader)) return new Response(body as BodyInit | null, { status, headers });
   const encoder = new TextEncoder();
   const stream = new ReadableStream<Uint8Array>(

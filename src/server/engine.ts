@@ -6,7 +6,7 @@ import type { DraftPace } from './draft-pace.ts';
 import type { Logger } from './logger.ts';
 import type { SignIn } from './sign-in.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
-import type { Store } from './store/store.ts';
+import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 
 /** How sessions behave; every field is an option of the server. */
 export interface SessionOptions {
@@ -38,6 +38,14 @@ export interface SessionOptions {
   driver: Driver;
 }
 
+/** Who may write to sessions. */
+export interface Owners {
+  /** Makes this process the owner of a session; null when there is none such. */
+  take(key: SessionKey): Promise<OwnedKey | null>;
+  /** The owner has nothing more to do with it. */
+  release(key: OwnedKey): void;
+}
+
 /** What all sessions of a server share. */
 export interface Engine {
   appName: string;
@@ -45,6 +53,7 @@ export interface Engine {
   runner: Runner;
   plugin: GatePlugin;
   store: Store;
+  owners: Owners;
   sessionService: StoreSessionService;
   clock: Clock;
   drafts: DraftPace;

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ProtocolError, toProtocolError } from '../protocol/index.ts';
 import { readJson } from './body.ts';
+import { NotHere } from './nodes/elsewhere.ts';
+import { FORWARDED } from './nodes/forward.ts';
 import { rateLimited } from './rate-limit.ts';
 import { errorReply, json, NO_SNIFFING, type Reply } from './reply.ts';
 import type { HttpContext, Route, RouteCall } from './route.ts';
@@ -74,6 +76,7 @@ async function run(
   context: HttpContext,
 ): Promise<Reply> {
   if (context.isClosing() && !route.isPublic) {
+    if (request.headers.has(FORWARDED)) throw new NotHere();
     throw new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.', {
       retryAfterMs: 2000,
     });
@@ -87,12 +90,21 @@ async function run(
   const { budget, large, engine } = context;
   const { arrivalMs } = budget.limits;
   const held = budget.open(user);
-  const body = (maxBytes: number) =>
-    readJson(request, { maxBytes, arrivalMs, held, clock: engine.clock, large });
+  let read: Record<string, unknown> | null = null;
+  const body = async (maxBytes: number) => {
+    read ??= await readJson(request, { maxBytes, arrivalMs, held, clock: engine.clock, large });
+    return read;
+  };
   const call = { context, request, requestId, user, identity, params, body };
+  const here = async () => {
+    if (route.method !== 'GET' || route.isPublic) return route.run(call);
+    return context.reads.turnstile.pass(user, () => route.run(call));
+  };
   try {
-    if (route.method !== 'GET' || route.isPublic) return await route.run(call);
-    return await context.reads.turnstile.pass(user, () => route.run(call));
+    if (!context.node) return await here();
+    const isRepeatable = () => route.run !== postStream || read?.requestId !== undefined;
+    const asked = { request, body: () => read && JSON.stringify(read), isRepeatable };
+    return await context.node.answer(asked, here);
   } finally {
     // What was said has begun its turn by now, or was refused.
     held.set(0);

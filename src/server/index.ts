@@ -22,12 +22,14 @@ export type {
   TypedMessage,
 } from './home.ts';
 export type { Logger } from './logger.ts';
+export type { NodeOptions } from './nodes/node.ts';
 export type { RateLimit } from './rate-limit.ts';
 export type { Reply } from './reply.ts';
 export type { ResponseReader } from './response-reader.ts';
 export type { Socket, SocketLimits } from './socket.ts';
 export type { Admission, Sockets } from './sockets.ts';
 export { createMemoryStore } from './store/memory/index.ts';
+export type * from './store/nodes.ts';
 export type * from './store/store.ts';
 export { StaleFence, StateConflict, StoreError } from './store/store.ts';
 export type { Sound } from './utterances.ts';

@@ -4,7 +4,7 @@ import { Conversation } from './conversation/conversation.ts';
 import type { Engine } from './engine.ts';
 import type { Session, SessionHome } from './home.ts';
 import { nameOf } from './store/rules.ts';
-import type { SessionKey } from './store/store.ts';
+import type { OwnedKey, SessionKey } from './store/store.ts';
 
 /** How long a quiet session stays in memory, with its log, for those who come back. */
 const KEEP_MS = 5 * 60_000;
@@ -15,6 +15,8 @@ const DRAIN_MS = 2000;
 export class LocalHome implements SessionHome {
   private readonly engine: Engine;
   private readonly open = new Map<string, Promise<Conversation>>();
+  /** Those of them that are taken up. */
+  private readonly here = new Map<string, Conversation>();
   /** Those that are being removed: whoever looks for one waits until it is gone. */
   private readonly removing = new Map<string, Promise<boolean>>();
   private cancelSweep: () => void = () => undefined;
@@ -36,11 +38,22 @@ export class LocalHome implements SessionHome {
       this.removing.get(name) ??
       this.erase(conversation).finally(() => {
         // Closed for good, removed or not: whoever comes back gets it from the store.
-        this.open.delete(name);
+        this.forget(name);
         this.removing.delete(name);
       });
     this.removing.set(name, removal);
     return removal;
+  }
+
+  /** The owners of the sessions here. */
+  get owned(): OwnedKey[] {
+    return [...this.here.values()].map(({ key }) => key);
+  }
+
+  /** Another process owns a session. */
+  lose(key: OwnedKey): void {
+    const conversation = this.here.get(nameOf(key));
+    if (conversation?.key.fence === key.fence) conversation.lose();
   }
 
   async close(): Promise<void> {
@@ -73,12 +86,19 @@ export class LocalHome implements SessionHome {
     const known = this.open.get(name);
     if (known) return known;
     const forget = () => {
-      if (this.open.get(name) === loading) this.open.delete(name);
+      if (this.open.get(name) === loading) this.forget(name);
     };
     const loading = Conversation.load(key, this.engine, forget);
     this.open.set(name, loading);
-    loading.catch(forget);
+    loading.then((conversation) => {
+      if (this.open.get(name) === loading) this.here.set(name, conversation);
+    }, forget);
     return loading;
+  }
+
+  private forget(name: string): void {
+    this.open.delete(name);
+    this.here.delete(name);
   }
 
   private async erase(conversation: Conversation): Promise<boolean> {
@@ -107,7 +127,7 @@ export class LocalHome implements SessionHome {
       const conversation = await loading.catch(() => null);
       if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
       conversation?.letGo();
-      if (this.open.get(name) === loading) this.open.delete(name);
+      if (this.open.get(name) === loading) this.forget(name);
     }
   }
 }

@@ -1,11 +1,14 @@
+import type { Readable } from 'node:stream';
 import type { ProtocolError } from '../protocol/index.ts';
+import { NotHere } from './nodes/elsewhere.ts';
+import { NOT_HERE } from './nodes/forward.ts';
 import type { ResponseReader } from './response-reader.ts';
 
-/** What is answered to a request; a reader is written as it gives. */
+/** What is answered to a request; a reader is written as it gives, and what another node answers as it comes. */
 export interface Reply {
   status: number;
   headers: Record<string, string>;
-  body: string | Uint8Array | ResponseReader | null;
+  body: string | Uint8Array | ResponseReader | Readable | null;
 }
 
 /** Stands on every answer: what it is, is what `content-type` says, and nothing that a browser finds out by itself. */
@@ -26,6 +29,7 @@ export function errorReply(error: ProtocolError): Reply {
   if (error.retryAfterMs !== undefined) {
     reply.headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)));
   }
+  if (error instanceof NotHere) reply.headers[NOT_HERE] = '1';
   return reply;
 }
 

@@ -2,6 +2,7 @@ import type { Access } from './access.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Engine } from './engine.ts';
 import type { LargeJson } from './large-json.ts';
+import type { Node } from './nodes/node.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { Reply } from './reply.ts';
 import type { Pacing } from './response-reader.ts';
@@ -13,6 +14,8 @@ import type { Turnstile } from './turnstile.ts';
 export interface HttpContext {
   engine: Engine;
   sessions: Sessions;
+  /** This process among others; null when it is alone. */
+  node: Node | null;
   access: Access;
   limiter: RateLimiter | null;
   /** What reads, renames or removes is limited apart, and the reads of one user follow one after the other. */

@@ -1,7 +1,10 @@
+import type { Duplex } from 'node:stream';
 import { ProtocolError, toProtocolError } from '../protocol/index.ts';
 import { withAddresses } from './files.ts';
 import type { Session } from './home.ts';
 import { requestIdOf } from './http.ts';
+import { NotHere } from './nodes/elsewhere.ts';
+import { FORWARDED } from './nodes/forward.ts';
 import { RateLimiter, rateLimited } from './rate-limit.ts';
 import type { HttpContext } from './route.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
@@ -19,6 +22,15 @@ export interface Admission {
   /** The socket did not come, or is gone. */
   drop(): void;
 }
+
+/** The stream of a request that waits to become a socket, and what came over it already. */
+export interface WaitingStream {
+  stream: Duplex;
+  head: Buffer;
+}
+
+/** Finds the session of a connection, here; or null when it was found elsewhere. */
+type FindSession = (here: () => Promise<Session>) => Promise<Session | null>;
 
 /** What is known of a connection when its socket comes. */
 interface Admitted {
@@ -50,9 +62,19 @@ export class Sockets {
   }
 
   /** Checks who asks and for what, before anything is opened. Throws a ProtocolError. */
-  async admit(request: Request): Promise<Admission> {
+  admit(request: Request): Promise<Admission> {
+    return this.checked(request, (here) => here()) as Promise<Admission>;
+  }
+
+  /** The same for a stream that can be handed on: null when another node has the session, and has the stream now. */
+  admitOrHandOn(request: Request, { stream, head }: WaitingStream): Promise<Admission | null> {
+    const { node } = this.context;
+    return this.checked(request, (here) => (node ? node.admit(request, here, stream, head) : here()));
+  }
+
+  private async checked(request: Request, find: FindSession): Promise<Admission | null> {
     try {
-      return await this.check(request);
+      return await this.check(request, find);
     } catch (thrown) {
       const { code, message: why } = toProtocolError(thrown);
       const about = { request: requestIdOf(request), code };
@@ -64,8 +86,9 @@ export class Sockets {
     }
   }
 
-  private async check(request: Request): Promise<Admission> {
+  private async check(request: Request, find: FindSession): Promise<Admission | null> {
     const { access, engine, sessions } = this.context;
+    if (this.context.isClosing() && request.headers.has(FORWARDED)) throw new NotHere();
     if (this.context.isClosing()) throw new ProtocolError('shutting_down', 'The server is restarting.');
     access.checkOrigin(request);
     const identity = await access.identify(request);
@@ -82,7 +105,11 @@ export class Sockets {
     if (wait > 0) throw rateLimited('Too many connections', wait);
     const countOut = this.countIn(user);
     try {
-      const session = await sessions.getOrCreate(user, sessionId);
+      const session = await find(() => sessions.getOrCreate(user, sessionId));
+      if (!session) {
+        countOut();
+        return null;
+      }
       return {
         accept: (socket) => this.accept(socket, { id: connectionId, identity, session, url, countOut }),
         drop: countOut,

@@ -7,6 +7,7 @@ const usual = {
   port: 3000,
   origins: [],
   dataDir: resolve('.data'),
+  shared: null,
   apiKey: undefined,
   confirmations: 'approval',
   approvals: 'sequential',
@@ -32,6 +33,16 @@ describe('the settings of the demo', () => {
     ['no inspector', { DUOLOGUE_INSPECT: '0' }, { inspect: false }],
     ['any free port', { PORT: '0' }, { port: 0 }],
     ['a folder', { DUOLOGUE_DATA: '/var/lib/duologue' }, { dataDir: resolve('/var/lib/duologue') }],
+    [
+      'a database that nodes share',
+      { DATABASE_URL: 'postgres://db/chats', PORT: '3001' },
+      { port: 3001, shared: { database: 'postgres://db/chats', address: 'http://localhost:3001' } },
+    ],
+    [
+      'an address for other nodes',
+      { DATABASE_URL: 'postgres://db/chats', DUOLOGUE_NODE_URL: 'http://10.0.0.7:3000/' },
+      { shared: { database: 'postgres://db/chats', address: 'http://10.0.0.7:3000' } },
+    ],
     ['a key', { DUOLOGUE_API_KEY: 'k' }, { apiKey: 'k' }],
     [
       'origins',

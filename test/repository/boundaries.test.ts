@@ -48,6 +48,7 @@ const places: { path: RegExp; packages: string[] }[] = [
   { path: /^src\/parse\/cost\.ts$/, packages: ['@pydantic/genai-prices'] },
   { path: /^src\/models\/choose\.ts$/, packages: [computed] },
   { path: /^src\/server\/sqlite\//, packages: ['libsql'] },
+  { path: /^src\/server\/nodes\//, packages: ['node:http', 'node:https'] },
   { path: /^src\/server\/postgres\//, packages: ['pg'] },
   { path: /^src\/server\/use\//, packages: frameworks },
 ];

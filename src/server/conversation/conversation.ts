@@ -102,8 +102,8 @@ export class Conversation implements Session {
 
   /** Takes up a stored session, as its owner from now on. `onLost`: someone else became that. */
   static async load(session: SessionKey, engine: Engine, onLost: () => void): Promise<Conversation> {
-    const { store, sessionService } = engine;
-    const key = await store.own(session);
+    const { owners, sessionService } = engine;
+    const key = await owners.take(session);
     if (!key) throw new ProtocolError('not_found', 'There is no such session.');
     sessionService.own(key);
     try {
@@ -111,6 +111,7 @@ export class Conversation implements Session {
       return new Conversation(remains, await recover(remains), onLost);
     } catch (error) {
       sessionService.disown(key);
+      owners.release(key);
       throw inWords(error);
     }
   }
@@ -245,6 +246,12 @@ export class Conversation implements Session {
   /** Lets go of the session, which nobody uses here. */
   letGo(): void {
     this.engine.sessionService.disown(this.key);
+    this.engine.owners.release(this.key);
+  }
+
+  /** Another process owns the session, as the store says. */
+  lose(): void {
+    this.shell.fault(new StaleFence(this.key));
   }
 
   private checkIsHere(): void {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import type { Duologue } from '../duologue.ts';
 import { NO_SNIFFING, type Reply } from '../reply.ts';
 import { ResponseReader } from '../response-reader.ts';
@@ -35,9 +36,11 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
   if (response.destroyed) {
     // The client went away while its turn was waited for.
     if (body instanceof ResponseReader) body.close();
+    if (body instanceof Readable) body.destroy();
     return;
   }
   response.writeHead(reply.status, reply.headers);
+  if (body instanceof Readable) return pass(body, response);
   if (!(body instanceof ResponseReader)) {
     response.end(body ?? undefined);
     // A refused upload is not read to its end: the connection cannot be used again.
@@ -53,6 +56,16 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
     if (response.destroyed) return;
   }
   if (!body.isDropped) response.end();
+}
+
+/** Passes on what another node answers, until one of both ends. */
+function pass(body: Readable, response: ServerResponse): void {
+  response.flushHeaders();
+  response.once('close', () => body.destroy());
+  body.once('close', () => {
+    if (!body.readableEnded) response.destroy();
+  });
+  body.pipe(response);
 }
 
 function drained(response: ServerResponse): Promise<void> {

@@ -49,15 +49,18 @@ async function open(
   stream: Duplex,
   head: Buffer,
 ): Promise<void> {
-  let admission: Admission;
+  let admission: Admission | null;
   try {
-    admission = await duologue.sockets.admit(web);
+    admission = await duologue.sockets.admitOrHandOn(web, { stream, head });
   } catch (thrown) {
     const { status, headers, body } = errorReply(toProtocolError(thrown));
     return refuse(stream, status, 'Refused', headers, String(body));
   }
-  if (stream.destroyed) return admission.drop();
-  stream.once('close', () => admission.drop());
+  // Another node has the session, and the stream.
+  if (!admission) return;
+  const { drop } = admission;
+  if (stream.destroyed) return drop();
+  stream.once('close', drop);
   sockets.handleUpgrade(request, stream, head, (socket) => connect(socket, stream, admission));
 }
 

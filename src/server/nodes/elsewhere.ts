@@ -1,0 +1,20 @@
+import { ProtocolError } from '../../protocol/index.ts';
+import type { NodePlace } from '../store/nodes.ts';
+
+/** Thrown when another node owns the session that is asked for: the request is for that one. */
+export class Elsewhere extends Error {
+  override readonly name = 'Elsewhere';
+  readonly node: NodePlace;
+
+  constructor(node: NodePlace) {
+    super(`The node ${node.name} has this session.`);
+    this.node = node;
+  }
+}
+
+/** Thrown when a request cannot be answered by this node, and nothing was done for it. */
+export class NotHere extends ProtocolError {
+  constructor() {
+    super('moved', 'This conversation is changing hands. Try again in a moment.', { retryAfterMs: 1000 });
+  }
+}

@@ -1,0 +1,159 @@
+import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
+import { request as overHttps } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { NodePlace } from '../store/nodes.ts';
+
+/** Stands on what one node hands on to another: that one answers it, or says that it cannot. */
+export const FORWARDED = 'x-duologue-forwarded';
+/** Stands on the answer of a node that does not have the session, or not any more. */
+export const NOT_HERE = 'x-duologue-not-here';
+
+/** Headers that are about one connection, and not about what is said over it. */
+const OF_A_CONNECTION = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+]);
+/** A node that is not reached within this is not reached. */
+const CONNECT_MS = 2000;
+const LATE = 'ELATE';
+
+/** What another node answered. */
+export interface Forwarded {
+  status: number;
+  headers: Record<string, string>;
+  body: IncomingMessage;
+}
+
+/** Thrown when nothing of a request has reached the other node. */
+export class Unreached extends Error {
+  override readonly name = 'Unreached';
+  /** Whether nobody listens there, which is how a process that died looks. */
+  readonly isRefused: boolean;
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(cause.message, { cause });
+    this.isRefused = cause.code === 'ECONNREFUSED';
+  }
+}
+
+/** What is handed on, to whom, and until when. */
+export interface Handover {
+  request: Request;
+  node: NodePlace;
+  /** Ends it, whether it is answered yet or not. */
+  signal: AbortSignal;
+}
+
+/** Asks another node the same. Throws `Unreached` when it cannot, and another error when nobody knows what became of it. */
+export function forward(handover: Handover, body: string | null): Promise<Forwarded> {
+  const headers = headersFor(handover.request);
+  if (body !== null) headers['content-length'] = String(Buffer.byteLength(body));
+  const asked = open(handover, headers);
+  return new Promise((resolve, reject) => {
+    asked.once('error', (error) => reject(faultOf(error)));
+    asked.once('response', (response) => {
+      asked.on('error', () => undefined);
+      // It ends with an error when the other node dies: whoever reads it hears of its close.
+      response.on('error', () => undefined);
+      resolve({ status: response.statusCode ?? 502, headers: headersOf(response), body: response });
+    });
+    asked.end(body ?? undefined);
+  });
+}
+
+/** Joins a client's stream, which waits to be upgraded, to another node. False when that does not have the session. */
+export function forwardUpgrade(handover: Handover, stream: Duplex, head: Buffer): Promise<boolean> {
+  const headers = { ...headersFor(handover.request), connection: 'Upgrade', upgrade: 'websocket' };
+  const asked = open(handover, headers);
+  return new Promise((resolve, reject) => {
+    asked.once('error', (error) => reject(faultOf(error)));
+    asked.once('upgrade', (response, upstream, rest) => {
+      asked.on('error', () => undefined);
+      stream.write(headOf(response));
+      if (rest.length > 0) stream.write(rest);
+      if (head.length > 0) upstream.write(head);
+      join(stream, upstream);
+      resolve(true);
+    });
+    asked.once('response', (response) => {
+      asked.on('error', () => undefined);
+      response.on('error', () => undefined);
+      if (response.headers[NOT_HERE] !== undefined) {
+        response.resume();
+        resolve(false);
+        return;
+      }
+      stream.write(headOf(response));
+      response.pipe(stream);
+      resolve(true);
+    });
+    stream.once('close', () => asked.destroy());
+    asked.end();
+  });
+}
+
+/** What comes out of either goes into the other, until one of them ends. */
+function join(one: Duplex, other: Duplex): void {
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    from.on('error', () => from.destroy());
+    from.once('close', () => to.destroy());
+    from.pipe(to);
+  }
+}
+
+function open({ request, node, signal }: Handover, headers: Record<string, string>): ClientRequest {
+  const { pathname, search, protocol } = new URL(request.url);
+  const to = new URL(pathname + search, node.address);
+  // Addresses in the answer are written as the client knows them.
+  if (protocol === 'https:') headers['x-forwarded-proto'] = 'https';
+  const ask = to.protocol === 'https:' ? overHttps : overHttp;
+  // A connection of its own: one that was kept could be closed just when it is used, and nobody would know what arrived.
+  const asked = ask(to, { method: request.method, headers, agent: false, signal });
+  const late = setTimeout(
+    () => asked.destroy(Object.assign(new Error('The node does not answer.'), { code: LATE })),
+    CONNECT_MS,
+  );
+  asked.once('socket', (socket) => socket.once('connect', () => clearTimeout(late)));
+  asked.once('close', () => clearTimeout(late));
+  return asked;
+}
+
+/** What went wrong with a request: nothing of it arrived, or nobody knows. */
+function faultOf(error: NodeJS.ErrnoException): Error {
+  const isUnreached = error.syscall === 'connect' || error.syscall === 'getaddrinfo' || error.code === LATE;
+  return isUnreached ? new Unreached(error) : error;
+}
+
+function headersFor(request: Request): Record<string, string> {
+  const headers: Record<string, string> = { [FORWARDED]: '1' };
+  request.headers.forEach((value, name) => {
+    if (!OF_A_CONNECTION.has(name) && name !== 'content-length') headers[name] = value;
+  });
+  headers.host ??= new URL(request.url).host;
+  return headers;
+}
+
+function headersOf(response: IncomingMessage): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers)) {
+    if (value !== undefined && !OF_A_CONNECTION.has(name)) headers[name] = [value].flat().join(', ');
+  }
+  return headers;
+}
+
+/** The head of an answer, as it came. */
+function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
+  const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
+  }
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}

@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import type { Reply } from '../reply.ts';
+import type { NodeDirectory, NodePlace } from '../store/nodes.ts';
+import type { OwnedKey, SessionKey } from '../store/store.ts';
+import { Elsewhere, NotHere } from './elsewhere.ts';
+import { FORWARDED, forward, forwardUpgrade, type Handover, NOT_HERE, Unreached } from './forward.ts';
+import { Peers } from './peers.ts';
+
+/** How this process takes part in a group that shares a store. */
+export interface NodeOptions {
+  /** Where the others reach it: `http://host:port`. */
+  address: string;
+  /** How long the others wait for it when it says nothing; 5 seconds unless given. */
+  leaseMs?: number;
+}
+
+/** What a node is made of. */
+export interface NodeContext extends NodeOptions {
+  directory: NodeDirectory;
+  clock: Clock;
+  logger: Logger;
+  /** The owners of sessions here, as they believe. */
+  owned: () => readonly OwnedKey[];
+  /** Another node owns a session that was owned here. */
+  onLost: (key: OwnedKey) => void;
+}
+
+/** A request, as it can be handed on. */
+export interface Asked {
+  request: Request;
+  /** What was read of it. */
+  body: () => string | null;
+  /** Whether it may be asked again when nobody knows what became of it. */
+  isRepeatable: () => boolean;
+}
+
+/** Hands a request on; null when the session is not there. Whoever gives a result calls `end` when that is over. */
+type There<T> = (handover: Handover, end: () => void) => Promise<T | null>;
+
+/** Renewals within a lease: one that is late, or lost, harms nothing. */
+const RENEWALS = 5;
+/** Between two looks for the owner of a session. */
+const LOOK_MS = 200;
+/** Beyond a lease, how long an owner is looked for: the look that finds the lease ended, and the one that takes over. */
+const SLACK_MS = 2000;
+
+/**
+ * This process among those that share its store. A session is owned by one of them, which answers everything about it; a request
+ * that comes to another is handed on to the owner. A node says that it lives by renewing its lease; the sessions of one that does not are
+ * taken over by whoever is asked for them.
+ */
+export class Node {
+  readonly place: NodePlace;
+  readonly leaseMs: number;
+  readonly #context: NodeContext;
+  readonly #peers: Peers;
+  #cancelRenewal: () => void = () => undefined;
+  #isClosed = false;
+  #joined: Promise<unknown> | null = null;
+
+  constructor(context: NodeContext) {
+    this.#context = context;
+    this.leaseMs = context.leaseMs ?? 5000;
+    this.place = { name: `${hostname()}-${randomUUID()}`, address: context.address };
+    this.#peers = new Peers(context.clock);
+  }
+
+  /** Makes this node the owner of a session. Null when there is none such; throws `Elsewhere` when another node that lives owns it. */
+  async take(key: SessionKey): Promise<OwnedKey | null> {
+    const { directory, logger } = this.#context;
+    await this.join();
+    let found = await directory.acquire(key, this.place.name, null);
+    if (found?.kind === 'elsewhere' && this.#peers.isDead(found.node)) {
+      logger.warn('the sessions of a node that died are taken over', { node: found.node.name });
+      found = await directory.acquire(key, this.place.name, found.fence);
+    }
+    if (!found) return null;
+    if (found.kind === 'elsewhere') throw new Elsewhere(found.node);
+    return found.key;
+  }
+
+  /** Lets go of a session that nobody uses here. */
+  release(key: OwnedKey): void {
+    if (this.#isClosed) return;
+    this.#context.directory.release(key).catch((error: unknown) => {
+      // It is taken over when the next one asks for it: by this node, or by another after the lease.
+      this.#context.logger.warn('a session was not released', { session: key.id, error: String(error) });
+    });
+  }
+
+  /** Lives from now on, until it is closed. */
+  join(): Promise<unknown> {
+    this.#joined ??= this.#renew().catch((error: unknown) => {
+      this.#joined = null;
+      throw error;
+    });
+    return this.#joined;
+  }
+
+  /** Answers a request here, or lets the node answer it that owns its session. */
+  answer(asked: Asked, here: () => Promise<Reply>): Promise<Reply> {
+    return this.#route(asked, here, async (handover, end) => {
+      const answered = await forward(handover, asked.body());
+      if (answered.headers[NOT_HERE] !== undefined) {
+        answered.body.destroy();
+        return null;
+      }
+      answered.body.once('close', end);
+      return answered;
+    });
+  }
+
+  /** Opens a socket here, or joins its stream to the node that owns the session; then there is nothing to open. */
+  async admit<T>(request: Request, here: () => Promise<T>, stream: Duplex, head: Buffer): Promise<T | null> {
+    const asked = { request, body: () => null, isRepeatable: () => true };
+    const admitted = await this.#route<{ session: T | null }>(
+      asked,
+      async () => ({ session: await here() }),
+      async (handover, end) => {
+        if (!(await forwardUpgrade(handover, stream, head))) return null;
+        handover.signal.addEventListener('abort', () => stream.destroy());
+        stream.once('close', end);
+        return { session: null };
+      },
+    );
+    return admitted.session;
+  }
+
+  /** Lets go of everything. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelRenewal();
+    this.#peers.close();
+    if (this.#joined) await this.#context.directory.leave(this.place.name);
+  }
+
+  /** Looks for the owner until it is found, or for longer than a dead one is waited for. */
+  async #route<T>(asked: Asked, here: () => Promise<T>, there: There<T>): Promise<T> {
+    const { clock } = this.#context;
+    const until = clock.elapsed() + this.leaseMs + SLACK_MS;
+    for (;;) {
+      try {
+        return await here();
+      } catch (thrown) {
+        if (!(thrown instanceof Elsewhere)) throw thrown;
+        // Whoever handed it on looks again.
+        if (asked.request.headers.has(FORWARDED)) throw new NotHere();
+        const result = await this.#ask(asked, thrown.node, there);
+        if (result !== null) return result;
+      }
+      if (clock.elapsed() > until || this.#isClosed) throw new NotHere();
+      await new Promise<void>((resolve) => {
+        clock.after(LOOK_MS, resolve);
+      });
+    }
+  }
+
+  /** Asks another node; null when that does not have the session, or is not there. */
+  async #ask<T>(asked: Asked, node: NodePlace, there: There<T>): Promise<T | null> {
+    const ending = new AbortController();
+    // When the other one does not live any more, its answer is not waited for.
+    const end = this.#peers.follow(node, () => ending.abort());
+    try {
+      const result = await there({ request: asked.request, node, signal: ending.signal }, end);
+      this.#peers.reached(node);
+      if (result === null) end();
+      return result;
+    } catch (error) {
+      end();
+      if (error instanceof Unreached) {
+        this.#peers.failed(node, error.isRefused);
+        return null;
+      }
+      this.#context.logger.warn('a node did not answer', { node: node.name, error: String(error) });
+      // It may have been done: only its client knows whether to ask again for what must not be done twice.
+      if (asked.isRepeatable()) return null;
+      throw new NotHere();
+    }
+  }
+
+  /** Renews the lease, again and again; what was lost while that was not possible is given up. */
+  async #renew(): Promise<void> {
+    const { directory, clock, logger } = this.#context;
+    this.#cancelRenewal();
+    this.#cancelRenewal = clock.after(this.leaseMs / RENEWALS, () => {
+      if (this.#isClosed) return;
+      this.#renew().catch((error: unknown) => {
+        logger.error('this node could not say that it lives', { error: String(error) });
+      });
+    });
+    const wasLiving = await directory.renew(this.place, this.leaseMs);
+    if (!wasLiving) await this.#giveUpLost();
+    const followed = this.#peers.followed;
+    if (followed.length === 0) return;
+    const living = await directory.living(followed);
+    for (const name of followed) if (!living.includes(name)) this.#peers.cut(name);
+  }
+
+  async #giveUpLost(): Promise<void> {
+    const { directory, owned, onLost } = this.#context;
+    const believed = owned();
+    if (believed.length === 0) return;
+    const still = await directory.stillOwned(believed);
+    for (const key of believed) if (!still.includes(key)) onLost(key);
+  }
+}

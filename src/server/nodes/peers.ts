@@ -1,0 +1,81 @@
+import type { Clock } from '../clock.ts';
+import type { NodePlace } from '../store/nodes.ts';
+
+/** Between two refusals after which a node is dead: one may be a node that is only being started. */
+const REFUSED_MS = 400;
+
+interface Peer {
+  /** Whether it was ever reached from here. */
+  wasReached: boolean;
+  /** Since when nobody listens there. */
+  refusedSince: number | null;
+  isDead: boolean;
+  /** Ends what is followed there. */
+  followed: Set<() => void>;
+}
+
+/** The other nodes, as far as this one had to do with them. */
+export class Peers {
+  readonly #clock: Clock;
+  readonly #peers = new Map<string, Peer>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  reached(node: NodePlace): void {
+    const peer = this.#of(node.name);
+    peer.wasReached = true;
+    peer.refusedSince = null;
+  }
+
+  /**
+   * A node could not be reached. One that nobody listens for any more is dead, but only if it was reached before: else it may be the way to
+   * it that is closed. All others are waited for until their lease ends.
+   */
+  failed(node: NodePlace, isRefused: boolean): void {
+    const peer = this.#of(node.name);
+    if (!isRefused) {
+      peer.refusedSince = null;
+      return;
+    }
+    const now = this.#clock.elapsed();
+    peer.refusedSince ??= now;
+    if (peer.wasReached && now - peer.refusedSince >= REFUSED_MS) peer.isDead = true;
+  }
+
+  /** Whether a node is known to be dead, whatever its lease says. */
+  isDead(node: NodePlace): boolean {
+    return this.#peers.get(node.name)?.isDead ?? false;
+  }
+
+  /** Something is followed at a node, and is ended when that does not live any more; the returned function ends that. */
+  follow(node: NodePlace, end: () => void): () => void {
+    const { followed } = this.#of(node.name);
+    followed.add(end);
+    return () => followed.delete(end);
+  }
+
+  /** The nodes at which something is followed. */
+  get followed(): string[] {
+    return [...this.#peers].flatMap(([name, { followed }]) => (followed.size > 0 ? [name] : []));
+  }
+
+  /** Ends what is followed at a node. */
+  cut(name: string): void {
+    for (const end of this.#of(name).followed) end();
+  }
+
+  close(): void {
+    for (const name of this.#peers.keys()) this.cut(name);
+  }
+
+  #of(name: string): Peer {
+    let peer = this.#peers.get(name);
+    if (!peer) {
+      peer = { wasReached: false, refusedSince: null, isDead: false, followed: new Set() };
+      this.#peers.set(name, peer);
+    }
+    return peer;
+  }
+}
