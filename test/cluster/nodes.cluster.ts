@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Balancer, startBalancer } from '../../scripts/cluster/balancer.ts';
 import { type Message, WATCHING_SUBPROTOCOL } from '../../src/protocol/index.ts';
 import { answerBody, approve } from '../server/support/answers.ts';
 import { type Posted, read, say } from '../support/harness.ts';
 import { decision } from '../support/live.ts';
 import { TestSocket } from '../support/socket.ts';
-import { type NodeProcess, startBalancer, startNode } from './support/nodes.ts';
+import { type NodeProcess, startNode } from './support/nodes.ts';
 import { testSchema } from './support/schema.ts';
 
 const LEASE_MS = 2000;
@@ -13,7 +14,7 @@ const schema = testSchema();
 const nodes: NodeProcess[] = [];
 /** Payments of nodes that are gone. */
 let paidBefore = 0;
-let balancer: Awaited<ReturnType<typeof startBalancer>>;
+let balancer: Balancer;
 const sockets: TestSocket[] = [];
 
 const start = async () => {
@@ -38,7 +39,7 @@ function raise(message: string): never {
 beforeAll(async () => {
   await schema.open().then((store) => store.close());
   await refill();
-  balancer = await startBalancer(() => nodes);
+  balancer = await startBalancer(() => nodes.map(({ port }) => port));
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.close();

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { afterEach, describe, expect, test } from 'vitest';
+import { freePort, type PostgresServer, startPostgres } from '../../scripts/cluster/postgres-server.ts';
 import { openPostgresStore } from '../../src/server/postgres/index.ts';
 import { migrate, migrations } from '../../src/server/postgres/schema.ts';
 import { type OwnedKey, StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
 import { answerEvent, callOf, keyOf, lineOf, messageOf, textEvent } from '../../src/testing/store/records.ts';
-import { freePort, type PostgresServer, startPostgres } from './support/postgres-server.ts';
 import { testSchema } from './support/schema.ts';
 import { openWire } from './support/wire.ts';
 

@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { startPostgres } from './postgres-server.ts';
+import { startPostgres } from '../../../scripts/cluster/postgres-server.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

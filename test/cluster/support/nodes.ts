@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { freePort } from './postgres-server.ts';
+import { freePort } from '../../../scripts/cluster/postgres-server.ts';
 
 const program = fileURLToPath(new URL('./node-process.ts', import.meta.url));
 
@@ -55,51 +54,6 @@ export async function startNode(database: string, schema: string, leaseMs = 2000
       child.kill('SIGCONT');
       child.kill(signal);
       await exited;
-    },
-  };
-}
-
-/** Sends each connection to another node, in turn; one that nobody takes goes to the next. */
-export async function startBalancer(
-  nodes: () => NodeProcess[],
-): Promise<{ url: string; close(): Promise<void> }> {
-  const open = new Set<Socket>();
-  let turn = 0;
-  const server = createServer((client) => {
-    open.add(client);
-    client.on('error', () => undefined);
-    client.on('close', () => open.delete(client));
-    const attempt = (left: number): void => {
-      const all = nodes();
-      const node = all[turn++ % all.length];
-      if (!node || left === 0) {
-        client.destroy();
-        return;
-      }
-      const upstream = connect(node.port, '127.0.0.1');
-      let isJoined = false;
-      upstream.once('connect', () => {
-        isJoined = true;
-        client.pipe(upstream).pipe(client);
-        client.on('close', () => upstream.destroy());
-      });
-      upstream.on('error', () => {
-        if (!isJoined) attempt(left - 1);
-      });
-      upstream.on('close', () => {
-        if (isJoined) client.destroy();
-      });
-    };
-    attempt(nodes().length);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close() {
-      for (const one of open) one.destroy();
-      server.close();
-      await once(server, 'close');
     },
   };
 }

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+// `npm run cluster`: three nodes of the demo on this machine, on one PostgreSQL, behind a small balancer.
+import './lib/node-version.mjs';
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { build } from './lib/build.mjs';
+import { ensureEngines } from './lib/engines.mjs';
+import { install } from './lib/install.mjs';
+import { alone } from './lib/lock.mjs';
+import { announced, endWithNpm, root } from './lib/run.mjs';
+
+function give(problem, output = '') {
+  console.error(`${output.trimEnd()}\n\nthe nodes cannot start: ${problem}`.trimStart());
+  process.exit(1);
+}
+
+endWithNpm();
+
+const installed = await alone(install);
+if (!installed.ok) give(`${installed.note}.`, installed.output);
+const built = await alone(() =>
+  build(async (name, work) => (await announced(`building the ${name}`, work)).result),
+);
+if (!built.ok) give(`building the ${built.note}.`, built.output);
+if (!process.env.DATABASE_URL) {
+  const engines = await ensureEngines();
+  if (!engines.ok) give(`${engines.note}. Install it, or set DATABASE_URL to one that runs.`, engines.output);
+}
+
+const child = spawn(process.execPath, ['--import', 'tsx', resolve(root, 'scripts/cluster/run.ts')], {
+  cwd: root,
+  stdio: 'inherit',
+});
+// The nodes are ended by the child, which hears the same signals from the terminal.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+child.on('exit', (code) => process.exit(code ?? 1));
