@@ -12,6 +12,7 @@ export interface TrackedCall extends ToolFacts {
   input: unknown;
   state: ToolCallState;
   approved?: boolean;
+  approvalId?: string;
 }
 
 /** An answer as the part that shows it. */
@@ -19,46 +20,48 @@ export type AnswerPart = Pick<ToolPart, 'toolCallId' | 'state'> & { approval?: {
 
 /** The calls of a conversation: what the server said about each, and which answers left. */
 export class CallTracker implements AnswerMemory {
-  private readonly calls = new Map<string, TrackedCall>();
-  private readonly sent = new Set<string>();
-  private readonly confirmed = new Set<string>();
+  readonly #calls = new Map<string, TrackedCall>();
+  readonly #sent = new Set<string>();
+  readonly #confirmed = new Set<string>();
   /** Calls that waited for an answer when the connection began, also of messages that came from elsewhere. */
-  private awaited: ReadonlySet<string> = new Set();
-  private readonly runnable: (toolName: string) => boolean;
+  #awaited: ReadonlySet<string> = new Set();
+  readonly #runnable: (toolName: string) => boolean;
 
   constructor(runnable: (toolName: string) => boolean) {
-    this.runnable = runnable;
+    this.#runnable = runnable;
   }
 
   /** Takes note of a chunk from the server. */
   push(chunk: Chunk, messageId: string): void {
     switch (chunk.type) {
       case 'tool-input-start':
-        if (!this.calls.has(chunk.toolCallId)) this.announce(chunk, messageId, 'input-streaming', undefined);
+        if (!this.#calls.has(chunk.toolCallId))
+          this.#announce(chunk, messageId, 'input-streaming', undefined);
         return;
       case 'tool-input-available': {
-        const known = this.calls.get(chunk.toolCallId);
+        const known = this.#calls.get(chunk.toolCallId);
         if (known && isSettled(known.state)) return;
-        this.announce(chunk, messageId, 'input-available', chunk.input);
+        this.#announce(chunk, messageId, 'input-available', chunk.input);
         return;
       }
       case 'tool-approval-request': {
-        const call = this.calls.get(chunk.toolCallId);
+        const call = this.#calls.get(chunk.toolCallId);
         if (!call || isSettled(call.state) || this.wasSent(call.id, 'decision')) return;
         call.state = 'approval-requested';
+        call.approvalId = chunk.approvalId;
         call.asks = true;
         return;
       }
       case 'tool-output-available':
         if (chunk.preliminary === true) return;
-        this.confirm(this.calls.get(chunk.toolCallId), chunk.output);
-        return this.settle(chunk.toolCallId, 'output-available');
+        this.#confirm(this.#calls.get(chunk.toolCallId), chunk.output);
+        return this.#settle(chunk.toolCallId, 'output-available');
       case 'tool-output-error':
-        return this.settle(chunk.toolCallId, 'output-error');
+        return this.#settle(chunk.toolCallId, 'output-error');
       case 'tool-output-denied':
-        return this.settle(chunk.toolCallId, 'output-denied');
+        return this.#settle(chunk.toolCallId, 'output-denied');
       case 'data-settled':
-        return this.settle(chunk.data.toolCallId, 'output-error');
+        return this.#settle(chunk.data.toolCallId, 'output-error');
       default:
         // No other chunk is about a call.
         return;
@@ -69,35 +72,36 @@ export class CallTracker implements AnswerMemory {
   adopt(message: UIMessage, from: 'server' | 'page'): void {
     for (const part of toolPartsOf(message.parts)) {
       const { toolCallId: id, state, approval, input } = part;
-      const isKnown = this.calls.has(id);
+      const isKnown = this.#calls.has(id);
       if (isKnown && from === 'page') continue;
-      if (from === 'server' && approval?.approved !== undefined) this.markSent(id, 'decision');
-      this.calls.set(id, {
+      if (from === 'server' && approval?.approved !== undefined) this.#markSent(id, 'decision');
+      this.#calls.set(id, {
         ...factsOf(part.toolMetadata, approval !== undefined),
         id,
         toolName: String(toolNameOf(part)),
         messageId: message.id,
         input,
         state,
+        ...(approval && { approvalId: approval.id }),
         ...(approval?.approved === undefined ? {} : { approved: approval.approved }),
       });
     }
   }
 
   get(id: string): TrackedCall | undefined {
-    return this.calls.get(id);
+    return this.#calls.get(id);
   }
 
   /** The calls that are not settled, of one message or of all. */
   open(messageId?: string): TrackedCall[] {
-    return [...this.calls.values()].filter(
+    return [...this.#calls.values()].filter(
       (call) => !isSettled(call.state) && (messageId === undefined || call.messageId === messageId),
     );
   }
 
   /** Whether the message has calls, and all of them are settled. */
   areSettled(messageId: string): boolean {
-    const own = [...this.calls.values()].filter((call) => call.messageId === messageId);
+    const own = [...this.#calls.values()].filter((call) => call.messageId === messageId);
     return own.length > 0 && own.every((call) => isSettled(call.state));
   }
 
@@ -105,13 +109,13 @@ export class CallTracker implements AnswerMemory {
   isPaused(call: TrackedCall): boolean {
     if (this.wasSent(call.id, 'output') || call.optimistic) return false;
     const who = waitingFor(call);
-    return who === 'person' || (who === 'client' && !this.runnable(call.toolName));
+    return who === 'person' || (who === 'client' && !this.#runnable(call.toolName));
   }
 
   /** The approved calls of a message whose output only the page can bring, as far as it still shows the approval alone. */
   approvedAlone(message: UIMessage): string[] {
     return toolPartsOf(message.parts).flatMap(({ toolCallId: id, state }) => {
-      const call = this.calls.get(id);
+      const call = this.#calls.get(id);
       const isAlone = state === 'approval-responded' && this.wasSent(id, 'decision');
       return isAlone && call && !isSettled(call.state) && this.isPaused(call) ? [id] : [];
     });
@@ -119,7 +123,7 @@ export class CallTracker implements AnswerMemory {
 
   /** The chunk that shows the call as one that the page is to run; it no longer looks like an approval that was not sent. */
   announcementOf(id: string): Chunk | null {
-    const call = this.calls.get(id);
+    const call = this.#calls.get(id);
     if (!call) return null;
     const { toolName, input, runsOn, asks } = call;
     return { type: 'tool-input-available', toolCallId: id, toolName, input, toolMetadata: { runsOn, asks } };
@@ -127,73 +131,73 @@ export class CallTracker implements AnswerMemory {
 
   /** Whether an executor should run for the call now. */
   isDue(call: TrackedCall): boolean {
-    return waitingFor(call) === 'client' && !this.wasSent(call.id, 'output') && this.runnable(call.toolName);
+    return waitingFor(call) === 'client' && !this.wasSent(call.id, 'output') && this.#runnable(call.toolName);
   }
 
   /** Answers leave for the server. */
   mark(answers: readonly AnswerPart[]): void {
     for (const { toolCallId, state, approval } of answers) {
-      if (approval?.approved !== undefined) this.decide(toolCallId, approval.approved);
-      if (state === 'output-available' || state === 'output-error') this.markSent(toolCallId, 'output');
+      if (approval?.approved !== undefined) this.#decide(toolCallId, approval.approved);
+      if (state === 'output-available' || state === 'output-error') this.#markSent(toolCallId, 'output');
     }
   }
 
   /** These answers did not arrive, or did not count, and may be given again. */
   unmark(answers: readonly AnswerPart[]): void {
     for (const { toolCallId } of answers) {
-      this.sent.delete(`decision ${toolCallId}`);
-      this.sent.delete(`output ${toolCallId}`);
+      this.#sent.delete(`decision ${toolCallId}`);
+      this.#sent.delete(`output ${toolCallId}`);
     }
   }
 
   wasSent(id: string, kind: AnswerKind): boolean {
-    return this.sent.has(`${kind} ${id}`);
+    return this.#sent.has(`${kind} ${id}`);
   }
 
   isSettled(id: string): boolean {
-    const call = this.calls.get(id);
+    const call = this.#calls.get(id);
     return call !== undefined && isSettled(call.state);
   }
 
   isOpen(id: string): boolean {
-    const call = this.calls.get(id);
-    return call ? !isSettled(call.state) : this.awaited.has(id);
+    const call = this.#calls.get(id);
+    return call ? !isSettled(call.state) : this.#awaited.has(id);
   }
 
   /** These calls wait for an answer. */
   await(calls: readonly WaitingAnswer[]): void {
-    this.awaited = new Set(calls.map(({ toolCallId }) => toolCallId));
+    this.#awaited = new Set(calls.map(({ toolCallId }) => toolCallId));
   }
 
   runs(toolName: string): boolean {
-    return this.runnable(toolName);
+    return this.#runnable(toolName);
   }
 
-  private decide(id: string, approved: boolean): void {
-    this.markSent(id, 'decision');
-    const call = this.calls.get(id);
+  #decide(id: string, approved: boolean): void {
+    this.#markSent(id, 'decision');
+    const call = this.#calls.get(id);
     if (!call || isSettled(call.state)) return;
     call.asks = true;
     call.approved = approved;
     if (call.state === 'approval-requested') call.state = 'approval-responded';
   }
 
-  private markSent(id: string, kind: AnswerKind): void {
-    this.sent.add(`${kind} ${id}`);
+  #markSent(id: string, kind: AnswerKind): void {
+    this.#sent.add(`${kind} ${id}`);
   }
 
-  private announce(
+  #announce(
     chunk: Extract<Chunk, { type: 'tool-input-start' | 'tool-input-available' }>,
     messageId: string,
     state: ToolCallState,
     input: unknown,
   ): void {
     const { toolCallId: id, toolName } = chunk;
-    const known = this.calls.get(id);
+    const known = this.#calls.get(id);
     // Only an approved browser call whose output is missing is announced again after its card.
-    const isApproved = known?.state === 'approval-requested' || this.confirmed.has(id);
+    const isApproved = known?.state === 'approval-requested' || this.#confirmed.has(id);
     const approved = isApproved ? true : known?.approved;
-    this.calls.set(id, {
+    this.#calls.set(id, {
       ...factsOf(chunk.toolMetadata),
       id,
       toolName,
@@ -205,16 +209,16 @@ export class CallTracker implements AnswerMemory {
   }
 
   /** A confirmation that was given approves the call it asked about, which is announced after it. */
-  private confirm(call: TrackedCall | undefined, output: unknown): void {
+  #confirm(call: TrackedCall | undefined, output: unknown): void {
     if (call?.toolName !== CONFIRMATION_TOOL) return;
     const { originalFunctionCall } = (call.input ?? {}) as { originalFunctionCall?: { id?: unknown } };
     const isConfirmed = (output as { confirmed?: unknown } | null)?.confirmed === true;
     if (isConfirmed && typeof originalFunctionCall?.id === 'string')
-      this.confirmed.add(originalFunctionCall.id);
+      this.#confirmed.add(originalFunctionCall.id);
   }
 
-  private settle(id: string, state: ToolCallState): void {
-    const call = this.calls.get(id);
+  #settle(id: string, state: ToolCallState): void {
+    const call = this.#calls.get(id);
     if (call) call.state = state;
   }
 }

@@ -46,6 +46,8 @@ export interface ConnectionOptions {
   key?: string | undefined;
   /** For places without a WebSocket of their own. */
   WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
+  /** Opens something else in place of a WebSocket, to a session and behind a chunk. */
+  dial?: ((session: string, last: string | null) => WebSocketLike) | undefined;
   /** Whether the page goes on watching when another has the floor, and shows what that does; else it is closed. */
   watches?: boolean | undefined;
   timers?: Timers | undefined;
@@ -78,244 +80,264 @@ export class Connection {
   info?: SessionInfo;
   /** Who plays the sound that comes. */
   player?: SoundEnd | undefined;
-  private readonly options: ConnectionOptions;
-  private readonly timers: Timers;
-  private readonly network: Network;
-  private readonly outbox = new Outbox();
-  private readonly watchers = new Set<() => void>();
-  private readonly listeners = new Set<(event: ConnectionEvent) => void>();
-  private current: ConnectionState = { status: 'idle' };
-  private socket: WebSocketLike | null = null;
-  private readonly incoming = new Incoming();
-  private session: string | null = null;
-  private attempt = 0;
-  private unanswered = 0;
+  /** Whether nothing is to be heard until someone says something. */
+  isAtRest: () => boolean = () => false;
+  readonly #options: ConnectionOptions;
+  readonly #timers: Timers;
+  readonly #network: Network;
+  readonly #outbox = new Outbox();
+  readonly #watchers = new Set<() => void>();
+  readonly #listeners = new Set<(event: ConnectionEvent) => void>();
+  #current: ConnectionState = { status: 'idle' };
+  #socket: WebSocketLike | null = null;
+  readonly #incoming = new Incoming();
+  #session: string | null = null;
+  #attempt = 0;
+  #unanswered = 0;
   /** Why the server closed, when it wants to know anew who is there; the next try is the last. */
-  private refusal: { code: number; reason: string } | null = null;
-  private cancelTimer: (() => void) | null = null;
-  private stopWatching: (() => void) | null = null;
+  #refusal: { code: number; reason: string } | null = null;
+  #cancelTimer: (() => void) | null = null;
+  #stopWatching: (() => void) | null = null;
 
   constructor(options: ConnectionOptions) {
-    this.options = options;
-    this.timers = options.timers ?? systemTimers;
-    this.network = options.network ?? browserNetwork;
+    this.#options = options;
+    this.#timers = options.timers ?? systemTimers;
+    this.#network = options.network ?? browserNetwork;
   }
 
   get state(): ConnectionState {
-    return this.current;
+    return this.#current;
   }
 
   /** The session of this connection, once it has one. */
   get sessionId(): string | null {
-    return this.session;
+    return this.#session;
+  }
+
+  /** Whether what is said goes in posts, one for each request, and what is heard comes beside them. */
+  get isPosting(): boolean {
+    return this.#options.dial !== undefined;
   }
 
   /** Calls the listener whenever the state changes; the returned function ends that. */
   subscribe(listener: () => void): () => void {
-    this.watchers.add(listener);
-    return () => this.watchers.delete(listener);
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
   }
 
   /** Calls the listener with everything that is heard; the returned function ends that. */
   listen(listener: (event: ConnectionEvent) => void): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Connects, or takes the session back from another connection. Another session id begins anew. */
   connect(session?: string): void {
-    if (session !== undefined && session !== this.session) {
-      if (this.session !== null) this.forget();
-      this.session = session;
+    if (session !== undefined && session !== this.#session) {
+      if (this.#session !== null) this.#forget();
+      this.#session = session;
     }
-    const { status } = this.current;
+    const { status } = this.#current;
     if (status === 'connecting' || status === 'live') return;
-    this.stopWatching ??= this.network.onReturn(() => this.hasReturned());
-    this.attempt = 0;
-    this.refusal = null;
-    this.open();
+    this.#stopWatching ??= this.#network.onReturn(() => this.#hasReturned());
+    this.#attempt = 0;
+    this.#refusal = null;
+    this.#open();
   }
 
   /** Ends the connection; it does not come back unless told to. */
   close(): void {
-    this.release(1000);
-    this.stopWatching?.();
-    this.stopWatching = null;
-    this.outbox.clear();
-    if (this.current.status !== 'idle') this.become({ status: 'closed', code: 1000, reason: '' });
+    this.#release(1000);
+    this.#stopWatching?.();
+    this.#stopWatching = null;
+    this.#outbox.clear();
+    if (this.#current.status !== 'idle') this.#become({ status: 'closed', code: 1000, reason: '' });
   }
 
   /** Sends a frame that must arrive: now, or when the connection is back. */
   post(letter: Letter): void {
-    const isLive = this.current.status === 'live';
-    this.outbox.add(letter, isLive);
-    if (isLive) this.write(letter.text);
+    const isLive = this.#current.status === 'live';
+    this.#outbox.add(letter, isLive);
+    if (isLive) this.#write(letter.text);
   }
 
   /** Nobody wants a posted frame any more. Says whether it had not even left. */
   withdraw(requestId: string): boolean {
-    return this.outbox.remove(requestId);
+    return this.#outbox.remove(requestId);
   }
 
   /** Sends a frame that only makes sense now; false when there is no connection. */
   send(frame: string | Uint8Array<ArrayBuffer>): boolean {
-    if (this.current.status !== 'live') return false;
-    if (typeof frame !== 'string' && (this.socket?.bufferedAmount ?? 0) > MAX_BUFFERED) return false;
-    this.write(frame);
+    if (this.#current.status !== 'live') return false;
+    if (typeof frame !== 'string' && (this.#socket?.bufferedAmount ?? 0) > MAX_BUFFERED) return false;
+    this.#write(frame);
     return true;
   }
 
-  private open(): void {
-    this.cancelTimer?.();
-    const Socket = this.options.WebSocket ?? (globalThis.WebSocket as ConnectionOptions['WebSocket']);
-    if (!Socket) throw new Error('There is no WebSocket here: give its constructor as an option.');
-    const { key } = this.options;
-    const keys = key === undefined ? [] : [KEY_SUBPROTOCOL + base64Url(key)];
-    const protocols = [...(this.options.watches ? [WATCHING_SUBPROTOCOL] : []), SUBPROTOCOL, ...keys];
-    const socket = new Socket(this.address(), protocols);
-    socket.binaryType = 'arraybuffer';
-    this.socket = socket;
-    this.incoming.begin();
-    socket.onmessage = (event: { data: unknown }) => this.receive(event.data);
-    socket.onclose = (event: { code: number; reason: string }) => this.lost(event.code, event.reason);
+  #open(): void {
+    this.#cancelTimer?.();
+    const { dial } = this.#options;
+    const socket = dial ? dial(String(this.#session), this.#incoming.last) : this.#newWebSocket();
+    this.#socket = socket;
+    this.#incoming.begin();
+    socket.onmessage = (event: { data: unknown }) => this.#receive(event.data);
+    socket.onclose = (event: { code: number; reason: string }) => this.#lost(event.code, event.reason);
     socket.onerror = () => undefined;
-    this.cancelTimer = this.timers.after(HANDSHAKE_MS, () => this.dead());
-    this.become({ status: 'connecting', attempt: this.attempt });
+    this.#cancelTimer = this.#timers.after(HANDSHAKE_MS, () => this.#dead());
+    this.#become({ status: 'connecting', attempt: this.#attempt });
   }
 
-  private address(): string {
+  #newWebSocket(): WebSocketLike {
+    const Socket = this.#options.WebSocket ?? (globalThis.WebSocket as ConnectionOptions['WebSocket']);
+    if (!Socket) throw new Error('There is no WebSocket here: give its constructor as an option.');
+    const { key } = this.#options;
+    const keys = key === undefined ? [] : [KEY_SUBPROTOCOL + base64Url(key)];
+    const protocols = [...(this.#options.watches ? [WATCHING_SUBPROTOCOL] : []), SUBPROTOCOL, ...keys];
+    const socket = new Socket(this.#address(), protocols);
+    socket.binaryType = 'arraybuffer';
+    return socket;
+  }
+
+  #address(): string {
     const query = new URLSearchParams();
-    if (this.session !== null) query.set('session', this.session);
-    if (this.incoming.last !== null) query.set('last', this.incoming.last);
+    if (this.#session !== null) query.set('session', this.#session);
+    if (this.#incoming.last !== null) query.set('last', this.#incoming.last);
     this.player?.place(query);
-    const url = new URL(`${this.options.url.replace(/\/$/, '')}/live`, globalThis.location?.href);
+    const url = new URL(`${this.#options.url.replace(/\/$/, '')}/live`, globalThis.location?.href);
     url.protocol = url.protocol.replace('http', 'ws');
     url.search = query.toString();
     return url.href;
   }
 
-  private receive(data: unknown): void {
-    this.unanswered = 0;
+  #receive(data: unknown): void {
+    this.#unanswered = 0;
     const frame = typeof data === 'string' ? data : new Uint8Array(data as ArrayBuffer);
-    this.options.onFrame?.('in', frame);
-    for (const event of this.incoming.push(frame)) {
-      if (event.type === 'session') this.greeted(event.session);
+    this.#options.onFrame?.('in', frame);
+    for (const event of this.#incoming.push(frame)) {
+      if (event.type === 'session') this.#greeted(event.session);
       else {
         const requestId = event.type === 'chunk' ? requestOf(event.chunk) : undefined;
-        if (requestId !== undefined) this.outbox.remove(requestId);
-        this.tell(event);
+        if (requestId !== undefined) this.#outbox.remove(requestId);
+        this.#tell(event);
       }
     }
   }
 
-  private greeted(session: SessionInfo): void {
-    this.session = session.sessionId;
+  #greeted(session: SessionInfo): void {
+    this.#session = session.sessionId;
     this.info = session;
-    this.attempt = 0;
-    this.refusal = null;
-    this.beat();
-    this.tell({ type: 'session', session });
+    this.#attempt = 0;
+    this.#refusal = null;
+    this.#beat();
+    this.#tell({ type: 'session', session });
     // What waited goes first: nobody may send before it.
-    for (const text of this.outbox.renew(session.received)) this.write(text);
-    this.become({ status: 'live', sessionId: session.sessionId, connectionId: session.connectionId });
+    for (const text of this.#outbox.renew(session.received)) this.#write(text);
+    this.#become({ status: 'live', sessionId: session.sessionId, connectionId: session.connectionId });
   }
 
-  private beat(): void {
-    this.cancelTimer?.();
-    this.unanswered = 0;
+  #beat(): void {
+    this.#cancelTimer?.();
+    this.#unanswered = 0;
     const next = () => {
-      this.cancelTimer = this.timers.after(this.options.heartbeatMs ?? HEARTBEAT_MS, () => {
-        if (this.unanswered >= 2) return this.dead();
-        this.ping();
+      this.#cancelTimer = this.#timers.after(this.#options.heartbeatMs ?? HEARTBEAT_MS, () => {
+        if (this.#unanswered >= 2) return this.#dead();
+        if (this.isPosting && this.#network.isHidden?.() && this.isAtRest()) return this.#pause();
+        this.#ping();
         next();
       });
     };
     next();
   }
 
-  private ping(): void {
-    this.unanswered++;
-    this.write(encodeFrame('ping', { timestamp: this.timers.now() }));
+  /** A page that nobody sees leaves its stream to others: a browser has six for a server. It comes back when it is seen. */
+  #pause(): void {
+    this.#release(1000);
+    this.#become({ status: 'idle' });
   }
 
-  private write(frame: string | Uint8Array<ArrayBuffer>): void {
-    this.options.onFrame?.('out', frame);
-    this.socket?.send(frame);
+  #ping(): void {
+    this.#unanswered++;
+    this.#write(encodeFrame('ping', { timestamp: this.#timers.now() }));
+  }
+
+  #write(frame: string | Uint8Array<ArrayBuffer>): void {
+    this.#options.onFrame?.('out', frame);
+    this.#socket?.send(frame);
   }
 
   /** The other side says nothing any more. A socket that is half open would take minutes to notice. */
-  private dead(): void {
-    this.release(4000);
-    this.retry();
+  #dead(): void {
+    this.#release(4000);
+    this.#retry();
   }
 
-  private lost(code: number, reason: string): void {
-    this.release();
-    if (code === ERRORS.taken_over.close) return this.become({ status: 'taken-over' });
-    if (code === ERRORS.unauthorized.close && !this.refusal) {
+  #lost(code: number, reason: string): void {
+    this.#release();
+    if (code === ERRORS.taken_over.close) return this.#become({ status: 'taken-over' });
+    if (code === ERRORS.unauthorized.close && !this.#refusal) {
       // Signed out, or only what showed the sign-in is stale: the browser may have a fresh cookie by now.
-      this.refusal = { code, reason };
-      return this.open();
+      this.#refusal = { code, reason };
+      return this.#open();
     }
-    if (FINAL.includes(code)) return this.become({ status: 'closed', code, reason });
+    if (FINAL.includes(code)) return this.#become({ status: 'closed', code, reason });
     if (REFUSED.includes(code)) {
-      this.outbox.clear();
-      this.tell({ type: 'refused', code, reason });
+      this.#outbox.clear();
+      this.#tell({ type: 'refused', code, reason });
     }
-    this.retry();
+    this.#retry();
   }
 
-  private retry(): void {
-    if (this.refusal) return this.become({ status: 'closed', ...this.refusal });
-    const ceiling = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.attempt, 10));
-    const isOnline = this.network.isOnline();
-    const delay = isOnline ? ceiling * (0.5 + this.timers.random() / 2) : MAX_DELAY_MS;
-    this.attempt++;
-    const retryAt = this.timers.now() + delay;
-    this.cancelTimer = this.timers.after(delay, () => this.open());
-    this.become({ status: isOnline ? 'reconnecting' : 'offline', attempt: this.attempt, retryAt });
+  #retry(): void {
+    if (this.#refusal) return this.#become({ status: 'closed', ...this.#refusal });
+    const ceiling = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.#attempt, 10));
+    const isOnline = this.#network.isOnline();
+    const delay = isOnline ? ceiling * (0.5 + this.#timers.random() / 2) : MAX_DELAY_MS;
+    this.#attempt++;
+    const retryAt = this.#timers.now() + delay;
+    this.#cancelTimer = this.#timers.after(delay, () => this.#open());
+    this.#become({ status: isOnline ? 'reconnecting' : 'offline', attempt: this.#attempt, retryAt });
   }
 
   /** The network or the person is back: try at once, or see whether the socket still lives. */
-  private hasReturned(): void {
-    const { status } = this.current;
-    if (status === 'reconnecting' || status === 'offline') {
-      this.attempt = 0;
-      this.open();
+  #hasReturned(): void {
+    const { status } = this.#current;
+    if (status === 'reconnecting' || status === 'offline' || status === 'idle') {
+      this.#attempt = 0;
+      this.#open();
     } else if (status === 'live') {
-      this.ping();
-      this.cancelTimer?.();
-      this.cancelTimer = this.timers.after(RETURN_MS, () =>
-        this.unanswered > 0 ? this.dead() : this.beat(),
+      this.#ping();
+      this.#cancelTimer?.();
+      this.#cancelTimer = this.#timers.after(RETURN_MS, () =>
+        this.#unanswered > 0 ? this.#dead() : this.#beat(),
       );
     }
   }
 
-  private release(code?: number): void {
-    this.cancelTimer?.();
-    this.cancelTimer = null;
-    const { socket } = this;
-    this.socket = null;
+  #release(code?: number): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    const socket = this.#socket;
+    this.#socket = null;
     if (!socket) return;
     socket.onmessage = null;
     socket.onclose = null;
     if (code !== undefined) socket.close(code);
   }
 
-  private forget(): void {
-    this.release(1000);
-    this.incoming.last = null;
-    this.outbox.clear();
-    this.current = { status: 'idle' };
+  #forget(): void {
+    this.#release(1000);
+    this.#incoming.last = null;
+    this.#outbox.clear();
+    this.#current = { status: 'idle' };
   }
 
-  private become(state: ConnectionState): void {
-    this.current = state;
-    for (const watcher of [...this.watchers]) watcher();
+  #become(state: ConnectionState): void {
+    this.#current = state;
+    for (const watcher of [...this.#watchers]) watcher();
   }
 
-  private tell(event: ConnectionEvent): void {
-    for (const listener of [...this.listeners]) listener(event);
+  #tell(event: ConnectionEvent): void {
+    for (const listener of [...this.#listeners]) listener(event);
   }
 }
 

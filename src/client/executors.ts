@@ -33,59 +33,59 @@ const TIMEOUT_MS = 60_000;
 
 /** Runs browser tools, each call once in the life of the page. */
 export class ExecutorRuns {
-  private readonly executors: Executors;
-  private readonly timers: Timers;
-  private readonly timeoutMs: number;
-  private readonly begun = new Set<string>();
-  private readonly running = new Map<string, AbortController>();
+  readonly #executors: Executors;
+  readonly #timers: Timers;
+  readonly #timeoutMs: number;
+  readonly #begun = new Set<string>();
+  readonly #running = new Map<string, AbortController>();
 
   constructor(options: ExecutorOptions, timers: Timers) {
-    this.executors = options.executors ?? {};
-    this.timers = timers;
-    this.timeoutMs = options.executorTimeoutMs ?? TIMEOUT_MS;
+    this.#executors = options.executors ?? {};
+    this.#timers = timers;
+    this.#timeoutMs = options.executorTimeoutMs ?? TIMEOUT_MS;
   }
 
   has(toolName: string): boolean {
-    return Object.hasOwn(this.executors, toolName);
+    return Object.hasOwn(this.#executors, toolName);
   }
 
   /** Whether the call was begun in this page. */
   hasBegun(toolCallId: string): boolean {
-    return this.begun.has(toolCallId);
+    return this.#begun.has(toolCallId);
   }
 
   /** Runs the call; null when it ran before, was cancelled, or has no executor. */
   async run(call: Pick<TrackedCall, 'id' | 'toolName' | 'input'>): Promise<ExecutorResult | null> {
     const { id, toolName, input } = call;
-    const executor = this.has(toolName) ? this.executors[toolName] : undefined;
-    if (!executor || this.begun.has(id)) return null;
-    this.begun.add(id);
+    const executor = this.has(toolName) ? this.#executors[toolName] : undefined;
+    if (!executor || this.#begun.has(id)) return null;
+    this.#begun.add(id);
     const controller = new AbortController();
-    this.running.set(id, controller);
+    this.#running.set(id, controller);
     const { signal } = controller;
     const result = await Promise.race([
       execute(executor, input, { toolCallId: id, signal }),
       new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true })),
-      this.timeout(toolName, signal),
+      this.#timeout(toolName, signal),
     ]);
     const isCancelled = signal.aborted;
-    this.running.delete(id);
+    this.#running.delete(id);
     controller.abort();
     return isCancelled ? null : result;
   }
 
   /** Nobody waits for the call any more. */
   cancel(toolCallId: string): void {
-    this.running.get(toolCallId)?.abort();
+    this.#running.get(toolCallId)?.abort();
   }
 
   cancelAll(): void {
-    for (const controller of this.running.values()) controller.abort();
+    for (const controller of this.#running.values()) controller.abort();
   }
 
-  private timeout(toolName: string, signal: AbortSignal): Promise<ExecutorResult> {
+  #timeout(toolName: string, signal: AbortSignal): Promise<ExecutorResult> {
     return new Promise((resolve) => {
-      const cancel = this.timers.after(this.timeoutMs, () =>
+      const cancel = this.#timers.after(this.#timeoutMs, () =>
         resolve({ errorText: outputTimedOut(toolName) }),
       );
       signal.addEventListener('abort', cancel, { once: true });

@@ -9,7 +9,7 @@ export function toError({ code, message, retryAfterMs }: WireError | DataParts['
 }
 
 /** A failure of the network. The SDK takes a response up again after a TypeError that names the network. */
-export function networkError(what: string): TypeError {
+function networkError(what: string): TypeError {
   return new TypeError(`The network connection ${what}.`);
 }
 

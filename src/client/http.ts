@@ -11,6 +11,8 @@ export interface HttpOptions {
   headers?: Record<string, string> | undefined;
   credentials?: RequestCredentials | undefined;
   fetch?: typeof fetch | undefined;
+  /** Whether tabs of one browser that watch the same session share one stream, unless a key or headers tell them apart; by default they do. */
+  sharesStream?: boolean | undefined;
 }
 
 /** A session in the list of the user's sessions. */
@@ -41,16 +43,16 @@ export interface SessionPage extends StoredSession {
 
 /** What a page asks a Duologue server over HTTP. A refusal is thrown as the server's `ProtocolError`. */
 export class DuologueHttp {
-  private readonly options: HttpOptions;
+  readonly #options: HttpOptions;
 
   constructor(options: HttpOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   /** Asks for a path of the server, whatever it answers. */
   request(path: string, init: RequestInit = {}): Promise<Response> {
-    const { url, key, headers, credentials } = this.options;
-    return (this.options.fetch ?? fetch)(url.replace(/^ws/, 'http').replace(/\/$/, '') + path, {
+    const { url, key, headers, credentials } = this.#options;
+    return (this.#options.fetch ?? fetch)(url.replace(/^ws/, 'http').replace(/\/$/, '') + path, {
       ...init,
       headers: {
         ...headers,
@@ -61,6 +63,14 @@ export class DuologueHttp {
     });
   }
 
+  /** What tabs of this browser call a stream that they may share: those of whoever is signed in here; else null. */
+  sharedName(path: string): string | null {
+    const { url, key, headers, sharesStream = true } = this.#options;
+    const isPage = globalThis.document !== undefined && globalThis.navigator?.locks !== undefined;
+    if (!isPage || !sharesStream || key !== undefined || headers !== undefined) return null;
+    return `duologue ${new URL(url.replace(/\/$/, '') + path, document.baseURI).href}`;
+  }
+
   /** Asks for a path of the server, and throws what it refuses. */
   async ask(path: string, init?: RequestInit): Promise<Response> {
     const response = await this.request(path, init);
@@ -69,7 +79,7 @@ export class DuologueHttp {
   }
 
   /** Asks for something that may not be there: null when it is not. */
-  private async find(path: string, init: RequestInit): Promise<Response | null> {
+  async #find(path: string, init: RequestInit): Promise<Response | null> {
     const response = await this.request(path, init);
     if (response.status === 404) return null;
     if (!response.ok) throw await errorOf(response);
@@ -92,7 +102,7 @@ export class DuologueHttp {
   /** A page of a session: the newest messages, or those before one; null when there is none. */
   async readPage(id: string, before: string | null, signal?: AbortSignal): Promise<SessionPage | null> {
     const query = before === null ? '' : `?before=${encodeURIComponent(before)}`;
-    const response = await this.find(pathOf(id) + query, { signal: signal ?? null });
+    const response = await this.#find(pathOf(id) + query, { signal: signal ?? null });
     return response && ((await response.json()) as SessionPage);
   }
 
@@ -117,12 +127,12 @@ export class DuologueHttp {
 
   /** Removes a session; one that is gone already is fine. */
   async deleteSession(id: string): Promise<void> {
-    await this.find(pathOf(id), { method: 'DELETE' });
+    await this.#find(pathOf(id), { method: 'DELETE' });
   }
 
   /** Stops the agent. Says whether there was anything to stop. */
   async stopSession(id: string): Promise<boolean> {
-    const response = await this.find(`${pathOf(id)}/stop`, { method: 'POST' });
+    const response = await this.#find(`${pathOf(id)}/stop`, { method: 'POST' });
     return response !== null && ((await response.json()) as { stopped: boolean }).stopped;
   }
 
@@ -132,12 +142,13 @@ export class DuologueHttp {
   }
 }
 
-function pathOf(sessionId: string): string {
+/** The address of a session. */
+export function pathOf(sessionId: string): string {
   return `/sessions/${encodeURIComponent(sessionId)}`;
 }
 
 /** What the server said in place of an answer, as an error. */
-export async function errorOf(response: Response): Promise<Error> {
+async function errorOf(response: Response): Promise<Error> {
   const body = (await response.json().catch(() => null)) as { error?: WireError } | null;
   if (typeof body?.error?.code === 'string') return toError(body.error);
   return new ProtocolError('internal', `The server answered with status ${response.status}.`);

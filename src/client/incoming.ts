@@ -8,7 +8,7 @@ export type ConnectionEvent =
   | { type: 'chunk'; chunk: Chunk; isReplay?: true }
   | { type: 'done' }
   /** All of a frame has been told. */
-  | { type: 'rest' }
+  | { type: 'frame-end' }
   | { type: 'binary'; frame: BinaryFrame }
   /** The server closed because of what was sent: these frames are not sent again. */
   | { type: 'refused'; code: number; reason: string };
@@ -17,14 +17,14 @@ export type ConnectionEvent =
 export class Incoming {
   /** The id of the last chunk: a new socket goes on behind it. */
   last: string | null = null;
-  private decoder = new BlockDecoder();
-  private replayedTo = 0;
+  #decoder = new BlockDecoder();
+  #replayedTo = 0;
   /** Where the connection goes on once it has its reset. */
-  private afterReset: string | null = null;
+  #afterReset: string | null = null;
 
   /** A new socket begins; what the old one left unfinished is dropped. */
   begin(): void {
-    this.decoder = new BlockDecoder();
+    this.#decoder = new BlockDecoder();
   }
 
   /** What is none of the protocol's is passed over, and so is the answer to a ping: that it came is enough. */
@@ -34,37 +34,37 @@ export class Incoming {
       return binary ? [{ type: 'binary', frame: binary }] : [];
     }
     if (frame.startsWith('{')) return [];
-    const events = this.decoder.push(frame).flatMap(({ data, id }) => {
-      const event: ConnectionEvent | null = data === '[DONE]' ? { type: 'done' } : this.read(data, id);
-      if (event) this.advance(event, id);
+    const events = this.#decoder.push(frame).flatMap(({ data, id }) => {
+      const event: ConnectionEvent | null = data === '[DONE]' ? { type: 'done' } : this.#read(data, id);
+      if (event) this.#advance(event, id);
       return event ?? [];
     });
-    return [...events, { type: 'rest' }];
+    return [...events, { type: 'frame-end' }];
   }
 
   /** A connection that could not go on begins with a reset: one that breaks before it still needs it. */
-  private advance(event: ConnectionEvent, id: string | undefined): void {
+  #advance(event: ConnectionEvent, id: string | undefined): void {
     if (event.type === 'session' && !event.session.resumed && this.last !== null)
-      this.afterReset = id ?? null;
-    else if (event.type === 'chunk' && event.chunk.type === 'data-reset') this.last = this.afterReset;
+      this.#afterReset = id ?? null;
+    else if (event.type === 'chunk' && event.chunk.type === 'data-reset') this.last = this.#afterReset;
     else if (id) this.last = id;
   }
 
-  private read(text: string, id: string | undefined): ConnectionEvent | null {
+  #read(text: string, id: string | undefined): ConnectionEvent | null {
     const chunk = readJson(text) as Chunk | null;
     if (typeof chunk?.type !== 'string') return null;
     if (chunk.type !== 'data-session') {
-      return { type: 'chunk', chunk, ...(this.isReplay(id) ? { isReplay: true } : {}) };
+      return { type: 'chunk', chunk, ...(this.#isReplay(id) ? { isReplay: true } : {}) };
     }
     const session = chunk.data;
     // What follows a chunk that is known is new here, whenever it was said.
-    this.replayedTo = session.resumed ? 0 : (parseChunkId(session.newest)?.seq ?? 0);
+    this.#replayedTo = session.resumed ? 0 : (parseChunkId(session.newest)?.seq ?? 0);
     return { type: 'session', session };
   }
 
-  private isReplay(id: string | undefined): boolean {
+  #isReplay(id: string | undefined): boolean {
     const seq = id ? parseChunkId(id)?.seq : undefined;
-    return seq !== undefined && seq <= this.replayedTo;
+    return seq !== undefined && seq <= this.#replayedTo;
   }
 }
 

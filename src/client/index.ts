@@ -12,6 +12,7 @@ export {
   type WebSocketLike,
 } from './connection.ts';
 export type { Executor, ExecutorContext, Executors } from './executors.ts';
+export type { HearingOptions, Pending } from './hearing.ts';
 export {
   DuologueHttp,
   type HttpOptions,
@@ -26,4 +27,4 @@ export type { Played } from './played.ts';
 export { type AnswerKind, type AnswerMemory, resumeWhen, shouldResume } from './resume.ts';
 export { DuologueSseTransport, type DuologueSseTransportOptions } from './sse-transport.ts';
 export type { Timers } from './timers.ts';
-export { DuologueTransport, type DuologueTransportOptions, type Pending } from './transport.ts';
+export { DuologueTransport, type DuologueTransportOptions } from './transport.ts';

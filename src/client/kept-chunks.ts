@@ -4,25 +4,25 @@ import { DeltaMerger } from './merge.ts';
 
 /** Chunks of a message that wait for a reader. Deltas are joined, so that a long wait costs no more than its text. */
 export class KeptChunks {
-  private readonly chunks: Chunk[] = [];
-  private readonly merger = new DeltaMerger();
+  readonly #chunks: Chunk[] = [];
+  readonly #merger = new DeltaMerger();
   /** Whether all of it so far is a repetition, else how many chunks are. */
-  private replayed: number | 'all' = 'all';
+  #replayed: number | 'all' = 'all';
 
   /** `isReplay`: it was said before the connection began. */
   push(chunk: Chunk, isReplay: boolean): void {
-    if (this.replayed === 'all' && !isReplay) {
-      this.chunks.push(...this.merger.end());
-      this.replayed = this.chunks.length;
+    if (this.#replayed === 'all' && !isReplay) {
+      this.#chunks.push(...this.#merger.end());
+      this.#replayed = this.#chunks.length;
     }
-    this.chunks.push(...this.merger.push(chunk));
+    this.#chunks.push(...this.#merger.push(chunk));
   }
 
   /** What a page reads of it. One that shows the message already wants of the repeated chunks only how calls ended. */
   read(isShown: boolean): Chunk[] {
-    const all = [...this.chunks, ...this.merger.end()];
+    const all = [...this.#chunks, ...this.#merger.end()];
     if (!isShown) return all;
-    const { replayed } = this;
+    const replayed = this.#replayed;
     return all.filter(
       (chunk, index) => (replayed !== 'all' && index >= replayed) || endedCall(chunk) !== null,
     );

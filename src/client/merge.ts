@@ -4,23 +4,23 @@ type Delta = Extract<Chunk, { type: 'text-delta' | 'reasoning-delta' }>;
 
 /** Joins deltas of one block that stand next to each other. `push` holds a delta back; anything else lets it go first. */
 export class DeltaMerger {
-  private held: Delta | null = null;
+  #held: Delta | null = null;
 
   push(chunk: Chunk): Chunk[] {
     if (!isDelta(chunk)) return [...this.end(), chunk];
-    const { held } = this;
+    const held = this.#held;
     if (held?.type === chunk.type && held.id === chunk.id) {
-      this.held = { ...held, delta: held.delta + chunk.delta };
+      this.#held = { ...held, delta: held.delta + chunk.delta };
       return [];
     }
     const out = this.end();
-    this.held = chunk;
+    this.#held = chunk;
     return out;
   }
 
   end(): Chunk[] {
-    const { held } = this;
-    this.held = null;
+    const held = this.#held;
+    this.#held = null;
     return held === null ? [] : [held];
   }
 }

@@ -1,6 +1,8 @@
 /** Signs from the browser that a connection is worth another try. */
 export interface Network {
   isOnline(): boolean;
+  /** Whether nobody can see the page now. */
+  isHidden?(): boolean;
   /** Calls the listener when the network or the person comes back; the returned function ends that. */
   onReturn(listener: () => void): () => void;
 }
@@ -8,6 +10,7 @@ export interface Network {
 /** The browser's own signs; outside a browser there are none, and the network counts as there. */
 export const browserNetwork: Network = {
   isOnline: () => globalThis.navigator?.onLine !== false,
+  isHidden: () => globalThis.document?.visibilityState === 'hidden',
   onReturn(listener) {
     const page: Document | undefined = globalThis.document;
     if (!page) return () => undefined;

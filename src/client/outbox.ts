@@ -19,32 +19,32 @@ const MAX_LETTERS = 64;
  * safe: the server knows its name.
  */
 export class Outbox {
-  private entries: Entry[] = [];
+  #entries: Entry[] = [];
 
   /** Keeps a letter; `isSent` when it leaves at once. */
   add(letter: Letter, isSent: boolean): void {
-    if (letter.isTyped && this.entries.length >= MAX_LETTERS) {
+    if (letter.isTyped && this.#entries.length >= MAX_LETTERS) {
       throw new ProtocolError('busy', 'Too many messages wait.');
     }
-    this.entries.push({ letter, isSent });
+    this.#entries.push({ letter, isSent });
   }
 
   /** The server has spoken about the request, or nobody wants it any more. Says whether it had not even left. */
   remove(requestId: string): boolean {
-    const entry = this.entries.find(({ letter }) => letter.requestId === requestId);
-    this.entries = this.entries.filter((other) => other !== entry);
+    const entry = this.#entries.find(({ letter }) => letter.requestId === requestId);
+    this.#entries = this.#entries.filter((other) => other !== entry);
     return entry?.isSent === false;
   }
 
   /** What to send, in order, on a new connection to a server that has these requests. */
   renew(received: readonly AcceptedRequest[]): string[] {
     const names = new Set(received.map(({ requestId }) => requestId));
-    this.entries = this.entries.filter(({ letter }) => !names.has(letter.requestId));
-    for (const entry of this.entries) entry.isSent = true;
-    return this.entries.map(({ letter }) => letter.text);
+    this.#entries = this.#entries.filter(({ letter }) => !names.has(letter.requestId));
+    for (const entry of this.#entries) entry.isSent = true;
+    return this.#entries.map(({ letter }) => letter.text);
   }
 
   clear(): void {
-    this.entries = [];
+    this.#entries = [];
   }
 }

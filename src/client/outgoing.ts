@@ -16,14 +16,14 @@ interface Said {
 
 /** What a page sends: each request in a frame of its own, with a name, kept until the server has spoken about it. */
 export class Outgoing {
-  private readonly connection: Connection;
-  private readonly requests: Requests;
-  private readonly newId: () => string;
+  readonly #connection: Connection;
+  readonly #requests: Requests;
+  readonly #newId: () => string;
 
   constructor(connection: Connection, requests: Requests, newId: () => string) {
-    this.connection = connection;
-    this.requests = requests;
-    this.newId = newId;
+    this.#connection = connection;
+    this.#requests = requests;
+    this.#newId = newId;
   }
 
   /** Says something, in a request of that name, for a response. Throws when too much waits already. */
@@ -35,47 +35,41 @@ export class Outgoing {
       ...(messageId === undefined ? {} : { messageId }),
       requestId,
     });
-    this.requests.add({ requestId, response, message });
+    this.#requests.add({ requestId, response, message });
     try {
-      this.connection.post({ requestId, text, isTyped: true });
+      this.#connection.post({ requestId, text, isTyped: true });
     } catch (error) {
-      this.requests.take(requestId);
+      this.#requests.take(requestId);
       throw error;
     }
   }
 
   /** Sends answers to the calls of a message, for a response if one waits for them. */
-  answer(chatId: string | null, message: UIMessage, answers: ToolPart[], response?: number): void {
+  answer(chatId: string | null, messageId: string | undefined, answers: ToolPart[], response?: number): void {
     const data = {
       id: chatId,
-      messages: [{ id: message.id, role: 'assistant', parts: answers }],
+      messages: [{ id: messageId, role: 'assistant', parts: answers }],
       trigger: 'submit-message' as const,
-      messageId: message.id,
+      messageId,
     };
-    this.post({ answers, response }, (requestId) => encodeFrame('message', { ...data, requestId }));
+    this.#post({ answers, response }, (requestId) => encodeFrame('message', { ...data, requestId }));
   }
 
   /** Sends one answer at once, beside whatever is being said. */
   result(part: AnswerPart, data: object): void {
     const { toolCallId } = part;
-    this.post({ answers: [part] }, (requestId) =>
+    this.#post({ answers: [part] }, (requestId) =>
       encodeFrame('tool_result', { toolCallId, ...data, requestId }),
     );
   }
 
   interrupt(played: Played | undefined): void {
-    this.post({}, (requestId) => encodeFrame('interrupt', { reason: 'user_abort', ...played, requestId }));
+    this.#post({}, (requestId) => encodeFrame('interrupt', { reason: 'user_abort', ...played, requestId }));
   }
 
-  /** Nobody wants the request any more. Says whether it had not even left. */
-  withdraw(requestId: string): boolean {
-    this.requests.take(requestId);
-    return this.connection.withdraw(requestId);
-  }
-
-  private post(request: Omit<Request, 'requestId'>, text: (requestId: string) => string): void {
-    const requestId = this.newId();
-    this.requests.add({ ...request, requestId });
-    this.connection.post({ requestId, text: text(requestId) });
+  #post(request: Omit<Request, 'requestId'>, text: (requestId: string) => string): void {
+    const requestId = this.#newId();
+    this.#requests.add({ ...request, requestId });
+    this.#connection.post({ requestId, text: text(requestId) });
   }
 }

@@ -16,32 +16,32 @@ const FLOOD_FACTOR = 6;
  */
 export class ResponseStream {
   readonly readable: ReadableStream<Chunk>;
-  private readonly merger = new DeltaMerger();
-  private readonly timers: Timers;
-  private readonly windowMs: number;
-  private controller: ReadableStreamDefaultController<Chunk> | null = null;
-  private closeWindow: (() => void) | null = null;
+  readonly #merger = new DeltaMerger();
+  readonly #timers: Timers;
+  readonly #windowMs: number;
+  #controller: ReadableStreamDefaultController<Chunk> | null = null;
+  #closeWindow: (() => void) | null = null;
   /** Whether the reader has worked on all that came, and asks for more. */
-  private isRead = false;
-  private onRead: (() => void) | undefined;
-  private ending: ReadableStreamDefaultController<Chunk> | null = null;
+  #isRead = false;
+  #onRead: (() => void) | undefined;
+  #ending: ReadableStreamDefaultController<Chunk> | null = null;
   /** How many characters have come in deltas. */
-  private length = 0;
+  #length = 0;
 
   constructor(timers: Timers, windowMs: number, onCancel: () => void) {
-    this.timers = timers;
-    this.windowMs = windowMs;
+    this.#timers = timers;
+    this.#windowMs = windowMs;
     this.readable = new ReadableStream<Chunk>(
       {
         start: (controller) => {
-          this.controller = controller;
+          this.#controller = controller;
         },
-        pull: () => this.wasRead(),
+        pull: () => this.#wasRead(),
         cancel: () => {
-          this.drop();
-          this.ending = null;
+          this.#drop();
+          this.#ending = null;
           onCancel();
-          this.wasRead();
+          this.#wasRead();
         },
       },
       // Nothing is asked for ahead: a reader that wants more has worked on all that it had.
@@ -50,66 +50,66 @@ export class ResponseStream {
   }
 
   get isOpen(): boolean {
-    return this.controller !== null;
+    return this.#controller !== null;
   }
 
   write(chunk: Chunk): void {
-    this.enqueue(this.merger.push(chunk));
+    this.#enqueue(this.#merger.push(chunk));
     if (!isDelta(chunk)) return;
-    this.length += chunk.delta.length;
-    if (this.closeWindow) return;
-    this.enqueue(this.merger.end());
-    this.openWindow();
+    this.#length += chunk.delta.length;
+    if (this.#closeWindow) return;
+    this.#enqueue(this.#merger.end());
+    this.#openWindow();
   }
 
   /** Ends. Says when the reader has worked on all that came, or has left: a chat then writes no more of this response. */
   end(onRead?: () => void): void {
-    this.enqueue(this.merger.end());
-    this.ending = this.controller;
-    this.onRead = onRead;
-    this.drop();
-    if (this.isRead) this.wasRead();
+    this.#enqueue(this.#merger.end());
+    this.#ending = this.#controller;
+    this.#onRead = onRead;
+    this.#drop();
+    if (this.#isRead) this.#wasRead();
   }
 
   fail(error: Error): void {
-    this.enqueue(this.merger.end());
-    const { controller } = this;
-    this.drop();
+    this.#enqueue(this.#merger.end());
+    const controller = this.#controller;
+    this.#drop();
     // A stream that fails forgets what was not read yet: its reader gets a moment.
-    this.timers.after(0, () => controller?.error(error));
+    this.#timers.after(0, () => controller?.error(error));
   }
 
-  private openWindow(factor = 1): void {
-    const steps = Math.min(MAX_STEPS, 1 + Math.floor(this.length / STEP_LENGTH));
-    const before = this.length;
-    const ms = this.windowMs * steps * factor;
-    this.closeWindow = this.timers.after(ms, () => {
-      this.closeWindow = null;
-      const gathered = this.merger.end();
-      this.enqueue(gathered);
-      const isFlood = this.length - before > FLOOD * ms;
-      if (gathered.length > 0) this.openWindow(isFlood ? FLOOD_FACTOR : 1);
+  #openWindow(factor = 1): void {
+    const steps = Math.min(MAX_STEPS, 1 + Math.floor(this.#length / STEP_LENGTH));
+    const before = this.#length;
+    const ms = this.#windowMs * steps * factor;
+    this.#closeWindow = this.#timers.after(ms, () => {
+      this.#closeWindow = null;
+      const gathered = this.#merger.end();
+      this.#enqueue(gathered);
+      const isFlood = this.#length - before > FLOOD * ms;
+      if (gathered.length > 0) this.#openWindow(isFlood ? FLOOD_FACTOR : 1);
     });
   }
 
-  private enqueue(chunks: Chunk[]): void {
+  #enqueue(chunks: Chunk[]): void {
     for (const chunk of chunks) {
-      this.isRead = false;
-      this.controller?.enqueue(chunk);
+      this.#isRead = false;
+      this.#controller?.enqueue(chunk);
     }
   }
 
-  private wasRead(): void {
-    this.isRead = true;
-    this.ending?.close();
-    this.ending = null;
-    this.onRead?.();
-    this.onRead = undefined;
+  #wasRead(): void {
+    this.#isRead = true;
+    this.#ending?.close();
+    this.#ending = null;
+    this.#onRead?.();
+    this.#onRead = undefined;
   }
 
-  private drop(): void {
-    this.controller = null;
-    this.closeWindow?.();
-    this.closeWindow = null;
+  #drop(): void {
+    this.#controller = null;
+    this.#closeWindow?.();
+    this.#closeWindow = null;
   }
 }

@@ -20,7 +20,7 @@ export type ResponsesInput =
   /** A turn is over. */
   | { type: 'done' }
   /** All that has arrived has been pushed. */
-  | { type: 'rest' }
+  | { type: 'frame-end' }
   /** The reader of a response went away; `isRefused`: because what it waited for will not come. */
   | { type: 'leave'; response: number; isRefused?: boolean }
   /** The page has a message from elsewhere, and shows it. */
@@ -42,57 +42,60 @@ export type ResponsesInput =
 export class Responses {
   /** The calls of the conversation. What happens to them is pushed; from outside they are only asked. */
   readonly calls: Omit<CallTracker, 'push' | 'adopt' | 'mark' | 'unmark' | 'await'>;
-  private readonly ledger: CallTracker;
-  private readonly steps: Steps;
-  private readonly shows: (messageId: string) => boolean;
+  readonly #ledger: CallTracker;
+  readonly #steps: Steps;
+  readonly #shows: (messageId: string) => boolean;
   /** The messages that the page knows of. */
-  private readonly messages = new Map<string, FollowedMessage>();
+  readonly #messages = new Map<string, FollowedMessage>();
   /** Responses to requests that the server has not accepted yet, by the name of the request. */
-  private readonly asking = new Map<string, number>();
+  readonly #asking = new Map<string, number>();
   /** The message that chunks belong to. */
-  private current: FollowedMessage | null = null;
+  #current: FollowedMessage | null = null;
 
   /** `runs`: whether this page runs a tool. `shows`: whether it shows a message, from wherever it has it. */
   constructor(runs: (toolName: string) => boolean, shows: (messageId: string) => boolean = () => false) {
-    this.shows = shows;
-    this.ledger = new CallTracker(runs);
-    this.calls = this.ledger;
-    this.steps = new Steps(this.ledger);
+    this.#shows = shows;
+    this.#ledger = new CallTracker(runs);
+    this.calls = this.#ledger;
+    this.#steps = new Steps(this.#ledger);
   }
 
   push(input: ResponsesInput): ResponsesOutput[] {
     switch (input.type) {
       case 'ask':
-        this.asking.set(input.requestId, input.response);
+        this.#asking.set(input.requestId, input.response);
         return [];
       case 'accepted':
-        return this.accept(input.requestId, input.messageId);
+        return this.#accept(input.requestId, input.messageId);
       case 'open':
-        return this.open(input);
+        return this.#open(input);
       case 'chunk':
-        return this.take(input.chunk, input.isReplay === true);
+        return this.#take(input.chunk, input.isReplay === true);
       case 'done':
-        return this.current?.done() ?? [];
-      case 'rest':
-        return this.all.flatMap((message) => message.rest());
+        return this.#current?.done() ?? [];
+      case 'frame-end':
+        // What is new may be the answer that a request waits for: who reads it is known once that is accepted.
+        return this.#all.flatMap((message) =>
+          message.isUnread && this.#asking.size > 0 ? [] : message.frameEnded(),
+        );
       case 'leave':
-        for (const [id, response] of this.asking) if (response === input.response) this.asking.delete(id);
-        this.all.find(({ response }) => response === input.response)?.leave(input.isRefused === true);
+        for (const [id, response] of this.#asking) if (response === input.response) this.#asking.delete(id);
+        this.#all.find(({ response }) => response === input.response)?.leave(input.isRefused === true);
         return [];
       case 'show':
-        this.show(input.message);
+        this.#show(input.message);
         return [];
       case 'answer':
-        this.ledger.mark(input.answers);
+        this.#ledger.mark(input.answers);
         return [];
       case 'unanswer':
-        this.ledger.unmark(input.answers);
+        this.#ledger.unmark(input.answers);
         return [];
       case 'waiting':
-        this.ledger.await(input.calls);
+        this.#ledger.await(input.calls);
         return [];
       case 'reset':
-        return this.reset(input.messages);
+        return this.#reset(input.messages);
       default:
         return input satisfies never;
     }
@@ -100,17 +103,17 @@ export class Responses {
 
   /** The conversation is over: every response ends. */
   end(): ResponsesOutput[] {
-    const ends = [...this.asking.values()].map((response): ResponsesOutput => ({ type: 'end', response }));
-    this.asking.clear();
-    const read = this.all.flatMap((message) => message.reset());
-    this.messages.clear();
-    this.current = null;
+    const ends = [...this.#asking.values()].map((response): ResponsesOutput => ({ type: 'end', response }));
+    this.#asking.clear();
+    const read = this.#all.flatMap((message) => message.reset());
+    this.#messages.clear();
+    this.#current = null;
     return [...read, ...ends];
   }
 
   /** Takes what is kept of a message, for a page that shows it without a response. */
   takeKept(messageId: string): Chunk[] {
-    const message = this.messages.get(messageId);
+    const message = this.#messages.get(messageId);
     if (message?.is !== 'kept') return [];
     const out = [...message.read(0, false), ...message.close()];
     return out.flatMap((output) => (output.type === 'chunk' ? [output.chunk] : []));
@@ -118,32 +121,42 @@ export class Responses {
 
   /** A message that is kept from its first chunk on and that nobody reads, the oldest if there are several. */
   get unread(): string | null {
-    return this.all.find(({ isUnread }) => isUnread)?.id ?? null;
+    return this.#all.find(({ isUnread }) => isUnread)?.id ?? null;
   }
 
   /** Whether chunks of the message wait for someone to read them. */
   isKept(messageId: string): boolean {
-    return this.messages.get(messageId)?.is === 'kept';
+    return this.#messages.get(messageId)?.is === 'kept';
+  }
+
+  /** Whether a chunk of the message came. */
+  hasBegun(messageId: string): boolean {
+    return this.#messages.get(messageId)?.hasBegun === true;
+  }
+
+  /** Whether the message ended with an error. */
+  hasFailed(messageId: string): boolean {
+    return this.#messages.get(messageId)?.hasFailed === true;
   }
 
   /** Whether nothing of the message is to come, and nothing waits for a reader. */
   isIdle(messageId: string): boolean {
-    return this.messages.get(messageId)?.isIdle ?? true;
+    return this.#messages.get(messageId)?.isIdle ?? true;
   }
 
   /** Whether all that came was read, and nothing more comes before someone says or answers something. */
   get isAtRest(): boolean {
-    return this.all.every(({ isAtRest }) => isAtRest);
+    return this.#all.every(({ isAtRest }) => isAtRest);
   }
 
-  private get all(): FollowedMessage[] {
-    return [...this.messages.values()];
+  get #all(): FollowedMessage[] {
+    return [...this.#messages.values()];
   }
 
-  private open(input: Extract<ResponsesInput, { type: 'open' }>): ResponsesOutput[] {
+  #open(input: Extract<ResponsesInput, { type: 'open' }>): ResponsesOutput[] {
     const { response, messageId, expects = false, repeats = [] } = input;
-    const message = this.message(messageId);
-    const again = repeats.flatMap((id) => this.ledger.announcementOf(id) ?? []);
+    const message = this.#message(messageId);
+    const again = repeats.flatMap((id) => this.#ledger.announcementOf(id) ?? []);
     const head = [{ type: 'start' as const, messageId }, ...again];
     return [
       ...message.close(),
@@ -152,64 +165,66 @@ export class Responses {
     ];
   }
 
-  private accept(requestId: string, messageId: string): ResponsesOutput[] {
-    const response = this.asking.get(requestId);
+  #accept(requestId: string, messageId: string): ResponsesOutput[] {
+    const response = this.#asking.get(requestId);
     if (response === undefined) return [];
-    this.asking.delete(requestId);
-    const known = this.messages.get(messageId);
+    this.#asking.delete(requestId);
+    const known = this.#messages.get(messageId);
     if (known) return [...known.close(), ...known.read(response, false)];
-    this.message(messageId, (message) => message.begin(response));
+    this.#message(messageId, (message) => message.begin(response));
     return [];
   }
 
-  private take(chunk: Chunk, isReplay: boolean): ResponsesOutput[] {
-    if ('transient' in chunk && chunk.transient) return this.tell(chunk);
+  #take(chunk: Chunk, isReplay: boolean): ResponsesOutput[] {
+    if ('transient' in chunk && chunk.transient) return this.#tell(chunk);
     if (chunk.type === 'start' && chunk.messageId !== undefined) {
       // What goes on now may have begun long before this connection.
-      const goesOn = !isReplay && this.shows(chunk.messageId);
-      this.current = this.message(chunk.messageId, (message) => (goesOn ? message.show() : message.begin()));
-      this.current.goOn();
+      const goesOn = !isReplay && this.#shows(chunk.messageId);
+      this.#current = this.#message(chunk.messageId, (message) =>
+        goesOn ? message.show() : message.begin(),
+      );
+      this.#current.goOn();
     }
-    return this.current?.take(chunk, isReplay) ?? [];
+    return this.#current?.take(chunk, isReplay) ?? [];
   }
 
   /** Data that is told and not kept goes to whoever reads. */
-  private tell(chunk: Chunk): ResponsesOutput[] {
-    this.ledger.push(chunk, this.current?.id ?? '');
-    const reader = [this.current, ...this.all.reverse()].find((message) => message?.is === 'read');
-    const response = reader?.response ?? this.asking.values().next().value;
+  #tell(chunk: Chunk): ResponsesOutput[] {
+    this.#ledger.push(chunk, this.#current?.id ?? '');
+    const reader = [this.#current, ...this.#all.reverse()].find((message) => message?.is === 'read');
+    const response = reader?.response ?? this.#asking.values().next().value;
     return response === undefined ? [] : [{ type: 'chunk', response, chunk }];
   }
 
   /** Of a message that the page has from elsewhere nothing is repeated; one that it followed here it knows. */
-  private show(message: UIMessage): void {
-    const known = this.messages.get(message.id);
-    if (!known || known.isUnread) this.message(message.id).show();
-    this.ledger.adopt(message, 'page');
+  #show(message: UIMessage): void {
+    const known = this.#messages.get(message.id);
+    if (!known || known.isUnread) this.#message(message.id).show();
+    this.#ledger.adopt(message, 'page');
   }
 
-  private reset(messages: readonly UIMessage[]): ResponsesOutput[] {
+  #reset(messages: readonly UIMessage[]): ResponsesOutput[] {
     const known = new Set(messages.map(({ id }) => id));
-    const out = this.all.flatMap((message) => {
+    const out = this.#all.flatMap((message) => {
       // An answer that has not begun is still to come.
       if (message.isExpected && !known.has(message.id)) return [];
-      if (!known.has(message.id)) this.messages.delete(message.id);
+      if (!known.has(message.id)) this.#messages.delete(message.id);
       return message.reset();
     });
-    this.current = null;
+    this.#current = null;
     for (const message of messages) {
-      this.message(message.id);
-      this.ledger.adopt(message, 'server');
+      this.#message(message.id);
+      this.#ledger.adopt(message, 'server');
     }
     return out;
   }
 
   /** The message of that id; one that is new here is set up first. */
-  private message(id: string, setUp: (message: FollowedMessage) => void = () => undefined): FollowedMessage {
-    const known = this.messages.get(id);
+  #message(id: string, setUp: (message: FollowedMessage) => void = () => undefined): FollowedMessage {
+    const known = this.#messages.get(id);
     if (known) return known;
-    const message = new FollowedMessage(id, this.ledger, this.steps);
-    this.messages.set(id, message);
+    const message = new FollowedMessage(id, this.#ledger, this.#steps);
+    this.#messages.set(id, message);
     setUp(message);
     return message;
   }

@@ -6,36 +6,36 @@ import type { CallTracker } from './call-tracker.ts';
  * SDK's tool-calls helper, which looks at the last step, would send its settled calls again after every response.
  */
 export class Steps {
-  private readonly calls: CallTracker;
+  readonly #calls: CallTracker;
   /** Messages whose calls are all behind a step. */
-  private readonly ended = new Set<string>();
+  readonly #ended = new Set<string>();
 
   constructor(calls: CallTracker) {
-    this.calls = calls;
+    this.#calls = calls;
   }
 
   /** Whether a step must begin before the chunk. A call that is still open stays in the last step: the helpers look for it there. */
   beginsBefore(chunk: Chunk, messageId: string): boolean {
     switch (chunk.type) {
       case 'start-step':
-        this.ended.add(messageId);
+        this.#ended.add(messageId);
         return false;
       case 'tool-input-start':
       case 'tool-input-available':
-        this.ended.delete(messageId);
+        this.#ended.delete(messageId);
         return false;
       case 'text-start':
       case 'reasoning-start':
       case 'finish':
-        return this.end(messageId);
+        return this.#end(messageId);
       default:
         return false;
     }
   }
 
-  private end(messageId: string): boolean {
-    if (this.ended.has(messageId) || !this.calls.areSettled(messageId)) return false;
-    this.ended.add(messageId);
+  #end(messageId: string): boolean {
+    if (this.#ended.has(messageId) || !this.#calls.areSettled(messageId)) return false;
+    this.#ended.add(messageId);
     return true;
   }
 }

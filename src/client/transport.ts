@@ -1,44 +1,28 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
-import type { AcceptedRequest, Chunk, DataParts, Message } from '../protocol/chunks.ts';
+import type { Chunk } from '../protocol/chunks.ts';
 import { encodeFrame } from '../protocol/encode-frame.ts';
-import { ERRORS, ProtocolError } from '../protocol/errors.ts';
+import { ProtocolError } from '../protocol/errors.ts';
 import { isSettled } from '../protocol/tool-call.ts';
 import { Advice } from './advice.ts';
-import { type AnswerPart, endedCall } from './call-tracker.ts';
+import type { TrackedCall } from './call-tracker.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { ExecutorRuns } from './executors.ts';
-import { endingOf, toError } from './failure.ts';
-import type { ResponsesOutput } from './followed-message.ts';
-import type { ConnectionEvent } from './incoming.ts';
-import { DEFAULTS, type TransportOptions } from './options.ts';
+import { type ExecutorResult, ExecutorRuns } from './executors.ts';
+import { endingOf } from './failure.ts';
+import { Hearing, type HearingOptions } from './hearing.ts';
+import type { TransportOptions } from './options.ts';
 import { Outgoing } from './outgoing.ts';
+import { factsOf, type ToolPart } from './parts.ts';
 import type { Played } from './played.ts';
-import { type Opened, Readings } from './readings.ts';
-import { Requests } from './requests.ts';
-import type { ResponseStream } from './response-stream.ts';
-import { Responses } from './responses.ts';
+import type { Opened } from './readings.ts';
+import type { Responses } from './responses.ts';
 import { type AnswerMemory, callsOfLastStep, unsentAnswers, unsentOutputs } from './resume.ts';
 import { systemTimers, type Timers } from './timers.ts';
 import { until } from './until.ts';
 
-/** Chunks that came while nobody read their message. `isNew`: the page has not seen the message before. */
-export interface Pending {
-  messageId: string;
-  isNew: boolean;
-}
-
-/** Options of the transport over one WebSocket. */
-export interface DuologueTransportOptions extends TransportOptions, ConnectionOptions {
+/** Options of the transport over one connection. */
+export interface DuologueTransportOptions extends TransportOptions, ConnectionOptions, HearingOptions {
   /** The session; else the chat's id is. */
   sessionId?: string | undefined;
-  /** Chunks wait for a reader: `resumeStream()` reads a new message, `sendMessage()` goes on with the last one. */
-  onPending?: ((pending: Pending) => void) | undefined;
-  /** The floor is here, or somewhere else: whoever has it runs browser tools and hears sound. */
-  onFloor?: ((isHere: boolean) => void) | undefined;
-  /** Whether the page shows a message: one that it has from elsewhere goes on where it is. */
-  shows?: ((messageId: string) => boolean) | undefined;
-  /** What was missed is gone: these messages are the conversation now. */
-  onReset?: ((messages: Message[]) => void) | undefined;
 }
 
 /** How long the message that is being written may take to come on a new connection. */
@@ -49,65 +33,61 @@ type SendOptions<M extends UIMessage> = Parameters<ChatTransport<M>['sendMessage
 /** A `ChatTransport` over one WebSocket. A response outlives the socket: a drop is not seen by the chat. */
 export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
   readonly connection: Connection;
-  private readonly options: DuologueTransportOptions;
-  private readonly timers: Timers;
-  private readonly newId: () => string;
-  private readonly runs: ExecutorRuns;
-  private readonly advice: Advice;
-  private readonly responses: Responses;
-  private readonly readings: Readings;
-  private readonly requests = new Requests();
-  private readonly outgoing: Outgoing;
-  private resumes = 0;
-  private chatId: string | null = null;
-  private connectionId: string | null = null;
-  /** Whether this connection has the floor. */
-  private isFloorHere = true;
-  /** Whether the agent was at work when the connection began. */
-  private isRunning = false;
+  readonly #options: DuologueTransportOptions;
+  readonly #timers: Timers;
+  readonly #newId: () => string;
+  readonly #runs: ExecutorRuns;
+  readonly #advice: Advice;
+  readonly #hearing: Hearing;
+  readonly #outgoing: Outgoing;
+  #resumes = 0;
+  #chatId: string | null = null;
 
   constructor(options: DuologueTransportOptions) {
-    this.options = options;
-    this.timers = options.timers ?? systemTimers;
-    this.runs = new ExecutorRuns(options, this.timers);
-    this.advice = new Advice((toolName) => this.runs.has(toolName));
-    this.responses = new Responses((toolName) => this.runs.has(toolName), options.shows);
-    this.readings = new Readings(this.timers, options.mergeMs ?? DEFAULTS.mergeMs, (number) =>
-      this.leave(number),
-    );
+    this.#options = options;
+    this.#timers = options.timers ?? systemTimers;
+    this.#runs = new ExecutorRuns(options, this.#timers);
+    this.#advice = new Advice((toolName) => this.#runs.has(toolName));
     this.connection = new Connection(options);
-    this.newId = options.newId ?? (() => crypto.randomUUID());
-    this.outgoing = new Outgoing(this.connection, this.requests, this.newId);
-    this.connection.listen((event) => this.hear(event));
-    this.connection.subscribe(() => this.watch());
+    this.#newId = options.newId ?? (() => crypto.randomUUID());
+    this.#hearing = new Hearing(this.connection, options, {
+      has: (toolName) => this.#runs.has(toolName),
+      due: () => this.#execute(),
+      ended: (toolCallId, isReplay) => this.#ended(toolCallId, isReplay),
+    });
+    this.#outgoing = new Outgoing(this.connection, this.#hearing.requests, this.#newId);
+    this.connection.isAtRest = () => this.isAtRest && !this.#hearing.isRead();
+    this.connection.subscribe(() => {
+      if (endingOf(this.connection.state)) this.#runs.cancelAll();
+    });
   }
 
   /** Which answers left and which calls are settled; the resume rule asks. */
   get memory(): AnswerMemory {
-    return this.calls;
+    return this.#calls;
   }
 
-  private get calls(): Responses['calls'] {
-    return this.responses.calls;
+  get #calls(): Responses['calls'] {
+    return this.#hearing.responses.calls;
   }
 
   /** Connects before the first message does; another chat id leaves the chat before. */
   connect(chatId: string): void {
-    this.connection.connect(this.options.sessionId ?? chatId);
-    if (this.chatId !== null && this.chatId !== chatId) this.apply(this.responses.end());
-    this.chatId = chatId;
+    this.connection.connect(this.#options.sessionId ?? chatId);
+    if (this.#chatId !== null && this.#chatId !== chatId) this.#hearing.end();
+    this.#chatId = chatId;
   }
 
   async sendMessages(options: SendOptions<M>): Promise<ReadableStream<UIMessageChunk>> {
     const { chatId, messages, trigger, messageId, abortSignal } = options;
-    this.checkUsable(chatId);
+    this.#checkUsable(chatId);
     this.connect(chatId);
     const target = messages.find((message) => message.id === messageId) ?? messages.at(-1);
     const { number, readable } =
       trigger === 'submit-message' && target?.role === 'assistant'
-        ? this.goOn(target, messages)
-        : this.ask(options);
-    abortSignal?.addEventListener('abort', () => this.abort(number), { once: true });
+        ? this.#goOn(target, messages)
+        : this.#ask(options);
+    abortSignal?.addEventListener('abort', () => this.#abort(number), { once: true });
     return readable;
   }
 
@@ -116,20 +96,20 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     chatId,
     abortSignal,
   }: Parameters<ChatTransport<M>['reconnectToStream']>[0]): Promise<ReadableStream<UIMessageChunk> | null> {
-    this.checkUsable(chatId);
+    this.#checkUsable(chatId);
     this.connect(chatId);
-    const resume = ++this.resumes;
-    const messageId = await this.unread(abortSignal);
+    const resume = ++this.#resumes;
+    const messageId = await this.#unread(abortSignal);
     if (messageId === null || abortSignal?.aborted) return null;
-    const { number, readable } = this.readings.open();
-    this.apply(this.responses.push({ type: 'open', response: number, messageId }));
+    const { number, readable } = this.#hearing.open();
+    this.#hearing.push({ type: 'open', response: number, messageId });
     abortSignal?.addEventListener(
       'abort',
       () => {
-        this.leave(number);
+        this.#hearing.leave(number);
         // A second resume takes the place of the first, which is no wish to stop.
-        this.timers.after(0, () => {
-          if (this.resumes === resume) this.interruptUnlessDetached();
+        this.#timers.after(0, () => {
+          if (this.#resumes === resume) this.#interruptUnlessDetached();
         });
       },
       { once: true },
@@ -138,30 +118,34 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   /** The message that nobody reads yet, once the connection is there; null when there is none. */
-  private async unread(signal: AbortSignal | undefined): Promise<string | null> {
-    const waiting = { connection: this.connection, timers: this.timers, signal };
-    await until(waiting, () => this.connection.state.status === 'live');
-    if (this.isRunning) await until(waiting, () => this.responses.unread !== null, UNREAD_MS);
-    return this.responses.unread;
+  async #unread(signal: AbortSignal | undefined): Promise<string | null> {
+    const { connection } = this;
+    const timers = this.#timers;
+    const hearing = this.#hearing;
+    const waiting = { connection, timers, signal };
+    await until(waiting, () => connection.state.status === 'live');
+    if (hearing.isRunning) await until(waiting, () => hearing.responses.unread !== null, UNREAD_MS);
+    return hearing.responses.unread;
   }
 
   /** Sends the output of a browser tool, or `{confirmed}` for a confirmation. */
   sendToolResult(toolCallId: string, result: unknown): void {
-    this.answer({ toolCallId, state: 'output-available' }, { result: result ?? null });
+    const output = result ?? null;
+    this.#answer(toolCallId, { state: 'output-available', output }, { result: output });
   }
 
   /** Says that a browser tool failed. */
   sendToolError(toolCallId: string, errorText: string): void {
-    this.answer({ toolCallId, state: 'output-error' }, { error: errorText });
+    this.#answer(toolCallId, { state: 'output-error', errorText }, { error: errorText });
   }
 
   /** Sends a decision at once, also while a response is read. */
   sendDecision(toolCallId: string, approved: boolean, reason?: string): void {
-    this.answer(
-      { toolCallId, state: 'approval-responded', approval: { approved } },
-      { status: approved ? 'approved' : 'rejected', ...(reason === undefined ? {} : { reason }) },
-    );
-    this.execute();
+    const why = reason === undefined ? {} : { reason };
+    const approval = { id: this.#calls.get(toolCallId)?.approvalId ?? '', approved, ...why };
+    const status = approved ? ('approved' as const) : ('rejected' as const);
+    this.#answer(toolCallId, { state: 'approval-responded', approval }, { status, ...why });
+    this.#execute();
   }
 
   /**
@@ -169,8 +153,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
    * heard; else the player of the connection is silenced and says so.
    */
   interrupt(played: Played | undefined = this.connection.player?.silence()): void {
-    this.runs.cancelAll();
-    this.outgoing.interrupt(played);
+    this.#runs.cancelAll();
+    this.#outgoing.interrupt(played);
   }
 
   /** Takes the floor from another page. To say something, or to approve a browser tool, takes it, too. */
@@ -180,17 +164,17 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   /** Whether a message waits that the page has not begun to read. */
   get isUnread(): boolean {
-    return this.responses.unread !== null;
+    return this.#hearing.responses.unread !== null;
   }
 
   /** Whether the page has heard all that there is until someone says or answers something. */
   get isAtRest(): boolean {
-    return this.responses.isAtRest;
+    return this.#hearing.responses.isAtRest;
   }
 
   /** Takes the chunks that wait for a message, to show them without a response. */
   takePending(messageId: string): Chunk[] {
-    return this.responses.takeKept(messageId);
+    return this.#hearing.responses.takeKept(messageId);
   }
 
   /** Ends the connection and every response. */
@@ -198,73 +182,98 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.connection.close();
   }
 
-  private ask({ chatId, messages, trigger, messageId }: SendOptions<M>): Opened {
+  #ask({ chatId, messages, trigger, messageId }: SendOptions<M>): Opened {
     const message = messages.findLast(({ role }) => role === 'user');
     if (!message) throw new ProtocolError('empty_message', 'There is nothing to send.');
-    for (const unsent of unsentOutputs(messages, this.calls)) {
-      this.responses.push({ type: 'answer', answers: unsent.answers });
-      this.outgoing.answer(chatId, unsent.message, unsent.answers);
+    for (const unsent of unsentOutputs(messages, this.#calls)) {
+      this.#hearing.push({ type: 'answer', answers: unsent.answers });
+      this.#outgoing.answer(chatId, unsent.message.id, unsent.answers);
     }
-    const opened = this.readings.open();
+    const opened = this.#hearing.open();
     const { number: response } = opened;
-    const requestId = this.newId();
-    this.responses.push({ type: 'ask', response, requestId });
+    const requestId = this.#newId();
+    this.#hearing.push({ type: 'ask', response, requestId });
     try {
-      this.outgoing.say({ chatId, message, trigger, messageId }, requestId, response);
+      this.#outgoing.say({ chatId, message, trigger, messageId }, requestId, response);
     } catch (error) {
-      this.leave(response);
+      this.#hearing.leave(response);
       throw error;
     }
     return opened;
   }
 
   /** Goes on with a message: sends what was answered, if anything, and reads what comes. */
-  private goOn(target: M, messages: M[]): Opened {
+  #goOn(target: M, messages: M[]): Opened {
     const last = messages.at(-1);
     const answered = messages.flatMap((message) => {
-      const answers = unsentAnswers(message, this.calls, message === target || message === last);
+      const answers = unsentAnswers(message, this.#calls, message === target || message === last);
       return answers.length === 0 ? [] : [{ message, answers }];
     });
     const mine = answered.find(({ message }) => message === target)?.answers ?? [];
-    const repeats = mine.length === 0 ? this.calls.approvedAlone(target) : [];
-    if (answered.length === 0 && repeats.length === 0) this.checkGoesOn(target);
-    this.responses.push({ type: 'show', message: target });
+    const repeats = mine.length === 0 ? this.#calls.approvedAlone(target) : [];
+    if (answered.length === 0 && repeats.length === 0) this.#checkGoesOn(target);
+    this.#hearing.push({ type: 'show', message: target });
     for (const { message, answers } of answered) {
-      this.responses.push({ type: 'show', message });
-      this.responses.push({ type: 'answer', answers });
-      this.advice.hear(answers);
+      this.#hearing.push({ type: 'show', message });
+      this.#hearing.push({ type: 'answer', answers });
+      this.#hearing.claim(message.id);
+      this.#advice.hear(answers);
     }
-    const opened = this.readings.open();
+    const opened = this.#hearing.open();
     const { number: response } = opened;
     const expects = mine.length > 0;
-    this.apply(this.responses.push({ type: 'open', response, messageId: target.id, expects, repeats }));
+    this.#hearing.push({ type: 'open', response, messageId: target.id, expects, repeats });
     for (const { message, answers } of answered) {
-      this.outgoing.answer(this.chatId, message, answers, message === target ? response : undefined);
+      void this.#deliver(message.id, answers, response, message === target);
     }
-    this.execute();
+    this.#execute();
     return opened;
   }
 
+  /** Sends answers. In a post a decision and the output of the browser tool that it allows go together. */
+  async #deliver(messageId: string, answers: ToolPart[], response: number, isAwaited: boolean) {
+    const send = (parts: ToolPart[]) =>
+      this.#outgoing.answer(this.#chatId, messageId, parts, isAwaited ? response : undefined);
+    if (!this.connection.isPosting) return send(answers);
+    const parts = await Promise.all(answers.map((part) => this.#complete(part)));
+    if (!this.#hearing.isRead(response)) return;
+    this.#hearing.push({ type: 'answer', answers: parts });
+    send(parts);
+  }
+
+  async #complete(part: ToolPart): Promise<ToolPart> {
+    const { toolCallId, approval, state } = part;
+    const call = this.#calls.get(toolCallId);
+    const isApproved = state === 'approval-responded' && approval?.approved === true;
+    if (!call || !isApproved || factsOf(part.toolMetadata).runsOn !== 'client') return part;
+    const result = await this.#runs.run(call);
+    return result ? withResult(part, result) : part;
+  }
+
   /** A helper that asks again and again about calls that are settled gets one refusal instead of empty responses without end. */
-  private checkGoesOn(target: M): void {
+  #checkGoesOn(target: M): void {
     const calls = callsOfLastStep(target);
     const isSettledForGood = calls.length > 0 && calls.every(({ state }) => isSettled(state));
-    if (isSettledForGood && this.responses.isIdle(target.id)) {
+    if (isSettledForGood && this.#hearing.responses.isIdle(target.id)) {
       throw new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
     }
   }
 
-  private answer(part: AnswerPart, data: object): void {
-    this.outgoing.result(part, data);
-    this.responses.push({ type: 'answer', answers: [part] });
+  #answer(toolCallId: string, answer: Omit<ToolPart, 'type' | 'toolCallId'>, data: object): void {
+    const call = this.#calls.get(toolCallId);
+    const part = { type: `tool-${call?.toolName}`, toolCallId, ...answer };
+    if (this.connection.isPosting) this.#outgoing.answer(this.#chatId, call?.messageId, [part]);
+    else this.#outgoing.result(part, data);
+    this.#hearing.push({ type: 'answer', answers: [part] });
   }
 
   /** Runs the browser tools that are due: announced, approved where they ask, and still waited for. */
-  private execute(): void {
-    if (!this.isFloorHere) return;
-    for (const call of this.calls.open()) {
-      if (!this.calls.isDue(call) || this.runs.hasBegun(call.id)) continue;
-      void this.runs.run(call).then((result) => {
+  #execute(): void {
+    const due = this.#calls.open().filter((call) => this.#isDue(call));
+    if (due.length === 0) return;
+    if (this.connection.isPosting) return void this.#postResults(due);
+    for (const call of due) {
+      void this.#runs.run(call).then((result) => {
         if (!result) return;
         if ('output' in result) this.sendToolResult(call.id, result.output);
         else this.sendToolError(call.id, result.errorText);
@@ -272,154 +281,51 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     }
   }
 
-  private hear(event: ConnectionEvent): void {
-    switch (event.type) {
-      case 'session':
-        this.isRunning = event.session.running !== null;
-        this.moveFloor(event.session.floor, event.session.connectionId);
-        this.responses.push({ type: 'waiting', calls: event.session.open });
-        for (const accepted of event.session.received) this.accept(accepted);
-        return;
-      case 'chunk':
-        return this.hearChunk(event.chunk, event.isReplay === true);
-      case 'done':
-        return this.apply(this.responses.push({ type: 'done' }));
-      case 'rest':
-        this.execute();
-        this.apply(this.responses.push({ type: 'rest' }));
-        return;
-      case 'refused': {
-        const code = event.code === ERRORS.too_large.close ? 'too_large' : 'invalid_frame';
-        for (const { response } of this.requests.takeAll()) {
-          if (response !== undefined) this.fail(response, new ProtocolError(code, event.reason || code));
-        }
-        return;
-      }
-      case 'binary':
-        // Sound is for whoever plays it.
-        return;
-      default:
-        event satisfies never;
-    }
+  #isDue(call: TrackedCall): boolean {
+    const isNew = !this.#runs.hasBegun(call.id) && !call.optimistic;
+    return isNew && this.#calls.isDue(call) && this.#hearing.runsNow(call.messageId);
   }
 
-  private hearChunk(chunk: Chunk, isReplay: boolean): void {
-    if (chunk.type === 'data-reset') return this.reset(chunk.data.messages);
-    if (chunk.type === 'data-accepted') return this.accept(chunk.data);
-    if (chunk.type === 'start') this.requests.begin(chunk.messageId);
-    if (chunk.type === 'data-floor') return this.moveFloor(chunk.data.connectionId);
-    if (this.isOwn(chunk)) return;
-    if (chunk.type === 'data-decided') this.decided(chunk.data);
-    this.apply(this.responses.push({ type: 'chunk', chunk, isReplay }));
-    if ('transient' in chunk && chunk.transient) this.options.onData?.(chunk);
-    if (chunk.type === 'data-error') this.refuse(chunk.data);
-    const ended = endedCall(chunk);
-    if (ended !== null) this.runs.cancel(ended);
+  /** What the tools give goes in one post. */
+  async #postResults(due: TrackedCall[]): Promise<void> {
+    const parts = await Promise.all(
+      due.map(async (call): Promise<ToolPart[]> => {
+        const { id: toolCallId, toolName, input } = call;
+        const result = await this.#runs.run(call);
+        return result ? [withResult({ type: `tool-${toolName}`, toolCallId, input }, result)] : [];
+      }),
+    );
+    const answers = parts.flat();
+    if (answers.length === 0) return;
+    this.#hearing.push({ type: 'answer', answers });
+    this.#outgoing.answer(this.#chatId, due[0]?.messageId, answers);
   }
 
-  /** Whether a chunk tells others what this page said: it shows that already. */
-  private isOwn(chunk: Chunk): boolean {
-    if (chunk.type === 'data-message') return this.requests.says(chunk.data.message.id);
-    return chunk.type === 'data-rewind' && this.requests.says(chunk.data.messageId);
+  #ended(toolCallId: string, isReplay: boolean): void {
+    const call = this.#calls.get(toolCallId);
+    if (!call?.optimistic) return this.#runs.cancel(toolCallId);
+    // The server has gone on with an output of its own; the browser only acts.
+    if (!isReplay && this.#hearing.runsToolsOf(call.messageId)) void this.#runs.run(call);
   }
 
-  /** A decision that was made here or on another page: nobody need send it again. */
-  private decided({ toolCallId, approved }: DataParts['decided']): void {
-    this.responses.push({
-      type: 'answer',
-      answers: [{ toolCallId, state: 'approval-responded', approval: { approved } }],
-    });
+  #abort(number: number): void {
+    if (this.#hearing.leave(number) && !this.#hearing.withdraw(number)) this.#interruptUnlessDetached();
   }
 
-  private moveFloor(to: string | null | undefined, own = this.connectionId): void {
-    this.connectionId = own;
-    // A server that knows no floor has one connection a session.
-    this.isFloorHere = to === undefined || to === own;
-    this.options.onFloor?.(this.isFloorHere);
+  #interruptUnlessDetached(): void {
+    if (this.#options.onAbort !== 'detach') this.interrupt();
   }
 
-  /** The server has a request, and says which message will answer it. */
-  private accept({ requestId, messageId }: AcceptedRequest): void {
-    if (!this.requests.accept(requestId, messageId) || messageId === undefined) return;
-    this.apply(this.responses.push({ type: 'accepted', requestId, messageId }));
-  }
-
-  private refuse(error: DataParts['error']): void {
-    const request = this.requests.refuse(error);
-    if (!request) return;
-    const { response, answers } = request;
-    if (error.retryable && answers) this.responses.push({ type: 'unanswer', answers });
-    if (response !== undefined) this.fail(response, toError(error));
-  }
-
-  private reset(messages: Message[]): void {
-    // What a chat still reads of a response, it would write over the messages: it hears of them when it has read all.
-    let unread = 1;
-    const all = this.requests.after(messages) as Message[];
-    const wasRead = () => {
-      if (--unread === 0) this.options.onReset?.(all);
-    };
-    this.apply(this.responses.push({ type: 'reset', messages }), (stream) => {
-      unread++;
-      stream.end(wasRead);
-    });
-    wasRead();
-  }
-
-  private apply(outputs: ResponsesOutput[], end = (stream: ResponseStream) => stream.end()): void {
-    for (const output of outputs) {
-      if (output.type === 'pending') {
-        const { messageId, isNew } = output;
-        // A response that just ended is still being worked on; whoever goes on with its message must find all of it.
-        this.timers.after(0, () => {
-          if (this.responses.isKept(messageId)) this.options.onPending?.({ messageId, isNew });
-        });
-      } else if (output.type === 'end') {
-        const stream = this.readings.take(output.response);
-        if (stream) end(stream);
-      } else this.readings.get(output.response)?.write(output.chunk);
-    }
-  }
-
-  private leave(number: number, isRefused = false): ResponseStream | undefined {
-    const stream = this.readings.take(number);
-    this.apply(this.responses.push({ type: 'leave', response: number, isRefused }));
-    return stream;
-  }
-
-  private abort(number: number): void {
-    if (!this.leave(number)) return;
-    const request = this.requests.of(number);
-    if (!request || !this.outgoing.withdraw(request.requestId)) this.interruptUnlessDetached();
-  }
-
-  private interruptUnlessDetached(): void {
-    if (this.options.onAbort !== 'detach') this.interrupt();
-  }
-
-  private fail(number: number, error: Error): void {
-    const stream = this.leave(number, true);
-    const request = this.requests.of(number);
-    if (request) this.outgoing.withdraw(request.requestId);
-    stream?.fail(error);
-  }
-
-  /** The connection changed: one that will not come back by itself fails what is read. */
-  private watch(): void {
-    const error = endingOf(this.connection.state);
-    if (!error) return;
-    this.runs.cancelAll();
-    for (const number of this.readings.numbers) this.fail(number, error);
-    this.requests.takeAll();
-  }
-
-  private checkUsable(chatId: string): void {
+  #checkUsable(chatId: string): void {
     const error = endingOf(this.connection.state);
     if (error instanceof ProtocolError) throw error;
-    const isOthers = this.chatId !== null && this.chatId !== chatId && this.readings.numbers.length > 0;
-    if (!isOthers) return;
+    if (this.#chatId === null || this.#chatId === chatId || !this.#hearing.isRead()) return;
     throw new Error(
-      `This transport still carries the chat "${this.chatId}". Make a transport for each chat.`,
+      `This transport still carries the chat "${this.#chatId}". Make a transport for each chat.`,
     );
   }
+}
+
+function withResult(part: Omit<ToolPart, 'state'>, result: ExecutorResult): ToolPart {
+  return { ...part, state: 'output' in result ? 'output-available' : 'output-error', ...result };
 }

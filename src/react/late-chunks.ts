@@ -3,7 +3,7 @@ import { MessageFold } from '../protocol/fold.ts';
 
 /** Adds chunks that nobody read to the messages they belong to. A block that comes in several pieces stays one part. */
 export class LateChunks {
-  private readonly lastBlocks = new Map<string, string>();
+  readonly #lastBlocks = new Map<string, string>();
 
   /** The message with the chunks in it. */
   push(message: Message, chunks: readonly Chunk[]): Message {
@@ -12,9 +12,9 @@ export class LateChunks {
     const fold = new MessageFold(copy);
     for (const chunk of chunks) fold.push(chunk);
     const starts = chunks.filter((chunk) => chunk.type === 'text-start');
-    if (chunks[0] === starts[0] && starts[0]?.id === this.lastBlocks.get(message.id)) join(copy, count);
+    if (chunks[0] === starts[0] && starts[0]?.id === this.#lastBlocks.get(message.id)) join(copy, count);
     const last = starts.at(-1);
-    if (last) this.lastBlocks.set(message.id, last.id);
+    if (last) this.#lastBlocks.set(message.id, last.id);
     return copy;
   }
 }

@@ -5,16 +5,16 @@ import { withShownText } from './shown-text.ts';
 
 /** The messages of a chat, changed from beside its responses. A response that is being read is not touched. */
 export class ShownMessages {
-  private readonly chat: { messages: Message[] };
-  private readonly late = new LateChunks();
+  readonly #chat: { messages: Message[] };
+  readonly #late = new LateChunks();
 
   constructor(chat: { messages: Message[] }) {
-    this.chat = chat;
+    this.#chat = chat;
   }
 
   /** Chunks that nobody read, for a message that is shown. */
   add(messageId: string, chunks: readonly Chunk[]): void {
-    this.replace(messageId, (message) => this.late.push(message, chunks));
+    this.#replace(messageId, (message) => this.#late.push(message, chunks));
   }
 
   /** A call of an earlier message ended without a chunk of its own. */
@@ -24,7 +24,7 @@ export class ShownMessages {
 
   /** Of the texts of a message, taken together, only so much was heard: the rest was never said. */
   cut({ messageId, length }: DataParts['heard']): void {
-    this.replace(messageId, (message) => {
+    this.#replace(messageId, (message) => {
       let left = length;
       const parts = message.parts.flatMap((part): Message['parts'] => {
         if (part.type !== 'text') return [part];
@@ -38,14 +38,14 @@ export class ShownMessages {
 
   /** The person said something on another page; what is shown already stays. */
   say(message: Message): void {
-    if (!this.chat.messages.some(({ id }) => id === message.id)) {
-      this.chat.messages = [...this.chat.messages, message];
+    if (!this.#chat.messages.some(({ id }) => id === message.id)) {
+      this.#chat.messages = [...this.#chat.messages, message];
     }
   }
 
   /** The person decided, on whichever page. */
   decide({ toolCallId, messageId, approved, reason }: DataParts['decided']): void {
-    this.replace(messageId, (message) => {
+    this.#replace(messageId, (message) => {
       const fold = new MessageFold(structuredClone(message));
       fold.decide(toolCallId, approved, reason);
       return fold.message;
@@ -54,19 +54,19 @@ export class ShownMessages {
 
   /** Everything from that message on was taken back. */
   rewind({ messageId }: DataParts['rewind']): void {
-    const index = this.chat.messages.findIndex(({ id }) => id === messageId);
-    if (index !== -1) this.chat.messages = this.chat.messages.slice(0, index);
+    const index = this.#chat.messages.findIndex(({ id }) => id === messageId);
+    if (index !== -1) this.#chat.messages = this.#chat.messages.slice(0, index);
   }
 
   /** The conversation anew, with what was shown of answers that were cut off. */
   reset(messages: readonly Message[]): void {
-    this.chat.messages = withShownText(messages, this.chat.messages);
+    this.#chat.messages = withShownText(messages, this.#chat.messages);
   }
 
-  private replace(messageId: string, change: (message: Message) => Message): void {
-    const { messages } = this.chat;
+  #replace(messageId: string, change: (message: Message) => Message): void {
+    const { messages } = this.#chat;
     const index = messages.findIndex(({ id }) => id === messageId);
     const message = messages[index];
-    if (message) this.chat.messages = messages.with(index, change(message));
+    if (message) this.#chat.messages = messages.with(index, change(message));
   }
 }

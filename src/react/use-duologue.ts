@@ -45,7 +45,7 @@ export function useDuologue(options: UseDuologueOptions): UseDuologueHelpers {
   const { status, messages } = chat;
   // Chunks of the response that just ended are worked on until the chat has come to rest.
   useEffect(() => {
-    if (status === 'ready' || status === 'error') conversation.rest();
+    if (status === 'ready' || status === 'error') conversation.chatSettled();
   }, [conversation, status]);
 
   const state = useSyncExternalStore(

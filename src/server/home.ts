@@ -41,7 +41,7 @@ export interface Session {
   /** Takes answers to open calls, while everything else goes on. */
   answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void>;
   /** Someone wants the floor: sound, and the browser's tools. */
-  takeFloor(listener: Listener): void;
+  takeFloor(listener: Listener | null): void;
   /** Sound or a picture from the person. */
   media(blob: Blob): void;
   /** The person turns the microphone on or off; `detection` says who finds the end of what they say. */

@@ -8,6 +8,7 @@ import { errorReply, json, NO_SNIFFING, type Reply } from './reply.ts';
 import type { HttpContext, Route, RouteCall } from './route.ts';
 import {
   deleteSession,
+  freeFloor,
   getApprovals,
   getEvents,
   getFile,
@@ -29,6 +30,7 @@ const ROUTES: Route[] = [
   { method: 'PATCH', path: /^\/sessions\/([^/]+)$/, run: renameSession },
   { method: 'DELETE', path: /^\/sessions\/([^/]+)$/, run: deleteSession },
   { method: 'POST', path: /^\/sessions\/([^/]+)\/stop$/, limited: true, run: stopSession },
+  { method: 'POST', path: /^\/sessions\/([^/]+)\/floor$/, limited: true, run: freeFloor },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/files\/([^/]+)$/, run: getFile },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/events$/, inspection: true, run: getEvents },
   { method: 'GET', path: /^\/approvals\/([^/]+)$/, run: getApprovals },

@@ -40,6 +40,8 @@ export class ResponseReader implements Reader {
   /** Whether what has arrived should leave now; whoever comes back gets at once what there is. */
   private isDue = true;
   private ended = false;
+  /** Whether one who watches was told where it begins: that waits for nothing. */
+  private isGreeted: boolean;
   /** Wakes whoever waits for the next text; with true, to keep the connection alive. */
   private wake: ((isBeat: boolean) => void) | null = null;
   private leave: (() => void)[] = [];
@@ -56,6 +58,7 @@ export class ResponseReader implements Reader {
     this.omitted = new Set(omitted);
     this.endsAtRest = endsAtRest ?? false;
     this.isWatched = isWatched;
+    this.isGreeted = !isWatched;
     this.leave = [
       feed.log.subscribe(() => this.arrived()),
       // Nobody waits for one who only watches.
@@ -81,7 +84,8 @@ export class ResponseReader implements Reader {
 
   /** Whether there is something to send now. */
   get isReady(): boolean {
-    return this.isDue && (this.feed.log.last > this.seq || this.isPaused || this.why !== null);
+    const isSaid = this.feed.log.last > this.seq || this.isPaused || this.why !== null;
+    return this.isDue && (isSaid || !this.isGreeted);
   }
 
   /** Whether everything of a live turn waits: it is read no further than to there. */
@@ -121,8 +125,10 @@ export class ResponseReader implements Reader {
 
   private take(): string {
     const { log } = this.feed;
+    const isFirst = !this.isGreeted;
+    this.isGreeted = true;
     let text = this.aside()
-      .map((chunk) => encodeBlock(chunk))
+      .map((chunk) => encodeBlock(chunk, chunk.type === 'data-session' ? this.lastId : undefined))
       .join('');
     for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
       this.seq = entry.seq;
@@ -143,6 +149,8 @@ export class ResponseReader implements Reader {
       text += encodeBlock({ type: 'finish', finishReason: 'tool-calls' }) + DONE;
       this.close();
     }
+    // One who watches knows by it that all before was said before.
+    if (isFirst) text += KEEP_ALIVE;
     if (!this.ended && this.why) {
       // Without [DONE]: the client knows that there is more, and comes back for it.
       text += encodeBlock({ type: 'data-error', data: this.why.toWire(), transient: true });

@@ -47,6 +47,13 @@ export async function stopSession({ context, user, params: [id = ''] }: RouteCal
   return json(200, { stopped: await session.stop() });
 }
 
+/** Sets the floor free for a page that posts: whoever has it over a socket watches from now on. */
+export async function freeFloor({ context, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+  const session = await context.sessions.get(user, id);
+  session.takeFloor(null);
+  return { status: 204, headers: {}, body: null };
+}
+
 /** A file of a session. */
 export async function getFile({ context, user, params: [id = '', fileId = ''] }: RouteCall): Promise<Reply> {
   const { store, appName: app } = context.engine;

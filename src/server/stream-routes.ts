@@ -78,7 +78,8 @@ export async function watchSession({
   params: [id = ''],
 }: RouteCall): Promise<Reply> {
   const { engine, pacing, basePath } = context;
-  const session = await context.sessions.get(user, id);
+  checkSessionId(id, 'session', engine.options.limits.idLength);
+  const session = await context.sessions.getOrCreate(user, id);
   const { origin, searchParams } = new URL(request.url);
   const present = (messages: Message[]) => withAddresses(messages, origin + basePath);
   const last = searchParams.get('last') ?? request.headers.get('last-event-id');

@@ -258,7 +258,7 @@ describe('a connection', () => {
       { type: 'chunk', chunk: { type: 'start', messageId: 'a' } },
       { type: 'chunk', chunk: { type: 'finish' } },
       { type: 'done' },
-      { type: 'rest' },
+      { type: 'frame-end' },
     ]);
   });
 
@@ -274,7 +274,7 @@ describe('a connection', () => {
     ]) {
       w.server.socket?.deliver(frame);
     }
-    expect(w.events.slice(from).filter(({ type }) => type !== 'rest')).toEqual([]);
+    expect(w.events.slice(from).filter(({ type }) => type !== 'frame-end')).toEqual([]);
     expect(w.connection.state.status).toBe('live');
   });
 

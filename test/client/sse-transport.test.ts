@@ -10,7 +10,7 @@ import type { Chunk, Message } from '../../src/protocol/index.ts';
 import { brief, chatOf, sdks, type TestChat } from './support/chat.ts';
 import { FakeHttp } from './support/http.ts';
 import { announce, LOCATE, MUSIC, PAY, text, WEATHER } from './support/server.ts';
-import { FakeTimers } from './support/time.ts';
+import { FakeNetwork, FakeTimers } from './support/time.ts';
 
 const START: Chunk = { type: 'start', messageId: 'a1' };
 const FINISH: Chunk = { type: 'finish', finishReason: 'stop' };
@@ -96,7 +96,8 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
       { ...said, requestId: 'request-1' },
       { ...said, requestId: 'request-2' },
     ]);
-    expect(w.http.asked[0]?.headers).toEqual({
+    expect(w.http.watched).toEqual(['/base/sessions/chat-1/watch']);
+    expect(w.http.asked[1]?.headers).toEqual({
       'x-app': '1',
       authorization: 'Bearer k',
       'content-type': 'application/json',
@@ -267,32 +268,28 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     await w.chat.stop();
     await w.settle();
     expect(w.http.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /base/sessions/chat-1/watch',
       'POST /base/stream',
       'POST /base/sessions/chat-1/stop',
     ]);
-    expect([w.chat.status, w.http.asked[0]?.signal?.aborted]).toEqual(['ready', true]);
+    expect(w.chat.status).toBe('ready');
   });
 
   test('after a reload resumeStream() reads the response from its start, and acts on nothing again', async () => {
     let runs = 0;
     const w = world(sdk, { executors: { change_bgm: () => ++runs } });
     const facts = { ...MUSIC, optimistic: true as const };
-    w.http.answer(
-      START,
-      ...announce('bgm-1', 'change_bgm', {}, facts),
-      output('bgm-1', 'ok'),
-      ...text('t', 'On.'),
-      FINISH,
-    );
-    await w.http.fetch('http://localhost:1/base/stream', { method: 'POST', body: '{}' });
+    w.http.running = 'a1';
+    w.http.say(START, ...announce('bgm-1', 'change_bgm', {}, facts), output('bgm-1', 'ok'));
     void w.chat.resumeStream();
+    await w.settle();
+    w.http.say(...text('t', 'On.'), FINISH, null);
     await w.settle();
     expect([w.chat.status, w.last(), runs]).toEqual([
       'ready',
       [['bgm-1', 'output-available', 'ok'], 'On.'],
       0,
     ]);
-    expect(w.http.asked.at(-1)?.path).toBe('/base/stream/chat-1/stream');
   });
 
   test('resumeStream() finds nothing when nothing runs', async () => {
@@ -303,7 +300,7 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
   });
 });
 
-describe('a response that breaks off', () => {
+describe('a stream that breaks off', () => {
   const chunks: Chunk[] = [
     START,
     { type: 'reasoning-start', id: 'r' },
@@ -317,15 +314,14 @@ describe('a response that breaks off', () => {
   const sdk = sdks[1]?.[1] as (typeof sdks)[number][1];
 
   test.each(Array.from({ length: chunks.length + 1 }, (_, index) => index))(
-    'after %i blocks goes on where it was, and the message is the same',
+    '[S20] after %i chunks goes on where it was, and the message is the same',
     async (cutAfter) => {
       const w = world(sdk);
       w.http.cutAfter = cutAfter;
       w.http.answer(...chunks);
       await w.say('weather');
-      expect(w.http.asked[1]?.path).toBe(
-        `/base/stream/chat-1/stream${cutAfter === 0 ? '' : `?last=e1-${cutAfter}`}`,
-      );
+      await w.settle(1_000);
+      expect(w.http.watched[1]).toBe(`/base/sessions/chat-1/watch?last=e1-${cutAfter}`);
       expect([w.chat.status, w.chat.messages.length, w.last()]).toEqual([
         'ready',
         2,
@@ -334,109 +330,123 @@ describe('a response that breaks off', () => {
     },
   );
 
-  test('is over when the server has nothing more and it had its end', async () => {
-    const w = world(sdk);
-    w.http.cutAfter = chunks.length;
-    w.http.onResume = () => new Response(null, { status: 204 });
-    w.http.answer(...chunks);
-    await w.say('weather');
-    expect([w.chat.status, w.last().at(-1)]).toEqual(['ready', 'It is sunny.']);
-  });
-
-  test('and whose rest is gone fails as a loss of the network', async () => {
+  test('is asked for again, each time later, until it is there', async () => {
     const w = world(sdk);
     w.http.cutAfter = 9;
-    w.http.onResume = () => new Response(null, { status: 204 });
     w.http.answer(...chunks);
     await w.say('weather');
-    expect([w.chat.status, w.chat.error]).toEqual(['error', expect.any(TypeError)]);
-    expect(w.chat.error?.message).toContain('network');
-  });
-
-  test('is not mixed with another log', async () => {
-    const w = world(sdk);
-    w.http.cutAfter = 9;
-    w.http.onResume = () => new Response(`id: other-1\ndata: ${JSON.stringify(START)}\n\n`);
-    w.http.answer(...chunks);
-    await w.say('weather');
-    expect([w.chat.error, w.last()]).toEqual([
-      expect.any(TypeError),
-      ['hm', ['w', 'output-available', 'sunny'], 'It '],
-    ]);
-  });
-
-  test('is asked for again, each time later, and then given up; resumeStream() still goes on', async () => {
-    const w = world(sdk);
-    w.http.cutAfter = 9;
-    w.http.onResume = ({ path }) => {
-      if (w.http.asked.length % 2) throw new TypeError('fetch failed');
-      return new Response(path, { status: 503 });
+    w.http.onWatch = () => {
+      if (w.http.watched.length % 2) throw new TypeError('fetch failed');
+      return new Response('', { status: 503 });
     };
-    w.http.answer(...chunks);
-    await w.say('weather');
-    for (const delay of [1_000, 2_000, 4_000, 8_000, 16_000]) await w.settle(delay);
-    expect([w.http.asked.length, w.chat.status, w.chat.error?.message]).toEqual([
-      7,
-      'error',
-      'The network connection was lost.',
-    ]);
-    w.http.onResume = null;
-    void w.chat.resumeStream();
-    await w.settle();
-    expect([w.http.asked.at(-1)?.path, w.chat.status, w.last()]).toEqual([
-      '/base/stream/chat-1/stream?last=e1-9',
+    for (const delay of [500, 1_000, 2_000, 4_000]) await w.settle(delay);
+    expect([w.http.watched.length, w.chat.status]).toEqual([5, 'streaming']);
+    w.http.onWatch = null;
+    await w.settle(8_000);
+    expect([w.http.watched.at(-1), w.chat.status, w.last()]).toEqual([
+      '/base/sessions/chat-1/watch?last=e1-9',
       'ready',
       ['hm', ['w', 'output-available', 'sunny'], 'It is sunny.'],
     ]);
   });
 
-  test('is not asked for again when the server refuses', async () => {
+  test('is asked for once more when the person is signed out, and then given up', async () => {
     const w = world(sdk);
     w.http.cutAfter = 3;
-    w.http.onResume = () =>
-      Response.json({ error: { code: 'unauthorized', message: 'Sign in.' } }, { status: 401 });
     w.http.answer(...chunks);
     await w.say('weather');
-    expect([w.http.asked.length, w.chat.error]).toEqual([
-      2,
+    w.http.onWatch = () =>
+      Response.json({ error: { code: 'unauthorized', message: 'Sign in.' } }, { status: 401 });
+    await w.settle(1_000);
+    expect([w.http.watched.length, w.chat.error]).toEqual([
+      3,
       expect.objectContaining({ code: 'unauthorized' }),
     ]);
+  });
+
+  test('is let go of while nobody sees the page and nothing is said, and taken up where it was', async () => {
+    const network = new FakeNetwork();
+    const w = world(sdk, { network });
+    w.http.answer(START, ...text('t', 'Hi.'), FINISH);
+    await w.say('hi');
+    network.hidden = true;
+    await w.settle(15_000);
+    expect([w.transport.connection.state.status, w.http.asked[0]?.signal?.aborted]).toEqual(['idle', true]);
+    w.http.say({ type: 'start', messageId: 'a2' }, ...text('t', 'More.'), FINISH, null);
+    network.hidden = false;
+    network.comeBack();
+    await w.settle();
+    void w.chat.resumeStream();
+    await w.settle();
+    expect(w.http.watched[1]).toBe('/base/sessions/chat-1/watch?last=e1-5');
+    expect(w.chat.messages.map(brief)).toEqual([['hi'], ['Hi.'], ['More.']]);
+  });
+
+  test('a silent one is left for another after a while', async () => {
+    const w = world(sdk);
+    w.http.answer(START, ...text('t', 'Hi.'), FINISH);
+    await w.say('hi');
+    for (let beat = 0; beat < 5; beat++) await w.settle(15_000);
+    expect(w.http.watched.at(-1)).toBe('/base/sessions/chat-1/watch?last=e1-5');
   });
 });
 
 describe('the transport over HTTP', () => {
   const sdk = sdks[1]?.[1] as (typeof sdks)[number][1];
 
-  test('an answer whose post failed for a while may be sent again, one that counts for nothing may not', async () => {
+  test.each([
+    ['fails on its way', () => Promise.reject(new TypeError('fetch failed'))],
+    ['finds the server closing', () => Response.json({ error: { code: 'shutting_down' } }, { status: 503 })],
+  ])('a post that %s is sent again, under its name', async (_how, refuse) => {
     const w = world(sdk);
     w.http.answer(START, ...announce('pay-1', 'process_payment', {}, PAY), request('pay-1'), PAUSE);
-    w.http.refuse(503, { code: 'shutting_down', message: 'Later.', retryable: true });
+    w.http.answers.push(refuse);
+    w.http.answer(START, output('pay-1', 'ok'), FINISH);
+    await w.say('pay');
+    await w.decide('pay-1', true);
+    await w.settle(1_000);
+    expect([w.chat.status, w.last()]).toEqual(['ready', [['pay-1', 'output-available', true, 'ok']]]);
+    expect(w.http.posts.map(({ requestId }) => requestId)).toEqual(['request-1', 'request-2', 'request-2']);
+  });
+
+  test('an answer that was refused for a while may be given again, one that counts for nothing may not', async () => {
+    const w = world(sdk);
+    w.http.answer(START, ...announce('pay-1', 'process_payment', {}, PAY), request('pay-1'), PAUSE);
+    w.http.refuse(429, { code: 'rate_limited', message: 'Later.', retryable: true });
     await w.say('pay');
     await w.decide('pay-1', true);
     expect([w.chat.status, w.transport.memory.wasSent('pay-1', 'decision')]).toEqual(['error', false]);
     w.http.refuse(409, { code: 'nothing_to_answer', message: 'Nothing.', retryable: false });
-    await w.chat.sendMessage();
+    void w.chat.sendMessage();
+    await w.settle();
     expect([w.chat.error, w.transport.memory.wasSent('pay-1', 'decision')]).toEqual([
       expect.objectContaining({ code: 'nothing_to_answer' }),
       true,
     ]);
-    expect(w.http.posts.map(posted)).toEqual([
-      ['pay'],
-      [['pay-1', 'approval-responded', true]],
-      [['pay-1', 'approval-responded', true]],
-    ]);
   });
 
-  test('a post that never left is a loss of the network, and its answers may be sent again', async () => {
-    const w = world(sdk);
-    w.http.answer(START, ...announce('pay-1', 'process_payment', {}, PAY), request('pay-1'), PAUSE);
-    w.http.answers.push(() => Promise.reject(new TypeError('fetch failed')));
-    await w.say('pay');
-    await w.decide('pay-1', true);
-    expect([w.chat.error, w.transport.memory.wasSent('pay-1', 'decision')]).toEqual([
-      expect.any(TypeError),
-      false,
-    ]);
+  test('an answer that begins before its post is known to be accepted is read, once, from its start', async () => {
+    const pending: unknown[] = [];
+    const w = world(sdk, { onPending: (one) => pending.push(one) });
+    w.http.isHasty = true;
+    w.http.answer(START, ...text('t', 'Hel', 'lo'), FINISH);
+    await w.say('hi');
+    expect([w.chat.status, w.chat.messages.map(brief), pending]).toEqual(['ready', [['hi'], ['Hello']], []]);
+  });
+
+  test('[S20] what another page asks for is kept for whoever reads it, and its browser tools run there', async () => {
+    const pending: unknown[] = [];
+    let runs = 0;
+    const w = world(sdk, {
+      onPending: (one) => pending.push(one),
+      executors: { change_bgm: () => ++runs },
+    });
+    w.http.answer(START, ...text('t', 'Hello'), FINISH);
+    await w.say('hi');
+    const start: Chunk = { type: 'start', messageId: 'a2' };
+    w.http.say(start, ...announce('b', 'change_bgm', {}, MUSIC), PAUSE, null);
+    await w.settle();
+    expect([pending.at(-1), runs, w.http.posts.length]).toEqual([{ messageId: 'a2', isNew: true }, 0, 1]);
   });
 
   test('an error that is not ours is told by its status', async () => {
@@ -506,47 +516,24 @@ describe('the transport over HTTP', () => {
   });
 
   test('with onAbort "detach" stop() only stops reading, and interrupt() stops the agent', async () => {
-    const heard: unknown[] = [];
-    const w = world(sdk, { onAbort: 'detach', onData: (chunk) => heard.push(chunk.type) });
-    w.transport.interrupt();
+    const w = world(sdk, { onAbort: 'detach' });
     w.http.answers.push(() => new Response(new ReadableStream(), { status: 200 }));
     await w.say('story');
     await w.chat.stop();
-    expect(w.http.asked).toHaveLength(1);
+    expect(w.http.asked).toHaveLength(2);
     w.transport.interrupt();
     expect(w.http.asked.at(-1)?.path).toBe('/base/sessions/chat-1/stop');
-    const broken = world(sdk, {
-      fetch: () => Promise.reject(new TypeError('fetch failed')),
-      onData: (chunk) => heard.push(chunk.type),
-    });
-    await broken.say('hi');
-    broken.transport.interrupt();
-    await broken.settle();
-    expect(heard).toEqual(['data-error']);
   });
 
   test('a second resume takes the place of the first and stops nothing; stop() does', async () => {
     const w = world(sdk);
-    w.http.onResume = () => new Response(new ReadableStream(), { status: 200 });
+    w.http.running = 'a1';
+    w.http.say(START, { type: 'text-start', id: 't' });
     void w.chat.resumeStream();
     await w.settle();
     void w.chat.resumeStream();
-    await w.settle();
-    expect(w.http.asked.map(({ path }) => path)).toEqual([
-      '/base/stream/chat-1/stream',
-      '/base/stream/chat-1/stream',
-    ]);
-    await w.chat.stop();
-    await w.settle();
-    expect(w.http.asked.at(-1)?.path).toBe('/base/sessions/chat-1/stop');
-  });
-
-  test('a resume that is refused has its code', async () => {
-    const w = world(sdk);
-    w.http.onResume = () => Response.json({ error: { code: 'forbidden', message: 'No.' } }, { status: 403 });
-    void w.chat.resumeStream();
-    await w.settle();
-    expect(w.chat.error).toEqual(expect.objectContaining({ code: 'forbidden' }));
+    await w.settle(3_000);
+    expect(w.http.asked.map(({ path }) => path)).toEqual(['/base/sessions/chat-1/watch']);
   });
 
   test('a call that a newer message replaced is told and remembered', async () => {

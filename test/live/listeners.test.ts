@@ -135,13 +135,31 @@ describe('several listeners', () => {
     expect(reader.types.filter((type) => type === 'data-message')).toHaveLength(2);
     expect(reader.types.filter((type) => type === 'finish')).toHaveLength(2);
     abort.abort();
-    expect((await fetch(`${server.served.url}/sessions/nobody/watch`)).status).toBe(404);
+    // One that is new is made, as over a socket; and where it begins is told at once, though nothing was said.
+    const fresh = watch(await fetch(`${server.served.url}/sessions/new/watch`));
+    await fresh.until(({ types }) => types.length > 0);
+    expect([fresh.types, fresh.ids]).toEqual([['data-session'], [expect.stringMatching(/-0$/)]]);
+    fresh.end();
+  });
+
+  it('[B31] [S21] what is posted sets the floor free, and so does the page that is used instead', async () => {
+    const server = await live([[text('Hi.')]]);
+    const socket = await watching(server);
+    const id = await idOf(socket);
+    await server.post({ id: 'shared', messages: [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }] });
+    await socket.done();
+    expect(holders(socket)).toEqual([null]);
+    socket.send('floor');
+    await socket.until(() => holders(socket).at(-1) === id, 'the floor');
+    const freed = await fetch(`${server.served.url}/sessions/shared/floor`, { method: 'POST' });
+    expect(freed.status).toBe(204);
+    await socket.until(() => holders(socket).at(-1) === null, 'that the floor is free');
   });
 });
 
 /** Reads a stream that does not end. */
 function watch(response: Response) {
-  const state = { types: [] as string[], dones: 0 };
+  const state = { types: [] as string[], ids: [] as (string | undefined)[], dones: 0 };
   const decoder = new BlockDecoder();
   const bytes = response.body?.getReader();
   const words = new TextDecoder();
@@ -149,13 +167,20 @@ function watch(response: Response) {
     get types() {
       return state.types;
     },
+    get ids() {
+      return state.ids;
+    },
+    end: () => void bytes?.cancel(),
     async until(condition: (now: typeof state) => boolean): Promise<void> {
       while (!condition(state)) {
         const { value, done } = (await bytes?.read()) ?? { value: undefined, done: true };
         if (done) throw new Error(`It ended after ${state.types.join(' ')}`);
-        for (const { data } of decoder.push(words.decode(value, { stream: true }))) {
+        for (const { data, id } of decoder.push(words.decode(value, { stream: true }))) {
           if (data === '[DONE]') state.dones++;
-          else state.types.push((JSON.parse(data) as Chunk).type);
+          else {
+            state.types.push((JSON.parse(data) as Chunk).type);
+            state.ids.push(id);
+          }
         }
       }
     },

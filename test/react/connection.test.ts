@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, test } from 'vitest';
+import type { Mode, ToldData, UseDuologueHelpers, UseDuologueOptions } from '../../src/react/index.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { serve } from '../../src/server/use/node.ts';
 import { fourTools } from '../support/demo-tools.ts';
@@ -35,7 +36,7 @@ describe('switching modes', () => {
     void page.now.sendMessage({ text: '1' });
     await page.said('one');
     page.update({ mode: 'bidi' });
-    await page.until(({ connection }) => connection.status === 'live');
+    await page.until(({ mode, connection }) => mode === 'bidi' && connection.status === 'live');
     void page.now.sendMessage({ text: '2' });
     await page.said('two');
     page.update({ mode: 'sse' });
@@ -117,79 +118,109 @@ describe('the connection of a page', () => {
     expect(await closed).toBe(1000);
   });
 
-  test('[B30] is one of several: what is said on one page is shown on the other, live', async () => {
-    const { served } = await live([[text('one')], [text('two')], [text('three')]]);
-    const first = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1', messages: [] });
-    void first.now.sendMessage({ text: '1' });
-    await first.said('one');
-    const second = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1' });
-    await second.until(
-      ({ session, connection }) => session.status === 'ready' && connection.status === 'live',
-    );
-    expect([first.now.floor.isHere, second.now.floor.isHere]).toEqual([true, false]);
-    void second.now.sendMessage({ text: '2' });
-    await second.said('two');
-    await first.said('two');
-    await first.until(({ floor }) => !floor.isHere);
-    void first.now.sendMessage({ text: '3' });
-    const whole = [
-      ['user', '1'],
-      ['assistant', 'one'],
-      ['user', '2'],
-      ['assistant', 'two'],
-      ['user', '3'],
-      ['assistant', 'three'],
-    ];
-    expect(story(await first.said('three'))).toEqual(whole);
-    expect(story(await second.said('three'))).toEqual(whole);
-  });
+  describe.each([
+    ['bidi', 'bidi'],
+    ['bidi', 'sse'],
+    ['sse', 'bidi'],
+    ['sse', 'sse'],
+  ] as const)('beside another, %s and %s', (one, other) => {
+    const here = (url: string, mode: Mode, more: Partial<UseDuologueOptions> = {}) =>
+      mount({ url, mode, sessionId: 'chat-1', ...more });
+    const isThere = ({ session, connection }: UseDuologueHelpers) =>
+      session.status === 'ready' && connection.status === 'live';
 
-  test('[B30] a card that is answered on one page closes on the other, and its end is shown on both', async () => {
-    const log: string[] = [];
-    const { payment } = fourTools(log);
-    const { served } = await live([[call('process_payment', PAY)], [text('Paid.')]], [payment]);
-    const first = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1', messages: [] });
-    void first.now.sendMessage({ text: 'pay' });
-    await first.until(({ approvals, status }) => approvals.length > 0 && status === 'ready');
-    const second = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1' });
-    const asked = await second.until(
-      ({ approvals, connection, status }) =>
-        approvals.length > 0 && connection.status === 'live' && status === 'ready',
-    );
-    void second.now.approve(firstApproval(asked));
-    const whole = story(await second.said('Paid.'));
-    expect(story(await first.said('Paid.'))).toEqual(whole);
-    expect([log, first.now.approvals, second.now.approvals]).toEqual([['pay Alice 30'], [], []]);
-  });
+    test('[B30] [S20] what is said on one page is shown on the other, live', async () => {
+      const { turn, goOn } = heldTurn();
+      const { served } = await live([[text('one')], turn, [text('three')]]);
+      const first = here(served.url, one, { messages: [] });
+      void first.now.sendMessage({ text: '1' });
+      await first.said('one');
+      const second = here(served.url, other);
+      await second.until(isThere);
+      // Whoever posts has the floor when no socket has it.
+      expect([first.now.floor.isHere, second.now.floor.isHere]).toEqual([true, one === 'sse']);
+      void second.now.sendMessage({ text: '2' });
+      await first.until((now) => story(now).flat().includes('Well, '));
+      goOn();
+      await second.said('Well, yes.');
+      await first.said('Well, yes.');
+      await first.until(({ floor }) => floor.isHere === (one === 'sse' && other === 'sse'));
+      first.now.floor.take();
+      await first.until(({ floor }) => floor.isHere);
+      void first.now.sendMessage({ text: '3' });
+      const whole = [
+        ['user', '1'],
+        ['assistant', 'one'],
+        ['user', '2'],
+        ['assistant', 'Well, yes.'],
+        ['user', '3'],
+        ['assistant', 'three'],
+      ];
+      expect(story(await first.said('three'))).toEqual(whole);
+      expect(story(await second.said('three'))).toEqual(whole);
+    });
 
-  test('[B30] a browser tool runs on the page where it was approved, and only there', async () => {
-    const { location } = fourTools();
-    const { served } = await live([[call('get_location')], [text('Tokyo')]], [location]);
-    const ran: string[] = [];
-    const tools = (page: string) => ({
-      get_location: () => {
-        ran.push(page);
-        return { latitude: 35 };
-      },
+    test('[B30] a card that is answered on one page closes on the other, which hears who decided', async () => {
+      const log: string[] = [];
+      const told: Record<string, string[]> = { first: [], second: [] };
+      const hears = (page: string) => (data: ToldData) => {
+        if (data.type === 'data-decided') told[page]?.push(data.data.by);
+      };
+      const { payment } = fourTools(log);
+      const { served } = await live([[call('process_payment', PAY)], [text('Paid.')]], [payment]);
+      const first = here(served.url, one, { messages: [], onData: hears('first') });
+      void first.now.sendMessage({ text: 'pay' });
+      await first.until(({ approvals, status }) => approvals.length > 0 && status === 'ready');
+      const second = here(served.url, other, { onData: hears('second') });
+      const asked = await second.until((now) => isThere(now) && now.approvals.length > 0);
+      const { connection } = asked;
+      void second.now.approve(firstApproval(asked));
+      const whole = story(await second.said('Paid.'));
+      expect(story(await first.said('Paid.'))).toEqual(whole);
+      expect([log, first.now.approvals, second.now.approvals]).toEqual([['pay Alice 30'], [], []]);
+      const by = other === 'bidi' && connection.status === 'live' ? connection.connectionId : 'live_user';
+      expect(told).toEqual({ first: [by], second: [] });
     });
-    const first = mount({
-      url: served.url,
-      mode: 'bidi',
-      sessionId: 'chat-1',
-      messages: [],
-      tools: tools('first'),
+
+    test('[B30] [S21] a browser tool runs on the page where it was approved, and only there', async () => {
+      const { location } = fourTools();
+      const { served } = await live([[call('get_location')], [text('Tokyo')]], [location]);
+      const ran: string[] = [];
+      const tools = (page: string) => ({
+        get_location: () => {
+          ran.push(page);
+          return { latitude: 35 };
+        },
+      });
+      const first = here(served.url, one, { messages: [], tools: tools('first') });
+      void first.now.sendMessage({ text: 'where am I' });
+      await first.until(({ approvals, status }) => approvals.length > 0 && status === 'ready');
+      const second = here(served.url, other, { tools: tools('second') });
+      const asked = await second.until((now) => isThere(now) && now.approvals.length > 0);
+      void second.now.approve(firstApproval(asked));
+      await second.said('Tokyo');
+      await first.said('Tokyo');
+      expect(ran).toEqual(['second']);
     });
-    void first.now.sendMessage({ text: 'where am I' });
-    await first.until(({ approvals, status }) => approvals.length > 0 && status === 'ready');
-    const second = mount({ url: served.url, mode: 'bidi', sessionId: 'chat-1', tools: tools('second') });
-    const asked = await second.until(
-      ({ approvals, connection, status }) =>
-        approvals.length > 0 && connection.status === 'live' && status === 'ready',
-    );
-    void second.now.approve(firstApproval(asked));
-    await second.said('Tokyo');
-    await first.said('Tokyo');
-    expect(ran).toEqual(['second']);
+
+    test('[B31] [S21] a browser tool that asks nobody runs on the page that asked for it', async () => {
+      const { music } = fourTools();
+      const { served } = await live(
+        [[text('Hi.')], [call('change_bgm', { track: 2 })], [text('On.')]],
+        [music],
+      );
+      const ran: string[] = [];
+      const tools = (page: string) => ({ change_bgm: () => void ran.push(page) });
+      const first = here(served.url, one, { messages: [], tools: tools('first') });
+      void first.now.sendMessage({ text: 'hi' });
+      await first.said('Hi.');
+      const second = here(served.url, other, { tools: tools('second') });
+      await second.until(isThere);
+      void first.now.sendMessage({ text: 'music' });
+      await first.said('On.');
+      await second.said('On.');
+      expect(ran).toEqual(['first']);
+    });
   });
 
   test('carries each of several decisions at once, in any order', async () => {

@@ -33,7 +33,7 @@ class Page {
     const { chat } = this.conversation;
     const stop = chat['~registerStatusCallback'](() =>
       setTimeout(() => {
-        if (this.isReady) this.conversation.rest();
+        if (this.isReady) this.conversation.chatSettled();
       }, 0),
     );
     const end = this.conversation.start();

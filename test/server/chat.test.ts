@@ -395,12 +395,13 @@ describe.each(sdks)('the chat of ai %s with our transport and resume rule', (_, 
       sendAutomaticallyWhen: (options) =>
         holder.transport ? resumeWhen(holder.transport)(options as never) : false,
     });
-    return made;
+    const posts = () => made.exchanges.filter(({ method }) => method === 'POST');
+    return { ...made, posts };
   }
 
   it('[T19] an approved client tool goes in one combined request, and nothing is sent again', async () => {
     const made = server([[call('get_location')], [text('You are here.')]]);
-    const { chat, answer, quiet, exchanges } = ruled(made.duologue);
+    const { chat, answer, quiet, posts } = ruled(made.duologue);
     await chat.sendMessage({ text: 'where am I' });
     await quiet();
     const [part] = answer().parts;
@@ -408,10 +409,10 @@ describe.each(sdks)('the chat of ai %s with our transport and resume rule', (_, 
     const [id = ''] = cards(answer());
     await chat.addToolApprovalResponse({ id, approved: true });
     await quiet();
-    expect(exchanges).toHaveLength(1);
+    expect(posts()).toHaveLength(1);
     await chat.addToolOutput({ tool: 'get_location', toolCallId: part.toolCallId, output: { lat: 35 } });
     await quiet();
-    expect(exchanges.map(({ status }) => status)).toEqual([200, 200]);
+    expect(posts().map(({ status }) => status)).toEqual([200, 200]);
     expect(withoutSteps(answer()).parts).toMatchObject([
       { state: 'output-available', output: { lat: 35 }, approval: { approved: true } },
       { text: 'You are here.' },
@@ -424,18 +425,18 @@ describe.each(sdks)('the chat of ai %s with our transport and resume rule', (_, 
       [calls(weather, { name: 'change_bgm', args: { track: 1 } }, pay('Hanako'))],
       [text('All done.')],
     ]);
-    const { chat, answer, quiet, exchanges } = ruled(made.duologue);
+    const { chat, answer, quiet, posts } = ruled(made.duologue);
     await chat.sendMessage({ text: 'all' });
     await quiet();
     const music = answer().parts.find((part) => part.type === 'tool-change_bgm');
     if (music === undefined || !('toolCallId' in music)) throw new Error('no call');
     await chat.addToolOutput({ tool: 'change_bgm', toolCallId: music.toolCallId, output: 'on' });
     await quiet();
-    expect(exchanges).toHaveLength(1);
+    expect(posts()).toHaveLength(1);
     const [id = ''] = cards(answer());
     await chat.addToolApprovalResponse({ id, approved: false, reason: 'no' });
     await quiet();
-    expect(exchanges.map(({ status }) => status)).toEqual([200, 200]);
+    expect(posts().map(({ status }) => status)).toEqual([200, 200]);
     expect(chat.status).toBe('ready');
     expect(await stored(made)).toEqual(withoutSteps(answer()));
     expect(made.log).toEqual(['weather Tokyo']);

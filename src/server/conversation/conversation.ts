@@ -214,7 +214,7 @@ export class Conversation implements Session {
     };
   }
 
-  takeFloor(listener: Listener): void {
+  takeFloor(listener: Listener | null): void {
     this.listeners.takeFloor(listener);
   }
 

@@ -52,6 +52,13 @@ export class Floor {
     this.onChange(listener);
   }
 
+  /** Someone without a connection does such a thing: nobody else has the floor then. Who cannot watch keeps it. */
+  free(): void {
+    if (this.current?.watches !== 'when-another-speaks') return;
+    this.current = null;
+    this.onChange(null);
+  }
+
   /** Someone goes; false when they were gone already. The floor is free then, if it was theirs. */
   leave(listener: Listener): boolean {
     if (!this.listeners.delete(listener)) return false;

@@ -20,7 +20,7 @@ export interface IncomingContext {
   reading: Reading;
   push: (input: Input) => void;
   openCalls: () => CallRecord[];
-  takeFloor: (listener: Listener) => void;
+  takeFloor: (listener: Listener | null) => void;
   /** Throws when nothing can be asked for any more. */
   checkIsHere: () => void;
 }
@@ -124,6 +124,7 @@ export class Incoming {
     const aside = new Aside();
     const asker = this.newPost({ name, logged }, { requester: aside });
     const said = { kind: 'message' as const, wire: 'sse' as const, asker, id, parts };
+    this.context.takeFloor(null);
     this.context.push({ type: 'say', said, again: true });
     return this.responseTo(asker, aside);
   }
@@ -134,6 +135,7 @@ export class Incoming {
     if (known) return known;
     const aside = new Aside();
     const asker = this.newPost({ name, logged }, { requester: aside });
+    if (this.allowsClientTool(answers)) this.context.takeFloor(null);
     const posted = { kind: 'answers' as const, wire: 'sse' as const, asker, answers, messageId, by };
     this.context.push({ type: 'post-answers', posted });
     return this.responseTo(asker, aside);

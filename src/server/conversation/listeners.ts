@@ -57,8 +57,9 @@ export class Listeners {
     return this.utterances.from(sound.n, sound.at);
   }
 
-  takeFloor(listener: Listener): void {
-    this.floor.take(listener);
+  takeFloor(listener: Listener | null): void {
+    if (listener) this.floor.take(listener);
+    else this.floor.free();
   }
 
   /** Someone is gone. When nobody comes back, the run and all that runs for it are let go of. */

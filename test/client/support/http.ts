@@ -1,4 +1,4 @@
-import { type Chunk, DONE, encodeBlock } from '../../../src/protocol/index.ts';
+import { type Chunk, DONE, encodeBlock, type Message } from '../../../src/protocol/index.ts';
 
 /** A request as it came. */
 export interface Asked {
@@ -10,18 +10,24 @@ export interface Asked {
 }
 
 type Answer = (asked: Asked) => Response | Promise<Response>;
+type Body = ReadableStreamDefaultController<Uint8Array>;
 
 /** The HTTP side of a server, without a server: a log of chunks with ids, cut where a test says, and scripted answers. */
 export class FakeHttp {
   readonly asked: Asked[] = [];
-  epoch = 'e1';
-  /** Breaks the next response off after so many blocks. */
+  /** Breaks the stream off when it has told so many chunks. */
   cutAfter = Number.POSITIVE_INFINITY;
   /** What posts are answered with, in order. */
   readonly answers: Answer[] = [];
-  /** What a request for the rest is answered with instead. */
-  onResume: Answer | null = null;
+  /** What a request to watch is answered with instead. */
+  onWatch: Answer | null = null;
+  /** The message that is being written when a page comes. */
+  running: string | null = null;
+  /** Whether what is said is heard before the word that it was accepted. */
+  isHasty = false;
   private log: (Chunk | null)[] = [];
+  private readonly bodies = new Set<Body>();
+  private connections = 0;
 
   readonly fetch: typeof fetch = async (url, init) => {
     const { pathname, search } = new URL(String(url));
@@ -34,14 +40,14 @@ export class FakeHttp {
     };
     this.asked.push(asked);
     if (asked.path.endsWith('/stop')) return Response.json({ stopped: true });
+    if (asked.path.endsWith('/floor')) return new Response(null, { status: 204 });
     if (asked.method === 'POST') {
       const answer = this.answers.shift();
       if (!answer) throw new Error(`no answer for ${asked.path}`);
       return answer(asked);
     }
-    if (this.onResume) return this.onResume(asked);
-    const last = Number(/last=e1-(\d+)/.exec(search)?.[1] ?? 0);
-    return this.respond(last);
+    if (this.onWatch) return this.onWatch(asked);
+    return this.watch(search, asked.signal);
   };
 
   /** The posts to /stream. */
@@ -51,12 +57,22 @@ export class FakeHttp {
     );
   }
 
+  /** The requests to watch. */
+  get watched(): string[] {
+    return this.asked.flatMap(({ path }) => (path.includes('/watch') ? [path] : []));
+  }
+
   /** Answers the next post with these chunks and the end. */
   answer(...chunks: Chunk[]): void {
-    this.answers.push(() => {
-      const from = this.log.length;
-      this.log.push(...chunks, null);
-      return this.respond(from);
+    this.answers.push(({ body }) => {
+      if (this.isHasty) this.say(...chunks, null);
+      const start = chunks.find((chunk) => chunk.type === 'start');
+      const isSaid = (body?.messages as Message[] | undefined)?.[0]?.role === 'user';
+      const messageId = isSaid ? start?.messageId : undefined;
+      const data = { requestId: String(body?.requestId), ...(messageId && { messageId }) };
+      const accepted = encodeBlock({ type: 'data-accepted', data, transient: true });
+      if (!this.isHasty) setImmediate(() => this.say(...chunks, null));
+      return new Response(`${accepted}data: {"type":"start"}\n\n`);
     });
   }
 
@@ -67,25 +83,56 @@ export class FakeHttp {
     );
   }
 
-  private respond(from: number): Response {
-    const cutAfter = this.cutAfter;
-    this.cutAfter = Number.POSITIVE_INFINITY;
-    const blocks = this.log
-      .slice(from)
-      .map((chunk, index) => (chunk ? encodeBlock(chunk, `${this.epoch}-${from + index + 1}`) : DONE));
-    if (blocks.length === 0) return new Response(null, { status: 204 });
-    const isCut = blocks.length > cutAfter;
-    const bytes = new TextEncoder().encode(blocks.slice(0, cutAfter).join(''));
-    const body = new ReadableStream<Uint8Array>({
-      start(controller) {
-        // In odd pieces, as a network would.
-        for (let at = 0; at < bytes.length; at += 7) controller.enqueue(bytes.slice(at, at + 7));
-        if (!isCut) controller.close();
-      },
-      pull(controller) {
-        if (isCut) controller.error(new TypeError('terminated'));
+  /** Says something to all who watch; null ends a turn. */
+  say(...chunks: (Chunk | null)[]): void {
+    for (const chunk of chunks) {
+      this.log.push(chunk);
+      for (const body of this.bodies) this.tell(body, this.log.length);
+    }
+  }
+
+  private watch(search: string, signal: AbortSignal | null): Response {
+    const last = /last=e1-(\d+)/.exec(search)?.[1];
+    const from = last === undefined ? (this.running ? 0 : this.log.length) : Number(last);
+    const session = {
+      sessionId: 'chat-1',
+      connectionId: `watcher-${++this.connections}`,
+      epoch: 'e1',
+      resumed: last !== undefined,
+      newest: `e1-${this.log.length}`,
+      received: [],
+      open: [],
+      running: this.running,
+      model: { hears: false, sees: false, speaks: false },
+      floor: null,
+    };
+    const stream = new ReadableStream<Uint8Array>({
+      start: (body) => {
+        this.bodies.add(body);
+        signal?.addEventListener('abort', () => this.bodies.delete(body));
+        const first: Chunk = { type: 'data-session', data: session, transient: true };
+        write(body, encodeBlock(first, `e1-${from}`));
+        for (let seq = from + 1; seq <= this.log.length; seq++) this.tell(body, seq);
       },
     });
-    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
   }
+
+  private tell(body: Body, seq: number): void {
+    if (!this.bodies.has(body)) return;
+    if (seq > this.cutAfter) {
+      this.cutAfter = Number.POSITIVE_INFINITY;
+      this.bodies.delete(body);
+      body.close();
+      return;
+    }
+    const chunk = this.log[seq - 1];
+    write(body, chunk ? encodeBlock(chunk, `e1-${seq}`) : DONE);
+  }
+}
+
+/** In odd pieces, as a network would. */
+function write(body: Body, text: string): void {
+  const bytes = new TextEncoder().encode(text);
+  for (let at = 0; at < bytes.length; at += 7) body.enqueue(bytes.slice(at, at + 7));
 }

@@ -52,10 +52,15 @@ export class FakeTimers implements Timers {
 /** A network that a test switches. */
 export class FakeNetwork {
   online = true;
+  hidden = false;
   private readonly listeners = new Set<() => void>();
 
   isOnline(): boolean {
     return this.online;
+  }
+
+  isHidden(): boolean {
+    return this.hidden;
   }
 
   onReturn(listener: () => void): () => void {

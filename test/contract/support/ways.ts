@@ -115,7 +115,7 @@ function overSse({ url, executors, fetch: send = fetch }: WayContext): Way {
     hasExecutors: true,
     sendsByHand: false,
     sent: counted.posts,
-    close: () => undefined,
+    close: () => transport.close(),
   };
 }
 

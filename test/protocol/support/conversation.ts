@@ -7,6 +7,8 @@ export type Act =
   | { kind: 'decision'; toolCallId: string; approved: boolean; reason: string };
 
 interface Call extends ToolFacts {
+  /** What it was called with, once that is whole. */
+  input?: { value: unknown };
   /** Whether a step began since: its input cannot be shown any more. */
   isEarlier?: true;
   state: 'streaming' | 'ready' | 'asked' | 'approved' | 'denied' | 'settled';
@@ -116,7 +118,9 @@ class Story {
     const toolMetadata = { runsOn: call.runsOn, asks: call.asks };
     const input = () => {
       if (call.runsOn === 'client' && !call.asks) this.closeAll();
-      this.say({ type: 'tool-input-available', toolCallId, toolName: 'pay', input: value, toolMetadata });
+      call.input ??= { value };
+      const { value: input } = call.input;
+      this.say({ type: 'tool-input-available', toolCallId, toolName: 'pay', input, toolMetadata });
     };
     const output = () => become('settled', { type: 'tool-output-available', toolCallId, output: value });
     const fail = () => become('settled', { type: 'tool-output-error', toolCallId, errorText: word });

@@ -30,7 +30,8 @@ export function frameOf(text: string): { type: unknown; data: unknown } {
   return { type: frame.type, data: typeof frame.data === 'object' ? frame.data : frame };
 }
 
-function startAfter(events: readonly WireEvent[], at: number, channel: number): string | undefined {
+/** The message that began first on a channel after an event. */
+export function startAfter(events: readonly WireEvent[], at: number, channel: number): string | undefined {
   for (const event of events.slice(at + 1)) {
     if (event.type !== 'text' || event.direction !== 'in' || event.channel !== channel) continue;
     for (const line of event.text.split('\n')) {

@@ -3,7 +3,7 @@ import type { Mode, UseDuologueHelpers, UseDuologueOptions } from 'duologue/reac
 import type { Recording } from '../wire/recording.ts';
 import type { WireEvent } from '../wire/wire-event.ts';
 import { RecordedServer } from './recorded-server.ts';
-import { type Action, actionsOf, isStream, type Output, outputsIn } from './script.ts';
+import { type Action, actionsOf, isStream, isWatch, type Output, outputsIn } from './script.ts';
 
 /** How a replay goes: as fast as it went, or as fast as it can. */
 export type Pace = 'real' | 'fast';
@@ -74,6 +74,8 @@ export class ReplayPlayer {
     return {
       sessionId,
       fetch: this.server.fetch,
+      // Another tab may show the conversation itself.
+      sharesStream: false,
       WebSocket: this.server.WebSocket,
       tools: Object.fromEntries(
         toolNames.map((name) => [
@@ -156,8 +158,8 @@ export class ReplayPlayer {
 
   private async perform(event: WireEvent): Promise<void> {
     if (isStream(event)) await this.switchTo('sse');
-    if (event.type === 'open') {
-      await this.switchTo('bidi');
+    if (event.type === 'open' || isWatch(event)) {
+      await this.switchTo(event.type === 'open' ? 'bidi' : 'sse');
       await this.opened(event.channel);
     }
     for (const action of actionsOf(event)) await this.do(action);
@@ -178,7 +180,7 @@ export class ReplayPlayer {
     await this.until(() => this.chat?.mode === mode);
   }
 
-  /** The page opens a socket by itself, unless it had given up or has said nothing yet. */
+  /** The page connects by itself, unless it had given up or has said nothing yet. */
   private async opened(channel: number): Promise<void> {
     const isThere = () => this.server.isBound(channel);
     if (await this.until(isThere, 100)) return;
@@ -257,7 +259,7 @@ export class ReplayPlayer {
 }
 
 function firstMode({ events, mode }: Recording): Mode {
-  const first = events.find((event) => event.type === 'open' || isStream(event));
+  const first = events.find((event) => event.type === 'open' || isStream(event) || isWatch(event));
   if (!first) return mode;
   return first.type === 'open' ? 'bidi' : 'sse';
 }

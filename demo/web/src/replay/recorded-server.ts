@@ -1,6 +1,6 @@
 import type { WebSocketLike } from 'duologue/client';
 import type { WireEvent } from '../wire/wire-event.ts';
-import { type Asked, askedIn, frameOf } from './asked.ts';
+import { type Asked, askedIn, frameOf, startAfter } from './asked.ts';
 
 interface Exchange {
   answer: (response: Response) => void;
@@ -22,11 +22,21 @@ export class RecordedServer {
   private readonly asked: Asked[];
   /** The names that requests had then, and have today. */
   private readonly names = new Map<string, string>();
+  /** The message that answered each request, as far as the recording tells. */
+  private readonly answers: ReadonlyMap<number, string | undefined>;
+  /** Where a page of today watches what one of then read in its responses, and which those are. */
+  private watching: ReadableStreamDefaultController<Uint8Array> | null = null;
+  private readonly posted = new Set<number>();
   private readonly onBound: () => void;
 
   constructor(events: readonly WireEvent[], onBound: () => void) {
     this.onBound = onBound;
     this.asked = askedIn(events);
+    this.answers = new Map(
+      events.flatMap((event, at) =>
+        event.type === 'request' ? [[event.channel, startAfter(events, at, event.channel)] as const] : [],
+      ),
+    );
     this.requests = events.filter((event) => event.type === 'request').map((event) => ({ ...event }));
     this.sockets = events.filter((event) => event.type === 'open').map(({ channel }) => channel);
   }
@@ -47,9 +57,11 @@ export class RecordedServer {
     const found = this.requests.find(
       (request) => !request.isTaken && request.method === method && request.path.split('?')[0] === pathname,
     );
+    if (!found && pathname.endsWith('/watch')) return Promise.resolve(this.watch());
     if (!found) return Promise.resolve(unrecorded(method));
     found.isTaken = true;
     this.rename(nameIn(found.body), nameIn(init?.body));
+    this.accept(found, nameIn(init?.body));
     return new Promise<Response>((answer, fail) => {
       this.exchanges.set(found.channel, { answer, fail, body: null });
       init?.signal?.addEventListener('abort', () => fail(new DOMException('Aborted', 'AbortError')));
@@ -67,6 +79,7 @@ export class RecordedServer {
     if (event.type === 'text' && event.direction === 'in') {
       const text = this.renamed(event.text);
       this.exchanges.get(channel)?.body?.enqueue(this.encoder.encode(text));
+      if (this.posted.has(channel)) this.tellWatching(text);
       // A pong answers a ping of that time; the pings of today are answered on the spot.
       if (!text.startsWith('{')) this.open.get(channel)?.hear(text);
     }
@@ -86,10 +99,45 @@ export class RecordedServer {
     else if (requestId !== undefined) {
       // Recorded from a client that gave no names: the page waits for a word about its own.
       const accepted = { requestId, ...(found.answer === undefined ? {} : { messageId: found.answer }) };
-      const chunk = { type: 'data-accepted', data: accepted, transient: true };
-      this.open.get(channel)?.hear(`data: ${JSON.stringify(chunk)}\n\n`);
+      this.open.get(channel)?.hear(blockOf('data-accepted', accepted));
     }
     this.onBound();
+  }
+
+  /** Recorded from a page that read the responses of its posts and watched nothing: all of them are one stream today. */
+  private watch(): Response {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        this.watching = controller;
+      },
+      cancel: () => {
+        this.watching = null;
+      },
+    });
+    const epoch = 'recording';
+    const state = { received: [], open: [], running: null, floor: null };
+    const session = {
+      sessionId: '',
+      connectionId: epoch,
+      epoch,
+      resumed: true,
+      newest: `${epoch}-0`,
+      ...state,
+    };
+    this.tellWatching(blockOf('data-session', session));
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  }
+
+  /** The page waits for a word about its post, and hears the response where it watches. */
+  private accept({ channel, path }: { channel: number; path: string }, requestId: string | undefined): void {
+    if (!this.watching || requestId === undefined || !path.endsWith('/stream')) return;
+    this.posted.add(channel);
+    const answer = this.answers.get(channel);
+    this.tellWatching(blockOf('data-accepted', { requestId, ...(answer && { messageId: answer }) }));
+  }
+
+  private tellWatching(text: string): void {
+    this.watching?.enqueue(this.encoder.encode(text));
   }
 
   private rename(then: string | undefined, today: string | undefined): void {
@@ -184,6 +232,10 @@ function nameIn(body: unknown): string | undefined {
   if (typeof body !== 'string') return undefined;
   const { requestId } = frameOf(body).data as { requestId?: unknown };
   return typeof requestId === 'string' ? requestId : undefined;
+}
+
+function blockOf(type: string, data: object): string {
+  return `data: ${JSON.stringify({ type, data, transient: true })}\n\n`;
 }
 
 /** What nobody asked for when it was recorded. */

@@ -84,6 +84,11 @@ export function outputsIn(events: readonly WireEvent[]): Map<string, Output> {
   return outputs;
 }
 
+/** Whether the page began to watch the conversation over HTTP. */
+export function isWatch(event: WireEvent): boolean {
+  return event.type === 'request' && /\/sessions\/[^/]+\/watch(?:\?|$)/.test(event.path);
+}
+
 /** Whether the event is a turn over HTTP. */
 export function isStream(event: WireEvent): event is Extract<WireEvent, { type: 'request' }> {
   return event.type === 'request' && event.method === 'POST' && /\/stream$/.test(event.path);

@@ -1,0 +1,270 @@
+import type { UIMessage } from 'ai';
+import type { AcceptedRequest, Chunk, DataParts, Message } from '../protocol/chunks.ts';
+import { ERRORS, ProtocolError } from '../protocol/errors.ts';
+import { endedCall } from './call-tracker.ts';
+import type { Connection } from './connection.ts';
+import { endingOf, toError } from './failure.ts';
+import type { ResponsesOutput } from './followed-message.ts';
+import type { ConnectionEvent } from './incoming.ts';
+import { DEFAULTS, type TransportOptions } from './options.ts';
+import { type Opened, Readings } from './readings.ts';
+import { Requests } from './requests.ts';
+import type { ResponseStream } from './response-stream.ts';
+import { Responses, type ResponsesInput } from './responses.ts';
+import { systemTimers, type Timers } from './timers.ts';
+
+/** Chunks that came while nobody read their message. `isNew`: the page has not seen the message before. */
+export interface Pending {
+  messageId: string;
+  isNew: boolean;
+}
+
+/** What a page wants to know of a conversation beside the responses that it reads. */
+export interface HearingOptions extends Pick<TransportOptions, 'mergeMs' | 'onData' | 'timers'> {
+  /** Chunks wait for a reader: `resumeStream()` reads a new message, `sendMessage()` goes on with the last one. */
+  onPending?: ((pending: Pending) => void) | undefined;
+  /** The floor is here, or somewhere else: whoever has it runs browser tools and hears sound. */
+  onFloor?: ((isHere: boolean) => void) | undefined;
+  /** Whether the page shows a message: one that it has from elsewhere goes on where it is. */
+  shows?: ((messageId: string) => boolean) | undefined;
+  /** What was missed is gone: these messages are the conversation now. */
+  onReset?: ((messages: Message[]) => void) | undefined;
+}
+
+/** What the browser tools of a page must hear of. */
+export interface ToolListener {
+  /** Whether this page runs a tool. */
+  has(toolName: string): boolean;
+  /** All that has arrived is known: tools may be due. */
+  due(): void;
+  /** A call ended. `isReplay`: that was said before. */
+  ended(toolCallId: string, isReplay: boolean): void;
+}
+
+/** What a page hears over a connection: chunks become responses, and every request hears what became of it. */
+export class Hearing {
+  readonly responses: Responses;
+  readonly requests = new Requests();
+  /** Whether the agent was at work when the connection began. */
+  isRunning = false;
+  /** Whether all of a response has come. */
+  #isWhole = true;
+  /** Whether this page has the floor. */
+  #isFloorHere = true;
+  /** The messages that this page asked for, or answers in: over HTTP their browser tools run here. */
+  readonly #own = new Set<string>();
+  readonly #readings: Readings;
+  readonly #connection: Connection;
+  readonly #options: HearingOptions;
+  readonly #timers: Timers;
+  readonly #tools: ToolListener;
+  #connectionId: string | null = null;
+
+  constructor(connection: Connection, options: HearingOptions, tools: ToolListener) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#tools = tools;
+    this.#timers = options.timers ?? systemTimers;
+    this.responses = new Responses((toolName) => tools.has(toolName), options.shows);
+    this.#readings = new Readings(this.#timers, options.mergeMs ?? DEFAULTS.mergeMs, (number) =>
+      this.leave(number),
+    );
+    connection.listen((event) => this.#hear(event));
+    connection.subscribe(() => this.#watch());
+  }
+
+  /** This page asked for a message, or answers in it. */
+  claim(messageId: string): void {
+    this.#own.add(messageId);
+  }
+
+  /** Whether the browser tools that a message calls run on this page. */
+  runsToolsOf(messageId: string): boolean {
+    return this.#connection.isPosting ? this.#own.has(messageId) : this.#isFloorHere;
+  }
+
+  /** Whether they run now: what a response asks for goes in one post. */
+  runsNow(messageId: string): boolean {
+    const isLate = this.#isWhole && !this.responses.hasFailed(messageId);
+    return this.runsToolsOf(messageId) && (isLate || !this.#connection.isPosting);
+  }
+
+  /** Opens a response for the chat to read. */
+  open(): Opened {
+    return this.#readings.open();
+  }
+
+  /** Whether the chat reads a response, or that one. */
+  isRead(number?: number): boolean {
+    return number === undefined
+      ? this.#readings.numbers.length > 0
+      : this.#readings.get(number) !== undefined;
+  }
+
+  /** Something happens to the responses. */
+  push(input: ResponsesInput): void {
+    this.#apply(this.responses.push(input));
+  }
+
+  /** Another conversation begins. */
+  end(): void {
+    this.#apply(this.responses.end());
+  }
+
+  /** The chat stops reading a response. Says whether it did read it. */
+  leave(number: number, isRefused = false): ResponseStream | undefined {
+    const stream = this.#readings.take(number);
+    this.push({ type: 'leave', response: number, isRefused });
+    return stream;
+  }
+
+  /** Nobody wants the request of a response any more. Says whether it had not even left. */
+  withdraw(number: number): boolean {
+    const request = this.requests.of(number);
+    if (!request) return false;
+    this.requests.take(request.requestId);
+    return this.#connection.withdraw(request.requestId);
+  }
+
+  #hear(event: ConnectionEvent): void {
+    switch (event.type) {
+      case 'session': {
+        const { running, floor, connectionId, open, received } = event.session;
+        this.isRunning = running !== null;
+        this.#isWhole = !this.isRunning;
+        // A page that is loaded goes on with what it, or nobody, was at.
+        if (running !== null && this.#connectionId === null) this.claim(running);
+        this.#moveFloor(floor, connectionId);
+        this.push({ type: 'waiting', calls: open });
+        for (const accepted of received) this.#accept(accepted);
+        return;
+      }
+      case 'chunk':
+        return this.#hearChunk(event.chunk, event.isReplay === true);
+      case 'done':
+        this.#isWhole = true;
+        return this.push({ type: 'done' });
+      case 'frame-end':
+        this.#tools.due();
+        return this.push({ type: 'frame-end' });
+      case 'refused': {
+        const code = event.code === ERRORS.too_large.close ? 'too_large' : 'invalid_frame';
+        for (const { response } of this.requests.takeAll()) {
+          if (response !== undefined) this.#fail(response, new ProtocolError(code, event.reason || code));
+        }
+        return;
+      }
+      // Sound is for those who listen to the connection.
+      case 'binary':
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #hearChunk(chunk: Chunk, isReplay: boolean): void {
+    if (chunk.type === 'data-reset') return this.#reset(chunk.data.messages);
+    if (chunk.type === 'data-accepted') return this.#accept(chunk.data);
+    if (chunk.type === 'data-floor') return this.#moveFloor(chunk.data.connectionId);
+    if (this.#isEcho(chunk)) return;
+    if (chunk.type === 'data-decided') {
+      // Nobody need send it again.
+      const { toolCallId, approved } = chunk.data;
+      const answer = { toolCallId, state: 'approval-responded' as const, approval: { approved } };
+      this.push({ type: 'answer', answers: [answer] });
+    }
+    this.push({ type: 'chunk', chunk, isReplay });
+    if (chunk.type === 'start') {
+      this.#isWhole = false;
+      this.requests.begin(chunk.messageId);
+    }
+    if ('transient' in chunk && chunk.transient) this.#options.onData?.(chunk);
+    if (chunk.type === 'data-error') this.#refuse(chunk.data);
+    const ended = endedCall(chunk);
+    if (ended !== null) this.#tools.ended(ended, isReplay);
+  }
+
+  /** Whether a chunk tells others what this page did: it shows that already. */
+  #isEcho(chunk: Chunk): boolean {
+    switch (chunk.type) {
+      case 'data-message':
+        return this.requests.says(chunk.data.message.id);
+      case 'data-rewind':
+        return this.requests.says(chunk.data.messageId);
+      case 'data-decided': {
+        const { toolCallId, approved } = chunk.data;
+        const { calls } = this.responses;
+        return calls.wasSent(toolCallId, 'decision') && calls.get(toolCallId)?.approved === approved;
+      }
+      default:
+        return false;
+    }
+  }
+
+  #moveFloor(to: string | null | undefined, own = this.#connectionId): void {
+    this.#connectionId = own;
+    // Whoever posts has no connection that could have the floor; and a server that knows none has one connection a session.
+    this.#isFloorHere = to === undefined || to === own || (to === null && this.#connection.isPosting);
+    this.#options.onFloor?.(this.#isFloorHere);
+  }
+
+  /** The server has a request, and says which message will answer it. */
+  #accept({ requestId, messageId }: AcceptedRequest): void {
+    if (!this.requests.accept(requestId, messageId) || messageId === undefined) return;
+    this.claim(messageId);
+    // Over HTTP the answer may come before the word that it will.
+    if (this.responses.hasBegun(messageId)) this.requests.begin(messageId);
+    this.push({ type: 'accepted', requestId, messageId });
+  }
+
+  #refuse(error: DataParts['error']): void {
+    const request = this.requests.refuse(error);
+    if (!request) return;
+    const { response, answers } = request;
+    if (error.retryable && answers) this.push({ type: 'unanswer', answers });
+    if (response !== undefined) this.#fail(response, toError(error));
+  }
+
+  #reset(messages: Message[]): void {
+    // What a chat still reads of a response, it would write over the messages: it hears of them when it has read all.
+    let unread = 1;
+    const all = this.requests.after(messages as UIMessage[]) as Message[];
+    const wasRead = () => {
+      if (--unread === 0) this.#options.onReset?.(all);
+    };
+    this.#apply(this.responses.push({ type: 'reset', messages }), (stream) => {
+      unread++;
+      stream.end(wasRead);
+    });
+    wasRead();
+  }
+
+  #apply(outputs: ResponsesOutput[], end = (stream: ResponseStream) => stream.end()): void {
+    for (const output of outputs) {
+      if (output.type === 'pending') {
+        const { messageId, isNew } = output;
+        // A response that just ended is still being worked on; whoever goes on with its message must find all of it.
+        this.#timers.after(0, () => {
+          if (this.responses.isKept(messageId)) this.#options.onPending?.({ messageId, isNew });
+        });
+      } else if (output.type === 'end') {
+        const stream = this.#readings.take(output.response);
+        if (stream) end(stream);
+      } else this.#readings.get(output.response)?.write(output.chunk);
+    }
+  }
+
+  #fail(number: number, error: Error): void {
+    const stream = this.leave(number, true);
+    this.withdraw(number);
+    stream?.fail(error);
+  }
+
+  /** The connection changed: one that will not come back by itself fails what is read. */
+  #watch(): void {
+    const error = endingOf(this.#connection.state);
+    if (!error) return;
+    for (const number of this.#readings.numbers) this.#fail(number, error);
+    this.requests.takeAll();
+  }
+}

@@ -1,0 +1,114 @@
+import { type Block, parseChunkId } from '../protocol/codec.ts';
+import { readBlocks } from './read-blocks.ts';
+
+/** What the tab that reads the stream tells the others: blocks, and the chunk that they stand behind. */
+interface Told {
+  after: string | null;
+  blocks: Block[];
+}
+
+/** Where a stream is read from, and who hears it. */
+export interface StreamOptions {
+  /** Asks for what stands behind a chunk. */
+  open: (last: string | null) => Promise<Response>;
+  hear: (blocks: Block[]) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * One stream for all tabs of a browser that watch the same session, for a browser allows six connections to a server. The tab that has
+ * the lock reads it and tells the others; when it goes, the next goes on behind the last chunk that it heard. A tab that comes, or that
+ * has missed something, reads up to the present by itself. Resolves when the stream that this tab read has ended.
+ */
+export class SharedStream {
+  readonly #channel: BroadcastChannel;
+  readonly #options: StreamOptions;
+  #last: string | null;
+  #catchingUp: Promise<void> | null = null;
+  /** What was told while this tab caught up. */
+  #waiting: Told[] = [];
+
+  constructor(name: string, last: string | null, options: StreamOptions) {
+    this.#channel = new BroadcastChannel(name);
+    this.#options = options;
+    this.#last = last;
+  }
+
+  async read(): Promise<void> {
+    const channel = this.#channel;
+    const options = this.#options;
+    const { name } = channel;
+    const { signal } = options;
+    try {
+      const isAlone = await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
+        if (lock) await this.#lead();
+        return lock !== null;
+      });
+      if (isAlone || signal.aborted) return;
+      await new Promise<void>((resolve, reject) => {
+        channel.onmessage = ({ data }: MessageEvent<Told>) => this.#follow(data, reject);
+        this.#catchUp(reject);
+        navigator.locks
+          .request(name, { signal }, async () => {
+            channel.onmessage = null;
+            await this.#catchingUp;
+            await this.#lead();
+          })
+          .then(resolve, reject);
+      });
+    } finally {
+      channel.close();
+    }
+  }
+
+  /** Reads the stream for all. What belongs to this tab alone, or has no place, the others do without. */
+  async #lead(): Promise<void> {
+    await readBlocks(await this.#options.open(this.#last), (blocks) => {
+      const after = this.#last;
+      this.#take(blocks);
+      const told = blocks.filter(({ id, data }) => data === '[DONE]' || (id && !isGreeting(data)));
+      this.#channel.postMessage({ after, blocks: told } satisfies Told);
+      return true;
+    });
+  }
+
+  #follow(told: Told, fail: (error: unknown) => void): void {
+    if (this.#catchingUp) {
+      this.#waiting.push(told);
+      return;
+    }
+    const { after, blocks } = told;
+    if (after === this.#last) return this.#take(blocks);
+    if (isBehind(this.#last, after)) return this.#catchUp(fail);
+    const news = blocks.filter(({ id }) => id && isBehind(this.#last, id));
+    this.#take(news);
+  }
+
+  #catchUp(fail: (error: unknown) => void): void {
+    const reading = async () => {
+      await readBlocks(await this.#options.open(this.#last), (blocks, isPresent) => {
+        this.#take(blocks);
+        return !isPresent;
+      });
+      this.#catchingUp = null;
+      for (const told of this.#waiting.splice(0)) this.#follow(told, fail);
+    };
+    this.#catchingUp = reading().catch(fail);
+  }
+
+  #take(blocks: Block[]): void {
+    for (const { id } of blocks) if (id) this.#last = id;
+    this.#options.hear(blocks);
+  }
+}
+
+function isGreeting(data: string): boolean {
+  return data.startsWith('{"type":"data-session"');
+}
+
+/** Whether one who has all up to a chunk has missed what comes up to another; what stands in another log is always missed. */
+function isBehind(last: string | null, other: string | null): boolean {
+  const [mine, theirs] = [last, other].map((id) => (id === null ? null : parseChunkId(id)));
+  if (!theirs) return false;
+  return mine?.epoch !== theirs.epoch || mine.seq < theirs.seq;
+}
