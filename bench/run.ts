@@ -1,7 +1,7 @@
 /**
  * All benchmarks, each against its floors and its peers, in one report.
  *
- *   npm run bench [-- streams engine store parse browser page attack] [-- --against <commit>]
+ *   npm run bench [-- streams engine store parse browser page attack sound] [-- --against <commit>]
  *   npm run bench:quick
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -22,6 +22,7 @@ const PARTS: Record<string, string> = {
   browser: 'browser/run.ts',
   page: 'page/run.ts',
   attack: 'attack/run.ts',
+  sound: 'sound/run.ts',
 };
 
 const { values: options, positionals } = parseArgs({

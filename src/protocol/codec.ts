@@ -1,3 +1,4 @@
+import { BINARY_HEADER, writeBinaryHeader } from './binary-header.ts';
 import type { Chunk } from './chunks.ts';
 
 /** The version every client frame may carry. */
@@ -121,27 +122,26 @@ export interface BinaryFrame {
   payload: Uint8Array;
 }
 
-const HEADER = 8;
-
 /** Writes a binary frame: kind, number of the utterance (three bytes) and sample rate, lowest byte first, payload. */
 export function encodeBinary(frame: BinaryFrame): Uint8Array {
-  const bytes = new Uint8Array(HEADER + frame.payload.byteLength);
-  const view = new DataView(bytes.buffer);
-  view.setUint32(0, (frame.utterance ?? 0) << 8, true);
-  bytes[0] = frame.kind;
-  view.setUint32(4, frame.sampleRate, true);
-  bytes.set(frame.payload, HEADER);
+  const bytes = new Uint8Array(BINARY_HEADER + frame.payload.byteLength);
+  writeBinaryHeader(bytes, frame);
+  bytes.set(frame.payload, BINARY_HEADER);
   return bytes;
 }
 
 /** Reads a binary frame without copying its payload; null when it is none. */
 export function decodeBinary(bytes: Uint8Array): BinaryFrame | null {
-  if (bytes.byteLength <= HEADER) return null;
+  if (bytes.byteLength <= BINARY_HEADER) return null;
   const kind = bytes[0];
   if (kind !== BINARY.audioUp && kind !== BINARY.audioDown && kind !== BINARY.video) return null;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER);
-  const sampleRate = view.getUint32(4, true);
-  const payload = bytes.subarray(HEADER);
+  const sampleRate = numberAt(bytes, 4);
+  const payload = bytes.subarray(BINARY_HEADER);
   if (kind !== BINARY.audioDown) return { kind, sampleRate, payload };
-  return { kind, sampleRate, utterance: view.getUint32(0, true) >>> 8, payload };
+  return { kind, sampleRate, utterance: numberAt(bytes, 0) >>> 8, payload };
+}
+
+function numberAt(bytes: Uint8Array, at: number): number {
+  const byte = (index: number) => bytes[at + index] ?? 0;
+  return (byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24)) >>> 0;
 }

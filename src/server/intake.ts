@@ -24,6 +24,8 @@ export interface IntakeContext {
   refuse: (error: ProtocolError) => void;
 }
 
+/** A binary frame of more bytes than this is counted while it is taken. */
+const SMALL = 64 * 1024;
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** What comes in over one socket until it is taken: counted from its first byte on, and taken in the order in which it came. */
@@ -59,7 +61,14 @@ export class Intake {
     const { byteLength } = data;
     this.unfinished.end(byteLength);
     // `arrived` will tell what came behind it.
+    const wasCounted = this.unfinishedBytes > 0;
     this.unfinishedBytes = 0;
+    if (isBinary && byteLength <= SMALL && !this.parsing) {
+      // Sound is gone before it could be counted: in and out again would be a good part of what it costs.
+      if (wasCounted) this.hold();
+      this.context.take({ kind: 'binary', bytes: data });
+      return;
+    }
     this.takenBytes += byteLength;
     const work = this.hold() ? this.take(data, isBinary) : undefined;
     const release = () => {

@@ -37,15 +37,17 @@ export class RateLimiter {
   take(user: string, count = 1): number {
     const now = this.clock.elapsed();
     const perMs = this.limit.perMinute / 60_000;
-    const { tokens = this.limit.burst, at = now } = this.buckets.get(user) ?? {};
-    const filled = Math.min(this.limit.burst, tokens + (now - at) * perMs);
-    if (this.buckets.size > 10_000) this.forgetQuiet(now);
-    if (filled < count) {
-      this.buckets.set(user, { tokens: filled, at: now });
-      return Math.ceil((count - filled) / perMs);
+    let bucket = this.buckets.get(user);
+    if (!bucket) {
+      if (this.buckets.size >= 10_000) this.forgetQuiet(now);
+      bucket = { tokens: this.limit.burst, at: now };
+      this.buckets.set(user, bucket);
     }
-    this.buckets.set(user, { tokens: filled - count, at: now });
-    return 0;
+    const filled = Math.min(this.limit.burst, bucket.tokens + (now - bucket.at) * perMs);
+    const isThere = filled >= count;
+    bucket.tokens = isThere ? filled - count : filled;
+    bucket.at = now;
+    return isThere ? 0 : Math.ceil((count - filled) / perMs);
   }
 
   private forgetQuiet(now: number): void {

@@ -146,8 +146,7 @@ export class SocketConnection implements Listener {
   /** A frame from the client. Never throws. */
   receive(data: Uint8Array, isBinary: boolean): void {
     if (!this.isOpen) return;
-    this.life.noteAlive();
-    this.life.noteActivity();
+    this.life.noteFrame();
     this.intake.receive(data, isBinary);
   }
 

@@ -31,6 +31,12 @@ export class SocketLife {
     this.aliveAt = this.context.clock.elapsed();
   }
 
+  /** A frame came: the other side is there, and says something. */
+  noteFrame(): void {
+    this.aliveAt = this.context.clock.elapsed();
+    this.activeAt = this.aliveAt;
+  }
+
   /** Someone said something. */
   noteActivity(): void {
     this.activeAt = this.context.clock.elapsed();

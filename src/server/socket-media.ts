@@ -1,4 +1,5 @@
 import { type Detection, type Limits, ProtocolError, readBinaryFrame } from '../protocol/index.ts';
+import { toBase64 } from './base64.ts';
 import type { FrameMeter } from './frame-meter.ts';
 import type { Listener, Session } from './home.ts';
 
@@ -34,8 +35,8 @@ export class SocketMedia {
       if (!isRich)
         throw new ProtocolError('unknown_frame', 'Binary frames need the subprotocol duologue.v1 or v2.');
       const frame = readBinaryFrame(bytes, limits);
-      if (frame.type === 'audio') this.hear(Buffer.from(frame.pcm).toString('base64'));
-      else this.see(Buffer.from(frame.jpeg).toString('base64'));
+      if (frame.type === 'audio') this.hear(toBase64(frame.pcm));
+      else this.see(toBase64(frame.jpeg));
     } catch (thrown) {
       // Each refusal is answered: it counts as what asks for an answer does.
       if (this.meter.allows()) throw thrown;

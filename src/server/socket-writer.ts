@@ -1,18 +1,17 @@
 import {
-  BINARY,
   type Chunk,
   DONE,
-  encodeBinary,
   encodeBlock,
   formatChunkId,
   isForWatchers,
   SUBPROTOCOL,
   WATCHING_SUBPROTOCOL,
 } from '../protocol/index.ts';
+import { toBase64 } from './base64.ts';
 import type { Feed } from './home.ts';
 import { type BatchTimer, Departure } from './pace.ts';
 import type { Socket, SocketLimits } from './socket.ts';
-import { SAMPLE_BYTES, type Sound } from './utterances.ts';
+import { pcmOf, SAMPLE_BYTES, type Sound, soundBytes } from './utterances.ts';
 
 /** What a writer is made of. */
 export interface SocketWriterContext {
@@ -85,16 +84,16 @@ export class SocketWriter {
   play(sound: Sound): void {
     if (!this.isOpen) return;
     const { socket, limits } = this.context;
-    const { pcm, sampleRate, messageId } = sound;
+    const { sampleRate, messageId } = sound;
     if (!this.isRich) {
       if (socket.bufferedAmount > limits.maxSoundBytes) return;
-      const chunk = Buffer.from(pcm).toString('base64');
+      const chunk = toBase64(pcmOf(sound));
       const data = { chunk, sampleRate, channels: 1 as const, bitDepth: 16 as const, messageId };
       this.send({ type: 'data-pcm', data, transient: true });
       return;
     }
     this.sounds.push(sound);
-    this.soundBytes += pcm.byteLength;
+    this.soundBytes += soundBytes(sound);
     while (this.soundBytes > limits.maxSoundBytes) this.nextSound();
     this.flush();
   }
@@ -129,15 +128,16 @@ export class SocketWriter {
   }
 
   /** Sends sound; before a new utterance, and after a gap, what it is. */
-  private writeSound({ n, messageId, sampleRate, at, pcm }: Sound): void {
+  private writeSound(sound: Sound): void {
+    const { n, messageId, sampleRate, at, frame } = sound;
     const { socket } = this.context;
     if (this.spoken?.n !== n || this.spoken.next !== at) {
       socket.send(
         encodeBlock({ type: 'data-sound', data: { n, messageId, sampleRate, at }, transient: true }),
       );
     }
-    socket.send(encodeBinary({ kind: BINARY.audioDown, sampleRate, utterance: n, payload: pcm }));
-    this.spoken = { n, next: at + Math.floor(pcm.byteLength / SAMPLE_BYTES) };
+    socket.send(frame);
+    this.spoken = { n, next: at + Math.floor(soundBytes(sound) / SAMPLE_BYTES) };
   }
 
   close(): void {
@@ -175,7 +175,7 @@ export class SocketWriter {
 
   private nextSound(): Sound | undefined {
     const sound = this.sounds.shift();
-    if (sound) this.soundBytes -= sound.pcm.byteLength;
+    if (sound) this.soundBytes -= soundBytes(sound);
     return sound;
   }
 }

@@ -1,11 +1,24 @@
+import { BINARY_HEADER, writeBinaryHeader } from '../protocol/binary-header.ts';
+import { BINARY, base64Bytes, encodeBinary } from '../protocol/index.ts';
+
 /** A piece of sound for the person: which utterance it belongs to, and how many samples of that come before it. */
 export interface Sound {
   n: number;
   messageId: string;
   sampleRate: number;
   at: number;
-  /** PCM, 16 bits, mono. */
-  pcm: Uint8Array;
+  /** The binary frame that brings it over a socket. */
+  frame: Uint8Array;
+}
+
+/** The sound of a piece: PCM, 16 bits, mono. */
+export function pcmOf({ frame }: Sound): Uint8Array {
+  return frame.subarray(BINARY_HEADER);
+}
+
+/** How many bytes of PCM a piece has. */
+export function soundBytes({ frame }: Sound): number {
+  return frame.byteLength - BINARY_HEADER;
 }
 
 /** What of the newest utterance is kept for a listener that comes back. */
@@ -22,6 +35,8 @@ export class Utterances {
   private sampleRate = 0;
   private samples = 0;
   private kept: Sound[] = [];
+  /** Those before it are kept no more. */
+  private oldest = 0;
   private keptBytes = 0;
 
   /** Numbers a piece of sound of a message, base64. */
@@ -33,30 +48,53 @@ export class Utterances {
       this.samples = 0;
       this.flush();
     }
-    const pcm = Buffer.from(data, 'base64');
-    const sound: Sound = { n: this.n, messageId, sampleRate, at: this.samples, pcm };
-    this.samples += Math.floor(pcm.byteLength / SAMPLE_BYTES);
-    this.kept.push(sound);
-    this.keptBytes += pcm.byteLength;
-    while (this.keptBytes > MAX_KEPT_BYTES && this.kept.length > 1) {
-      this.keptBytes -= this.kept.shift()?.pcm.byteLength ?? 0;
-    }
+    // Read into its frame, so that it is never copied.
+    const bytes = Buffer.allocUnsafe(BINARY_HEADER + Math.max(0, base64Bytes(data)));
+    const length = bytes.write(data, BINARY_HEADER, 'base64');
+    // Less, where it is no base64.
+    const whole = BINARY_HEADER + length;
+    const frame = whole === bytes.byteLength ? bytes : bytes.subarray(0, whole);
+    const { n } = this;
+    writeBinaryHeader(frame, { kind: BINARY.audioDown, utterance: n, sampleRate });
+    const sound: Sound = { n, messageId, sampleRate, at: this.samples, frame };
+    this.samples += Math.floor(length / SAMPLE_BYTES);
+    this.keep(sound);
     return sound;
+  }
+
+  private keep(sound: Sound): void {
+    const { kept } = this;
+    kept.push(sound);
+    this.keptBytes += soundBytes(sound);
+    for (let first = kept[this.oldest]; this.keptBytes > MAX_KEPT_BYTES; first = kept[this.oldest]) {
+      if (!first || first === sound) break;
+      this.keptBytes -= soundBytes(first);
+      this.oldest += 1;
+    }
+    // Now and then: moving all of them for each would cost more than the sound.
+    if (this.oldest * 2 <= kept.length) return;
+    this.kept = kept.slice(this.oldest);
+    this.oldest = 0;
   }
 
   /** What is kept of an utterance from a sample on; nothing when it is not the newest. */
   from(n: number, at: number): Sound[] {
     if (n !== this.n) return [];
-    return this.kept.flatMap((sound) => {
+    return this.kept.slice(this.oldest).flatMap((sound) => {
       const missing = Math.max(0, at - sound.at) * SAMPLE_BYTES;
-      if (missing >= sound.pcm.byteLength) return [];
-      return missing === 0 ? [sound] : [{ ...sound, at, pcm: sound.pcm.subarray(missing) }];
+      if (missing >= soundBytes(sound)) return [];
+      if (missing === 0) return [sound];
+      const { sampleRate } = sound;
+      const payload = pcmOf(sound).subarray(missing);
+      const frame = encodeBinary({ kind: BINARY.audioDown, utterance: n, sampleRate, payload });
+      return [{ ...sound, at, frame }];
     });
   }
 
   /** Nobody wants to hear what was said so far. */
   flush(): void {
     this.kept = [];
+    this.oldest = 0;
     this.keptBytes = 0;
   }
 }

@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { parseSoundPlace, Utterances } from '../../src/server/utterances.ts';
+import { BINARY, decodeBinary } from '../../src/protocol/index.ts';
+import { parseSoundPlace, pcmOf, Utterances } from '../../src/server/utterances.ts';
 
 const pcm = (...bytes: number[]) => Buffer.from(bytes).toString('base64');
 
 describe('the sound of a session', () => {
+  it('is a whole binary frame from the beginning, and what is no base64 is as much sound as it is', () => {
+    const utterances = new Utterances();
+    const frame = { kind: BINARY.audioDown, utterance: 1, sampleRate: 24_000 };
+    const sounds = [pcm(1, 0, 2, 0), '=', 'AAA', '*A*A*A=='].map((data) => utterances.add('a', 24_000, data));
+    expect(sounds.map((sound) => [...pcmOf(sound)])).toEqual([[1, 0, 2, 0], [], [0, 0], [0, 0]]);
+    const [first] = sounds;
+    expect(first && decodeBinary(first.frame)).toEqual({ ...frame, payload: Buffer.from([1, 0, 2, 0]) });
+  });
+
   it('[B27] belongs to one utterance for each message and sample rate, numbered from 1 on', () => {
     const utterances = new Utterances();
     const places = [
@@ -25,7 +35,8 @@ describe('the sound of a session', () => {
     utterances.add('a', 24_000, pcm(9, 0));
     utterances.add('b', 24_000, pcm(1, 0, 2, 0));
     utterances.add('b', 24_000, pcm(3, 0));
-    const from = (n: number, at: number) => utterances.from(n, at).map((sound) => [sound.at, [...sound.pcm]]);
+    const from = (n: number, at: number) =>
+      utterances.from(n, at).map((sound) => [sound.at, [...pcmOf(sound)]]);
     expect(from(2, 0)).toEqual([
       [0, [1, 0, 2, 0]],
       [2, [3, 0]],
