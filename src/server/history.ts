@@ -1,4 +1,10 @@
-import { type Session as AdkSession, createEvent, type Event } from '@google/adk';
+import {
+  type Session as AdkSession,
+  createEvent,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+} from '@google/adk';
 import { danglingCalls, responseEvent, rewindEvent } from '../adk/for-server.ts';
 import { ProtocolError } from '../protocol/index.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
@@ -63,12 +69,13 @@ export class History {
     await this.append(createEvent({ id, author: 'user', actions: { stateDelta: { [id]: connectionId } } }));
   }
 
-  /** Takes back everything from a message of the person on; with `isLast` only if it is the last thing said. */
+  /** Takes back everything from a message of the person on; with `isLast` only if nothing came of it but the agent's own words. */
   async rewindTo(messageId: string, isLast = false): Promise<void> {
     const session = await this.load();
-    const event = session.events.find((candidate) => candidate.customMetadata?.messageId === messageId);
-    // What came behind it meanwhile, such as the output of a tool, is not to be taken back.
-    if (isLast && event !== session.events.findLast(({ content }) => content?.parts?.length)) return;
+    const { events } = session;
+    const index = events.findIndex((candidate) => candidate.customMetadata?.messageId === messageId);
+    const event = events[index];
+    if (event && isLast && events.slice(index + 1).some((behind) => hasEffects(behind, event))) return;
     if (event) await this.service.appendEvent({ session, event: rewindEvent(event.id) });
   }
 
@@ -86,4 +93,14 @@ export class History {
     }
     return dangling.map(({ id }) => id);
   }
+}
+
+/**
+ * Whether something may have happened outside for an event behind a message of the person: a call was answered, or made where ADK runs tools
+ * itself. A live run calls nothing before it is written down, and its messages are not ADK's own: they have no invocation.
+ */
+function hasEffects(event: Event, said: Event): boolean {
+  if (getFunctionResponses(event).length > 0 || event.author === 'user')
+    return Boolean(event.content?.parts?.length);
+  return Boolean(said.invocationId) && getFunctionCalls(event).length > 0;
 }

@@ -43,9 +43,9 @@ export interface Session {
   /** Someone wants the floor: sound, and the browser's tools. */
   takeFloor(listener: Listener | null): void;
   /** Sound or a picture from the person. */
-  media(blob: Blob): void;
+  media(blob: Blob, from: Listener): void;
   /** The person turns the microphone on or off; `detection` says who finds the end of what they say. */
-  microphone(action: 'start' | 'stop', detection: Detection): void;
+  microphone(action: 'start' | 'stop', detection: Detection, from: Listener): void;
   /** Stops what the agent does; false when it does nothing. `heard`: what is meant, and how much of it was played. */
   stop(asked?: Partial<Asked> & { heard?: Heard }): Promise<boolean>;
 
@@ -114,6 +114,8 @@ export interface Listener {
    * `always`: it never has it.
    */
   readonly watches: 'never' | 'when-another-speaks' | 'always';
+  /** Is told what went wrong with something that it asked for. */
+  told(error: ProtocolError): void;
   /** Is told why it loses the session, and goes. */
   end(code: ErrorCode, message: string): void;
   play(sound: Sound): void;

@@ -281,6 +281,10 @@ export class SocketConnection implements Listener {
     }
   }
 
+  told(error: ProtocolError): void {
+    this.complain(error);
+  }
+
   private complain(thrown: unknown, requestId?: string): void {
     const error = toProtocolError(thrown).about(requestId);
     if (error.code === 'internal') {

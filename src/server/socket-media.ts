@@ -19,7 +19,7 @@ export class SocketMedia {
   /** The person turns the microphone on or off. */
   microphone(action: 'start' | 'stop', detection: Detection): void {
     if (action === 'start') this.session.takeFloor(this.listener);
-    if (action === 'start' || this.listens) this.session.microphone(action, detection);
+    if (action === 'start' || this.listens) this.session.microphone(action, detection, this.listener);
     this.listens = action === 'start';
   }
 
@@ -58,6 +58,6 @@ export class SocketMedia {
   private give(blob: { mimeType: string; data: string }): void {
     if (!this.meter.allowsMediaBytes(blob.data.length)) return;
     this.session.takeFloor(this.listener);
-    this.session.media(blob);
+    this.session.media(blob, this.listener);
   }
 }

@@ -42,6 +42,9 @@ export class Watcher implements Listener {
     this.reader?.cut(this.why);
   }
 
+  /** It asks for nothing. */
+  told(): void {}
+
   play(): void {}
 
   hush(): void {}

@@ -121,10 +121,12 @@ class NamedClient {
   }
 }
 
-/** Says something, answers what is asked, and lets the server die after so many frames, once. Returns what is stored. */
-async function killedAfter(
-  frames = Number.POSITIVE_INFINITY,
-): Promise<{ messages: Message[]; client: NamedClient }> {
+/** Says something, answers what is asked, and lets the server die after so many frames or writes, once. Returns what is stored. */
+async function killedAfter({ frames, writes }: { frames?: number; writes?: number } = {}): Promise<{
+  messages: Message[];
+  client: NamedClient;
+  writes: number;
+}> {
   const memory = createMemoryStore();
   const begin = async (mortal: MortalStore) => {
     const { location } = fourTools();
@@ -141,9 +143,12 @@ async function killedAfter(
     });
     return `${served.url.replace('http', 'ws')}/live`;
   };
-  const first = mortalStore(memory);
-  const urls = [await begin(first), await begin(mortalStore(memory as Store))];
   let wake: () => void = () => undefined;
+  const first = mortalStore(memory, {
+    ...(writes === undefined ? {} : { maxWrites: writes }),
+    onDeath: () => wake(),
+  });
+  const urls = [await begin(first), await begin(mortalStore(memory as Store))];
   const client = new NamedClient(() => {
     if (client.frames === frames) first.die();
     wake();
@@ -152,9 +157,8 @@ async function killedAfter(
   client.ask('message', {
     messages: [{ id: 'user-1', role: 'user', parts: [{ type: 'text', text: 'where' }] }],
   });
-  const isDead = () => client.frames >= frames;
   await until(
-    () => client.isDone || isDead(),
+    () => client.isDone || first.isDead,
     (next) => (wake = next),
   );
   if (!client.isDone) {
@@ -168,6 +172,7 @@ async function killedAfter(
   return {
     messages: await memory.loadMessages({ app: 'duologue', user: 'live_user', id: 's' }),
     client,
+    writes: first.writes,
   };
 }
 
@@ -194,6 +199,11 @@ const WHOLE = [
   ['assistant', 'call-l output-available', 'You are there.'],
 ];
 
+const CUT_OFF = [
+  ['user', 'where'],
+  ['assistant', 'call-l output-available'],
+];
+
 /** What came of it: how often it is on record, what was accepted of the three requests, what went wrong, and whether it ended. */
 const outcome = ({ messages, client }: Awaited<ReturnType<typeof killedAfter>>) => ({
   said: said(messages),
@@ -209,7 +219,22 @@ describe('what is sent to a server that is killed', () => {
     const whole = await killedAfter();
     expect(brief(whole.messages)).toEqual(WHOLE);
     for (let frames = 1; frames < whole.client.frames; frames++) {
-      expect({ frames, ...outcome(await killedAfter(frames)) }).toEqual({ frames, ...WELL });
+      expect({ frames, ...outcome(await killedAfter({ frames })) }).toEqual({ frames, ...WELL });
+    }
+  });
+
+  it('[B24] [B26] [T10] [T15] is said once, and nothing of it is lost, after whichever write it dies', async () => {
+    const whole = await killedAfter();
+    for (let writes = 1; writes <= whole.writes; writes++) {
+      const killed = await killedAfter({ writes });
+      const last = killed.messages.at(-1);
+      // What the agent was saying when it died may be cut off, and says so (R7).
+      const shown = last?.metadata?.cutOff ? CUT_OFF : WHOLE;
+      expect({ writes, ...outcome(killed), shown: brief(killed.messages) }).toEqual({
+        writes,
+        ...WELL,
+        shown,
+      });
     }
   });
 });

@@ -1,8 +1,11 @@
+import { LlmAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { BlockDecoder, type Chunk, WATCHING_SUBPROTOCOL } from '../../src/protocol/index.ts';
+import { createMemoryStore } from '../../src/server/index.ts';
+import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { decision, type LiveHarness, live } from '../support/live.ts';
-import { call, text } from '../support/scripted-model.ts';
+import { call, ScriptedModel, text } from '../support/scripted-model.ts';
 import type { TestSocket } from '../support/socket.ts';
 
 const pay = call('process_payment', { amount: 30, recipient: 'Alice' }, 'call-p');
@@ -75,6 +78,58 @@ describe('several listeners', () => {
     await second.until(() => holders(second).at(-1) === null, 'that the floor is free');
     const third = await watching(server);
     expect((await third.chunk('data-session')).data.floor).toBe(await idOf(third));
+  });
+
+  it('[B31] a floor that stays free goes to the one who came last, not at once: whoever had it may come back', async () => {
+    const clock = new ManualClock();
+    const server = await live([], [], { clock });
+    const first = await watching(server);
+    const second = await watching(server);
+    const third = await watching(server);
+    const [secondId, thirdId] = [await idOf(second), await idOf(third)];
+    first.close();
+    await third.until(() => holders(third).at(-1) === null, 'that the floor is free');
+    clock.advance(4999);
+    const back = await watching(server);
+    expect((await back.chunk('data-session')).data.floor).toBe(await idOf(back));
+    clock.advance(10_000);
+    back.close();
+    // Free, someone's, free.
+    await third.until(() => holders(third).length === 3, 'that the floor is free again');
+    clock.advance(5000);
+    await second.until(() => holders(second).at(-1) === thirdId, 'the floor for the one who came last');
+    expect(holders(second)).not.toContain(secondId);
+  });
+
+  it('[B25] what goes wrong with sound is told to the one who speaks, and to nobody else', async () => {
+    const model = new ScriptedModel([], { connections: [new Error('API key not valid')] });
+    const server = await live([], [], { agent: new LlmAgent({ name: 'assistant', model }) });
+    const [speaker, watcher] = [await watching(server), await watching(server)];
+    await idOf(watcher);
+    speaker.send('audio_control', { action: 'start' });
+    speaker.send('audio_chunk', { chunk: 'AAECAw==' });
+    expect((await speaker.chunk('data-error')).data).toMatchObject({ code: 'model_error' });
+    watcher.send('ping');
+    await watcher.until((all) => all.some(({ kind }) => kind === 'raw'), 'pong');
+    expect(heard(watcher).filter((line) => line.includes('data-error'))).toEqual([]);
+  });
+
+  it('[B25] that an approved call could not begin is told to the one who approved, and to nobody else', async () => {
+    const { payment } = fourTools();
+    const store = createMemoryStore();
+    const server = await live([[pay], [text('Paid.')]], [payment], { store });
+    const [approver, watcher] = [await watching(server), await watching(server)];
+    approver.say('pay');
+    const card = await approver.chunk('tool-approval-request');
+    await watcher.chunk('tool-approval-request');
+    const { moveCall } = store;
+    store.moveCall = () => Promise.reject(new Error('The disk is full.'));
+    approver.send('message', decision(card));
+    expect((await approver.chunk('data-error')).data).toMatchObject({ code: 'internal' });
+    store.moveCall = moveCall;
+    watcher.send('ping');
+    await watcher.until((all) => all.some(({ kind }) => kind === 'raw'), 'pong');
+    expect(heard(watcher).filter((line) => line.includes('data-error'))).toEqual([]);
   });
 
   it('[B31] the approval of a browser tool takes the floor: what was asked for on the phone comes from the phone', async () => {

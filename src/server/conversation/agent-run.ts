@@ -44,8 +44,8 @@ export class AgentRun {
   private detection: { next: Detection; now: Detection } = { next: 'server', now: 'server' };
   /** Whether the run is closed only to be opened in another way. */
   private isReopening = false;
-  /** Whether the run was given sound or pictures. */
-  private isFedMedia = false;
+  /** The connection that gave the run sound or pictures, if one did. */
+  private fedBy: string | null = null;
   private deafUntil = Number.NEGATIVE_INFINITY;
   /** Calls that the model took back: it must get no response to them. */
   private readonly forgotten = new Set<string>();
@@ -158,23 +158,23 @@ export class AgentRun {
   }
 
   /** Lets the model hear or see something. What cannot be heard in time is dropped. */
-  feed(fed: Fed): void {
+  feed(fed: Fed, from: string): void {
     const { core, events, policy } = this.parts;
     const { run } = this;
     // Between the turns of an agent that is not live nobody hears anything.
     if (policy.pauseEndsRun) return;
     events.shown();
-    if (core.now >= this.deafUntil) this.isFedMedia = true;
+    if (core.now >= this.deafUntil) this.fedBy = from;
     if (run.is === 'open' && run.driver === 'live') return this.pass(run.n, fed);
     if ((run.is === 'closing' && !this.isReopening) || core.now < this.deafUntil) return;
     this.openLive();
-    this.isFedMedia = true;
+    this.fedBy = from;
     this.held.push(fed);
     if (this.held.length > MAX_HELD) this.held.shift();
   }
 
   /** The person turns the microphone on or off. */
-  microphone(action: 'start' | 'stop', detection: Detection): void {
+  microphone(action: 'start' | 'stop', detection: Detection, from: string): void {
     const { run } = this;
     const { inbox } = this.parts;
     if (action === 'stop') {
@@ -190,7 +190,7 @@ export class AgentRun {
       this.isReopening = true;
       this.close();
     }
-    if (detection === 'client' && inbox.isFree) this.feed({ is: 'signal', activity: 'start' });
+    if (detection === 'client' && inbox.isFree) this.feed({ is: 'signal', activity: 'start' }, from);
   }
 
   private pass(n: number, fed: Fed): void {
@@ -266,10 +266,10 @@ export class AgentRun {
 
   private begin(request: RunRequest): void {
     this.count++;
-    this.isFedMedia = false;
+    this.fedBy = null;
     this.run = { is: 'opening', n: this.count, driver: request.driver };
     const { core, open } = this.parts;
-    if (request.driver === 'live') {
+    if (!this.parts.responses.current) {
       // A call without an answer would be the first thing that the model hears of.
       const waiting = open.ids();
       core.storing([{ do: 'close-dangling', errorText: NOT_COMPLETED, messageId: null, waiting }], null);
@@ -280,14 +280,11 @@ export class AgentRun {
   /** Says so at once when it was opened for sound: nobody would tell the person otherwise. */
   private notOpened(text: string): void {
     const { core, messages } = this.parts;
-    if (!this.isFedMedia || messages.isAtWork) return;
+    const { fedBy: connection } = this;
+    if (connection === null || messages.isAtWork) return;
     this.held = [];
     this.deafUntil = core.now + DEAF_MS;
-    messages.inject({
-      type: 'data-error',
-      data: new ProtocolError('model_error', text).toWire(),
-      transient: true,
-    });
+    core.emit({ type: 'tell-connection', connection, error: new ProtocolError('model_error', text) });
   }
 
   private cutOff(isLetGo: boolean, text: string): void {

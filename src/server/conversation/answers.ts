@@ -212,6 +212,7 @@ export class Answers {
       if (verdict?.kind === 'counts' && !verdict.isRepeated)
         this.tellDecided(answer, verdict.call, asker.connection ?? by.user);
       if (!step) return;
+      step.call.approvedOver = asker.connection;
       steps.set(step.call.record.id, step);
       const writing = verdict.kind === 'counts' ? messages.get(step.call.record.messageId) : undefined;
       if (writing) touched.add(writing);

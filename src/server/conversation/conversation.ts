@@ -66,6 +66,7 @@ export class Conversation implements Session {
       about: () => this.about,
       play: (sound) => this.listeners.play(sound),
       onHush: () => this.listeners.hush(),
+      tellConnection: (connection, error) => this.listeners.tell(connection, error),
       onMark: (asker) => this.incoming.mark(asker),
       onRest: () => {
         const { machine } = this.shell;
@@ -148,12 +149,12 @@ export class Conversation implements Session {
     return this.incoming.answer(answers, asked);
   }
 
-  media(blob: Blob): void {
-    this.shell.push({ type: 'media', blob });
+  media(blob: Blob, { id: from }: Listener): void {
+    this.shell.push({ type: 'media', blob, from });
   }
 
-  microphone(action: 'start' | 'stop', detection: Detection): void {
-    this.shell.push({ type: 'microphone', action, detection });
+  microphone(action: 'start' | 'stop', detection: Detection, { id: from }: Listener): void {
+    this.shell.push({ type: 'microphone', action, detection, from });
   }
 
   async stop(asked: Partial<Asked> & { heard?: Heard } = {}): Promise<boolean> {

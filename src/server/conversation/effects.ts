@@ -160,5 +160,7 @@ export type Effect =
   | { type: 'accept'; asker: Asker; accepted: AcceptedRequest }
   | { type: 'tell'; asker: Asker; error: ProtocolError }
   | { type: 'refuse'; asker: Asker; error: ProtocolError }
+  /** Tells one connection, if it is still there, what went wrong with something that was taken from it. */
+  | { type: 'tell-connection'; connection: string; error: ProtocolError }
   | { type: 'wake'; at: number | null }
   | { type: 'note'; level: 'info' | 'error'; text: string; fields: Record<string, unknown> };

@@ -68,7 +68,9 @@ export class Executions {
       // It stands as it did before, and is taken up when someone comes back.
       open.putBack(call);
       const error = new ProtocolError('internal', 'The call could not be written down.');
-      messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
+      const { approvedOver: connection } = call;
+      if (connection !== null) core.emit({ type: 'tell-connection', connection, error });
+      else messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
     }
     this.parts.changed();
   }

@@ -59,6 +59,12 @@ export class Floor {
     this.onChange(null);
   }
 
+  /** The floor is free for good: it goes to the one who came last, of those who can have it. */
+  passOn(): void {
+    const next = this.all.findLast(({ watches }) => watches !== 'always');
+    if (this.current === null && next) this.take(next);
+  }
+
   /** Someone goes; false when they were gone already. The floor is free then, if it was theirs. */
   leave(listener: Listener): boolean {
     if (!this.listeners.delete(listener)) return false;

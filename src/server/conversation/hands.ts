@@ -1,4 +1,5 @@
 import { exhaustive } from '../../protocol/exhaustive.ts';
+import type { ProtocolError } from '../../protocol/index.ts';
 import { Approvals } from '../approvals.ts';
 import type { Output } from '../output.ts';
 import { type CallRecord, StateConflict } from '../store/store.ts';
@@ -19,6 +20,8 @@ export interface Surroundings extends Remains {
   play: (sound: { messageId: string; data: string; sampleRate: number }) => void;
   /** Nobody wants to hear what was said so far. */
   onHush: () => void;
+  /** Something for one connection, if it is still there. */
+  tellConnection: (connection: string, error: ProtocolError) => void;
   /** The turn of a request has come: what is said from now on is its answer. */
   onMark: (asker: Asker) => void;
 }
@@ -173,6 +176,9 @@ export class Hands {
         return;
       case 'refuse':
         effect.asker.refuse(effect.error);
+        return;
+      case 'tell-connection':
+        this.context.tellConnection(effect.connection, effect.error);
         return;
       case 'wake':
         this.wake(effect.at);

@@ -83,8 +83,9 @@ export type Input =
   | { type: 'answer'; answers: Answer[]; by: Identity; asker: Asker }
   | { type: 'signed-in'; question: SignInQuestion; standing: Standing }
   | { type: 'interrupt'; asker: Asker; heard: Heard }
-  | { type: 'media'; blob: Blob }
-  | { type: 'microphone'; action: 'start' | 'stop'; detection: Detection }
+  /** `from`: the connection that it comes over. */
+  | { type: 'media'; blob: Blob; from: string }
+  | { type: 'microphone'; action: 'start' | 'stop'; detection: Detection; from: string }
   | { type: 'joined' }
   | { type: 'left' }
   | { type: 'abandoned' }

@@ -1,3 +1,4 @@
+import type { ProtocolError } from '../../protocol/index.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../history.ts';
 import type { Listener, Place } from '../home.ts';
@@ -19,6 +20,8 @@ export interface ListenersContext {
 
 /** How long a conversation waits for someone to come back. */
 const GRACE_MS = 60_000;
+/** How long the floor stays free for whoever had it and lost their connection. */
+const COMEBACK_MS = 5000;
 
 /** Those who listen to a conversation: they come and go, one of them has the floor, and that one hears what is spoken. */
 export class Listeners {
@@ -27,6 +30,7 @@ export class Listeners {
   private readonly utterances = new Utterances();
   private isClosed = false;
   private cancelGrace: () => void = () => undefined;
+  private cancelPassing: () => void = () => undefined;
   /** Writes down which connection has the floor; the second never rejects. */
   private identifying: Promise<void> = Promise.resolve();
   private identified: Promise<void> = Promise.resolve();
@@ -58,6 +62,7 @@ export class Listeners {
   }
 
   takeFloor(listener: Listener | null): void {
+    this.cancelPassing();
     if (listener) this.floor.take(listener);
     else this.floor.free();
   }
@@ -65,15 +70,32 @@ export class Listeners {
   /** Someone is gone. When nobody comes back, the run and all that runs for it are let go of. */
   leave(listener: Listener): void {
     const { engine, onLeft, onAbandoned } = this.context;
-    if (!this.floor.leave(listener) || !this.floor.isEmpty) return;
+    const hadFloor = this.floor.holder === listener;
+    if (!this.floor.leave(listener)) return;
+    if (!this.floor.isEmpty) {
+      if (hadFloor && !this.isClosed) this.passOnLater();
+      return;
+    }
     onLeft();
     if (!this.isClosed) this.cancelGrace = engine.clock.after(GRACE_MS, onAbandoned);
+  }
+
+  /** Whoever had the floor may come back at once; else one of those who are there has it. */
+  private passOnLater(): void {
+    this.cancelPassing();
+    this.cancelPassing = this.context.engine.clock.after(COMEBACK_MS, () => this.floor.passOn());
   }
 
   /** Nobody is waited for any more. */
   close(): void {
     this.isClosed = true;
+    this.cancelPassing();
     this.cancelGrace();
+  }
+
+  /** Tells one of them what went wrong with something that it asked for. */
+  tell(connection: string, error: ProtocolError): void {
+    this.floor.all.find(({ id }) => id === connection)?.told(error);
   }
 
   /** Tells everyone why they lose the conversation. */

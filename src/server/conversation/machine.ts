@@ -45,8 +45,9 @@ export class Machine {
 
   /** The message that the agent is at work on, or writes next; null when it is at rest. */
   get running(): string | null {
-    const { messages, inbox, isBusy } = this.parts;
-    return isBusy ? (messages.speaking?.message.id ?? this.current) : inbox.nextAnswer;
+    const { messages, inbox, open, isBusy } = this.parts;
+    if (isBusy) return messages.speaking?.message.id ?? this.current;
+    return inbox.nextAnswer ?? open.nextTakenUp?.messageId ?? null;
   }
 
   /** The calls that wait for an answer of the page. */
@@ -88,10 +89,10 @@ export class Machine {
       case 'interrupt':
         return turnEnds.interruptFor(input.asker, input.heard);
       case 'media':
-        if (inbox.isFree) run.feed({ is: 'media', blob: input.blob });
+        if (inbox.isFree) run.feed({ is: 'media', blob: input.blob }, input.from);
         return;
       case 'microphone':
-        return run.microphone(input.action, input.detection);
+        return run.microphone(input.action, input.detection, input.from);
       case 'joined':
         return life.joined();
       case 'left':

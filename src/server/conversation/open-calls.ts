@@ -39,8 +39,9 @@ export interface OpenCall {
   isExpiring: boolean;
   /** Its tool has ended, and the slot is given back when its end is written down. */
   givesSlotBack: boolean;
-  /** Who approved it, in this process. */
+  /** Who approved it, in this process, and over which connection. */
   by: Identity | null;
+  approvedOver: string | null;
 }
 
 /** What an answer lets happen next. */
@@ -100,6 +101,13 @@ export class OpenCalls {
     return this.all.some(({ isExpiring }) => isExpiring);
   }
 
+  /** The call that is gone on with when someone is there. */
+  get nextTakenUp(): CallRecord | null {
+    const isDue = ({ state }: OpenCall) =>
+      state.is === 'ready' || state.is === 'approved' || (state.is === 'hidden' && !this.isShowing);
+    return this.all.find(isDue)?.record ?? null;
+  }
+
   get shown(): ReadonlySet<string> {
     return new Set(this.all.filter(({ state }) => state.is === 'asked').map(({ record }) => record.id));
   }
@@ -152,6 +160,7 @@ export class OpenCalls {
       isExpiring: false,
       givesSlotBack: false,
       by: null,
+      approvedOver: null,
     };
     this.open.set(record.id, call);
     return call;

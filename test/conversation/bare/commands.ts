@@ -75,7 +75,7 @@ const person: Doing[] = [
   [
     'the person makes a sound',
     ({ hasListener }) => hasListener,
-    (world) => world.push({ type: 'media', blob: { mimeType: 'audio/pcm', data: '' } }),
+    (world) => world.push({ type: 'media', blob: { mimeType: 'audio/pcm', data: '' }, from: 'page' }),
   ],
 ];
 
