@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { LogLevel, setLogLevel } from '@google/adk';
 import { checkModel, chooseModel, withEars } from 'duologue/models';
 import { createDuologue } from 'duologue/server';
-import { serve } from 'duologue/server/node';
+import { nodeListener, serve } from 'duologue/server/node';
 import { openPostgresStore } from 'duologue/server/postgres';
 import { openSqliteStore } from 'duologue/server/sqlite';
 import { loadTools } from '../tools/load.ts';
@@ -55,7 +55,10 @@ async function main(): Promise<void> {
   const served = await serve(duologue, {
     host: settings.host,
     port: settings.port,
-    fallback: voiceRoute(isLive ? null : voice, webApp(join(here, '..', '..', 'web', 'dist'))),
+    fallback: nodeListener(
+      { handle: voiceRoute(isLive ? null : voice, duologue) },
+      webApp(join(here, '..', '..', 'web', 'dist')),
+    ),
   });
   console.log(`Duologue listens on ${served.url}`);
   console.log(`Model: ${chosen.name} (${chosen.why})`);

@@ -11,7 +11,7 @@ import {
   waitsInWorkflows,
 } from '../adk/for-server.ts';
 import { instrumentModels, type Patience, sensesOf } from '../models/for-server.ts';
-import { LIMITS, type Limits } from '../protocol/index.ts';
+import { LIMITS, type Limits, toProtocolError } from '../protocol/index.ts';
 import { Access, type AccessOptions } from './access.ts';
 import { type BudgetLimits, ByteBudget, defaultBudget, shareOfHeap } from './byte-budget.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -30,7 +30,7 @@ import {
   type RateLimit,
   RateLimiter,
 } from './rate-limit.ts';
-import { NO_SNIFFING, type Reply } from './reply.ts';
+import { errorReply, NO_SNIFFING, type Reply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
 import type { HttpContext } from './route.ts';
 import { Sessions } from './sessions.ts';
@@ -120,6 +120,8 @@ export interface Duologue {
   respond(request: Request): Promise<Response | null>;
   /** Answers a request in the form doors write; null when the path is not ours. */
   handle(request: Request): Promise<Reply | null>;
+  /** For a path of the application beside ours: null when whoever asks may, else what they are answered. */
+  guard(request: Request): Promise<Reply | null>;
   /** The sockets of `…/live`, for doors. */
   readonly sockets: Sockets;
   /** Whether it lets nobody in unseen: every request shows a key, or the application says whose it is. */
@@ -202,6 +204,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     isGuarded: access.isGuarded,
     sockets,
     handle: (request) => handle(request, context),
+    guard: (request) => refusalOf(request, access),
     respond,
     async fetch(request) {
       return (await respond(request)) ?? new Response('Not found', { status: 404, headers: NO_SNIFFING });
@@ -213,6 +216,17 @@ export function createDuologue(options: DuologueOptions): Duologue {
       await end().finally(() => clearInterval(alive));
     },
   };
+}
+
+async function refusalOf(request: Request, access: Access): Promise<Reply | null> {
+  try {
+    access.checkOrigin(request);
+    await access.identify(request);
+    return null;
+  } catch (error) {
+    const reply = errorReply(toProtocolError(error));
+    return { ...reply, headers: { ...reply.headers, ...NO_SNIFFING } };
+  }
 }
 
 /** A store that nodes can share; throws in words when this is none. */

@@ -2,6 +2,8 @@
 export function modelErrorText(code: string, message: string): string {
   const known = WORDS[code];
   if (known) return known;
+  // Words of the recogniser for the person, who can say it again.
+  if (code === 'RECOGNISER_ERROR') return message;
   if (/^5\d\d$/.test(code))
     return `The model provider has a fault or too much to do (${code}): try again in a moment.`;
   if (/^4\d\d$/.test(code)) return `The model answered with error ${code}. ${message}`.trim();

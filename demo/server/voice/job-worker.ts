@@ -13,6 +13,8 @@ interface Job {
 const IDLE_MS = 60_000;
 /** A job that takes longer hangs: its thread is given up. */
 const LONGEST_MS = 60_000;
+/** More jobs than this do not wait: the last would be done long after anyone wants it. */
+const MOST_WAITING = 32;
 /** The most memory that its JavaScript may take; what WebAssembly takes is bounded by the models. */
 const MEMORY_MB = 512;
 
@@ -23,7 +25,7 @@ const MEMORY_MB = 512;
 export class JobWorker {
   private readonly file: URL;
   private readonly folder: string;
-  private readonly jobs: Job[] = [];
+  private jobs: Job[] = [];
   private worker: Worker | undefined;
   private current: Job | undefined;
   private idle: NodeJS.Timeout | undefined;
@@ -34,6 +36,12 @@ export class JobWorker {
     this.folder = folder;
   }
 
+  /** Starts the thread for a job that comes soon: what it loads is there then. */
+  warm(): void {
+    this.worker ??= this.start();
+    this.next();
+  }
+
   /** Does a job and gives its values as they come. */
   async *run(input: unknown, signal: AbortSignal): AsyncGenerator<unknown, void> {
     const messages: JobMessage[] = [];
@@ -42,9 +50,15 @@ export class JobWorker {
       messages.push(message);
       wake();
     };
-    const stop = () => take({ end: true });
+    if (this.jobs.length >= MOST_WAITING)
+      throw new Error('too many people use it now. Try again in a moment.');
+    const job: Job = { input, signal, take };
+    const stop = () => {
+      this.jobs = this.jobs.filter((other) => other !== job);
+      take({ end: true });
+    };
     signal.addEventListener('abort', stop, { once: true });
-    this.jobs.push({ input, signal, take });
+    this.jobs.push(job);
     this.next();
     try {
       while (!signal.aborted) {
@@ -83,10 +97,6 @@ export class JobWorker {
     clearTimeout(this.idle);
     if (!job) {
       this.idle = setTimeout(() => this.end().catch(() => undefined), IDLE_MS).unref();
-      return;
-    }
-    if (job.signal.aborted) {
-      this.next();
       return;
     }
     this.current = job;

@@ -55,6 +55,7 @@ export class Voice {
   }
 
   readonly recognise: Recognise = async (sound, { signal }) => {
+    if (this.state.status === 'ready') for (const worker of [this.ears, this.mouth]) worker.warm();
     const pieces: Int16Array[] = [];
     for await (const samples of sound) pieces.push(samples);
     this.check();
@@ -67,7 +68,7 @@ export class Voice {
       at += piece.length;
     }
     let text = '';
-    for await (const value of this.ears.run(whole, signal)) text = String(value);
+    for await (const value of this.done(this.ears, whole, signal)) text = String(value);
     return text;
   };
 
@@ -80,8 +81,20 @@ export class Voice {
 
   private async *spoken(text: string, signal: AbortSignal): AsyncGenerator<Int16Array, void> {
     this.check();
-    for await (const samples of this.mouth.run(text, signal)) {
+    for await (const samples of this.done(this.mouth, text, signal)) {
       if (samples instanceof Int16Array) yield samples;
+    }
+  }
+
+  /** Has a job done. One that fails because files are gone says so: they can be fetched again. */
+  private async *done(worker: JobWorker, job: unknown, signal: AbortSignal): AsyncGenerator<unknown, void> {
+    try {
+      yield* worker.run(job, signal);
+    } catch (error) {
+      const missing = this.missing();
+      if (missing.length > 0) this.state = { status: 'absent', total: bytesOf(missing) };
+      this.check();
+      throw error;
     }
   }
 

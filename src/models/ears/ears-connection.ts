@@ -7,6 +7,9 @@ import { Sentences } from './sentences.ts';
 import { Utterance } from './utterance.ts';
 import { Voice } from './voice.ts';
 
+/** So many things that were said may wait to be understood. */
+const MOST_UNHEARD = 4;
+
 /**
  * A live connection that hears and speaks, around one that reads and writes. Sound is cut into utterances, each is understood and handed on
  * as text; what is written is spoken as well, if the person spoke. Whoever begins to speak interrupts.
@@ -94,10 +97,13 @@ export class EarsConnection implements BaseLlmConnection {
   }
 
   private async begin(): Promise<void> {
-    this.utterance = new Utterance(this.options.recognise, (words) =>
-      this.out.push({ inputTranscription: { text: words, finished: false }, partial: true }),
-    );
     this.hush();
+    if (this.unheard.size >= MOST_UNHEARD) return this.misunderstood('too much was said at once.');
+    const heard = (text: string) =>
+      this.out.push({ inputTranscription: { text, finished: false }, partial: true });
+    // One at a time: whoever says much does not keep others waiting.
+    const before = Promise.allSettled([...this.unheard].map(({ text }) => text));
+    this.utterance = new Utterance(this.options.recognise, heard, before);
     await this.inner.sendActivityStart?.();
   }
 
@@ -119,15 +125,18 @@ export class EarsConnection implements BaseLlmConnection {
       this.out.push({ inputTranscription: { text, finished: true }, partial: false });
       await this.inner.sendContent(this.withPicture({ role: 'user', parts: [{ text }] }));
     } catch (error) {
-      if (utterance.isDropped) return;
-      this.out.push({
-        errorCode: 'RECOGNISER_ERROR',
-        errorMessage: `What was said could not be understood: ${messageOf(error)}`,
-      });
-      this.out.push({ turnComplete: true, customMetadata: { goesOn: false } });
+      if (!utterance.isDropped) this.misunderstood(messageOf(error));
     } finally {
       this.unheard.delete(utterance);
     }
+  }
+
+  private misunderstood(why: string): void {
+    this.out.push({
+      errorCode: 'RECOGNISER_ERROR',
+      errorMessage: `What was said could not be understood: ${why}`,
+    });
+    this.out.push({ turnComplete: true, customMetadata: { goesOn: false } });
   }
 
   /** Passes on what the model says, and has it spoken. A turn ends when all of it has been spoken. */

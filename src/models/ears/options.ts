@@ -2,7 +2,8 @@ import type { Patience } from '../patience.ts';
 
 /**
  * Understands one thing that is said: sound at 16 kHz, mono, 16 bits, as it comes in; it ends where the person stops. Returns the whole
- * text, empty when nothing was said. `heard` may be called with further words while the person speaks: words that will not change.
+ * text, empty when nothing was said; what it throws is told to the person. `heard` may be called with further
+ * words while the person speaks: words that will not change.
  */
 export type Recognise = (
   sound: AsyncIterable<Int16Array>,

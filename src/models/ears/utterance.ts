@@ -8,12 +8,13 @@ export class Utterance {
   private readonly sound = new AsyncQueue<Int16Array>();
   private readonly controller = new AbortController();
 
-  constructor(recognise: Recognise, heard: (words: string) => void) {
+  /** It is understood once what was said before it is. */
+  constructor(recognise: Recognise, heard: (words: string) => void, before: Promise<unknown>) {
     const { signal } = this.controller;
     const told = (words: string) => {
       if (!signal.aborted) heard(words);
     };
-    this.text = this.recognise(recognise, signal, told);
+    this.text = before.then(() => this.recognise(recognise, signal, told));
     // Whoever waits for it hears of a failure; nobody may be waiting.
     this.text.catch(() => undefined);
   }
@@ -41,6 +42,7 @@ export class Utterance {
     signal: AbortSignal,
     heard: (words: string) => void,
   ): Promise<string> {
+    if (signal.aborted) return '';
     const text = await recognise(this.sound, { signal, heard });
     return text.trim();
   }

@@ -101,7 +101,11 @@ export class AgentEvents {
       callEnds.cancel(out.cancelled, { kind: 'error', errorText: CANCELLED });
       return;
     }
-    if (run.isMuted || !speaking) return;
+    if (run.isMuted) return;
+    if (!speaking) {
+      if (out.type === 'failed') this.parts.run.tellFailure(out);
+      return;
+    }
     switch (out.type) {
       case 'call':
         messages.lastToSpeak = speaking.message.id;

@@ -287,6 +287,16 @@ export class AgentRun {
     core.emit({ type: 'tell-connection', connection, error: new ProtocolError('model_error', text) });
   }
 
+  /** The model failed while it was saying nothing: there is no answer that could end with it. */
+  tellFailure(failure: Failure): void {
+    const { core, messages } = this.parts;
+    const { note, text } = agentFailure(failure);
+    core.emit(note);
+    const error = new ProtocolError('model_error', text);
+    if (this.fedBy !== null) core.emit({ type: 'tell-connection', connection: this.fedBy, error });
+    else messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
+  }
+
   private cutOff(isLetGo: boolean, text: string): void {
     const { messages, open, life } = this.parts;
     const { speaking, next, isAtWork } = messages;

@@ -9,7 +9,7 @@ import { toRequest } from './request.ts';
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Handles Node's requests; what is not the server's goes to `fallback`, or gets 404. */
-export function nodeListener(duologue: Duologue, fallback?: NodeListener): NodeListener {
+export function nodeListener(duologue: Pick<Duologue, 'handle'>, fallback?: NodeListener): NodeListener {
   return (request, response) => {
     // A connection that breaks is no fault of anyone here; whoever waits for it hears of its close.
     request.on('error', () => undefined);

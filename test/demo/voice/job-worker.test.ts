@@ -1,4 +1,5 @@
-import { afterEach, expect, test } from 'vitest';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { JobWorker } from '../../../demo/server/voice/job-worker.ts';
 
 /** A thread that repeats the letters of what it is given; "die" ends it, "fail" fails, "hang" never ends. */
@@ -60,6 +61,44 @@ test('who stops waiting in the middle of a job is let go at once', async () => {
     stop.abort();
   }
   expect(values).toEqual(['h']);
+});
+
+test('more jobs than anyone would wait for are refused, and those that wait are done', async () => {
+  const jobs = Array.from({ length: 40 }, (_, i) => run(`job${i}`));
+  const done = await Promise.allSettled(jobs);
+  // One is being done while 32 wait.
+  expect(done.map(({ status }) => status)).toEqual([
+    ...Array.from({ length: 33 }, () => 'fulfilled'),
+    ...Array.from({ length: 7 }, () => 'rejected'),
+  ]);
+  await expect(jobs.at(-1)).rejects.toThrow('too many people use it now');
+});
+
+test('who stops waiting makes room', async () => {
+  const stop = new AbortController();
+  const hanging = run('first');
+  const waiting = Array.from({ length: 32 }, () => run('job', stop.signal));
+  const refused = run('refused');
+  stop.abort();
+  const taken = run('taken');
+  await expect(refused).rejects.toThrow('too many people');
+  expect([await hanging, await taken, (await Promise.all(waiting)).join('')]).toEqual(['first', 'taken', '']);
+});
+
+test('a thread that is started for a job to come does it, and one that nothing comes for ends', async () => {
+  const started: Worker[] = [];
+  const watch = (thread: Worker) => void started.push(thread);
+  process.on('worker', watch);
+  onTestFinished(() => void process.off('worker', watch));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  worker.warm();
+  worker.warm();
+  expect([await run('job'), started.length]).toEqual(['job', 1]);
+  const ended = new Promise((resolve) => started[0]?.once('exit', resolve));
+  vi.advanceTimersByTime(60_000);
+  await ended;
+  expect([await run('next'), started.length]).toEqual(['next', 2]);
 });
 
 test('closing ends what is being done and what waits', async () => {

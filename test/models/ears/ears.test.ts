@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Recognise, Speak } from '../../../src/models/ears/options.ts';
 import { withEars } from '../../../src/models/ears/with-ears.ts';
 import { partial, ScriptedModel, streamed, text } from '../../support/scripted-model.ts';
@@ -149,6 +149,39 @@ describe('a model with ears', () => {
       errorCode: 'RECOGNISER_ERROR',
       errorMessage: 'What was said could not be understood: its weights are missing',
     });
+  });
+
+  test('what is said is understood one after the other, and what would wait for too long is told', async () => {
+    const model = new ScriptedModel([streamed('Yes.'), streamed('Yes.'), streamed('Yes.'), streamed('Yes.')]);
+    const begun: (() => void)[] = [];
+    let most = 0;
+    const slow: Recognise = async (sound) => {
+      for await (const _ of sound);
+      await new Promise<void>((resolve) => {
+        begun.push(resolve);
+        most = Math.max(most, begun.length);
+      });
+      begun.shift();
+      return 'so';
+    };
+    const live = await new TestRun(withEars(model, { recognise: slow })).live(MARKED);
+    for (let i = 0; i < 5; i++) {
+      live.queue.sendActivityStart();
+      hear(live, loud(300));
+      live.queue.sendActivityEnd();
+    }
+    await live.until((run) => run.events.some((event) => event.errorCode));
+    const understood = () => live.seen.filter((event) => event.inputTranscription && !event.partial).length;
+    await vi.waitFor(() => {
+      begun[0]?.();
+      expect(understood()).toBe(4);
+    });
+    await live.close();
+    expect(live.seen).toContainEqual({
+      errorCode: 'RECOGNISER_ERROR',
+      errorMessage: 'What was said could not be understood: too much was said at once.',
+    });
+    expect([most, understood()]).toEqual([1, 4]);
   });
 
   test('a voice that fails leaves the text whole', async () => {

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+
+/** Something of the demo's repertoire, spoken by a synthetic voice. */
+export interface Clip {
+  file: string;
+  voice: string;
+  text: string;
+}
+
+const folder = new URL('../clips/', import.meta.url);
+
+/** All clips, with what is said in them. */
+export function clips(): Clip[] {
+  return JSON.parse(readFileSync(new URL('labels.json', folder), 'utf8'));
+}
+
+/** The sound of a clip: 16 kHz, mono, 16 bits, as bytes. */
+export function soundOf(file: string): Buffer {
+  return readFileSync(new URL(file, folder)).subarray(44);
+}

@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LlmAgent } from '@google/adk';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Voice } from '../../../demo/server/voice/voice.ts';
+import { withEars } from '../../../src/models/index.ts';
+import { serve } from '../../../src/server/use/node.ts';
+import { harness } from '../../support/harness.ts';
+import { ScriptedModel, streamed } from '../../support/scripted-model.ts';
+import { ofType, Speaker } from './support/spoken.ts';
+
+let folder: string;
+let registry: Server;
+let answer: (response: ServerResponse) => void;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'voice-'));
+  registry = createServer((_request, response) => answer(response));
+  await new Promise<void>((resolve) => registry.listen(0, 'localhost', resolve));
+});
+
+afterEach(() => {
+  registry.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function voiceOf(port = (registry.address() as AddressInfo).port): Voice {
+  const voice = new Voice({ folder, registry: `http://localhost:${port}/` });
+  onTestFinished(() => voice.close());
+  return voice;
+}
+
+/** Speaks to a model with this voice, then types; gives what was told of each. */
+async function talk(voice: Voice): Promise<{ spoken: string; typed: string }> {
+  const agent = new LlmAgent({
+    name: 'assistant',
+    model: withEars(new ScriptedModel([streamed('Typed.')]), voice),
+  });
+  const served = await serve(harness([], [], { agent }).duologue, { port: 0 });
+  onTestFinished(() => served.close());
+  const someone = await new Speaker(served.url, 'voice').opened();
+  onTestFinished(() => someone.close());
+  await someone.say('hello.wav');
+  await someone.until(({ chunks }) => /could not be understood/.test(JSON.stringify(chunks)));
+  const spoken = JSON.stringify(someone.heard.chunks);
+  someone.type('hi');
+  const heard = await someone.until((now) => ofType(now, 'text-delta').length > 0);
+  return { spoken, typed: String(ofType(heard, 'text-delta')[0]?.delta) };
+}
+
+describe('a voice that is not there', () => {
+  test('says so when somebody speaks, and text goes on', async () => {
+    const voice = voiceOf();
+    expect(voice.now).toEqual({ status: 'absent', total: 67_538_146 });
+    const { spoken, typed } = await talk(voice);
+    expect(spoken).toContain('voice has not been fetched yet (68 MB).');
+    expect(typed).toBe('Typed.');
+  });
+
+  test.each<[string, (response: ServerResponse) => void, RegExp]>([
+    ['is missing', (response) => response.writeHead(404).end(), /could not be fetched: .* answered 404/],
+    [
+      'breaks off',
+      (response) => {
+        response.writeHead(200, { 'content-length': 1000 });
+        response.write('x', () => response.destroy());
+      },
+      /terminated|aborted|closed|socket/i,
+    ],
+    [
+      'is not what it should be',
+      (response) => response.writeHead(200).end('another'),
+      /onnxruntime-web-1\.30\.0 is not what it should be: its checksum is wrong/,
+    ],
+  ])('says why when a part of it %s, to whoever asks and to whoever speaks', async (_, reply, why) => {
+    answer = reply;
+    const voice = voiceOf();
+    voice.prepare();
+    expect(voice.now.status).toBe('fetching');
+    await vi.waitFor(() => expect(voice.now.status).toBe('failed'));
+    expect(voice.now).toMatchObject({ message: expect.stringMatching(why), total: 67_538_146 });
+    const { spoken, typed } = await talk(voice);
+    expect(spoken).toContain('voice could not be fetched');
+    expect(typed).toBe('Typed.');
+  });
+
+  test('says that there is no network, and can be fetched later', async () => {
+    const voice = voiceOf(1);
+    voice.prepare();
+    await vi.waitFor(() => expect(voice.now.status).toBe('failed'));
+    expect(voice.now).toMatchObject({ message: expect.stringMatching(/ECONNREFUSED|bad port/) });
+    voice.prepare();
+    expect(voice.now.status).toBe('fetching');
+    await vi.waitFor(() => expect(voice.now.status).toBe('failed'));
+  });
+});
