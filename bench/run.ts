@@ -1,7 +1,7 @@
 /**
  * All benchmarks, each against its floors and its peers, in one report.
  *
- *   npm run bench [-- streams engine store parse browser page attack sound] [-- --against <commit>]
+ *   npm run bench [-- streams engine store parse browser page voice attack sound] [-- --against <commit>]
  *   npm run bench:quick
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -21,6 +21,7 @@ const PARTS: Record<string, string> = {
   parse: 'parse/bench.ts',
   browser: 'browser/run.ts',
   page: 'page/run.ts',
+  voice: 'voice/run.ts',
   attack: 'attack/run.ts',
   sound: 'sound/run.ts',
 };

@@ -1,0 +1,55 @@
+// How long someone who has finished speaking waits for the first sound of the answer: the demo as it is served, offline recognition and speech.
+import { loadavg } from 'node:os';
+import { built } from '../../test/browser/support/built.ts';
+import { ofType, Speaker } from '../../test/demo/voice/support/spoken.ts';
+import { VoiceServer } from '../../test/demo/voice/support/with-voice.ts';
+import { type Figure, submit } from '../report/figure.ts';
+import { median, spread } from '../report/stats.ts';
+
+const REPETITIONS = Number(process.argv[2] ?? 5);
+const GOAL_MS = 1_500;
+/** A call of a tool and a spoken answer each. */
+const CLIPS = ['weather.wav', 'rain-seattle.wav', 'umbrella-dublin.wav'];
+
+/** Says something as long as it takes, and waits for the whole answer. */
+async function ask(url: string, session: string, clip: string): Promise<number> {
+  const someone = await new Speaker(url, session).opened();
+  await someone.say(clip, { inRealTime: true });
+  const heard = await someone.until((now) => ofType(now, 'finish').length > 0 && now.firstSoundMs !== null);
+  someone.close();
+  return heard.firstSoundMs ?? Number.NaN;
+}
+
+console.log(`load before: ${loadavg().join(' ')}`);
+await built();
+const voiced = new VoiceServer();
+try {
+  const states = await voiced.start();
+  if (states.at(-1)?.status !== 'ready') throw new Error(`voice is not ready: ${states.at(-1)?.message}`);
+  // The first one waits for the threads and their models as well.
+  const first = await ask(voiced.url, 'first', 'weather.wav');
+  const alone: number[] = [];
+  const together: number[] = [];
+  for (let time = 0; time < REPETITIONS; time++) {
+    for (const clip of CLIPS) {
+      alone.push(await ask(voiced.url, `alone-${time}-${clip}`, clip));
+      const both = [`a-${time}-${clip}`, `b-${time}-${clip}`].map((session) =>
+        ask(voiced.url, session, clip),
+      );
+      together.push(Math.max(...(await Promise.all(both))));
+    }
+  }
+  const ms = (times: number[]) =>
+    `${median(times).toFixed(0)} ms (${Math.min(...times).toFixed(0)}–${Math.max(...times).toFixed(0)})`;
+  console.log(`end of speech to first sound: alone ${ms(alone)}, the slower of two at once ${ms(together)}`);
+  console.log(`the very first: ${first.toFixed(0)} ms`);
+  const ratios = (times: number[]) => spread(times.map((time) => time / GOAL_MS));
+  const figures: Figure[] = [
+    { name: 'end of speech to first sound / 1.5 s', ratio: ratios(alone), goal: { atMost: 1 } },
+    { name: 'the slower of two people at once / 1.5 s', ratio: ratios(together), goal: { atMost: 1 } },
+    { name: 'the very first, models loaded / 1.5 s', ratio: ratios([first]) },
+  ];
+  submit(figures, { alone, together, first });
+} finally {
+  await voiced.dispose();
+}
