@@ -65,13 +65,8 @@ export class MessageChunks {
     if (waiting) out.push({ type: 'data-waiting', data: waiting, transient: true });
     // What the person said stands in the history as content too; here it is only heard.
     if (parts && !event.inputTranscription) this.final(parts, event, out);
-    if (event.inputTranscription?.text) {
-      out.push({
-        type: 'heard',
-        text: event.inputTranscription.text,
-        finished: event.inputTranscription.finished === true,
-      });
-    }
+    const { text: heard = '', finished = false } = event.inputTranscription ?? {};
+    if (heard !== '' || finished) out.push({ type: 'heard', text: heard, finished });
     if (event.outputTranscription)
       this.transcript(event.outputTranscription, event.content !== undefined, out);
     this.fail(event, out);

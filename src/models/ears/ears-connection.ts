@@ -120,7 +120,12 @@ export class EarsConnection implements BaseLlmConnection {
   private async understand(utterance: Utterance): Promise<void> {
     try {
       const text = await utterance.text;
-      if (utterance.isDropped || text === '') return;
+      if (utterance.isDropped) return;
+      if (text === '') {
+        // Whoever spoke wants to know that nothing was understood. Nothing of it is kept.
+        this.out.push({ inputTranscription: { text, finished: true }, partial: true });
+        return;
+      }
       this.isSpoken = true;
       this.out.push({ inputTranscription: { text, finished: true }, partial: false });
       await this.inner.sendContent(this.withPicture({ role: 'user', parts: [{ text }] }));

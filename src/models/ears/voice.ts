@@ -22,7 +22,7 @@ export class Voice {
 
   say(sentence: string): void {
     const { signal } = this.controller;
-    this.last = this.last.then(() => Promise.race([this.speak(sentence, signal), abortOf(signal)]));
+    this.last = this.last.then(() => unlessAborted(this.speak(sentence, signal), signal));
   }
 
   /** Silent at once; what was still to be said is forgotten. */
@@ -51,9 +51,15 @@ export class Voice {
   }
 }
 
-function abortOf(signal: AbortSignal): Promise<void> {
+/** Resolves when the work is done, or as soon as nobody wants it. */
+function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+    const end = () => {
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+    work.then(end, end);
   });
 }

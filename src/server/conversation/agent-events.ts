@@ -228,6 +228,11 @@ export class AgentEvents {
   private listenTo(text: string, finished: boolean): void {
     const { core, messages, said, open } = this.parts;
     const { speaking } = messages;
+    if (finished && text === '') {
+      this.heard = '';
+      messages.inject({ type: 'data-transcript', data: { role: 'user', text, finished }, transient: true });
+      return;
+    }
     // What the person says beside an open card is answered in a message of its own, as what they type is.
     if (speaking && !messages.isAtWork && open.in(speaking.message.id).length > 0) messages.speaking = null;
     this.heard = finished ? text : this.heard + text;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { LlmAgent } from '@google/adk';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Voice } from '../../../demo/server/voice/voice.ts';
-import { withEars } from '../../../src/models/index.ts';
+import { type EarsOptions, withEars } from '../../../src/models/index.ts';
 import { serve } from '../../../src/server/use/node.ts';
 import { harness } from '../../support/harness.ts';
 import { ScriptedModel, streamed } from '../../support/scripted-model.ts';
@@ -33,16 +33,20 @@ function voiceOf(port = (registry.address() as AddressInfo).port): Voice {
   return voice;
 }
 
-/** Speaks to a model with this voice, then types; gives what was told of each. */
-async function talk(voice: Voice): Promise<{ spoken: string; typed: string }> {
-  const agent = new LlmAgent({
-    name: 'assistant',
-    model: withEars(new ScriptedModel([streamed('Typed.')]), voice),
-  });
+/** Someone who talks to a model with these ears. */
+async function speakerFor(ears: EarsOptions): Promise<Speaker> {
+  const model = withEars(new ScriptedModel([streamed('Typed.')]), ears);
+  const agent = new LlmAgent({ name: 'assistant', model });
   const served = await serve(harness([], [], { agent }).duologue, { port: 0 });
   onTestFinished(() => served.close());
   const someone = await new Speaker(served.url, 'voice').opened();
   onTestFinished(() => someone.close());
+  return someone;
+}
+
+/** Speaks to a model with this voice, then types; gives what was told of each. */
+async function talk(voice: Voice): Promise<{ spoken: string; typed: string }> {
+  const someone = await speakerFor(voice);
   await someone.say('hello.wav');
   await someone.until(({ chunks }) => /could not be understood/.test(JSON.stringify(chunks)));
   const spoken = JSON.stringify(someone.heard.chunks);
@@ -96,4 +100,14 @@ describe('a voice that is not there', () => {
     expect(voice.now.status).toBe('fetching');
     await vi.waitFor(() => expect(voice.now.status).toBe('failed'));
   });
+});
+
+test('sound without words is told to whoever made it, and is no message', async () => {
+  const someone = await speakerFor({ recognise: async () => '' });
+  await someone.say('hello.wav');
+  const heard = await someone.until((now) => ofType(now, 'data-transcript').length > 0);
+  expect(ofType(heard, 'data-transcript')[0]?.data).toEqual({ role: 'user', text: '', finished: true });
+  someone.type('hi');
+  await someone.until((now) => ofType(now, 'text-delta').length > 0);
+  expect(ofType(heard, 'data-message').length).toBe(1);
 });

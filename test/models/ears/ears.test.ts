@@ -201,7 +201,7 @@ describe('a model with ears', () => {
     expect(live.seen).toContainEqual(text('Hello there.'));
   });
 
-  test('silence between two marks asks nothing of the model', async () => {
+  test('silence between two marks is told, and asks nothing of the model', async () => {
     const model = new ScriptedModel([streamed('Typed.')]);
     const live = await new TestRun(withEars(model, { recognise: async () => ' ' })).live(MARKED);
     live.queue.sendActivityStart();
@@ -211,6 +211,7 @@ describe('a model with ears', () => {
     await live.until((run) => run.seen.some((event) => event.turnComplete && !event.isIdle));
     await live.close();
     expect(lines(model.lastContents)).toEqual(['user: hi']);
+    expect(live.seen).toContainEqual({ inputTranscription: { text: '', finished: true }, partial: true });
   });
 
   test('the newest picture of a camera goes with what is said next', async () => {
