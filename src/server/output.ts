@@ -1,6 +1,6 @@
 import { type Chunk, type Message, MessageFold, type ProtocolError } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
-import { DraftPace } from './draft-pace.ts';
+import type { DraftPace } from './draft-pace.ts';
 import type { Reader } from './home.ts';
 import { ChunkLog } from './log.ts';
 import type { OwnedKey, Store } from './store/store.ts';
@@ -15,7 +15,7 @@ export interface OutputContext {
   /** The name of its log. */
   epoch: string;
   clock: Clock;
-  drafts?: DraftPace;
+  drafts: DraftPace;
   /** A draft was not kept. */
   onFault: (error: unknown) => void;
 }
@@ -46,7 +46,7 @@ export class Output {
   private moved: (() => void) | null = null;
   private readonly resting = new Set<() => void>();
 
-  constructor({ store, key, epoch, clock, drafts = new DraftPace(clock), onFault }: OutputContext) {
+  constructor({ store, key, epoch, clock, drafts, onFault }: OutputContext) {
     this.store = store;
     this.key = key;
     this.clock = clock;

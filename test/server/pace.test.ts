@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
+import { DraftPace } from '../../src/server/draft-pace.ts';
 import type { Feed } from '../../src/server/home.ts';
 import { Output } from '../../src/server/output.ts';
 import { BatchTimer, Heartbeat } from '../../src/server/pace.ts';
@@ -34,7 +35,8 @@ const wordsIn = (text: string): string =>
 
 function outputOn(clock: ReturnType<typeof fakeClock>): Output {
   const key = { app: 'a', user: 'u', id: 's', fence: 0 };
-  return new Output({ store: createMemoryStore(), key, epoch: 'e', clock, onFault: () => undefined });
+  const drafts = new DraftPace(clock);
+  return new Output({ store: createMemoryStore(), key, epoch: 'e', clock, drafts, onFault: () => undefined });
 }
 
 function overSse(): Line {
