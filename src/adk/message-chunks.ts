@@ -27,7 +27,7 @@ const END = { text: 'text-end', reasoning: 'reasoning-end' } as const;
 type FinishReason = NonNullable<Extract<Chunk, { type: 'finish' }>['finishReason']>;
 
 /**
- * Turns the events of one message into chunks. A model call gives partial texts and then its whole content again: only
+ * Turns the events of one message into chunks. A model call returns partial texts and then its whole content again: only
  * what has not been streamed yet is passed on. All state belongs to one message and lives as long as its turn.
  */
 export class MessageChunks {

@@ -9,5 +9,5 @@ export interface Io {
   now(): number;
 }
 
-/** A subcommand: takes its arguments, gives the exit code. */
+/** A subcommand: takes its arguments, returns the exit code. */
 export type Command = (args: readonly string[], io: Io) => Promise<number>;

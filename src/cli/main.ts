@@ -18,7 +18,7 @@ function help(): string {
   return `usage: duologue COMMAND [options]\n\n${lines.join('\n')}\n\nduologue COMMAND --help tells more.\n`;
 }
 
-/** Runs the command line and gives the exit code. */
+/** Runs the command line and returns the exit code. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const [name = '', ...rest] = args;
   const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;

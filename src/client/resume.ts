@@ -2,7 +2,7 @@ import type { UIMessage } from 'ai';
 import { isSettled, toolNameOf, waitingFor } from '../protocol/tool-call.ts';
 import { factsOf, type ToolPart, toolPartsOf } from './parts.ts';
 
-/** The two kinds of answer: what the person decides, what the browser gives back. */
+/** The two kinds of answer: what the person decides, what the browser returns. */
 export type AnswerKind = 'decision' | 'output';
 
 /** What a transport remembers of the calls it carried. */

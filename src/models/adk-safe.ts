@@ -27,7 +27,7 @@ export interface AdkSafeOptions {
 }
 
 /**
- * A model whose every call gives partial texts and exactly one final response, and which can be used live whether it has a live
+ * A model whose every call returns partial texts and exactly one final response, and which can be used live whether it has a live
  * connection of its own or not. A model says that it has one by its name (Gemini) or by `nativeLive: true`.
  */
 export class AdkSafeModel extends BaseLlm {
@@ -80,7 +80,7 @@ export class AdkSafeModel extends BaseLlm {
   }
 }
 
-/** Wraps a model so that each call gives exactly one final response and every model can be used live. */
+/** Wraps a model so that each call returns exactly one final response and every model can be used live. */
 export function adkSafe(model: BaseLlm, options?: AdkSafeOptions): BaseLlm {
   return model instanceof AdkSafeModel ? model : new AdkSafeModel(model, options);
 }

@@ -15,7 +15,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Asks a model one small question, to find out at the start whether its key and its name are right. Gives a sentence that says
+ * Asks a model one small question, to find out at the start whether its key and its name are right. Returns a sentence that says
  * what is wrong; null when the model answers, and when nobody can tell: a provider that cannot be reached now may be later.
  */
 export async function checkModel(

@@ -87,7 +87,7 @@ export class GeminiCalls {
     this.latest = this.latest.filter((made) => this.open.has(made));
   }
 
-  /** Takes the calls of one message: gives those that are to be made, and answers to those that were. */
+  /** Takes the calls of one message: returns those that are to be made, and answers to those that were. */
   take(calls: readonly NamedCall[]): { fresh: FunctionCall[]; responses: FunctionResponse[] } {
     this.message += 1;
     const fresh: FunctionCall[] = [];

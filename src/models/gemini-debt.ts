@@ -45,7 +45,7 @@ export class GeminiDebt {
     this.asked();
   }
 
-  /** The session goes on over another socket: gives the results to send once more. */
+  /** The session goes on over another socket: returns the results to send once more. */
   resumed(isBusy: boolean): FunctionResponse[] {
     this.isFresh = isBusy;
     this.isCutting = false;

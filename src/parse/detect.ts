@@ -93,7 +93,7 @@ export interface Detected {
   confidence: 'named' | 'shape';
 }
 
-/** Tells which API a decoded body or stream event comes from; null when it is none that the parser reads. */
+/** Returns which API a decoded body or stream event comes from; null when it is none that the parser reads. */
 export function detect(value: unknown): Detected | null {
   for (let inner = isObject(value) ? value : undefined; inner; inner = inside(inner)) {
     const match = recognise(inner);

@@ -17,7 +17,7 @@ export interface Framing<In> {
 export function sseFraming(sink: FrameSink): Framing<string> {
   let rest = '';
   let data = '';
-  /** Tells whether the data could be read. */
+  /** Whether the data could be read. */
   const take = (text: string): boolean => {
     const value = tryJson(text);
     const plain = text.trim();

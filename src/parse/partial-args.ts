@@ -7,7 +7,7 @@ const stepsOf = /* @__PURE__ */ memo(
 );
 
 /**
- * Puts one piece of a function call's arguments where its JSON path says, and gives back the path if the next piece
+ * Puts one piece of a function call's arguments where its JSON path says, and returns the path if the next piece
  * continues this text. Paths that would leave a hole in a list or touch a prototype are ignored.
  */
 export function setPartialArg(args: Draft, piece: Obj, openPath: string): string {

@@ -38,7 +38,7 @@ function label(record: ParsedResponse, provider: string): void {
   }
 }
 
-/** Tells whether the client has a tool to run. */
+/** Whether the client has a tool to run. */
 function settleOutput(out: Output, { warnings, complete }: Reading): boolean {
   const raw = out.stopReason;
   const known = raw ? knownFinish(raw) : undefined;

@@ -10,7 +10,7 @@ export type StreamSource =
   | AsyncIterable<unknown>
   | Iterable<unknown>;
 
-/** Reads a streamed response to its end; a source that fails gives what had arrived, with the error. */
+/** Reads a streamed response to its end; of a source that fails it returns what had arrived, with the error. */
 export async function parseStream(
   source: StreamSource,
   options: ParseOptions | string = {},

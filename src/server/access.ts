@@ -33,7 +33,7 @@ export class Access {
     this.hosts = new Set([...options.hosts, ...options.origins.map((origin) => new URL(origin).hostname)]);
   }
 
-  /** Throws unless host and origin are allowed; gives the origin that CORS headers must name, if any. */
+  /** Throws unless host and origin are allowed; returns the origin that CORS headers must name, if any. */
   checkOrigin(request: Request): string | null {
     const url = new URL(request.url);
     const host = request.headers.get('host') ?? url.host;

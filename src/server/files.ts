@@ -68,7 +68,7 @@ async function admitPart(
   return { type: 'file', mediaType, data: bytes.toString('base64'), ...filename };
 }
 
-/** Keeps the files of a message and gives the message as it is stored: files by their address. */
+/** Keeps the files of a message and returns the message as it is stored: files by their address. */
 export async function storeMessage(
   id: string,
   parts: AdmittedPart[],

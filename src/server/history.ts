@@ -79,7 +79,7 @@ export class History {
     if (event) await this.service.appendEvent({ session, event: rewindEvent(event.id) });
   }
 
-  /** Answers, with an error, every call that nothing answers and that does not wait; gives their ids. */
+  /** Answers, with an error, every call that nothing answers and that does not wait; returns their ids. */
   async closeDangling(errorText: string, waiting: { get(id: string): unknown }): Promise<string[]> {
     const session = await this.load();
     const dangling = danglingCalls(session.events).filter(({ id }) => !waiting.get(id));

@@ -17,7 +17,7 @@ import type { AcceptedRequest, PageRequest, SessionKey } from './store/store.ts'
 import type { Sound } from './utterances.ts';
 
 /**
- * Where sessions live. Today that is this process (`local-home.ts`); a home of several processes gives the same `Session`
+ * Where sessions live. Today that is this process (`local-home.ts`); a home of several processes returns the same `Session`
  * for one that lives in another.
  */
 export interface SessionHome {
@@ -56,7 +56,7 @@ export interface Session {
   /** The rest of the response in progress, behind the last chunk that the client has; null when there is none. */
   resume(last: string | null): Promise<Response | null>;
 
-  /** Someone listens from now on, behind what they have. Whoever listened before loses the conversation. */
+  /** Someone listens from now on, behind what they have. One that never watches takes the floor; others do when it is free. */
   join(listener: Listener, at: Place): Promise<Joined>;
   /** Someone is gone. */
   leave(listener: Listener): void;

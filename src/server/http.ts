@@ -36,7 +36,7 @@ const ROUTES: Route[] = [
   { method: 'GET', path: /^\/approvals\/([^/]+)$/, run: getApprovals },
 ];
 
-/** Answers a request, or gives null when the path is none of ours. Never throws. */
+/** Answers a request, or returns null when the path is none of ours. Never throws. */
 export async function handle(request: Request, context: HttpContext): Promise<Reply | null> {
   const url = new URL(request.url);
   if (!url.pathname.startsWith(context.basePath)) return null;

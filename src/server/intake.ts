@@ -18,7 +18,7 @@ export interface IntakeContext {
   arrivalMs: number;
   clock: Clock;
   large: LargeJson;
-  /** Takes a frame; what it leads to is given back when that takes its time. Never throws or rejects. */
+  /** Takes a frame; returns a promise when that takes its time. Never throws or rejects. */
   take: (frame: WholeFrame) => Promise<unknown> | undefined;
   /** A frame is refused: it cannot be read, there is no room for it, or it took too long. */
   refuse: (error: ProtocolError) => void;

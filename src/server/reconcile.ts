@@ -5,7 +5,7 @@ import type { OwnedKey, Store } from './store/store.ts';
 
 /**
  * Brings stored messages up to the history: a process that died between a tool's response and the message that shows it
- * left the card open. The history is right. Gives the messages as they then are.
+ * left the card open. The history is right. Returns the messages as they then are.
  */
 export async function reconcile(store: Store, key: OwnedKey, session: AdkSession): Promise<Message[]> {
   const messages = await store.loadMessages(key);

@@ -4,7 +4,7 @@ import { NotHere } from './nodes/elsewhere.ts';
 import { NOT_HERE } from './nodes/forward.ts';
 import type { ResponseReader } from './response-reader.ts';
 
-/** What is answered to a request; a reader is written as it gives, and what another node answers as it comes. */
+/** What is answered to a request; a reader is written piece by piece, and what another node answers as it comes. */
 export interface Reply {
   status: number;
   headers: Record<string, string>;

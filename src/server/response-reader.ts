@@ -19,7 +19,7 @@ export interface Pacing {
   keepAlive: Heartbeat;
 }
 
-/** Reads one response from the log as SSE text. `next` gives all there is, as soon as it should leave. */
+/** Reads one response from the log as SSE text. `next` returns all there is, as soon as it should leave. */
 export class ResponseReader implements Reader {
   /** Called when the reader is given up because nobody takes what it has. The client may resume. */
   onDrop: (() => void) | null = null;

@@ -4,7 +4,7 @@ import type { Logger } from './logger.ts';
 /** Who made a request, and what shows later that they are still signed in. */
 export interface Identity {
   user: string;
-  /** What `authenticate` gave with the user: a session id, an expiry, anything. It stays in memory. */
+  /** What `authenticate` returned with the user: a session id, an expiry, anything. It stays in memory. */
   token?: unknown;
 }
 

@@ -110,7 +110,7 @@ export class SocketConnection implements Listener {
     });
   }
 
-  /** Greets, gives what was missed, and goes live. */
+  /** Greets, sends what was missed, and goes live. */
   async open(): Promise<void> {
     const { session, context, writer } = this;
     const joined = await session.join(this, context.place);
@@ -239,7 +239,7 @@ export class SocketConnection implements Listener {
     }
   }
 
-  /** Does what a frame says; what takes its time is given back. */
+  /** Does what a frame says; returns a promise when that takes its time. */
   private act(frame: ClientFrame, asked: Asked): Promise<unknown> | undefined {
     const { session } = this;
     const { identity } = this.context;

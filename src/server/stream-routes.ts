@@ -60,7 +60,7 @@ function requestNameIn({ requestId }: Record<string, unknown>, { idLength }: Lim
   throw new ProtocolError('bad_request', `"requestId" must be a text of 1 to ${idLength} characters.`);
 }
 
-/** Gives the rest of a response: from the last chunk the client names, or from the first of its message. */
+/** Sends the rest of a response: from the last chunk the client names, or from the first of its message. */
 export async function resumeStream({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
   const session = await context.sessions.find(user, id);
   const last = new URL(request.url).searchParams.get('last') ?? request.headers.get('last-event-id');

@@ -2,23 +2,23 @@ import { describe, expect, it } from 'vitest';
 import { type OpenOptions, stage } from './support/browser.ts';
 import { Person } from './support/person.ts';
 import { osaka } from './support/scenario.ts';
-import { overflows, violations } from './support/violations.ts';
+import { overflows, violationsInBothSchemes } from './support/violations.ts';
 
 const here = stage();
 const phone: OpenOptions = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 
-describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+describe('in light and in dark', () => {
   it.each([
     ['wide', {}],
     ['on a phone', phone],
   ] as [string, OpenOptions][])(
     'no screen has a violation of accessibility rules, %s',
     async (_, size) => {
-      const person = new Person(await here.open({ colorScheme, ...size }));
+      const person = new Person(await here.open(size));
       const { page } = person;
       const found: Record<string, string[]> = {};
       const check = async (screen: string) => {
-        const wrong = await violations(page);
+        const wrong = await violationsInBothSchemes(page);
         if (await overflows(page)) wrong.push('sticks out to the side');
         if (wrong.length > 0) found[screen] = wrong;
       };
@@ -78,21 +78,21 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   );
 
   it('an error, a lost connection, a warning and a replay have none either', async () => {
-    const person = new Person(await here.open({ colorScheme, mode: 'sse' }));
+    const person = new Person(await here.open({ mode: 'sse' }));
     const { page } = person;
     await person.say('x'.repeat(100_001));
     await page.getByTestId('error-card').waitFor();
-    expect(await violations(page)).toEqual([]);
+    expect(await violationsInBothSchemes(page)).toEqual([]);
     await page.getByRole('button', { name: 'Dismiss' }).click();
     await page.context().setOffline(true);
     await page.getByTestId('connection-banner').waitFor();
-    expect(await violations(page)).toEqual([]);
+    expect(await violationsInBothSchemes(page)).toEqual([]);
     await page.context().setOffline(false);
     await person.say('Send $50 to Alice');
     await person.card('requested').waitFor();
     await person.say('What is the weather in Tokyo?');
     await page.getByTestId('cancel-warning').waitFor();
-    expect(await violations(page)).toEqual([]);
+    expect(await violationsInBothSchemes(page)).toEqual([]);
     await person.approve();
     await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
     await expect.poll(() => person.isBusy()).toBe(false);
@@ -113,22 +113,18 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
       buffer: Buffer.from(JSON.stringify(recording)),
     });
     await page.locator('[data-testid="replay-bar"][data-status="ended"]').waitFor();
-    expect(await violations(page)).toEqual([]);
+    expect(await violationsInBothSchemes(page)).toEqual([]);
   });
-});
 
-describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   it('a conversation that is missing, and one that cannot be deleted, have none either', async () => {
     const url = `${here.server.url}/?session=chat_missing`;
-    const person = new Person(await here.open({ colorScheme, mode: 'sse', url, locale: 'ja-JP' }));
+    const person = new Person(await here.open({ mode: 'sse', url, locale: 'ja-JP' }));
     const { page } = person;
     await page.getByText('この会話はすでに存在しないか').waitFor();
-    expect(await violations(page)).toEqual([]);
+    expect(await violationsInBothSchemes(page)).toEqual([]);
     await page.getByRole('main').getByRole('button', { name: '新しい会話' }).click();
-    await person.say(`こんにちは、${colorScheme}`);
-    const item = page
-      .getByRole('navigation')
-      .getByRole('button', { name: `こんにちは、${colorScheme}`, exact: true });
+    await person.say('こんにちは');
+    const item = page.getByRole('navigation').getByRole('button', { name: 'こんにちは', exact: true });
     await item.waitFor();
     await page.route('**/sessions/*', (route) =>
       route.request().method() === 'DELETE' ? route.abort() : route.continue(),
@@ -138,7 +134,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     await page.getByRole('alertdialog').getByRole('button', { name: '削除' }).click();
     await page.getByText('会話を削除できませんでした。').waitFor();
     expect(await item.count()).toBe(1);
-    expect(await violations(page)).toEqual([]);
+    expect(await violationsInBothSchemes(page)).toEqual([]);
   });
 });
 

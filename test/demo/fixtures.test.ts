@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Capture, captureAll, type Fixture, startBackends } from '../../scripts/fixtures/capture.ts';
+import type { Capture, Fixture } from '../../scripts/fixtures/capture.ts';
 import { normaliser } from '../../scripts/fixtures/normalise.ts';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
 import { type Chunk, Grammar } from '../../src/protocol/index.ts';
 import { sdks } from '../protocol/support/sdk.ts';
+import { capturedByNewBackends } from './support/new-capture.ts';
 import { replay } from './support/replay.ts';
 
 const folder = new URL('../../fixtures/frontend/', import.meta.url);
@@ -147,15 +148,6 @@ describe.each(fixtures)('$file', ({ file, fixture }) => {
   });
 });
 
-async function capturedByNewBackends(): Promise<Capture[]> {
-  const backends = await startBackends();
-  try {
-    return await captureAll(backends);
-  } finally {
-    await backends.stop();
-  }
-}
-
 describe('a new capture', () => {
   let captures: Capture[] = [];
 
@@ -166,10 +158,6 @@ describe('a new capture', () => {
   it.each(fixtures)('is the same as the file: $file', ({ file, fixture }) => {
     expect(captures.find((capture) => capture.file === file)?.fixture).toEqual(fixture);
   });
-
-  it('is the same as another one', async () => {
-    expect(await capturedByNewBackends()).toEqual(captures);
-  }, 120_000);
 
   describe.each(sdks)('played to the chat of ai %s', (_, sdk) => {
     it.each(SCENARIOS)(

@@ -10,7 +10,7 @@ export type Recognise = (
   options: { signal: AbortSignal; heard: (words: string) => void },
 ) => Promise<string>;
 
-/** Speaks one sentence: gives sound at 24 kHz, mono, 16 bits, as soon as there is some. */
+/** Speaks one sentence: returns sound at 24 kHz, mono, 16 bits, as soon as there is some. */
 export type Speak = (text: string, options: { signal: AbortSignal }) => AsyncIterable<Int16Array>;
 
 /** What a model needs to hear and speak. */

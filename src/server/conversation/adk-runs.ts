@@ -152,7 +152,7 @@ export class AdkRuns {
 
   private readonly waiting: { run: OpenRun; resolve: () => void }[] = [];
 
-  /** Gives what went wrong, or null. Never rejects. */
+  /** Returns what went wrong, or null. Never rejects. */
   private async read(run: OpenRun, request: RunRequest): Promise<Failure | null> {
     const { engine, history, tools, openCalls, push, room, onFault } = this.context;
     const { plugin } = engine;

@@ -227,7 +227,7 @@ export class Hands {
     return work.catch((error: unknown) => this.failed(text, error));
   }
 
-  /** Work that nothing waits for: what it gives comes back as an input. */
+  /** Work that nothing waits for: what it returns comes back as an input. */
   apart(work: Promise<void>): void {
     work.catch((error: unknown) => this.failed('something failed in a conversation', error));
   }

@@ -58,7 +58,7 @@ export interface DecidedBefore {
   by: string;
 }
 
-/** What a batch of writes gave back, in the order of the writes. */
+/** What a batch of writes returned, in the order of the writes. */
 export interface WriteResults {
   /** For `decide`: what became of each decision. */
   verdicts?: Verdict[];

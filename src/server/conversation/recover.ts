@@ -135,7 +135,7 @@ function standingOf(
 
 /**
  * Decisions that the messages do not show yet are written on their cards, and calls that were in the middle of something end:
- * a tool that was running on the server has an unknown outcome and is not run again. Gives the calls that stay open.
+ * a tool that was running on the server has an unknown outcome and is not run again. Returns the calls that stay open.
  */
 async function endLeftBehind(remains: Remains, calls: CallRecord[]): Promise<CallRecord[]> {
   const { key, engine, history } = remains;

@@ -206,7 +206,7 @@ export class Writes {
     return isThat ? message : null;
   }
 
-  /** Answers every call in the history that nothing answers and that does not wait; gives what the message does not show. */
+  /** Answers every call in the history that nothing answers and that does not wait; returns what the message does not show. */
   private async closeDangling(write: Extract<Write, { do: 'close-dangling' }>): Promise<Chunk[]> {
     const { output, history } = this.context;
     const { errorText, messageId, waiting } = write;

@@ -79,7 +79,7 @@ function scopedKeys(
   return found;
 }
 
-/** The state of a session, from the members of the JSON objects that the database gives for each scope. */
+/** The state of a session, from the members of the JSON objects that the database returns for each scope. */
 export function stateOf(row: {
   session: string | null;
   user: string | null;

@@ -37,7 +37,7 @@ interface Given {
 
 /**
  * ADK's sessions in a store of ours. The sessions used last are kept ready, so that a turn starts without reading or
- * copying the history: each `getSession` gives a session of its own, whose event objects are shared and are not to be
+ * copying the history: each `getSession` returns a session of its own, whose event objects are shared and are not to be
  * changed, while its list of events and its state are the caller's (ADK's compactors cut the list, and a tool's
  * uncommitted writes must end with its turn). What is appended is in the store before it is anywhere else.
  *

@@ -32,6 +32,17 @@ export async function violations(page: Page): Promise<string[]> {
   });
 }
 
+/** What axe finds wrong on the page in light and in dark colours; the page changes them without being loaded again. */
+export async function violationsInBothSchemes(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.locator(`html[data-theme="${colorScheme}"]`).waitFor({ state: 'attached' });
+    for (const violation of await violations(page)) found.push(`in ${colorScheme}: ${violation}`);
+  }
+  return found;
+}
+
 /** Whether anything sticks out to the side. */
 export const overflows = (page: Page): Promise<boolean> =>
   page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);

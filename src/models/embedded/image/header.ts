@@ -5,7 +5,7 @@ export interface ImageHeader {
   height: number;
 }
 
-/** Reads format and size from the bytes of a picture, or gives null when they are of no known format. */
+/** Reads format and size from the bytes of a picture, or returns null when they are of no known format. */
 export function imageHeader(bytes: Uint8Array): ImageHeader | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const header = pngHeader(view) ?? gifHeader(view) ?? webpHeader(view) ?? jpegHeader(view);

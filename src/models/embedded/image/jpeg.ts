@@ -24,7 +24,7 @@ interface Frame {
 }
 
 /**
- * Decodes a JPEG at an eighth of its size, or gives null when it cannot: of each 8 x 8 block only the mean is
+ * Decodes a JPEG at an eighth of its size, or returns null when it cannot: of each 8 x 8 block only the mean is
  * needed to tell the colours, so no cosine transform is done. Reads 8-bit sequential and progressive files with
  * one or three components.
  */

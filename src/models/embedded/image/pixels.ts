@@ -5,5 +5,5 @@ export interface Pixels {
   rgba: Uint8Array;
 }
 
-/** Turns the bytes of a picture into pixels, or gives null when it cannot read them. */
+/** Turns the bytes of a picture into pixels, or returns null when it cannot read them. */
 export type DecodeImage = (bytes: Uint8Array) => Promise<Pixels | null>;

@@ -28,7 +28,7 @@ interface Png {
   packed: Uint8Array[];
 }
 
-/** Decodes a PNG of any colour type and depth, or gives null when the file is broken or too large. */
+/** Decodes a PNG of any colour type and depth, or returns null when the file is broken or too large. */
 export async function decodePng(bytes: Uint8Array): Promise<Pixels | null> {
   const png = readChunks(bytes);
   if (png === null) return null;
@@ -54,7 +54,7 @@ interface Pass {
   stepY: number;
 }
 
-/** Draws the rows of a picture as their bytes come, in pieces cut anywhere; it keeps two rows, and what it gives. */
+/** Draws the rows of a picture as their bytes come, in pieces cut anywhere; it keeps two rows, and what it has drawn. */
 class Drawing {
   readonly pixels: Pixels;
   private readonly png: Png;
