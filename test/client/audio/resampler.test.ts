@@ -49,7 +49,8 @@ describe('the resampler', () => {
   });
 
   test('raises a rate as well', () => {
-    const error = resampled(sine(3000, 8000), 8000, 24_000).map((s, i) => s - (sine(3000, 24_000)[i] ?? 0));
+    const ideal = sine(3000, 24_000);
+    const error = resampled(sine(3000, 8000), 8000, 24_000).map((sample, i) => sample - (ideal[i] ?? 0));
     expect(10 * Math.log10(0.32 / power(middle(error)))).toBeGreaterThan(60);
   });
 

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { type OpenOptions, stage } from './support/browser.ts';
+import { Person } from './support/person.ts';
+import { overflows, violationsInBothSchemes } from './support/violations.ts';
+
+const here = stage();
+const phone: OpenOptions = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+
+describe('in light and in dark', () => {
+  it.each([
+    ['wide', {}],
+    ['on a phone', phone],
+  ] as [string, OpenOptions][])(
+    'no screen has a violation of accessibility rules, %s',
+    async (_, size) => {
+      const person = new Person(await here.open(size));
+      const { page } = person;
+      const found: Record<string, string[]> = {};
+      const check = async (screen: string) => {
+        const wrong = await violationsInBothSchemes(page);
+        if (await overflows(page)) wrong.push('sticks out to the side');
+        if (wrong.length > 0) found[screen] = wrong;
+      };
+      await page.getByText('What shall we do?').waitFor();
+      await check('empty');
+      await person.say('Send $30 to Alice and $40 to Bob');
+      await person.card('requested').waitFor();
+      await check('a card');
+      await person.approve();
+      await person.card('done').waitFor();
+      await person.card('requested').waitFor();
+      await person.deny('Not today');
+      await person.answers.getByText(/so it did not happen/).waitFor();
+      await expect.poll(() => person.isBusy()).toBe(false);
+      await check('an answer');
+      await person.say('Show Markdown');
+      await expect.poll(() => person.isBusy()).toBe(true);
+      await expect.poll(() => person.isBusy(), { timeout: 15_000 }).toBe(false);
+      await person.answers.nth(1).locator('pre').first().waitFor();
+      await check('Markdown');
+      await page.getByRole('button', { name: 'Settings' }).click();
+      await page.getByRole('menu').waitFor();
+      await check('the menu');
+      await page.keyboard.press('Escape');
+      await person.openPanel('Inspector');
+      await page.getByRole('listbox').getByRole('option').first().waitFor();
+      await page.getByRole('listbox').locator('[data-kind="row"]').first().click();
+      await page.getByRole('region', { name: 'Rules' }).waitFor();
+      await check('the inspector');
+      await page.getByRole('button', { name: 'More about recordings' }).click();
+      await page.getByRole('menu').waitFor();
+      await check('what can be done with a recording');
+      await page.keyboard.press('Escape');
+      await page.getByRole('tab', { name: 'ADK events' }).click();
+      await page
+        .getByText(/process_payment →/)
+        .first()
+        .waitFor();
+      await page
+        .getByText(/process_payment →/)
+        .first()
+        .click();
+      await check('the events');
+      await page.getByRole('button', { name: 'Close the panel' }).click();
+      await person.openPanel('Approval log');
+      await page.getByText('Denied', { exact: true }).last().waitFor();
+      await check('the approval log');
+      await page.getByRole('button', { name: 'Close the panel' }).click();
+      if ('isMobile' in size) {
+        await page.getByRole('button', { name: 'Show conversations' }).click();
+        await page.getByRole('dialog').waitFor();
+        await check('the conversations');
+      }
+      expect(found).toEqual({});
+    },
+    90_000,
+  );
+
+  it('an error, a lost connection, a warning and a replay have none either', async () => {
+    const person = new Person(await here.open({ mode: 'sse' }));
+    const { page } = person;
+    await person.say('x'.repeat(100_001));
+    await page.getByTestId('error-card').waitFor();
+    expect(await violationsInBothSchemes(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await page.context().setOffline(true);
+    await page.getByTestId('connection-banner').waitFor();
+    expect(await violationsInBothSchemes(page)).toEqual([]);
+    await page.context().setOffline(false);
+    await person.say('Send $50 to Alice');
+    await person.card('requested').waitFor();
+    await person.say('What is the weather in Tokyo?');
+    await page.getByTestId('cancel-warning').waitFor();
+    expect(await violationsInBothSchemes(page)).toEqual([]);
+    await person.approve();
+    await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
+    const panel = await person.openPanel('Inspector');
+    const events = [{ at: 0, channel: 1, type: 'open', path: '/live' }];
+    const recording = {
+      format: 'duologue-recording',
+      version: 1,
+      mode: 'bidi',
+      sessionId: 'a',
+      isCut: true,
+      events,
+      messages: [],
+    };
+    await panel.getByTestId('recording-input').setInputFiles({
+      name: 'a.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(JSON.stringify(recording)),
+    });
+    await page.locator('[data-testid="replay-bar"][data-status="ended"]').waitFor();
+    expect(await violationsInBothSchemes(page)).toEqual([]);
+  });
+
+  it('a conversation that is missing, and one that cannot be deleted, have none either', async () => {
+    const url = `${here.server.url}/?session=chat_missing`;
+    const person = new Person(await here.open({ mode: 'sse', url, locale: 'ja-JP' }));
+    const { page } = person;
+    await page.getByText('この会話はすでに存在しないか').waitFor();
+    expect(await violationsInBothSchemes(page)).toEqual([]);
+    await page.getByRole('main').getByRole('button', { name: '新しい会話' }).click();
+    await person.say('こんにちは');
+    const item = page.getByRole('navigation').getByRole('button', { name: 'こんにちは', exact: true });
+    await item.waitFor();
+    await page.route('**/sessions/*', (route) =>
+      route.request().method() === 'DELETE' ? route.abort() : route.continue(),
+    );
+    await page.getByRole('button', { name: '設定' }).click();
+    await page.getByRole('menuitem', { name: 'この会話を削除' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: '削除' }).click();
+    await page.getByText('会話を削除できませんでした。').waitFor();
+    expect(await item.count()).toBe(1);
+    expect(await violationsInBothSchemes(page)).toEqual([]);
+  });
+});
