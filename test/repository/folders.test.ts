@@ -37,3 +37,14 @@ test('the files that it names are there', () => {
   });
   expect(missing).toEqual([]);
 });
+
+test('ARCHITECTURE.md names files and folders that are there', () => {
+  const named = [
+    ...read('ARCHITECTURE.md').matchAll(/`((?:[\w-]+\/)*[\w-]+\.ts|(?:[a-z]+\/)+[\w-]*)`/g),
+  ].flatMap(([, name]) => name ?? []);
+  const isThere = (name: string) =>
+    [...files].some((file) => [`/${name}`, `/${name}.ts`].some((end) => file.endsWith(end))) ||
+    [...files].some((file) => file.includes(`/${name.replace(/\/$/, '')}/`));
+  expect(named.length).toBeGreaterThan(40);
+  expect(named.filter((name) => !isThere(name))).toEqual([]);
+});
