@@ -68,13 +68,16 @@ export class CallTracker implements AnswerMemory {
     }
   }
 
-  /** Takes up the calls of a message as it stands; of what the server wrote, the decisions have left already. */
-  adopt(message: UIMessage, from: 'server' | 'page'): void {
+  /**
+   * Takes up the calls of a message as it stands; of what the server wrote, the decisions have left already. What is known
+   * of a call stays, unless all begins anew (`reset`).
+   */
+  adopt(message: UIMessage, from: 'reset' | 'server' | 'page'): void {
     for (const part of toolPartsOf(message.parts)) {
       const { toolCallId: id, state, approval, input } = part;
       const isKnown = this.#calls.has(id);
-      if (isKnown && from === 'page') continue;
-      if (from === 'server' && approval?.approved !== undefined) this.#markSent(id, 'decision');
+      if (isKnown && from !== 'reset') continue;
+      if (from !== 'page' && approval?.approved !== undefined) this.#markSent(id, 'decision');
       this.#calls.set(id, {
         ...factsOf(part.toolMetadata, approval !== undefined),
         id,

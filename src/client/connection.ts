@@ -298,13 +298,14 @@ export class Connection {
     this.#become({ status: isOnline ? 'reconnecting' : 'offline', attempt: this.#attempt, retryAt });
   }
 
-  /** The network or the person is back: try at once, or see whether the socket still lives. */
+  /** The network or the person is back, or the network is gone: try at once, or see whether the socket still lives. */
   #hasReturned(): void {
     const { status } = this.#current;
     if (status === 'reconnecting' || status === 'offline' || status === 'idle') {
       this.#attempt = 0;
       this.#open();
     } else if (status === 'live') {
+      if (!this.#network.isOnline()) return this.#dead();
       this.#ping();
       this.#cancelTimer?.();
       this.#cancelTimer = this.#timers.after(RETURN_MS, () =>

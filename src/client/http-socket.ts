@@ -38,7 +38,7 @@ export class HttpSocket implements WebSocketLike {
 
   send(text: string | Uint8Array): void {
     const { type, data } = JSON.parse(String(text)) as { type: string; data: { requestId?: string } };
-    if (type === 'message') this.#post({ ...data, id: this.#session });
+    if (type === 'message') this.#post({ ...data, id: this.#session, watches: true });
     else if (type === 'interrupt') void this.#stop(data.requestId);
     else if (type === 'floor') void this.#floor();
     else if (type === 'ping' && this.#timers.now() - this.#heardAt < SILENCE_MS) this.#hear('{}');
@@ -72,7 +72,7 @@ export class HttpSocket implements WebSocketLike {
     this.#hear(blocks.map(({ id, data }) => `${id ? `id: ${id}\n` : ''}data: ${data}\n\n`).join(''));
   }
 
-  #post(body: { id: string; requestId?: string }): void {
+  #post(body: { id: string; requestId?: string; watches: true }): void {
     this.#posted = this.#posted.then(async () => {
       try {
         const response = await this.#http.send('POST', '/stream', body, { signal: this.#controller.signal });

@@ -49,10 +49,15 @@ export class DuologueHttp {
     this.#options = options;
   }
 
+  /** Where a path of the server is. */
+  addressOf(path: string): string {
+    return this.#options.url.replace(/^ws/, 'http').replace(/\/$/, '') + path;
+  }
+
   /** Asks for a path of the server, whatever it answers. */
   request(path: string, init: RequestInit = {}): Promise<Response> {
-    const { url, key, headers, credentials } = this.#options;
-    return (this.#options.fetch ?? fetch)(url.replace(/^ws/, 'http').replace(/\/$/, '') + path, {
+    const { key, headers, credentials } = this.#options;
+    return (this.#options.fetch ?? fetch)(this.addressOf(path), {
       ...init,
       headers: {
         ...headers,
@@ -65,10 +70,10 @@ export class DuologueHttp {
 
   /** What tabs of this browser call a stream that they may share: those of whoever is signed in here; else null. */
   sharedName(path: string): string | null {
-    const { url, key, headers, sharesStream = true } = this.#options;
+    const { key, headers, sharesStream = true } = this.#options;
     const isPage = globalThis.document !== undefined && globalThis.navigator?.locks !== undefined;
     if (!isPage || !sharesStream || key !== undefined || headers !== undefined) return null;
-    return `duologue ${new URL(url.replace(/\/$/, '') + path, document.baseURI).href}`;
+    return `duologue ${new URL(this.addressOf(path), document.baseURI).href}`;
   }
 
   /** Asks for a path of the server, and throws what it refuses. */

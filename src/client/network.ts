@@ -3,7 +3,7 @@ export interface Network {
   isOnline(): boolean;
   /** Whether nobody can see the page now. */
   isHidden?(): boolean;
-  /** Calls the listener when the network or the person comes back; the returned function ends that. */
+  /** Calls the listener when the person comes back, or the network comes or goes; the returned function ends that. */
   onReturn(listener: () => void): () => void;
 }
 
@@ -18,9 +18,11 @@ export const browserNetwork: Network = {
       if (page.visibilityState === 'visible') listener();
     };
     globalThis.addEventListener('online', listener);
+    globalThis.addEventListener('offline', listener);
     page.addEventListener('visibilitychange', onVisible);
     return () => {
       globalThis.removeEventListener('online', listener);
+      globalThis.removeEventListener('offline', listener);
       page.removeEventListener('visibilitychange', onVisible);
     };
   },

@@ -25,6 +25,8 @@ export type ResponsesInput =
   | { type: 'leave'; response: number; isRefused?: boolean }
   /** The page has a message from elsewhere, and shows it. */
   | { type: 'show'; message: UIMessage }
+  /** The page has read these messages from the server. */
+  | { type: 'loaded'; messages: readonly UIMessage[] }
   /** Answers leave for the server. */
   | { type: 'answer'; answers: readonly AnswerPart[] }
   /** These answers did not arrive, or did not count, and may be given again. */
@@ -84,6 +86,9 @@ export class Responses {
         return [];
       case 'show':
         this.#show(input.message);
+        return [];
+      case 'loaded':
+        for (const message of input.messages) this.#ledger.adopt(message, 'server');
         return [];
       case 'answer':
         this.#ledger.mark(input.answers);
@@ -214,7 +219,7 @@ export class Responses {
     this.#current = null;
     for (const message of messages) {
       this.#message(message.id);
-      this.#ledger.adopt(message, 'server');
+      this.#ledger.adopt(message, 'reset');
     }
     return out;
   }

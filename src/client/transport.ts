@@ -172,6 +172,11 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return this.#hearing.responses.isAtRest;
   }
 
+  /** The page has read these messages from the server: how their calls go on is told without repeating them. */
+  loaded(messages: readonly M[]): void {
+    this.#hearing.push({ type: 'loaded', messages });
+  }
+
   /** Takes the chunks that wait for a message, to show them without a response. */
   takePending(messageId: string): Chunk[] {
     return this.#hearing.responses.takeKept(messageId);

@@ -315,6 +315,7 @@ export class Conversation {
     const session = await new DuologueHttp(this.#options).readSession(this.chat.id, signal);
     signal.throwIfAborted();
     this.chat.messages = session?.messages ?? [];
+    this.live.loaded(this.chat.messages);
     return session?.isRunning ?? false;
   }
 
@@ -339,10 +340,19 @@ export class Conversation {
     if (this.#isBusy || this.#current.history.status === 'loading') return;
     for (const told of this.#news.splice(0)) {
       if (told.type === 'data-heard') this.#shown.cut(told.data);
-      if (told.type === 'data-message') this.#shown.say(told.data.message);
+      if (told.type === 'data-message') this.#shown.say(this.#withAddresses(told.data.message));
       if (told.type === 'data-decided') this.#shown.decide(told.data);
       if (told.type === 'data-rewind') this.#shown.rewind(told.data);
     }
+  }
+
+  /** What is told to all has the addresses of files as the server knows them. */
+  #withAddresses(message: Message): Message {
+    const http = new DuologueHttp(this.#options);
+    const parts = message.parts.map((part) =>
+      part.type === 'file' && part.url.startsWith('/') ? { ...part, url: http.addressOf(part.url) } : part,
+    );
+    return { ...message, parts };
   }
 
   #failed(error: Error): void {

@@ -157,6 +157,8 @@ export interface Response {
   endsAtRest?: boolean;
   /** Whether it never ends, and tells what other pages do, too: someone watches. */
   isWatched?: boolean;
+  /** Whether the client hears all else where it watches: it is told only what is meant for it alone. */
+  isAside?: boolean;
   /** What only this client is told, as far as it was not. */
   aside?: () => Chunk[];
   /** The whole response, when it stands in the log no more. */

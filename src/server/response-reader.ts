@@ -30,6 +30,7 @@ export class ResponseReader implements Reader {
   private readonly omitted: ReadonlySet<string>;
   private readonly endsAtRest: boolean;
   private readonly isWatched: boolean;
+  private readonly isAside: boolean;
   /** What only this client is told. */
   private readonly aside: () => Chunk[];
   private seq: number;
@@ -47,7 +48,7 @@ export class ResponseReader implements Reader {
   private leave: (() => void)[] = [];
 
   constructor(
-    { feed, from, endsAfter, omitted, endsAtRest, isWatched = false, aside }: Response,
+    { feed, from, endsAfter, omitted, endsAtRest, isWatched = false, isAside = false, aside }: Response,
     pacing: Pacing,
   ) {
     this.feed = feed;
@@ -58,6 +59,7 @@ export class ResponseReader implements Reader {
     this.omitted = new Set(omitted);
     this.endsAtRest = endsAtRest ?? false;
     this.isWatched = isWatched;
+    this.isAside = isAside;
     this.isGreeted = !isWatched;
     this.leave = [
       feed.log.subscribe(() => this.arrived()),
@@ -130,6 +132,10 @@ export class ResponseReader implements Reader {
     let text = this.aside()
       .map((chunk) => encodeBlock(chunk, chunk.type === 'data-session' ? this.lastId : undefined))
       .join('');
+    if (this.isAside) {
+      this.close();
+      return text + DONE;
+    }
     for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
       this.seq = entry.seq;
       const { chunk } = entry;

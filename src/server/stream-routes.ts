@@ -24,6 +24,7 @@ export async function postStream({
   }
   const requestId = requestNameIn(body, limits);
   const input = readInput(body.messages, limits);
+  const isAside = body.watches === true;
   const asked = input.kind === 'answers' && !hasSessionId(body) ? input.answers : [];
   const id = (await context.sessions.askedIn(user, asked)) ?? sessionIdIn(body, user, context);
   if (input.kind === 'answers') {
@@ -34,13 +35,15 @@ export async function postStream({
     });
     const { messageId } = input;
     const from = { messageId, by: identity, requestId, logged };
-    return responseReply(await session.postAnswers(input.answers, from), id, context);
+    const response = await session.postAnswers(input.answers, from);
+    return responseReply({ ...response, isAside }, id, context);
   }
   const { engine } = context;
   // What is refused leaves no session behind.
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
-  return responseReply(await session.post({ id: input.id, parts, requestId, logged }), id, context);
+  const response = await session.post({ id: input.id, parts, requestId, logged });
+  return responseReply({ ...response, isAside }, id, context);
 }
 
 /** A response as it is given, or as it was. */
@@ -49,7 +52,7 @@ function responseReply(response: Response, id: string, { pacing }: HttpContext):
   const reply = streamReply(reader, id);
   if (!response.told) return reply;
   reader.close();
-  const chunks = [...(response.aside?.() ?? []), ...response.told];
+  const chunks = [...(response.aside?.() ?? []), ...(response.isAside ? [] : response.told)];
   return { ...reply, body: chunks.map((chunk) => encodeBlock(chunk)).join('') + DONE };
 }
 

@@ -91,6 +91,7 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
       id: 'chat-1',
       messages: [expect.objectContaining({ role: 'user' })],
       trigger: 'submit-message',
+      watches: true,
     };
     expect(w.http.posts).toEqual([
       { ...said, requestId: 'request-1' },
@@ -203,6 +204,7 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     await w.say('music');
     expect(w.http.posts[1]).toEqual({
       id: 'chat-1',
+      watches: true,
       messages: [
         {
           id: 'a1',

@@ -172,7 +172,7 @@ describe('several listeners', () => {
   });
 
   it('[S20] a page over SSE watches: what is said over the socket, and what is posted', async () => {
-    const server = await live([[text('Hi.')], [text('Again.')]]);
+    const server = await live([[text('Hi.')], [text('Again.')], [text('More.')]]);
     const socket = await watching(server);
     await idOf(socket);
     const abort = new AbortController();
@@ -186,9 +186,20 @@ describe('several listeners', () => {
       messages: [{ id: 'user-2', role: 'user', parts: [{ type: 'text', text: 'more' }] }],
     });
     await reader.until(({ dones }) => dones === 2);
+    const brief = await server.post({
+      id: 'shared',
+      watches: true,
+      requestId: 'r-3',
+      messages: [{ id: 'user-3', role: 'user', parts: [{ type: 'text', text: 'and more' }] }],
+    });
+    expect([brief.chunks, brief.dones]).toEqual([
+      [{ type: 'data-accepted', data: expect.objectContaining({ requestId: 'r-3' }), transient: true }],
+      1,
+    ]);
+    await reader.until(({ dones }) => dones === 3);
     expect(reader.types[0]).toBe('data-session');
-    expect(reader.types.filter((type) => type === 'data-message')).toHaveLength(2);
-    expect(reader.types.filter((type) => type === 'finish')).toHaveLength(2);
+    expect(reader.types.filter((type) => type === 'data-message')).toHaveLength(3);
+    expect(reader.types.filter((type) => type === 'finish')).toHaveLength(3);
     abort.abort();
     // One that is new is made, as over a socket; and where it begins is told at once, though nothing was said.
     const fresh = watch(await fetch(`${server.served.url}/sessions/new/watch`));

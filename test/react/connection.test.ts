@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Mode, ToldData, UseDuologueHelpers, UseDuologueOptions } from '../../src/react/index.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { serve } from '../../src/server/use/node.ts';
+import { PNG } from '../contract/support/scenarios.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness } from '../support/harness.ts';
 import { live } from '../support/live.ts';
@@ -11,6 +12,12 @@ import { firstApproval, mount, story } from './support/page.tsx';
 
 const PAY = { amount: 30, recipient: 'Alice' };
 const PAID = { success: true, recipient: 'Alice', amount: 30, wallet_balance: 970 };
+
+const PICTURE = {
+  type: 'file' as const,
+  mediaType: 'image/png',
+  url: `data:image/png;base64,${PNG}`,
+};
 
 /** A turn that says something, and goes on when it is told to. */
 function heldTurn(): { turn: ScriptedTurn; goOn: () => void } {
@@ -158,6 +165,23 @@ describe('the connection of a page', () => {
       ];
       expect(story(await first.said('three'))).toEqual(whole);
       expect(story(await second.said('three'))).toEqual(whole);
+    });
+
+    test('[B32] a picture is shown on the other page, from wherever that page is', async () => {
+      const { served } = await live([[text('Hi.')], [text('Nice.')]]);
+      const first = here(served.url, one, { messages: [] });
+      void first.now.sendMessage({ text: 'hi' });
+      await first.said('Hi.');
+      const second = here(served.url, other);
+      await second.until(isThere);
+      void first.now.sendMessage({ text: 'look', files: [PICTURE] });
+      const { messages } = await second.said('Nice.');
+      const part = messages[2]?.parts.find(({ type }) => type === 'file') as { url: string } | undefined;
+      const shown = await fetch(String(part?.url));
+      expect([part?.url.startsWith(served.url), shown.headers.get('content-type')]).toEqual([
+        true,
+        'image/png',
+      ]);
     });
 
     test('[B30] a card that is answered on one page closes on the other, which hears who decided', async () => {

@@ -164,6 +164,9 @@ test('whatever is cut, repeated, taken over, reset or rewound, the page ends wit
       expect(plain(page.messages)).toEqual(plain(server.messages));
       page.close();
     }),
-    { numRuns: 60, seed: Number(process.env.DUOLOGUE_SEED ?? 1) },
+    {
+      numRuns: Number(process.env.DUOLOGUE_RUNS ?? 60),
+      ...(process.env.DUOLOGUE_SEED && { seed: Number(process.env.DUOLOGUE_SEED) }),
+    },
   );
 });

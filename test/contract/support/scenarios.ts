@@ -5,7 +5,7 @@ import { fourTools } from '../../support/demo-tools.ts';
 import { calls, partial, type ScriptedTurn, streamed, text } from '../../support/scripted-model.ts';
 
 /** A red dot, one pixel. */
-const PNG =
+export const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** What the person decides about a call, by its id. */
