@@ -20,6 +20,7 @@ import { WebSocketServer } from 'ws';
 import type { Listener, Session } from '../../src/server/home.ts';
 import type { Duologue } from '../../src/server/index.ts';
 import type { SocketConnectionContext } from '../../src/server/socket-connection.ts';
+import type { Sockets } from '../../src/server/sockets.ts';
 import { DOWN_BYTES } from './sizes.ts';
 
 // Compiled, as it ships: what runs TypeScript directly names every function that is made, for each frame again.
@@ -125,10 +126,10 @@ function ours(server: Server): void {
   const pacing = { window: new BatchTimer(clock, 12), keepAlive: new Heartbeat(clock, 15_000) };
   const large = new LargeJson();
   let count = 0;
-  const sockets = {
+  const sockets: Pick<Sockets, 'maxFrameBytes' | 'matches' | 'admitOrHandOn'> = {
     maxFrameBytes: LIMITS.bodyBytes,
     matches: () => true,
-    admit: async () => ({
+    admitOrHandOn: async () => ({
       accept(socket: SocketConnectionContext['socket']) {
         const id = String(++count);
         const connection = new SocketConnection({
