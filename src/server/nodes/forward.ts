@@ -97,6 +97,20 @@ export function forwardUpgrade(handover: Handover, stream: Duplex, head: Buffer)
   });
 }
 
+/** Resolves when a node answers anything at all. */
+export function reach(node: NodePlace): Promise<void> {
+  const request = new Request(new URL('/health', node.address), { method: 'HEAD' });
+  const asked = open({ request, node, signal: AbortSignal.timeout(CONNECT_MS) }, {});
+  return new Promise((resolve, reject) => {
+    asked.once('error', reject);
+    asked.once('response', (response) => {
+      response.resume();
+      resolve();
+    });
+    asked.end();
+  });
+}
+
 /** What comes out of either goes into the other, until one of them ends. */
 function join(one: Duplex, other: Duplex): void {
   for (const [from, to] of [

@@ -7,7 +7,7 @@ import type { Reply } from '../reply.ts';
 import type { NodeDirectory, NodePlace } from '../store/nodes.ts';
 import type { OwnedKey, SessionKey } from '../store/store.ts';
 import { Elsewhere, NotHere } from './elsewhere.ts';
-import { FORWARDED, forward, forwardUpgrade, type Handover, NOT_HERE, Unreached } from './forward.ts';
+import { FORWARDED, forward, forwardUpgrade, type Handover, NOT_HERE, reach, Unreached } from './forward.ts';
 import { Peers } from './peers.ts';
 
 /** How this process takes part in a group that shares a store. */
@@ -61,6 +61,7 @@ export class Node {
   #cancelRenewal: () => void = () => undefined;
   #isClosed = false;
   #joined: Promise<unknown> | null = null;
+  #renewing: Promise<void> = Promise.resolve();
 
   constructor(context: NodeContext) {
     this.#context = context;
@@ -135,6 +136,8 @@ export class Node {
     this.#isClosed = true;
     this.#cancelRenewal();
     this.#peers.close();
+    // One that is on its way would bring the node back to life.
+    await this.#renewing;
     if (this.#joined) await this.#context.directory.leave(this.place.name);
   }
 
@@ -188,16 +191,26 @@ export class Node {
     this.#cancelRenewal();
     this.#cancelRenewal = clock.after(this.leaseMs / RENEWALS, () => {
       if (this.#isClosed) return;
-      this.#renew().catch((error: unknown) => {
+      this.#renewing = this.#renew().catch((error: unknown) => {
         logger.error('this node could not say that it lives', { error: String(error) });
       });
     });
     const wasLiving = await directory.renew(this.place, this.leaseMs);
     if (!wasLiving) await this.#giveUpLost();
-    const followed = this.#peers.followed;
-    if (followed.length === 0) return;
-    const living = await directory.living(followed);
-    for (const name of followed) if (!living.includes(name)) this.#peers.cut(name);
+    const others = (await directory.living()).filter(({ name }) => name !== this.place.name);
+    this.#peers.cutAllBut(others);
+    for (const node of others) if (this.#peers.isNew(node)) this.#meet(node);
+  }
+
+  /** Finds out whether another node can be reached: one that was can be known to be dead before its lease ends. */
+  #meet(node: NodePlace): void {
+    reach(node).then(
+      () => this.#peers.reached(node),
+      (error: unknown) => {
+        const about = { node: node.name, address: node.address, error: String(error) };
+        this.#context.logger.warn('another node cannot be reached', about);
+      },
+    );
   }
 
   async #giveUpLost(): Promise<void> {

@@ -56,18 +56,24 @@ export class Peers {
     return () => followed.delete(end);
   }
 
-  /** The nodes at which something is followed. */
-  get followed(): string[] {
-    return [...this.#peers].flatMap(([name, { followed }]) => (followed.size > 0 ? [name] : []));
+  /** Whether nothing is known of a node yet; from now on something is. */
+  isNew(node: NodePlace): boolean {
+    if (this.#peers.has(node.name)) return false;
+    this.#of(node.name);
+    return true;
   }
 
-  /** Ends what is followed at a node. */
-  cut(name: string): void {
-    for (const end of this.#of(name).followed) end();
+  /** Ends what is followed at nodes that do not live any more, and forgets them. */
+  cutAllBut(living: readonly NodePlace[]): void {
+    for (const [name, { followed }] of this.#peers) {
+      if (living.some((node) => node.name === name)) continue;
+      this.#peers.delete(name);
+      for (const end of followed) end();
+    }
   }
 
   close(): void {
-    for (const name of this.#peers.keys()) this.cut(name);
+    this.cutAllBut([]);
   }
 
   #of(name: string): Peer {

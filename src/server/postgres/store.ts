@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
 import { answeredCalls, eventToJson, toJson } from '../store/json.ts';
-import type { Acquired, NodeDirectory, SharedStore } from '../store/nodes.ts';
+import type { Acquired, NodeDirectory, NodePlace, SharedStore } from '../store/nodes.ts';
 import {
   type AuditRow,
   auditLineOf,
@@ -69,7 +69,7 @@ export class PostgresStore implements SharedStore {
 
   readonly nodes: NodeDirectory = {
     renew: ({ name, address }, leaseMs) => this.#nodeValue('renew_node', [name, address, leaseMs]),
-    living: async (names) => (await this.#read<{ name: string }>('living', [names])).map(({ name }) => name),
+    living: () => this.#read<NodePlace>('living', []),
     acquire: (key, node, suspect) => this.#acquire(key, node, suspect),
     release: (key) => this.#call(key, 'release', [nameIn(key), key.fence]),
     stillOwned: async (keys) => {
