@@ -166,7 +166,7 @@ test('whatever is cut, repeated, taken over, reset or rewound, the page ends wit
     }),
     {
       numRuns: Number(process.env.DUOLOGUE_RUNS ?? 60),
-      ...(process.env.DUOLOGUE_SEED && { seed: Number(process.env.DUOLOGUE_SEED) }),
+      seed: Number(process.env.DUOLOGUE_SEED ?? -2049556547),
     },
   );
 });
