@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { conversations } from './support/play.ts';
-import { NOTHING_LIFTED } from './support/restrictions.ts';
 
 /** The same every time; a hunt for what nobody has tried sets another one. */
 const seed = Number(process.env.DUOLOGUE_SEED ?? 3);
@@ -13,7 +12,7 @@ describe.each(['turns', 'live'] as const)('with a model of the kind %s', (model)
   it('[B6] [B13] [C6] [C9] [C11] [R2] [R7] [T1] [T10] [T12] anything in any order keeps the rules, for long', {
     timeout: 900_000,
   }, async () => {
-    await fc.assert(conversations(model, NOTHING_LIFTED, 120), {
+    await fc.assert(conversations(model, 120), {
       numRuns: Number(process.env.DUOLOGUE_RUNS ?? 300),
       seed,
     });

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { conversations } from './support/play.ts';
-import { NOTHING_LIFTED } from './support/restrictions.ts';
 
 failOnUnhandled();
 
@@ -14,7 +13,7 @@ describe.each(['turns', 'live'] as const)('with a model of the kind %s', (model)
     '[B6] [B13] [C6] [C9] [C11] [R2] [R7] [T1] [T10] [T12] anything in any order keeps the rules, from seed %s',
     { timeout: 120_000 },
     async (seed) => {
-      await fc.assert(conversations(model, NOTHING_LIFTED, 80), { numRuns: 60, seed });
+      await fc.assert(conversations(model, 80), { numRuns: 60, seed });
     },
   );
 });

@@ -413,6 +413,41 @@ describe('a disk that fails', () => {
     },
   );
 
+  it('[E4] [B25] a message that the history does not take is refused, and not stored', async () => {
+    const world = await asked('pay');
+    world.store.failOnce('appendEvent');
+    world.say(true);
+    await settle();
+    expect([...(world.page?.refused ?? [])]).toEqual(['r2']);
+    expect((await world.messages()).map(({ id }) => id)).not.toContain('m2');
+    await world.shutDown();
+  });
+
+  it('[B25] [B16] a message that was accepted while it waited is begun again when the disk works', async () => {
+    const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
+    await world.join('lost');
+    world.say(true);
+    await settle();
+    world.say(true);
+    await settle();
+    // The first is the end of the answer before, which is told all the same.
+    world.store.failOnce('putMessage');
+    world.store.failOnce('putMessage');
+    world.model.complete();
+    await settle();
+    expect(world.store.isFailing).toBe(false);
+    expect((await world.messages()).map(({ id }) => id)).not.toContain('m2');
+    world.pass(1_000);
+    await settle();
+    world.model.complete();
+    await settle();
+    const answer = world.page?.accepted.get('r2');
+    expect([...(world.page?.refused ?? [])]).toEqual([]);
+    expect((await world.messages()).map(({ id }) => id)).toContain('m2');
+    expect(world.page?.view.messages.get(answer ?? '')).toContain('End.');
+    await world.shutDown();
+  });
+
   it('[E4] [B2] whoever said something that cannot be kept is told, and may say it again', async () => {
     const store = createMemoryStore();
     const { connect } = await live([[text('one')], [text('two')]], [], { store });

@@ -17,9 +17,16 @@ export class Core {
     this.effects.push(effect);
   };
 
-  /** Writes, and then does what `after` hands out; nothing of that when a write fails. */
-  storing(writes: Write[], about: About | null, after: () => void = () => undefined): void {
-    this.emit({ type: 'store', writes, after: this.collect(after), about });
+  /** Writes, and then does what `after` hands out; nothing of that when a write fails, but what `undo` writes. */
+  storing(
+    writes: Write[],
+    about: About | null,
+    after: () => void = () => undefined,
+    undo: Write[] = [],
+  ): void {
+    const failed: Effect[] =
+      undo.length === 0 ? [] : [{ type: 'store', writes: undo, after: [], about: null }];
+    this.emit({ type: 'store', writes, after: this.collect(after), failed, about });
   }
 
   /** Writes, once more if need be, and then does what `after` hands out in any case: an end that cannot be kept is still an end. */

@@ -42,7 +42,8 @@ export type Write =
       answerId: string | undefined;
       accepted: AcceptedRequest | undefined;
     }
-  | { do: 'drop-waiting'; messageId: string }
+  /** A message of the person that was stored last is none after all. */
+  | { do: 'unkeep'; messageId: string }
   /** `isLast`: only if nothing stands behind it in the history. */
   | { do: 'rewind'; messageId: string; isLast?: boolean }
   | { do: 'append'; event: Event; seen?: AdkSession | undefined; accepted?: AcceptedRequest | undefined }
@@ -78,8 +79,6 @@ export type About =
       messageId: string | null;
       /** The run that is to be opened for it. */
       run: number | null;
-      /** Whether it had to wait, and was stored for that. */
-      wasWaiting: boolean;
       /** Whether it is stored, and whoever said it was told so. */
       isKept: boolean;
     }

@@ -19,6 +19,8 @@ type Beginning =
   | { is: 'storing'; command: Said; id: string; isInterrupted: boolean }
   | { is: 'kept'; command: Said; id: string };
 
+/** How long a message that was accepted and could not be begun waits before it is tried again. */
+const RETRY_MS = 1000;
 /** Messages that may wait for the agent. */
 const MAX_WAITING = 16;
 
@@ -26,6 +28,10 @@ const MAX_WAITING = 16;
 export class Inbox {
   private waiting: (Said | Posted)[] = [];
   private beginning: Beginning | null = null;
+  /** Messages that had to wait and are being begun, by whoever said them. */
+  private readonly stored = new Map<Asker, Said>();
+  /** When something is begun again, after a disk that failed; null when nothing waits for that. */
+  retryAt: number | null = null;
   private readonly parts: Parts;
 
   constructor(parts: Parts) {
@@ -123,12 +129,23 @@ export class Inbox {
     );
   }
 
-  /** A message that has to wait was not stored. */
+  /** A message that has to wait was not stored. One that has begun meanwhile is kept, or refused, by itself. */
   notWaiting(id: string, error: ProtocolError): void {
-    const index = this.waiting.findIndex((one) => one.kind === 'message' && one.id === id);
+    const { core, acceptances } = this.parts;
+    const { beginning } = this;
+    const isThat = (one: Said | Posted) => one.kind === 'message' && one.id === id;
+    const index = this.waiting.findIndex(isThat);
     const [command] = index === -1 ? [] : this.waiting.splice(index, 1);
-    // One that has begun meanwhile is kept, or refused, by itself.
-    if (command) this.parts.core.emit({ type: 'refuse', asker: command.asker, error });
+    if (command) core.emit({ type: 'refuse', asker: command.asker, error });
+    if (beginning?.is === 'waiting' && beginning.command.kind === 'message' && isThat(beginning.command)) {
+      const { isStored: _, ...said } = beginning.command;
+      this.beginning = { is: 'waiting', command: said };
+    }
+    for (const [asker, said] of this.stored) {
+      if (!isThat(said)) continue;
+      this.stored.delete(asker);
+      acceptances.write(asker, acceptances.of(asker, said.answerId));
+    }
   }
 
   /** The server closes: what waits is not begun. */
@@ -148,6 +165,7 @@ export class Inbox {
   advance(): void {
     const { life, answers, callEnds } = this.parts;
     if (this.beginning || this.parts.isBusy || life.isClosed) return;
+    if (this.retryAt !== null) return;
     if (answers.isReading && this.waiting[0]?.wire === 'sse') return;
     // Whoever listens hears of what ran out of time before something else begins.
     if (life.hasListener && this.waiting.length > 0) callEnds.expire();
@@ -155,6 +173,13 @@ export class Inbox {
     const index = this.waiting.findIndex(({ wire }) => wire === 'sse' || life.isOpen);
     const [command] = index === -1 ? [] : this.waiting.splice(index, 1);
     if (command) this.begin(command);
+  }
+
+  /** Time has passed: what could not be begun is tried again. */
+  time(): void {
+    if (this.retryAt === null || this.retryAt > this.parts.core.now) return;
+    this.retryAt = null;
+    this.advance();
   }
 
   /** A live run is open, or will not be: what waited for it goes on. */
@@ -198,6 +223,7 @@ export class Inbox {
   /** A message that waits for its run is stored. */
   kept(asker: Asker): void {
     const { beginning } = this;
+    this.stored.delete(asker);
     if (beginning?.is !== 'storing' || beginning.command.asker !== asker) return;
     const { command, id } = beginning;
     this.beginning = { is: 'kept', command, id };
@@ -215,7 +241,7 @@ export class Inbox {
 
   /** A message was not kept: whoever said it is told, and nothing of it is left. One that was kept before is answered with that. */
   notBegun(
-    { asker, said, messageId, run: n, wasWaiting, isKept }: Extract<About, { what: 'message' }>,
+    { asker, said, messageId, run: n, isKept }: Extract<About, { what: 'message' }>,
     error: ProtocolError,
   ): void {
     const { core, messages, run, responses, said: before } = this.parts;
@@ -231,12 +257,23 @@ export class Inbox {
     if (writing) messages.forget(writing);
     const { beginning } = this;
     const hadRun = run.neverOpened(n);
-    if (wasWaiting) core.storing([{ do: 'drop-waiting', messageId: said }], null);
     if (beginning?.command.asker === asker) this.beginning = null;
-    core.emit({ type: 'refuse', asker, error });
+    if (!this.putBack(asker)) core.emit({ type: 'refuse', asker, error });
     if (writing && responses.current?.writing === writing) return responses.over();
     if (hadRun) this.ready();
     this.advance();
+  }
+
+  /** A message that had to wait, and is stored, waits on until the disk has had a moment; false when it is no such message. */
+  private putBack(asker: Asker): boolean {
+    const said = this.stored.get(asker);
+    if (!said) return false;
+    this.stored.delete(asker);
+    // The next process takes it up.
+    if (this.parts.life.isClosed) this.parts.core.emit({ type: 'begun', asker });
+    else this.waiting.unshift(said);
+    this.retryAt = this.parts.core.now + RETRY_MS;
+    return true;
   }
 
   /** Whether a message was heard before and is answered, or being answered. */
@@ -297,7 +334,7 @@ export class Inbox {
   /** Those who watch hear what the person said, or took back. What is begun again they have. */
   private tellSaid(writes: readonly Write[], messageId: string): void {
     const { core, messages } = this.parts;
-    if (writes.some((write) => write.do === 'rewind' && write.isLast)) return;
+    if (isAgain(writes)) return;
     for (const write of writes) {
       if (write.do === 'rewind')
         messages.inject({ type: 'data-rewind', data: { messageId }, transient: true });
@@ -310,13 +347,10 @@ export class Inbox {
     return isStored ? undefined : this.parts.acceptances.of(asker, answerId);
   }
 
-  private aboutMessage(
-    { asker, isStored }: Said,
-    said: string,
-    isKept = false,
-  ): Extract<About, { what: 'message' }> {
-    const wasWaiting = isStored ?? false;
-    return { what: 'message', asker, said, messageId: null, run: null, wasWaiting, isKept };
+  private aboutMessage(command: Said, said: string, isKept = false): Extract<About, { what: 'message' }> {
+    const { asker, isStored } = command;
+    if (isStored && !isKept) this.stored.set(asker, command);
+    return { what: 'message', asker, said, messageId: null, run: null, isKept };
   }
 
   /** The agent gets a message of the person, live. */
@@ -330,13 +364,16 @@ export class Inbox {
     this.endUnanswered();
     let writing: Writing | null = null;
     const about = this.aboutMessage(command, id, writes.length === 0);
-    core.storing([...writes, { do: 'append', event }], about, () => {
+    const begin = () => {
       this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });
       if (writes.length > 0) acceptances.tell(asker, this.acceptedWith(command));
       writing = messages.begin(answerId);
       run.send(content);
-    });
+    };
+    // What is refused is not there. Nothing stands behind it yet.
+    const undo: Write[] = writes.length === 0 || isAgain(writes) ? [] : [{ do: 'unkeep', messageId: id }];
+    core.storing([...writes, { do: 'append', event }], about, begin, undo);
     about.messageId = (writing as Writing | null)?.message.id ?? null;
   }
 
@@ -366,4 +403,9 @@ export class Inbox {
       about.run = run.openTurn(toContent(parts), { messageId: id });
     });
   }
+}
+
+/** Whether a message is begun again that was stored before, and that nothing was said to. */
+function isAgain(writes: readonly Write[]): boolean {
+  return writes.some((write) => write.do === 'rewind' && write.isLast);
 }

@@ -70,16 +70,19 @@ export class Life {
 
   /** Time has passed: what ran out of it ends, if someone hears of it. */
   time(): void {
-    const { responses, callEnds } = this.parts;
+    const { responses, inbox, callEnds } = this.parts;
     this.wakesAt = null;
-    if (this.isHeard && !responses.current) callEnds.expire();
+    if (!this.isHeard || responses.current) return;
+    callEnds.expire();
+    inbox.time();
   }
 
   /** Wakes up when the next call runs out of time, while someone listens. */
   arm(): void {
-    const { core, open, responses } = this.parts;
+    const { core, open, inbox, responses } = this.parts;
     if (this.state === 'leaving') this.letGo();
-    const at = this.isHeard && !responses.current ? open.nextDeadline() : null;
+    const times = [open.nextDeadline(), inbox.retryAt].filter((time) => time !== null);
+    const at = this.isHeard && !responses.current && times.length > 0 ? Math.min(...times) : null;
     if (at === this.wakesAt) return;
     this.wakesAt = at;
     core.emit({ type: 'wake', at });

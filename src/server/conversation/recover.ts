@@ -63,11 +63,9 @@ export async function recover(remains: Remains): Promise<TakenUp> {
     .filter(({ role }) => role === 'user')
     .map(({ id, parts }) => ({ id, fingerprint: fingerprint(parts) }));
   const last = messages.at(-1);
-  // A call that waits is an answer, though the message that shows it is not stored yet.
-  const isBegun = open.some(({ messageId }) => !byId.has(messageId));
-  const unanswered = last?.role === 'user' && !isBegun ? last : null;
   const requests = await store.acceptedRequests(key);
-  const waiting = await stillWaiting(remains, { unanswered, requests, byId });
+  const asked = last?.role === 'user' ? last : null;
+  const { unanswered, waiting } = await stillWaiting(remains, { asked, requests, byId, open });
   return {
     recovered: {
       calls,
@@ -85,23 +83,35 @@ export async function recover(remains: Remains): Promise<TakenUp> {
 /** What was accepted and that nothing answers: first the last message, if its process died before anything was said to it. */
 async function stillWaiting(
   { key, engine }: Remains,
-  stored: { unanswered: Message | null; requests: AcceptedRequest[]; byId: ReadonlyMap<string, Message> },
-): Promise<{ message: Message; said: Said }[]> {
+  stored: {
+    /** The person's last message, when it is the last of all. */
+    asked: Message | null;
+    requests: AcceptedRequest[];
+    byId: ReadonlyMap<string, Message>;
+    open: readonly CallRecord[];
+  },
+): Promise<{ unanswered: Message | null; waiting: { message: Message; said: Said }[] }> {
   const { store } = engine;
-  const { unanswered, requests, byId } = stored;
+  const { asked, requests, byId, open } = stored;
   const waiting = await store.waitingMessages(key);
   const rest = waiting.filter(({ message }) => !byId.has(message.id));
   const isWaitedFor = ({ messageId }: AcceptedRequest) =>
     messageId !== null && !byId.has(messageId) && !rest.some(({ answerId }) => answerId === messageId);
   const promised = requests.findLast(isWaitedFor)?.messageId ?? null;
-  const first = waiting.find(({ message }) => message.id === unanswered?.id);
+  const first = waiting.find(({ message }) => message.id === asked?.id);
+  const answer = first?.answerId ?? promised;
+  // A call that waits is an answer, though the message that shows it is not stored yet.
+  const isBegun = open.some(
+    ({ messageId }) => !byId.has(messageId) && (answer === null || messageId === answer),
+  );
+  const unanswered = isBegun ? null : asked;
   // One that nobody was told is stored is said again by whoever said it.
   const isFirst = unanswered !== null && (first !== undefined || promised !== null);
-  const all = isFirst ? [{ message: unanswered, answerId: first?.answerId ?? promised }, ...rest] : rest;
-  return Promise.all(
+  const all = isFirst ? [{ message: unanswered, answerId: answer }, ...rest] : rest;
+  const said = await Promise.all(
     all.map(async ({ message, answerId }) => {
       const parts = await partsOf(message, store, key);
-      const said: Said = {
+      const one: Said = {
         kind: 'message',
         wire: 'bidi',
         asker: nobody(),
@@ -109,9 +119,10 @@ async function stillWaiting(
         parts,
         isStored: true,
       };
-      return { message, said: { ...said, ...(answerId === null ? {} : { answerId }) } };
+      return { message, said: { ...one, ...(answerId === null ? {} : { answerId }) } };
     }),
   );
+  return { unanswered, waiting: said };
 }
 
 /** Where a stored call stands; a card that the message does not show was not seen by anyone. */

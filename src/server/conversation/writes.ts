@@ -69,13 +69,13 @@ export class Writes {
         return this.keep(write);
       case 'wait':
         return this.wait(write);
-      case 'drop-waiting':
-        this.waiting.delete(write.messageId);
-        await store.dropWaiting(key, write.messageId);
+      case 'unkeep':
+        await store.truncateMessages(key, write.messageId);
         return;
       case 'rewind':
         output.dropDraft();
-        if (await store.truncateMessages(key, write.messageId))
+        // One that nothing was said to stays where it is: it is the last.
+        if (write.isLast || (await store.truncateMessages(key, write.messageId)))
           await history.rewindTo(write.messageId, write.isLast);
         return;
       case 'append':

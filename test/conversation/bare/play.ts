@@ -80,6 +80,7 @@ function goOn(world: World): boolean {
   else if (run?.driver === 'turn' && run.maySpeak) run.complete();
   else if (run?.mustStop) run.stop();
   else if (run && run.owes > 0 && !run.isWaiting) run.complete();
+  else if (world.openCalls.length === 0 && world.wakesAt !== null) world.pass(1_000);
   else return answerOpen(world);
   return true;
 }

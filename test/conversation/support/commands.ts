@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { isWaiting } from './models.ts';
-import type { Lifted } from './restrictions.ts';
+import type { Write } from './watched-store.ts';
 import { TOOLS, type ToolName } from './workbench.ts';
 import { type SeenCall, settle, type World } from './world.ts';
 
@@ -49,29 +48,25 @@ const always = () => true;
 const isHere = ({ page }: World) => page !== undefined;
 
 /** Everything that may happen in a conversation. */
-export function anything(lifted: Lifted): fc.Arbitrary<Act> {
-  const mayPost = ({ posts, model: { line } }: World) =>
-    (lifted.postBehindPost || posts.every(({ isOver }) => isOver)) &&
-    (lifted.postOverLiveTurn || line === null || line.owes === 0);
-  const pause = lifted.overlap ? overlapping : fc.constant(ALL);
+export function anything(failing: readonly Write[]): fc.Arbitrary<Act> {
   const acts = (weight: number, doing: fc.Arbitrary<Doing>) => ({
     weight,
-    arbitrary: fc.tuple(doing, pause).map(([[words, can, act], after]) => new Act(words, after, can, act)),
+    arbitrary: fc
+      .tuple(doing, overlapping)
+      .map(([[words, can, act], after]) => new Act(words, after, can, act)),
   });
   return fc.oneof(
-    acts(5, fc.constant<Doing>(['the person says something', isHere, (world) => world.say()])),
-    acts(1, fc.constant<Doing>(['the person posts something', mayPost, (world) => world.postMessage()])),
-    acts(
-      8,
-      answer((world) => mayPost(world) && (lifted.postedAnswerBesideHidden || !world.hasHidden)),
-    ),
+    acts(3, fc.constant<Doing>(['the person says something', isHere, (world) => world.say(true)])),
+    acts(2, fc.constant<Doing>(['the person says something without a name', isHere, (world) => world.say()])),
+    acts(1, fc.constant<Doing>(['the person posts something', always, (world) => world.postMessage()])),
+    acts(8, answer),
     acts(1, fc.constantFrom<Doing>(...interrupting)),
-    acts(2, fc.constantFrom<Doing>(...coming(lifted))),
-    acts(16, modelStep(lifted)),
+    acts(2, fc.constantFrom<Doing>(...coming)),
+    acts(16, modelStep),
     acts(4, toolEnd),
     acts(2, fc.constantFrom(20, 1_000, 31_000, 61_000).map(time)),
-    acts(1, disk(lifted)),
-    acts(1, fc.constantFrom<Doing>(...ending(lifted))),
+    acts(1, disk(failing)),
+    acts(1, fc.constantFrom<Doing>(...ending)),
   );
 }
 
@@ -80,60 +75,51 @@ const interrupting: Doing[] = [
   ['the person stops it over HTTP', always, (world) => world.stop()],
 ];
 
-function coming(lifted: Lifted): Doing[] {
-  const mayLoad = ({ seenCalls, process }: World) =>
-    lifted.resetInReplay || (process === 1 && seenCalls.length === 0);
-  return [
-    ['the page comes back', always, (world) => world.join('back')],
-    ['another page comes', always, (world) => world.join('anew')],
-    ['another page comes and loads everything', mayLoad, (world) => world.join('lost')],
-    ['the page loses its connection', isHere, ({ page }) => page?.leave()],
-  ];
-}
+const coming: Doing[] = [
+  ['the page comes back', always, (world) => world.join('back')],
+  ['another page comes', always, (world) => world.join('anew')],
+  ['another page comes and loads everything', always, (world) => world.join('lost')],
+  ['the page loses its connection', isHere, ({ page }) => page?.leave()],
+];
 
-function ending(lifted: Lifted): Doing[] {
-  const mayDie = ({ posts, bench }: World) =>
-    lifted.deathInPostedTool || bench.running.length === 0 || posts.every(({ isOver }) => isOver);
-  const mayClose = ({ posts }: World) =>
-    lifted.waitingPostAtShutDown || posts.every(({ isOver, chunks }) => isOver || chunks.length > 0);
-  return [
-    [
-      'the server restarts',
-      mayClose,
-      async (world) => {
-        await world.shutDown();
-        world.start();
-        await world.join('back');
-      },
-    ],
-    [
-      'the server dies and starts again',
-      mayDie,
-      async (world) => {
-        world.kill();
-        await settle();
-        world.start();
-        await world.join('back');
-      },
-    ],
-  ];
-}
+const ending: Doing[] = [
+  [
+    'the server restarts',
+    always,
+    async (world) => {
+      await world.shutDown();
+      world.start();
+      await world.join('back');
+    },
+  ],
+  [
+    'the server dies and starts again',
+    always,
+    async (world) => {
+      world.kill();
+      await settle();
+      world.start();
+      await world.join('back');
+    },
+  ],
+];
 
 function time(ms: number): Doing {
   return [`${ms} ms pass`, always, (world) => world.pass(ms)];
 }
 
-function disk(lifted: Lifted): fc.Arbitrary<Doing> {
-  const failing = lifted.failingWrites.map<Doing>((method) => [
+function disk(failing: readonly Write[]): fc.Arbitrary<Doing> {
+  const faults = failing.map<Doing>((method) => [
     `the next ${method} fails`,
-    always,
+    // The end of a call is tried twice, and told in any case.
+    ({ store }) => !store.isFailing,
     ({ store }) => store.failOnce(method),
   ]);
   const slow: Doing[] = [
-    ['the disk is slow', ({ store }) => lifted.slowDisk && !store.isHeld, ({ store }) => store.hold()],
+    ['the disk is slow', ({ store }) => !store.isHeld, ({ store }) => store.hold()],
     ['the disk is done', ({ store }) => store.isHeld, ({ store }) => store.release()],
   ];
-  return fc.constantFrom<Doing>(...failing, ...slow);
+  return fc.constantFrom<Doing>(...faults, ...slow);
 }
 
 const toolEnd: fc.Arbitrary<Doing> = fc
@@ -145,31 +131,30 @@ const toolEnd: fc.Arbitrary<Doing> = fc
   ]);
 
 /** Answers, true and false, to calls that are open or not, over either wire. */
-const answer = (mayPost: Doing[1]): fc.Arbitrary<Doing> =>
-  fc
-    .record({
-      n: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(5) }),
-      kind: fc.constantFrom('approve', 'approve', 'approve', 'deny', 'output', 'output', 'failure', 'both'),
-      flaw: fc.oneof(
-        { weight: 4, arbitrary: fc.constant(undefined) },
-        { weight: 1, arbitrary: fc.constantFrom('approval id', 'input', 'call id') },
-      ),
-      wire: fc.constantFrom('message', 'message', 'tool_result', 'post'),
-    })
-    .map(({ n, kind, flaw, wire }) => [
-      `the person gives ${kind} for call ${n} by ${wire}${flaw ? `, with a wrong ${flaw}` : ''}`,
-      (world) => world.seenCalls.length > 0 && (wire === 'post' ? mayPost(world) : isHere(world)),
-      (world) => {
-        const call = pick(world.seenCalls.filter(fits(kind)), n) ?? pick(world.seenCalls, n);
-        if (!call) return;
-        const decides = kind === 'approve' || kind === 'both';
-        if (decides && !flaw) world.approved.add(call.id);
-        if (wire === 'tool_result' && !flaw) return world.page?.send('tool_result', resultOf(call, kind));
-        const part = partOf(call, kind, flaw);
-        if (wire === 'post') return world.postAnswer(part);
-        world.page?.send('message', { messages: [{ id: 'any', role: 'assistant', parts: [part] }] });
-      },
-    ]);
+const answer: fc.Arbitrary<Doing> = fc
+  .record({
+    n: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(5) }),
+    kind: fc.constantFrom('approve', 'approve', 'approve', 'deny', 'output', 'output', 'failure', 'both'),
+    flaw: fc.oneof(
+      { weight: 4, arbitrary: fc.constant(undefined) },
+      { weight: 1, arbitrary: fc.constantFrom('approval id', 'input', 'call id') },
+    ),
+    wire: fc.constantFrom('message', 'message', 'tool_result', 'post'),
+  })
+  .map(({ n, kind, flaw, wire }) => [
+    `the person gives ${kind} for call ${n} by ${wire}${flaw ? `, with a wrong ${flaw}` : ''}`,
+    (world) => world.seenCalls.length > 0 && (wire === 'post' || isHere(world)),
+    (world) => {
+      const call = pick(world.seenCalls.filter(fits(kind)), n) ?? pick(world.seenCalls, n);
+      if (!call) return;
+      const decides = kind === 'approve' || kind === 'both';
+      if (decides && !flaw) world.approved.add(call.id);
+      if (wire === 'tool_result' && !flaw) return world.page?.send('tool_result', resultOf(call, kind));
+      const part = partOf(call, kind, flaw);
+      if (wire === 'post') return world.postAnswer(part);
+      world.page?.send('message', { messages: [{ id: 'any', role: 'assistant', parts: [part] }] });
+    },
+  ]);
 
 /** Whether an answer of that kind can be meant for a call. */
 function fits(kind: string): (call: SeenCall) => boolean {
@@ -220,21 +205,18 @@ function partOf({ id, name, input, approvalId = 'none' }: SeenCall, kind: string
 
 const names = Object.keys(TOOLS) as ToolName[];
 
-function modelStep(lifted: Lifted): fc.Arbitrary<Doing> {
-  const isDue = ({ model: { line } }: World) =>
-    line !== null && (line.owes > 0 || line.mustStop || lifted.speechAfterTurn);
-  const speaks = (world: World) => world.model.generation !== undefined || isDue(world);
-  const mayEnd = ({ model: { line } }: World) =>
-    line?.mustStop === false && (!isWaiting(line) || lifted.turnEndsBesideCall);
-  const mayFail = ({ posts }: World) =>
-    lifted.failureWhilePostWaits || posts.every(({ isOver, chunks }) => isOver || chunks.length > 0);
+const speaks = ({ model: { generation, line } }: World) => generation !== undefined || line !== null;
+const isLive = ({ model: { line } }: World) => line !== null;
+const mayEnd = ({ model: { line } }: World) => line?.mustStop === false;
+
+const modelStep: fc.Arbitrary<Doing> = (() => {
   const steps: Doing[] = [
     ['the model says a word', speaks, ({ model }) => model.words()],
     ['the model thinks', ({ model }) => model.generation !== undefined, ({ model }) => model.thought()],
-    ['the model makes a sound', isDue, ({ model }) => model.sound()],
+    ['the model makes a sound', isLive, ({ model }) => model.sound()],
     [
       'the model ends its turn',
-      (world) => world.model.generation !== undefined || (isDue(world) && mayEnd(world)),
+      (world) => world.model.generation !== undefined || mayEnd(world),
       ({ model }) => model.complete(),
     ],
     [
@@ -242,21 +224,13 @@ function modelStep(lifted: Lifted): fc.Arbitrary<Doing> {
       ({ model }) => model.line?.mustStop === true,
       ({ model }) => model.stop(),
     ],
-    [
-      'the model hears the person and stops',
-      (world) => isDue(world) && mayEnd(world),
-      ({ model }) => model.stop(),
-    ],
-    ['the model understands speech', isDue, ({ model }) => model.heard('hello')],
-    ['the model fails', (world) => speaks(world) && mayFail(world), ({ model }) => model.fail()],
-    [
-      'the model hangs up',
-      (world) => world.model.line !== null && mayFail(world),
-      ({ model }) => model.hangUp(),
-    ],
+    ['the model hears the person and stops', mayEnd, ({ model }) => model.stop()],
+    ['the model understands speech', isLive, ({ model }) => model.heard('hello')],
+    ['the model fails', speaks, ({ model }) => model.fail()],
+    ['the model hangs up', isLive, ({ model }) => model.hangUp()],
     [
       'the model takes a call back',
-      ({ model: { line } }) => lifted.cancellation && line !== null && line.waiting.size > 0,
+      ({ model: { line } }) => line !== null && line.waiting.size > 0,
       ({ model }) => model.cancel([...(model.line?.waiting.keys() ?? [])][0] ?? ''),
     ],
     [
@@ -268,8 +242,7 @@ function modelStep(lifted: Lifted): fc.Arbitrary<Doing> {
     ],
     [
       'the person speaks',
-      ({ model, page }) =>
-        model.nativeLive && page !== undefined && (model.refusals === 0 || lifted.soundWhileRefused),
+      ({ model, page }) => model.nativeLive && page !== undefined,
       ({ page }) => {
         page?.send('audio_control', { action: 'start' });
         page?.send('audio_chunk', { chunk: 'AAECAw==' });
@@ -278,17 +251,13 @@ function modelStep(lifted: Lifted): fc.Arbitrary<Doing> {
   ];
   const call = fc
     .array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 })
-    .map<Doing>((tools) => [
-      `the model calls ${tools.join(', ')}`,
-      (world) => speaks(world) && (tools.length === 1 || world.queued === 0 || lifted.callsBesideQueue),
-      ({ model }) => model.call(tools),
-    ]);
+    .map<Doing>((tools) => [`the model calls ${tools.join(', ')}`, speaks, ({ model }) => model.call(tools)]);
   return fc.oneof(
     { weight: 2, arbitrary: call },
     { weight: 3, arbitrary: fc.constantFrom(...steps.slice(0, 5)) },
     { weight: 1, arbitrary: fc.constantFrom(...steps.slice(5)) },
   );
-}
+})();
 
 /** One of a list, by a number of any size. */
 function pick<T>(list: readonly T[], n: number): T | undefined {

@@ -1,4 +1,11 @@
-import { BlockDecoder, type Chunk, Grammar, type Message, SUBPROTOCOL } from '../../../src/protocol/index.ts';
+import {
+  BlockDecoder,
+  type Chunk,
+  Grammar,
+  type Message,
+  type SessionInfo,
+  SUBPROTOCOL,
+} from '../../../src/protocol/index.ts';
 import type { Duologue } from '../../../src/server/index.ts';
 import type { Journal } from './journal.ts';
 import { MessageView } from './message-view.ts';
@@ -30,6 +37,12 @@ export class Page {
   private isJustBack = false;
   /** Calls that it heard of, by a chunk or by a reset. */
   private readonly known = new Set<string>();
+  /** Requests with names that it has no answer to yet, by name, and what came of the others (B25). */
+  readonly unanswered = new Map<string, object>();
+  readonly accepted = new Map<string, string | undefined>();
+  readonly refused = new Set<string>();
+  /** How often it has connected. */
+  connections = 0;
   /** Requests that stood outside a step: those of posts do. */
   readonly bare: string[] = [];
 
@@ -44,6 +57,7 @@ export class Page {
     const query = `?session=${session}${last === undefined ? '' : `&last=${last}`}`;
     const admission = await duologue.sockets.admit(new Request(`http://localhost/live${query}`));
     const decoder = new BlockDecoder();
+    this.connections += 1;
     this.isOpen = true;
     if (last === undefined) this.view.isWhole = false;
     let isMine = true;
@@ -83,9 +97,16 @@ export class Page {
     this.connection?.receive(Buffer.from(JSON.stringify({ type, version: '1.0', data })), false);
   }
 
-  /** What is wrong with the stream if nothing more comes. Messages in `excused` need no end. */
-  end(excused: ReadonlySet<string>): string[] {
-    const unfinished = this.view.unfinished.filter((id) => !excused.has(id));
+  /** Sends a message; one with a name is sent again until there is an answer to it. */
+  say(message: object, requestId?: string): void {
+    const data = { messages: [message], ...(requestId === undefined ? {} : { requestId }) };
+    if (requestId !== undefined) this.unanswered.set(requestId, data);
+    this.send('message', data);
+  }
+
+  /** What is wrong with the stream if nothing more comes. */
+  end(): string[] {
+    const { unfinished } = this.view;
     return [...this.grammar.end(), ...unfinished.map((id) => `message ${id} has no finish`)].map(
       (words) => `${this.name}: ${words}`,
     );
@@ -102,6 +123,9 @@ export class Page {
     const chunk = JSON.parse(data) as Chunk;
     this.journal.add({ kind: 'chunk', by: this.name, wire: 'socket', id, chunk });
     if (chunk.type === 'data-session') return this.greeted(id, chunk.data);
+    if (chunk.type === 'data-accepted') this.wasAccepted(chunk.data);
+    if (chunk.type === 'data-error' && chunk.data.requestId !== undefined)
+      this.wasRefused(chunk.data.requestId);
     if (chunk.type === 'data-reset') return this.reset(chunk.data.messages);
     if (id) this.place(id);
     if (id) this.isJustBack = false;
@@ -110,13 +134,34 @@ export class Page {
   }
 
   /** Goes on, or begins again: what is replayed is read by a new grammar. */
-  private greeted(id: string | undefined, { resumed }: { resumed: boolean }): void {
+  private greeted(id: string | undefined, { resumed, received }: SessionInfo): void {
     this.lastId = id;
     this.isJustBack = true;
+    for (const one of received) if (this.unanswered.has(one.requestId)) this.wasAccepted(one);
+    // What it has no answer to, it sends again, in order.
+    const again = [...this.unanswered.values()];
+    queueMicrotask(() => {
+      for (const data of again) this.send('message', data);
+    });
     if (resumed) return;
     this.grammar = new Grammar('bidi');
     this.ends = { finished: 0, done: 0 };
     this.view.replay();
+  }
+
+  private wasAccepted({ requestId, messageId }: { requestId: string; messageId?: string }): void {
+    this.unanswered.delete(requestId);
+    if (this.refused.has(requestId)) this.complain(`[B25] ${requestId} is accepted after it was refused`);
+    const before = this.accepted.get(requestId) ?? messageId;
+    if (before !== messageId)
+      this.complain(`[B25] ${requestId} is answered by ${messageId} instead of ${before}`);
+    this.accepted.set(requestId, messageId);
+  }
+
+  private wasRefused(requestId: string): void {
+    this.unanswered.delete(requestId);
+    if (this.accepted.has(requestId)) this.complain(`[B25] ${requestId} is refused after it was accepted`);
+    this.refused.add(requestId);
   }
 
   private reset(messages: Message[]): void {

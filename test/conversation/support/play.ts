@@ -1,35 +1,35 @@
 import fc from 'fast-check';
 import { anything } from './commands.ts';
 import { bringToRest } from './rest.ts';
-import type { Lifted } from './restrictions.ts';
-import { brokenRules, leftBehind } from './rules.ts';
+import { brokenRules } from './rules.ts';
+import type { Write } from './watched-store.ts';
 import { type Setup, settle, World } from './world.ts';
 
-/** Random conversations: each breaks no rule, or fails with its transcript. */
+/** Random conversations: each breaks no rule, or fails with its transcript. The writes in `failing` may fail. */
 export function conversations(
   model: Setup['model'],
-  lifted: Lifted,
   maxCommands: number,
+  failing: readonly Write[] = [],
 ): fc.IAsyncProperty<[Setup, Iterable<fc.AsyncCommand<World, World>>]> {
   const setup: fc.Arbitrary<Setup> = fc.record({
     model: fc.constant(model),
     approvals: fc.constantFrom('sequential', 'parallel'),
     whenBusy: fc.constantFrom('queue', 'interrupt'),
   });
-  const commands = fc.commands([anything(lifted)], { maxCommands, size: 'max' });
+  const commands = fc.commands([anything(failing)], { maxCommands, size: 'max' });
   return fc.asyncProperty(setup, commands, async (given, all) => {
     const world = new World(given);
     await world.join('lost');
     await settle();
     await fc.asyncModelRun(() => ({ model: world, real: world }), all);
-    const wrong = await endingWell(world, lifted);
+    const wrong = await endingWell(world);
     if (wrong.length === 0) return;
     throw new Error([...wrong, '', JSON.stringify(given), String(world.journal)].join('\n'));
   });
 }
 
 /** Brings a conversation to its end, and says what was wrong with any of it. */
-async function endingWell(world: World, lifted: Lifted): Promise<string[]> {
+async function endingWell(world: World): Promise<string[]> {
   const wrong: string[] = [];
   const rest = async (words: string) => {
     world.journal.add({ kind: 'command', text: words });
@@ -38,9 +38,8 @@ async function endingWell(world: World, lifted: Lifted): Promise<string[]> {
   };
   await rest('everything comes to rest');
   wrong.push(...(await probe(world, rest)));
-  wrong.push(...(await brokenRules(world, lifted)));
-  const excused = leftBehind(world, lifted);
-  const shown = async () => JSON.stringify((await world.messages()).filter(({ id }) => !excused.has(id)));
+  wrong.push(...(await brokenRules(world)));
+  const shown = async () => JSON.stringify(await world.messages());
   const before = await shown();
   if (!(await world.shutDown())) wrong.push('[B22] the server does not shut down');
   world.start();

@@ -20,7 +20,8 @@ export async function bringToRest(world: World): Promise<string | null> {
       quiet = 0;
       waits += (await world.openCalls()).length > 0 ? 1 : 0;
     } else if (++quiet > 2) return null;
-    world.pass(20);
+    // What the disk failed to begin is begun again in a second.
+    world.pass(quiet > 0 ? 1_000 : 20);
   }
   return 'it does not come to rest';
 }

@@ -2,7 +2,6 @@ import { getFunctionCalls, getFunctionResponses } from '@google/adk';
 import { type Chunk, isSettled } from '../../../src/protocol/index.ts';
 import { brief } from './message-view.ts';
 import { placeOf } from './page.ts';
-import type { Lifted } from './restrictions.ts';
 import { FAULT } from './watched-store.ts';
 import { TOOLS } from './workbench.ts';
 import type { World } from './world.ts';
@@ -20,39 +19,20 @@ interface Heard {
 }
 
 /** What a conversation at rest does not keep to, each led by its rule of PROTOCOL.md. */
-export async function brokenRules(world: World, lifted: Lifted): Promise<string[]> {
+export async function brokenRules(world: World): Promise<string[]> {
   const heard = everythingHeard(world);
-  const excused = leftBehind(world, lifted);
   return [
-    ...streams(world, excused, lifted),
+    ...streams(world),
     ...ends(heard),
-    ...turns(heard, lifted),
+    ...turns(world, heard),
     ...writes(world, heard),
     ...(await runs(world)),
-    ...(await records(world, excused)),
+    ...(await records(world)),
     ...(await inputs(world, heard)),
-    ...(await views(world, excused)),
+    ...(await requests(world, heard)),
+    ...(await views(world)),
     ...secrets(world),
   ];
-}
-
-/** Messages that nobody ends: a posted one superseded them, or a live model was to come back to them and its run ended. */
-export function leftBehind(world: World, lifted: Lifted): Set<string> {
-  const left = new Set<string>();
-  const posted = new Set(
-    world.posts.flatMap(({ chunks }) => only(chunks, 'start').map(({ messageId }) => messageId ?? '')),
-  );
-  const open = new Set<string>();
-  for (const { chunk, messageId } of everythingHeard(world)) {
-    if (chunk.type === 'finish') open.delete(messageId);
-    if (chunk.type !== 'start') continue;
-    const isExcused = posted.has(messageId)
-      ? !lifted.supersededTurnEnds
-      : world.setup.model === 'live' && !lifted.overtakenTurnEnds;
-    if (isExcused) for (const other of open) if (other !== messageId) left.add(other);
-    open.add(messageId);
-  }
-  return left;
 }
 
 /** Every chunk once, in the order it was said, which for a page that was away is not the order it was heard. */
@@ -79,20 +59,18 @@ function everythingHeard({ journal }: World): Heard[] {
 }
 
 /** What listeners found wrong by themselves: order, grammar, ends. */
-function streams({ pages, posts }: World, excused: ReadonlySet<string>, lifted: Lifted): string[] {
+function streams({ pages, posts }: World): string[] {
   const asked = new Set(posts.flatMap(({ chunks }) => only(chunks, 'tool-approval-request')));
   const posted = new Set([...asked].map(({ toolCallId }) => toolCallId));
   return [
-    ...pages.flatMap(({ wrong }) =>
-      wrong.filter((words) => lifted.noEmptyStep || !words.includes('the step asked for no approval')),
-    ),
+    ...pages.flatMap(({ wrong }) => wrong),
     ...posts.flatMap(({ wrong }) => wrong),
     ...pages.flatMap(({ bare, name }) =>
       bare.flatMap((id) =>
         posted.has(id) ? [] : [`${name}: [C8] the request of ${id} stands outside a step`],
       ),
     ),
-    ...pages.flatMap((page) => (page.isOpen ? page.end(excused) : [])),
+    ...pages.flatMap((page) => (page.isOpen ? page.end() : [])),
   ];
 }
 
@@ -107,19 +85,23 @@ function ends(heard: Heard[]): string[] {
 }
 
 /** [B13] [B6] A turn has one end, and nothing of it comes after an interruption. */
-function turns(heard: Heard[], lifted: Lifted): string[] {
+function turns(world: World, heard: Heard[]): string[] {
   const wrong: string[] = [];
   const told = new Set(heard.map(({ chunk }) => endedBy(chunk)));
   const open = new Map<string, Set<string>>();
-  const over = new Set<string>();
+  const hasFailed = hasFailedWrite(world);
+  /** Where messages were interrupted. */
+  const over = new Map<string, string>();
   const ended = new Set<string>();
   const posted = new Set(heard.flatMap(({ isPosted, messageId }) => (isPosted ? [messageId] : [])));
-  for (const { chunk, messageId, id } of heard) {
+  const hides = hiddenAt(world, heard);
+  for (const { chunk, messageId, id, at } of heard) {
     if (chunk.type === 'data-settled') {
       for (const others of open.values()) others.delete(chunk.data.toolCallId);
     }
     if ('transient' in chunk && chunk.transient) continue;
-    if (over.has(messageId))
+    // An end that could not be stored is unknown to the next process.
+    if (over.has(messageId) && !(hasFailed && isOfNextProcess(over.get(messageId), id)))
       wrong.push(`[B6] ${id} ${chunk.type} comes after the interruption of ${messageId}`);
     const calls = open.get(messageId) ?? new Set();
     open.set(messageId, calls);
@@ -127,13 +109,12 @@ function turns(heard: Heard[], lifted: Lifted): string[] {
     // A page that came in the middle may not know which message it is in.
     for (const others of open.values()) others.delete(endedBy(chunk) ?? '');
     if (chunk.type !== 'finish') continue;
-    if (chunk.messageMetadata?.interrupted && calls.size === 0) over.add(messageId);
+    if (chunk.messageMetadata?.interrupted && calls.size === 0 && !hides(at)) over.set(messageId, id);
     // Over SSE every response has its own end; and what failed or was cut off may be gone on with.
     if (posted.has(messageId) || chunk.finishReason === 'error' || chunk.finishReason === 'other') continue;
     // What ended with a process that died is told by the whole conversation, and by no chunk.
     const isOpen = [...calls].some((call) => told.has(call));
     const isPause = isOpen || chunk.finishReason === 'tool-calls';
-    if (isPause && !lifted.turnEndsBesideCall) continue;
     if (isPause) wrong.push(`[B13] ${messageId} ends while ${[...calls].join(', ')} is open`);
     if (ended.has(messageId)) wrong.push(`[B13] ${messageId} ends twice`);
     ended.add(messageId);
@@ -146,7 +127,10 @@ function writes({ journal }: World, heard: Heard[]): string[] {
   const issued = new Map<string, number>();
   const settled = new Map<string, number>();
   journal.entries.forEach((entry, at) => {
-    if (entry.kind !== 'write' || entry.outcome === 'failed') return;
+    if (entry.kind !== 'write') return;
+    // An end that cannot be kept is still an end, and told.
+    const isKept = entry.outcome === 'stored' || entry.method === 'appendEvent';
+    if (!isKept) return;
     const when = entry.method === 'issueCalls' ? issued : entry.method === 'appendEvent' ? settled : null;
     for (const id of entry.calls) if (when && !when.has(id)) when.set(id, at);
   });
@@ -185,7 +169,7 @@ async function runs(world: World): Promise<string[]> {
 }
 
 /** [T1] At rest nothing is open: in the ledger, in the history, in the messages. */
-async function records(world: World, excused: ReadonlySet<string>): Promise<string[]> {
+async function records(world: World): Promise<string[]> {
   const wrong: string[] = [];
   for (const { id, status } of await world.openCalls()) wrong.push(`[T1] ${id} is still ${status}`);
   const events = await world.events();
@@ -195,7 +179,7 @@ async function records(world: World, excused: ReadonlySet<string>): Promise<stri
     if (count !== 1) wrong.push(`[T1] the history answers ${id} ${count} times`);
   }
   for (const { id, role, parts } of await world.messages()) {
-    if (role !== 'assistant' || excused.has(id)) continue;
+    if (role !== 'assistant') continue;
     for (const part of parts) {
       if ('toolCallId' in part && !isSettled(part.state))
         wrong.push(`[T1] ${id} shows ${part.toolCallId} as open`);
@@ -206,15 +190,39 @@ async function records(world: World, excused: ReadonlySet<string>): Promise<stri
   return wrong;
 }
 
+/** [B25] [B26] A request with a name is refused, or stored once and answered by the message that was told. */
+async function requests(world: World, heard: Heard[]): Promise<string[]> {
+  const stored = new Set((await world.messages()).map(({ id }) => id));
+  const begun = new Set(heard.flatMap(({ chunk }) => (chunk.type === 'start' ? [chunk.messageId] : [])));
+  return world.said.flatMap(({ text, page, requestId }) => {
+    if (requestId === undefined || !page?.isOpen) return [];
+    const answer = page.accepted.get(requestId);
+    if (page.refused.has(requestId))
+      return stored.has(text) ? [`[B25] ${text} was refused, and is stored`] : [];
+    if (answer === undefined) return [`[B25] ${text} is neither accepted nor refused`];
+    if (!stored.has(text)) return [`[B25] ${text} was accepted, and is not stored`];
+    return stored.has(answer) || begun.has(answer) ? [] : [`[B26] ${text} is not answered by ${answer}`];
+  });
+}
+
 /** [B2] [S10] What was accepted is answered, unless an error was told instead. */
 async function inputs(world: World, heard: Heard[]): Promise<string[]> {
   const stored = await world.messages();
   const kept = new Set(stored.map(({ id }) => id));
   const refusals = world.journal.chunks.filter(
-    ({ chunk }) => chunk.type === 'data-error' && !ABOUT_ANSWERS.has(chunk.data.code),
+    ({ chunk }) =>
+      chunk.type === 'data-error' &&
+      chunk.data.requestId === undefined &&
+      !ABOUT_ANSWERS.has(chunk.data.code),
   ).length;
-  // What a process that is gone did not take, its client says again to the next one.
-  const taken = world.said.filter(({ process, post }) => process === world.process && !post?.refusal);
+  // What a process or a connection that is gone did not take, its client says again.
+  const taken = world.said.filter(
+    ({ process, post, page, connection, requestId }) =>
+      requestId === undefined &&
+      process === world.process &&
+      !post?.refusal &&
+      (page === undefined || (page.isOpen && page.connections === connection)),
+  );
   const lost = taken.filter(({ text }) => !kept.has(text));
   const began = world.journal.entries.findLastIndex(
     (entry) => entry.kind === 'server' && entry.text === 'starts',
@@ -224,6 +232,8 @@ async function inputs(world: World, heard: Heard[]): Promise<string[]> {
     ...heard.flatMap(({ chunk, at }) => (chunk.type === 'start' && at > began ? [chunk.messageId] : [])),
     ...stored.flatMap(({ id, role }) => (role === 'assistant' && !earlier.has(id) ? [id] : [])),
   ]);
+  // Those of requests with names are asked for one by one.
+  for (const { accepted } of world.pages) for (const answer of accepted.values()) answers.delete(answer);
   const asked = taken.length - lost.length;
   return [
     ...(lost.length > refusals ? [`[B2] ${lost.map(({ text }) => text).join(', ')} got no answer`] : []),
@@ -240,9 +250,9 @@ const ABOUT_ANSWERS = new Set([
 ]);
 
 /** [C11] What a page built from chunks is what is stored. */
-async function views(world: World, excused: ReadonlySet<string>): Promise<string[]> {
+async function views(world: World): Promise<string[]> {
   // What could not be written is shown, and told as an error.
-  if (world.journal.entries.some((entry) => entry.kind === 'write' && entry.outcome === 'failed')) return [];
+  if (hasFailedWrite(world)) return [];
   const stored = await world.messages();
   const assistant = new Map(
     stored.flatMap((message) => (message.role === 'assistant' ? [[message.id, brief(message)]] : [])),
@@ -252,9 +262,7 @@ async function views(world: World, excused: ReadonlySet<string>): Promise<string
     const shown = view.messages;
     return [...new Set([...assistant.keys(), ...shown.keys()])].flatMap((id) => {
       const [here, there] = [shown.get(id), assistant.get(id)];
-      return here === there || excused.has(id)
-        ? []
-        : [`[C11] ${name} shows ${id} as ${here}, stored is ${there}`];
+      return here === there ? [] : [`[C11] ${name} shows ${id} as ${here}, stored is ${there}`];
     });
   });
 }
@@ -264,6 +272,28 @@ function secrets({ journal }: World): string[] {
   return journal.chunks.flatMap(({ by, chunk }) =>
     JSON.stringify(chunk).includes(FAULT) ? [`[E3] ${by} hears of ${chunk.type} that ${FAULT}`] : [],
   );
+}
+
+/** Whether a call was made by then that is shown later: its card waits for another one. */
+function hiddenAt({ journal }: World, heard: Heard[]): (at: number) => boolean {
+  const shown = new Map(
+    heard.flatMap(({ chunk, at }) => (chunk.type === 'tool-input-start' ? [[chunk.toolCallId, at]] : [])),
+  );
+  const made = journal.entries.flatMap((entry, at) =>
+    entry.kind === 'model' && entry.text.startsWith('calls ')
+      ? [...entry.text.matchAll(/\bc\d+/g)].map(([id]) => ({ id, at }))
+      : [],
+  );
+  return (at) => made.some((call) => call.at < at && (shown.get(call.id) ?? at) > at);
+}
+
+function hasFailedWrite({ journal }: World): boolean {
+  return journal.entries.some((entry) => entry.kind === 'write' && entry.outcome === 'failed');
+}
+
+/** Whether two chunks were said by different processes: each has a log of its own. */
+function isOfNextProcess(before: string | undefined, after: string): boolean {
+  return before !== undefined && placeOf(before)[0] !== placeOf(after)[0];
 }
 
 function endedBy(chunk: Chunk): string | null {

@@ -45,6 +45,11 @@ export class WatchedStore {
     this.faults.push(method);
   }
 
+  /** Whether a write that is still to come fails. */
+  get isFailing(): boolean {
+    return this.faults.length > 0;
+  }
+
   /** Writes wait from now on, until they are released. */
   hold(): void {
     this.held ??= new Promise((resolve) => {

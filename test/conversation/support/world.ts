@@ -8,7 +8,7 @@ import { type MadeCall, SteppedModel } from './models.ts';
 import { type Coming, Page } from './page.ts';
 import { Post } from './post.ts';
 import { type Handle, WatchedStore } from './watched-store.ts';
-import { TOOLS, Workbench } from './workbench.ts';
+import { Workbench } from './workbench.ts';
 
 /** How the server is set, and which kind of model drives the agent. */
 export interface Setup {
@@ -25,6 +25,10 @@ export interface Said {
   post: Post | null;
   /** Which process heard it. */
   process: number;
+  /** The page that sent it, in which of its connections, and the name that it gave the request. */
+  page: Page | undefined;
+  connection: number;
+  requestId: string | undefined;
 }
 
 /** A call as the person sees it. */
@@ -77,18 +81,6 @@ export class World {
     return this.pages.findLast(({ isOpen }) => isOpen);
   }
 
-  /** How many messages the person typed that the model was not told yet. */
-  get queued(): number {
-    const told = new Set(this.model.told.flatMap((words) => words.split('\n')));
-    return this.said.filter(({ text, process }) => process === this.process && !told.has(text)).length;
-  }
-
-  /** Whether the model made calls that ask and nobody was told of. */
-  get hasHidden(): boolean {
-    const seen = new Set(this.seenCalls.map(({ id }) => id));
-    return this.made.some(({ id, name }) => TOOLS[name].asks && !seen.has(id));
-  }
-
   /** Every call that anyone was told of, those that are open first, the newest of them first. */
   get seenCalls(): SeenCall[] {
     const seen = new Map<string, SeenCall>();
@@ -119,16 +111,26 @@ export class World {
     });
   }
 
-  say(): void {
+  /** The person types something; `isNamed`: the request has a name, and is sent again until it is answered. */
+  say(isNamed = false): void {
+    const { page, process } = this;
     const text = `m${this.said.length + 1}`;
-    this.said.push({ text, post: null, process: this.process });
-    this.page?.send('message', { messages: [{ id: text, role: 'user', parts: [{ type: 'text', text }] }] });
+    const requestId = isNamed ? `r${this.said.length + 1}` : undefined;
+    this.said.push({ text, post: null, process, page, connection: page?.connections ?? 0, requestId });
+    page?.say({ id: text, role: 'user', parts: [{ type: 'text', text }] }, requestId);
   }
 
   postMessage(): void {
     const text = `m${this.said.length + 1}`;
     const post = this.post(say(text, SESSION, text));
-    this.said.push({ text, post, process: this.process });
+    this.said.push({
+      text,
+      post,
+      process: this.process,
+      page: undefined,
+      connection: 0,
+      requestId: undefined,
+    });
   }
 
   postAnswer(part: object): void {
