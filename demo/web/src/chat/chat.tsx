@@ -71,6 +71,7 @@ export function Chat({
   const notices = useNotices();
   const waiting = useWaiting();
   const whereabouts = useWhereabouts();
+  const { replay } = useWire();
   const { hear: note } = notices;
   const { hear: wait } = waiting;
   const { hear: place } = whereabouts;
@@ -78,11 +79,11 @@ export function Chat({
     (data: ToldData) => {
       note(data);
       wait(data);
-      place(data);
+      // Nobody presses the buttons of a replay: who decided on the recorded page is not known.
+      if (!replay) place(data);
     },
-    [note, wait, place],
+    [note, wait, place, replay],
   );
-  const { replay } = useWire();
   const options = useWireOptions({
     url: '',
     mode: wantedMode,
