@@ -1,5 +1,5 @@
 import { imageHeader } from '../models/embedded/image/header.ts';
-import { type InputPart, type Limits, type Message, ProtocolError } from '../protocol/index.ts';
+import { type Chunk, type InputPart, type Limits, type Message, ProtocolError } from '../protocol/index.ts';
 import { base64Bytes } from '../protocol/limits.ts';
 import type { Engine } from './engine.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
@@ -141,6 +141,13 @@ export async function externalise(
     await store.putFile(key, fileId, { mediaType: part.mediaType, bytes });
     part.url = fileUrl(key.id, fileId);
   }
+}
+
+/** A chunk as one client is told it: its page may be on another host, and needs the whole address of each file. */
+export function presented(chunk: Chunk, present: (messages: Message[]) => Message[]): Chunk {
+  if (chunk.type !== 'data-message') return chunk;
+  const [message = chunk.data.message] = present([chunk.data.message]);
+  return { ...chunk, data: { message } };
 }
 
 /** Messages with the whole address of each stored file. */

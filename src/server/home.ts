@@ -159,6 +159,8 @@ export interface Response {
   isWatched?: boolean;
   /** Whether the client hears all else where it watches: it is told only what is meant for it alone. */
   isAside?: boolean;
+  /** Messages as this client is told them. */
+  present?: (messages: Message[]) => Message[];
   /** What only this client is told, as far as it was not. */
   aside?: () => Chunk[];
   /** The whole response, when it stands in the log no more. */

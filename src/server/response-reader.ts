@@ -7,6 +7,7 @@ import {
   KEEP_ALIVE,
   type ProtocolError,
 } from '../protocol/index.ts';
+import { presented } from './files.ts';
 import type { Feed, Reader, Response } from './home.ts';
 import { type BatchTimer, Departure, type Heartbeat } from './pace.ts';
 
@@ -31,6 +32,7 @@ export class ResponseReader implements Reader {
   private readonly endsAtRest: boolean;
   private readonly isWatched: boolean;
   private readonly isAside: boolean;
+  private readonly present: Response['present'];
   /** What only this client is told. */
   private readonly aside: () => Chunk[];
   private seq: number;
@@ -48,10 +50,21 @@ export class ResponseReader implements Reader {
   private leave: (() => void)[] = [];
 
   constructor(
-    { feed, from, endsAfter, omitted, endsAtRest, isWatched = false, isAside = false, aside }: Response,
+    {
+      feed,
+      from,
+      endsAfter,
+      omitted,
+      endsAtRest,
+      isWatched = false,
+      isAside = false,
+      present,
+      aside,
+    }: Response,
     pacing: Pacing,
   ) {
     this.feed = feed;
+    this.present = present;
     this.aside = aside ?? (() => []);
     this.departure = new Departure(pacing.window, () => this.depart());
     this.seq = from;
@@ -142,7 +155,10 @@ export class ResponseReader implements Reader {
       if (chunk) {
         if (chunk.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
         if (!this.isWatched && (this.isStepOfRequest(chunk) || isForWatchers(chunk))) continue;
-        text += encodeBlock(chunk, formatChunkId({ epoch: log.epoch, seq: entry.seq }));
+        text += encodeBlock(
+          this.present ? presented(chunk, this.present) : chunk,
+          formatChunkId({ epoch: log.epoch, seq: entry.seq }),
+        );
         continue;
       }
       if (!this.isWatched && entry.seq <= this.endsAfter) continue;

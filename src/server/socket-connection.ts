@@ -100,6 +100,7 @@ export class SocketConnection implements Listener {
       socket,
       window: pacing.window,
       limits,
+      present: context.present,
       onTooSlow: () => this.end('too_slow', 'The connection reads too slowly. It can come back and resume.'),
     });
     this.life = new SocketLife({

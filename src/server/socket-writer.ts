@@ -4,10 +4,12 @@ import {
   encodeBlock,
   formatChunkId,
   isForWatchers,
+  type Message,
   SUBPROTOCOL,
   WATCHING_SUBPROTOCOL,
 } from '../protocol/index.ts';
 import { toBase64 } from './base64.ts';
+import { presented } from './files.ts';
 import type { Feed } from './home.ts';
 import { type BatchTimer, Departure } from './pace.ts';
 import type { Socket, SocketLimits } from './socket.ts';
@@ -18,6 +20,8 @@ export interface SocketWriterContext {
   socket: Socket;
   window: BatchTimer;
   limits: SocketLimits;
+  /** Messages as this client is told them. */
+  present?: (messages: Message[]) => Message[];
   /** The other side does not read; it can come back and resume. */
   onTooSlow: () => void;
 }
@@ -147,7 +151,7 @@ export class SocketWriter {
 
   /** Sends all that the log has. */
   private write(log: Feed['log']): void {
-    const { socket } = this.context;
+    const { socket, present } = this.context;
     const before = this.seq;
     let text = '';
     for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
@@ -155,7 +159,10 @@ export class SocketWriter {
       const { chunk } = entry;
       if (chunk && this.isOmitted(chunk, log)) continue;
       const block = chunk
-        ? encodeBlock(chunk, this.isRich ? formatChunkId({ epoch: log.epoch, seq: entry.seq }) : undefined)
+        ? encodeBlock(
+            present ? presented(chunk, present) : chunk,
+            this.isRich ? formatChunkId({ epoch: log.epoch, seq: entry.seq }) : undefined,
+          )
         : DONE;
       if (this.isRich) text += block;
       else socket.send(block);

@@ -28,7 +28,7 @@ export class Watcher implements Listener {
         : []),
       ...opening,
     ];
-    return { feed, from, omitted, isWatched: true, aside: () => first.splice(0) };
+    return { feed, from, omitted, isWatched: true, present, aside: () => first.splice(0) };
   }
 
   /** Its client reads from now on. */

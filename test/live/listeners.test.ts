@@ -171,6 +171,20 @@ describe('several listeners', () => {
     expect(told).toEqual(['data-message', 'start', 'data-rewind', 'data-message', 'start']);
   });
 
+  it('[B32] [C15] a picture that one page shows has a whole address for the others, which may be on another host', async () => {
+    const server = await live([[text('A dot.')]]);
+    const [first, second] = [await watching(server), await watching(server)];
+    await idOf(second);
+    const url =
+      'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const parts = [{ type: 'file', mediaType: 'image/png', url }];
+    first.send('message', { messages: [{ id: 'user-1', role: 'user', parts }] });
+    const [part] = (await second.chunk('data-message')).data.message.parts;
+    const address = part?.type === 'file' ? part.url : '';
+    expect(address).toMatch(/^http:\/\/[^/]+\/sessions\/shared\/files\//);
+    expect((await fetch(address)).headers.get('content-type')).toBe('image/png');
+  });
+
   it('[S20] a page over SSE watches: what is said over the socket, and what is posted', async () => {
     const server = await live([[text('Hi.')], [text('Again.')], [text('More.')]]);
     const socket = await watching(server);
