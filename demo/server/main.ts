@@ -11,6 +11,9 @@ import { loadTools } from '../tools/load.ts';
 import { createAgent } from './agent.ts';
 import { loadProvider } from './providers.ts';
 import { readSettings } from './settings.ts';
+import { detectorFiles } from './voice/detector-files.ts';
+import { FetchedParts } from './voice/fetched-parts.ts';
+import { DETECTOR } from './voice/parts.ts';
 import { voiceRoute } from './voice/route.ts';
 import { Voice } from './voice/voice.ts';
 import { webApp } from './web.ts';
@@ -29,10 +32,10 @@ async function main(): Promise<void> {
   const store = await (shared
     ? openPostgresStore({ url: shared.database })
     : openSqliteStore(settings.dataDir));
-  const voice = new Voice({
-    folder: join(settings.dataDir, 'voice'),
-    registry: process.env.npm_config_registry || 'https://registry.npmjs.org/',
-  });
+  const folder = join(settings.dataDir, 'voice');
+  const from = { folder, registry: process.env.npm_config_registry || 'https://registry.npmjs.org/' };
+  const voice = new Voice(from);
+  const detector = new FetchedParts(DETECTOR, from);
   // A live model of its own hears and speaks by itself.
   const isLive = chosen.live !== chosen.turn;
   const duologue = createDuologue({
@@ -52,12 +55,16 @@ async function main(): Promise<void> {
     ...(settings.approvalTimeoutMs === undefined ? {} : { approvalTimeoutMs: settings.approvalTimeoutMs }),
   });
   const here = dirname(fileURLToPath(import.meta.url));
+  const ofVoice = voiceRoute('/voice', isLive ? null : voice, duologue);
+  const ofDetector = voiceRoute('/voice/detector', detector, duologue);
   const served = await serve(duologue, {
     host: settings.host,
     port: settings.port,
     fallback: nodeListener(
-      { handle: voiceRoute(isLive ? null : voice, duologue) },
-      webApp(join(here, '..', '..', 'web', 'dist')),
+      {
+        handle: async (request) => (await ofVoice(request)) ?? ofDetector(request),
+      },
+      detectorFiles(detector, folder, webApp(join(here, '..', '..', 'web', 'dist'))),
     ),
   });
   console.log(`Duologue listens on ${served.url}`);
@@ -81,6 +88,7 @@ async function main(): Promise<void> {
       return;
     }
     stoppedAt = Date.now();
+    detector.close();
     Promise.all([served.close(), voice.close()]).then(
       () => process.exit(0),
       () => process.exit(1),

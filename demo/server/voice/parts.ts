@@ -11,19 +11,22 @@ export interface VoicePart {
   files: Readonly<Record<string, number>>;
 }
 
+/** Runs models, on the server and in the page. MIT. */
+const RUNTIME: VoicePart = {
+  name: 'onnxruntime-web-1.30.0',
+  tarball: 'onnxruntime-web/-/onnxruntime-web-1.30.0.tgz',
+  sha512: 'q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzcV7svNc4rKY3jL02Vb7QmRMDs1SigqR4CXAfKYQ==',
+  bytes: 33_106_585,
+  files: {
+    'dist/ort.wasm.bundle.min.mjs': 73_054,
+    'dist/ort-wasm-simd-threaded.mjs': 24_381,
+    'dist/ort-wasm-simd-threaded.wasm': 14_239_897,
+  },
+};
+
 /** What understands speech: a runtime, the weights of Moonshine tiny (English), and its vocabulary. All MIT. */
 export const EARS: readonly VoicePart[] = [
-  {
-    name: 'onnxruntime-web-1.30.0',
-    tarball: 'onnxruntime-web/-/onnxruntime-web-1.30.0.tgz',
-    sha512: 'q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzcV7svNc4rKY3jL02Vb7QmRMDs1SigqR4CXAfKYQ==',
-    bytes: 33_106_585,
-    files: {
-      'dist/ort.wasm.bundle.min.mjs': 73_054,
-      'dist/ort-wasm-simd-threaded.mjs': 24_381,
-      'dist/ort-wasm-simd-threaded.wasm': 14_239_897,
-    },
-  },
+  RUNTIME,
   {
     name: 'moonshine-js-0.1.29',
     tarball: '@moonshine-ai/moonshine-js/-/moonshine-js-0.1.29.tgz',
@@ -52,5 +55,17 @@ export const MOUTH: readonly VoicePart[] = [
     sha512: 'Izbkm7NWccwb//RKgOp1/0k21StKN1DFIn+K7GU1XN7n6pmSi4bsk/0tYUsgQbysC4GVyrVompNmLInU/BFE+A==',
     bytes: 12_528_264,
     files: { 'espeak-ng.js': 841_996, 'espeak-ng.data': 24_014_553, 'package.json': 590 },
+  },
+];
+
+/** What finds speech in sound, in the page: Silero VAD, as a package of the registry brings it. All MIT. */
+export const DETECTOR: readonly VoicePart[] = [
+  RUNTIME,
+  {
+    name: 'vad-web-0.0.31',
+    tarball: '@ricky0123/vad-web/-/vad-web-0.0.31.tgz',
+    sha512: 'ePVq8TvB21sdHSxVMZOEIf9JVa7MAYpaIaNXeGgsPOiMCN8xbPCdF2LS5aYj7VRR3ZxzutedgV9ZplV65IA1Fg==',
+    bytes: 5_471_324,
+    files: { 'dist/silero_vad_v5.onnx': 2_327_524 },
   },
 ];

@@ -1,22 +1,23 @@
 import type { Duologue, Reply } from 'duologue/server';
-import type { Voice, VoiceState } from './voice.ts';
+import type { FetchedParts, FetchState } from './fetched-parts.ts';
 
 /**
- * `GET /voice` says whether voice can be used, `POST /voice` fetches what is missing: for whoever may use the server. A model that hears
- * and speaks by itself needs nothing: `voice` is null.
+ * `GET` of the path says whether a part of voice can be used, `POST` fetches what is missing: for whoever may use the server. A model that
+ * hears and speaks by itself needs nothing: `fetched` is null.
  */
 export function voiceRoute(
-  voice: Pick<Voice, 'now' | 'prepare'> | null,
+  path: string,
+  fetched: Pick<FetchedParts, 'now' | 'prepare'> | null,
   { guard }: Pick<Duologue, 'guard'>,
 ): (request: Request) => Promise<Reply | null> {
   return async (request) => {
-    if (new URL(request.url).pathname !== '/voice') return null;
+    if (new URL(request.url).pathname !== path) return null;
     const refusal = await guard(request);
     if (refusal) return refusal;
     if (request.method !== 'GET' && request.method !== 'POST')
       return answer(405, null, { allow: 'GET, POST' });
-    if (request.method === 'POST') voice?.prepare();
-    const now: VoiceState = voice?.now ?? { status: 'ready' };
+    if (request.method === 'POST') fetched?.prepare();
+    const now: FetchState = fetched?.now ?? { status: 'ready' };
     return answer(200, JSON.stringify(now), { 'content-type': 'application/json; charset=utf-8' });
   };
 }

@@ -1,14 +1,7 @@
 import type { Recognise, Speak } from 'duologue/models';
-import { fetchPart, hasPart } from './fetch-part.ts';
+import { FetchedParts, type FetchState } from './fetched-parts.ts';
 import { JobWorker } from './job-worker.ts';
-import { EARS, MOUTH, type VoicePart } from './parts.ts';
-
-/** Whether the demo can hear and speak. */
-export type VoiceState =
-  | { status: 'absent'; total: number }
-  | { status: 'fetching'; bytes: number; total: number }
-  | { status: 'ready' }
-  | { status: 'failed'; message: string; total: number };
+import { EARS, MOUTH } from './parts.ts';
 
 /** Shorter than this is a slip of the finger: a fifth of a second at 16 kHz. */
 const SHORTEST = 3200;
@@ -18,44 +11,27 @@ const SHORTEST = 3200;
  * understood; what is spoken may be Japanese too.
  */
 export class Voice {
-  private readonly folder: string;
-  private readonly registry: string;
+  private readonly fetched: FetchedParts;
   private readonly ears: JobWorker;
   private readonly mouth: JobWorker;
-  private readonly controller = new AbortController();
-  private state: VoiceState;
 
   constructor(options: { folder: string; registry: string }) {
-    this.folder = options.folder;
-    this.registry = options.registry;
+    this.fetched = new FetchedParts([...EARS, ...MOUTH], options);
     this.ears = new JobWorker(new URL('./recognise-worker.js', import.meta.url), options.folder);
     this.mouth = new JobWorker(new URL('./speak-worker.js', import.meta.url), options.folder);
-    const missing = this.missing();
-    this.state = missing.length === 0 ? { status: 'ready' } : { status: 'absent', total: bytesOf(missing) };
   }
 
-  get now(): VoiceState {
-    return this.state;
+  get now(): FetchState {
+    return this.fetched.now;
   }
 
   /** Fetches what is missing, once, however often it is called. What goes wrong is in the state. */
   prepare(): void {
-    if (this.state.status === 'fetching' || this.state.status === 'ready') return;
-    const missing = this.missing();
-    const total = bytesOf(missing);
-    this.state = { status: 'fetching', bytes: 0, total };
-    this.fetch(missing, total)
-      .then(() => {
-        this.state = { status: 'ready' };
-      })
-      .catch((error: unknown) => {
-        const message = wordsOf(error);
-        this.state = { status: 'failed', message, total: bytesOf(this.missing()) };
-      });
+    this.fetched.prepare();
   }
 
   readonly recognise: Recognise = async (sound, { signal }) => {
-    if (this.state.status === 'ready') for (const worker of [this.ears, this.mouth]) worker.warm();
+    if (this.now.status === 'ready') for (const worker of [this.ears, this.mouth]) worker.warm();
     const pieces: Int16Array[] = [];
     for await (const samples of sound) pieces.push(samples);
     this.check();
@@ -75,7 +51,7 @@ export class Voice {
   readonly speak: Speak = (text, { signal }) => this.spoken(text, signal);
 
   async close(): Promise<void> {
-    this.controller.abort();
+    this.fetched.close();
     await Promise.all([this.ears.close(), this.mouth.close()]);
   }
 
@@ -91,8 +67,7 @@ export class Voice {
     try {
       yield* worker.run(job, signal);
     } catch (error) {
-      const missing = this.missing();
-      if (missing.length > 0) this.state = { status: 'absent', total: bytesOf(missing) };
+      this.fetched.look();
       this.check();
       throw error;
     }
@@ -100,7 +75,7 @@ export class Voice {
 
   /** Says what is missing, in words. */
   private check(): void {
-    const { state } = this;
+    const state = this.now;
     if (state.status === 'ready') return;
     if (state.status === 'fetching') {
       throw new Error(`voice is still being fetched (${mega(state.bytes)} of ${mega(state.total)} MB).`);
@@ -108,35 +83,6 @@ export class Voice {
     if (state.status === 'failed') throw new Error(`voice could not be fetched. ${state.message}`);
     throw new Error(`voice has not been fetched yet (${mega(state.total)} MB).`);
   }
-
-  private missing(): VoicePart[] {
-    return [...EARS, ...MOUTH].filter((part) => !hasPart(part, this.folder));
-  }
-
-  private async fetch(missing: readonly VoicePart[], total: number): Promise<void> {
-    let bytes = 0;
-    for (const part of missing) {
-      await fetchPart(part, {
-        folder: this.folder,
-        registry: this.registry,
-        signal: this.controller.signal,
-        onBytes: (count) => {
-          bytes += count;
-          this.state = { status: 'fetching', bytes, total };
-        },
-      });
-    }
-  }
-}
-
-/** `fetch` says why it failed in the cause alone. */
-function wordsOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
-}
-
-function bytesOf(parts: readonly VoicePart[]): number {
-  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function mega(bytes: number): string {

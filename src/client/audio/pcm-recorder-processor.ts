@@ -117,6 +117,9 @@ interface Port {
   postMessage(message: unknown, transfer?: ArrayBuffer[]): void;
 }
 
+/** The samples of a block, in every browser. */
+const BLOCK = 128;
+
 declare const registerProcessor: ((name: string, processor: unknown) => void) | undefined;
 declare const sampleRate: number;
 declare const AudioWorkletProcessor: new () => { readonly port: Port };
@@ -145,11 +148,12 @@ if (typeof registerProcessor === 'function') {
       }
 
       process([channels = []]: Float32Array[][]): boolean {
-        const [first] = channels;
-        if (!this.isOn || !first) return this.isOn;
+        // A microphone that gives nothing for a while is silent: whoever listens for pauses must hear them.
+        const [first = new Float32Array(BLOCK)] = channels;
+        if (!this.isOn) return false;
         // Two channels of one microphone are nearly the same; their middle is mono.
         const mono =
-          channels.length === 1
+          channels.length < 2
             ? first
             : first.map(
                 (_, i) => channels.reduce((sum, channel) => sum + (channel[i] ?? 0), 0) / channels.length,

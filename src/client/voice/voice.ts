@@ -80,6 +80,8 @@ export class Voice {
   private meter: AnalyserNode | null = null;
   private readonly outgoing: OutgoingSpeech;
   private detector: SpeechDetector | null = null;
+  /** What made it. */
+  private detected: DetectSpeech | null = null;
   private before: Int16Array[] = [];
   private isHeld = false;
   private isTalking = false;
@@ -235,9 +237,8 @@ export class Voice {
   /** Finds speech in another way, now if somebody listens. */
   readonly detectWith = (detect: DetectSpeech): void => {
     this.options.detect = detect;
-    if (!this.detector) return;
-    this.detector.close?.();
-    this.detector = this.newDetector();
+    // One that has not heard the beginning would not know the end: whoever speaks is heard out first.
+    if (this.detector && !this.isTalking) this.renewDetector();
   };
 
   /** Switches everything off and lets go of the loudspeaker. */
@@ -265,7 +266,7 @@ export class Voice {
       this.recorder = recorder;
       await Promise.all([recorder.start(), isAudible]);
       if (attempt !== this.attempt) return await recorder.stop();
-      if (how === 'hands-free') this.detector = this.newDetector();
+      if (how === 'hands-free') this.renewDetector();
       document.addEventListener('visibilitychange', this.settle);
       this.become({ status: 'listening', how });
       this.tell({ isBlocked: player.isBlocked });
@@ -341,9 +342,11 @@ export class Voice {
     return player;
   }
 
-  private newDetector(): SpeechDetector {
+  private renewDetector(): void {
+    this.detector?.close?.();
     const detect = this.options.detect ?? energyGate();
-    return detect((isSpeech) => {
+    this.detected = detect;
+    this.detector = detect((isSpeech) => {
       if (this.isHeld || this.isPaused) return;
       if (isSpeech) this.talk();
       else this.quiet();
@@ -377,6 +380,7 @@ export class Voice {
     if (!this.isTalking) return;
     this.isTalking = false;
     this.outgoing.end();
+    if (this.detector && this.options.detect && this.detected !== this.options.detect) this.renewDetector();
     this.settle();
   }
 

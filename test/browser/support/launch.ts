@@ -14,8 +14,8 @@ const FLAGS = [
 const options = { executablePath: process.env.CHROME_PATH ?? '/usr/bin/chromium', args: FLAGS };
 
 /** Starts the browser that is installed. */
-export function launch(): Promise<Browser> {
-  return chromium.launch(options);
+export function launch(flags: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ ...options, args: [...FLAGS, ...flags] });
 }
 
 /** Starts the browser that is installed, for others to connect to. */

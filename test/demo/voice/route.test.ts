@@ -12,7 +12,7 @@ function route(apiKey?: string) {
       count++;
     },
   };
-  const ask = voiceRoute(voice, harness([], [], { apiKey }).duologue);
+  const ask = voiceRoute('/voice', voice, harness([], [], { apiKey }).duologue);
   const status = async (method: string, headers: Record<string, string> = {}, url = URL) =>
     (await ask(new Request(url, { method, headers })))?.status ?? null;
   return { status, prepared: () => count };

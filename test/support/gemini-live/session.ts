@@ -63,6 +63,8 @@ export class LiveSession {
   private readonly answered = new Set<string>();
   private speech = '';
   private readonly ears = new FakeEars();
+  /** Whether somebody spoke and paused who says themselves when they have ended. */
+  private hasPaused = false;
   /** What the camera showed last. */
   private shown: Blob | null = null;
   private speaking: { isOver: boolean } | null = null;
@@ -175,13 +177,21 @@ export class LiveSession {
     }
     if ('video' in input) this.shown = input.video as Blob;
     if ('activityStart' in input) this.interrupt();
-    if ('audioStreamEnd' in input || 'activityEnd' in input) this.heardEnd(this.ears.end());
+    if ('audioStreamEnd' in input || 'activityEnd' in input) {
+      const isSpeech = this.ears.end() || this.hasPaused;
+      this.hasPaused = false;
+      this.heardEnd(isSpeech);
+    }
   }
 
   /** Whoever begins to speak interrupts; whoever pauses has ended, unless they say themselves when they do. */
   private listen(pcm: Buffer): void {
     const change = this.ears.push(pcm);
-    if (change === null || !this.setup.detectsActivity) return;
+    if (change === null) return;
+    if (!this.setup.detectsActivity) {
+      this.hasPaused ||= change === 'ended';
+      return;
+    }
     if (change === 'began') this.interrupt();
     else this.heardEnd(true);
   }

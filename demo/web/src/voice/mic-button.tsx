@@ -15,16 +15,17 @@ export function MicButton({
 }: {
   voice: UseVoiceHelpers;
   words: (typeof WORDS)['en'];
-  /** Says whether one can talk at once; what is missing is fetched meanwhile. */
-  prepare: () => boolean;
+  /** Says whether one can talk at once. What is missing is fetched, and then the person presses again. */
+  prepare: () => Promise<boolean>;
 }) {
   const downAt = useRef<number | null>(null);
   const isHandsFree = voice.status !== 'off' && voice.how === 'hands-free';
   const isOn = voice.status !== 'off';
-  const down = () => {
-    if (isHandsFree || !prepare()) return;
-    downAt.current = performance.now();
-    void voice.press();
+  const down = async () => {
+    if (isHandsFree) return;
+    const since = performance.now();
+    downAt.current = since;
+    if ((await prepare()) && downAt.current === since) await voice.press();
   };
   const up = async () => {
     const since = downAt.current;
@@ -32,7 +33,10 @@ export function MicButton({
     downAt.current = null;
     const isTap = performance.now() - since < TAP_MS;
     await voice.release();
-    if (isTap) await voice.start();
+    if (isTap) await begin();
+  };
+  const begin = async () => {
+    if (await prepare()) await voice.start();
   };
   return (
     <IconButton
@@ -45,7 +49,7 @@ export function MicButton({
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         event.currentTarget.setPointerCapture(event.pointerId);
-        down();
+        void down();
       }}
       onPointerUp={() => void up()}
       onPointerCancel={() => void up()}
@@ -53,7 +57,7 @@ export function MicButton({
       onClick={(event) => {
         // With a pointer only the end of hands-free comes here; with a keyboard, all of it does.
         if (isHandsFree) void voice.stop();
-        else if (event.detail === 0 && prepare()) void voice.start();
+        else if (event.detail === 0) void begin();
       }}
       className={`mb-0.5 touch-none select-none ${
         isOn ? 'bg-bad text-canvas hover:bg-bad-hover' : 'text-soft hover:bg-sunken hover:text-ink'

@@ -5,9 +5,12 @@ import { IconButton } from '../ui/icon-button.tsx';
 import { useMedia } from '../ui/use-media.ts';
 import { LevelMeter } from './level-meter.tsx';
 import { Preview } from './preview.tsx';
+import { ProgressBar } from './progress-bar.tsx';
 import type { Sensitivity } from './sensitivity.ts';
 import type { useCamera } from './use-camera.ts';
+import type { HeardSoFar } from './use-heard.ts';
 import { KEY_NAME } from './use-hold-key.ts';
+import type { Preparation } from './use-preparation.ts';
 import { VoiceMenu } from './voice-menu.tsx';
 import type { WORDS } from './words.ts';
 
@@ -16,6 +19,7 @@ export function VoiceBar({
   voice,
   words,
   camera,
+  detector,
   heard,
   isConnected,
   sensitivity,
@@ -27,8 +31,10 @@ export function VoiceBar({
   voice: UseVoiceHelpers;
   words: (typeof WORDS)['en'];
   camera: ReturnType<typeof useCamera>;
-  /** What was understood so far of what the person is saying. */
-  heard: string;
+  /** How far the better detector is; null where none is wanted. */
+  detector: Preparation | null;
+  /** What became so far of what the person said. */
+  heard: HeardSoFar;
   isConnected: boolean;
   sensitivity: Sensitivity;
   onSensitivity: (sensitivity: Sensitivity) => void;
@@ -46,11 +52,12 @@ export function VoiceBar({
       data-testid="voice-bar"
       data-speaker={voice.speaker ?? ''}
       data-status={voice.status}
+      data-detector={detector?.status ?? ''}
       className="mb-2 animate-rise rounded-2xl border border-line bg-surface px-3 py-2 shadow-lift"
     >
-      {heard === '' ? null : (
+      {heard.text === '' ? null : (
         <p dir="auto" role="status" aria-label={words.heard} className="px-1 pb-2 text-sm text-soft italic">
-          {heard}
+          {heard.text}
         </p>
       )}
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
@@ -73,7 +80,7 @@ export function VoiceBar({
             look={voice.speaker === 'agent' ? 'bg-accent' : voice.speaker === 'person' ? 'bg-bad' : 'bg-soft'}
           />
           <span role="status" className="min-w-0">
-            {statusOf(voice, words, { isConnected, isTouch })}
+            {statusOf(voice, words, { heard, isConnected, isTouch })}
           </span>
         </span>
         <span className="flex items-center">
@@ -138,6 +145,15 @@ export function VoiceBar({
           </IconButton>
         </span>
       </div>
+      {detector?.status === 'fetching' ? (
+        <p className="flex flex-col gap-1.5 px-1 pt-2 text-xs text-soft">
+          {words.detection.better}
+          <ProgressBar label={words.detection.better} bytes={detector.bytes} total={detector.total} />
+        </p>
+      ) : null}
+      {detector?.status === 'failed' ? (
+        <p className="px-1 pt-2 text-xs text-soft">{words.detection.failed}</p>
+      ) : null}
     </section>
   );
 }
@@ -146,12 +162,14 @@ export function VoiceBar({
 function statusOf(
   voice: UseVoiceHelpers,
   { status: words }: (typeof WORDS)['en'],
-  { isConnected, isTouch }: { isConnected: boolean; isTouch: boolean },
+  { heard, isConnected, isTouch }: { heard: HeardSoFar; isConnected: boolean; isTouch: boolean },
 ): string {
   if (voice.status === 'paused') return words[voice.why];
   if (voice.status !== 'off' && voice.status !== 'starting' && !isConnected) return words.waiting;
   if (voice.status === 'hearing') return words.hearing;
   if (voice.speaker === 'agent') return words.agent;
+  if (heard.isBeingUnderstood) return words.understanding;
+  if (heard.isNothing) return words.nothing;
   if (voice.status === 'off') return isTouch ? words.touch : words.off(KEY_NAME);
   return words[voice.status];
 }

@@ -1,4 +1,4 @@
-import { type AudioError, energyGate } from 'duologue/client/voice';
+import type { AudioError } from 'duologue/client/voice';
 import { type Mode, type UseDuologueHelpers, useVoice } from 'duologue/react';
 import { AudioLines, CircleAlert, VolumeX } from 'lucide-react';
 import { useCallback, useEffect, useState } from 'react';
@@ -7,13 +7,18 @@ import { useLanguage } from '../i18n/language.tsx';
 import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
 import { MicButton } from './mic-button.tsx';
-import { DEGREES, useSensitivity } from './sensitivity.ts';
+import { ProgressBar } from './progress-bar.tsx';
+import { useSensitivity } from './sensitivity.ts';
 import { useCamera } from './use-camera.ts';
+import { useDetector } from './use-detector.ts';
 import { useHeard } from './use-heard.ts';
 import { useHoldKey } from './use-hold-key.ts';
 import { usePreparation } from './use-preparation.ts';
 import { VoiceBar } from './voice-bar.tsx';
 import { WORDS } from './words.ts';
+
+/** What comes later than this is not the answer to a press. */
+const AT_ONCE_MS = 2000;
 
 /** Talking: the microphone beside the place where one writes, and what belongs to it above. */
 export default function VoiceDock({
@@ -31,18 +36,15 @@ export default function VoiceDock({
 }) {
   const words = WORDS[useLanguage().language];
   const [sensitivity, setSensitivity] = useSensitivity();
-  const [detect] = useState(() => energyGate({ sensitivity: DEGREES[sensitivity] }));
-  const voice = useVoice(duologue, { detect });
+  const voice = useVoice(duologue);
   const [isOpen, setOpen] = useState(false);
   const [error, setError] = useState<AudioError | null>(null);
   const offline = usePreparation('/voice');
   const camera = useCamera(duologue.live, duologue.session.id, setError);
-  const heard = useHeard(duologue.live);
+  const heard = useHeard(duologue.live, voice.speaker === 'person');
 
-  const { detectWith } = voice;
-  useEffect(() => {
-    detectWith(energyGate({ sensitivity: DEGREES[sensitivity] }));
-  }, [detectWith, sensitivity]);
+  const isHandsFree = voice.status !== 'off' && voice.how === 'hands-free';
+  const detector = useDetector(isHandsFree, sensitivity, voice.detectWith);
 
   const shownError = error ?? (voice.status === 'off' ? voice.error : null);
   const { speaker } = voice;
@@ -62,12 +64,15 @@ export default function VoiceDock({
   const { now, prepare: fetchVoice } = offline;
   const isReady = now.status === 'ready';
   const isLive = duologue.mode === 'bidi';
-  const prepare = useCallback(() => {
+  const prepare = useCallback(async () => {
     setOpen(true);
     setError(null);
     if (!isLive) onMode('bidi');
-    if (!isReady) void fetchVoice();
-    return isReady;
+    if (isReady) return true;
+    const asked = performance.now();
+    const isHere = await fetchVoice();
+    // Nobody wants to be heard all of a sudden because something was fetched a minute later.
+    return isHere && performance.now() - asked < AT_ONCE_MS;
   }, [isLive, isReady, onMode, fetchVoice]);
   const { press, release } = voice;
   useHoldKey(
@@ -123,15 +128,7 @@ export default function VoiceDock({
           text={`${words.fetching(mega(now.bytes), mega(now.total))}. ${words.englishOnly}`}
           look="border-line bg-surface"
         >
-          <span className="h-1.5 w-full overflow-hidden rounded-full bg-sunken">
-            <span
-              role="progressbar"
-              aria-label={words.bar}
-              aria-valuenow={Math.round((100 * now.bytes) / now.total)}
-              style={{ width: `${(100 * now.bytes) / now.total}%` }}
-              className="block h-full rounded-full bg-accent transition-[width]"
-            />
-          </span>
+          <ProgressBar label={words.bar} bytes={now.bytes} total={now.total} />
         </Banner>
       ) : null}
       {isOpen && now.status === 'failed' ? (
@@ -149,6 +146,7 @@ export default function VoiceDock({
           voice={voice}
           words={words}
           camera={camera}
+          detector={isHandsFree ? detector : null}
           heard={heard}
           isConnected={isConnected}
           sensitivity={sensitivity}

@@ -1,0 +1,85 @@
+import { fetchPart, hasPart } from './fetch-part.ts';
+import type { VoicePart } from './parts.ts';
+
+/** Whether parts of voice are there. */
+export type FetchState =
+  | { status: 'absent'; total: number }
+  | { status: 'fetching'; bytes: number; total: number }
+  | { status: 'ready' }
+  | { status: 'failed'; message: string; total: number };
+
+/** Parts of voice that are fetched when they are first wanted, and kept in the data folder. */
+export class FetchedParts {
+  readonly parts: readonly VoicePart[];
+  private readonly folder: string;
+  private readonly registry: string;
+  private readonly controller = new AbortController();
+  private state: FetchState;
+
+  constructor(parts: readonly VoicePart[], options: { folder: string; registry: string }) {
+    this.parts = parts;
+    this.folder = options.folder;
+    this.registry = options.registry;
+    const missing = this.missing();
+    this.state = missing.length === 0 ? { status: 'ready' } : { status: 'absent', total: bytesOf(missing) };
+  }
+
+  get now(): FetchState {
+    return this.state;
+  }
+
+  /** Fetches what is missing, once, however often it is called. What goes wrong is in the state. */
+  prepare(): void {
+    if (this.state.status === 'fetching' || this.state.status === 'ready') return;
+    const missing = this.missing();
+    const total = bytesOf(missing);
+    this.state = { status: 'fetching', bytes: 0, total };
+    this.fetch(missing, total)
+      .then(() => {
+        this.state = { status: 'ready' };
+      })
+      .catch((error: unknown) => {
+        const message = wordsOf(error);
+        this.state = { status: 'failed', message, total: bytesOf(this.missing()) };
+      });
+  }
+
+  /** Looks whether everything is still there; what is gone can be fetched again. */
+  look(): void {
+    const missing = this.missing();
+    if (missing.length > 0) this.state = { status: 'absent', total: bytesOf(missing) };
+  }
+
+  close(): void {
+    this.controller.abort();
+  }
+
+  private missing(): VoicePart[] {
+    return this.parts.filter((part) => !hasPart(part, this.folder));
+  }
+
+  private async fetch(missing: readonly VoicePart[], total: number): Promise<void> {
+    let bytes = 0;
+    for (const part of missing) {
+      await fetchPart(part, {
+        folder: this.folder,
+        registry: this.registry,
+        signal: this.controller.signal,
+        onBytes: (count) => {
+          bytes += count;
+          this.state = { status: 'fetching', bytes, total };
+        },
+      });
+    }
+  }
+}
+
+/** `fetch` says why it failed in the cause alone. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+function bytesOf(parts: readonly VoicePart[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
+}

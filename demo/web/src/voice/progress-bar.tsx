@@ -1,0 +1,15 @@
+/** How much of something is here. */
+export function ProgressBar({ label, bytes, total }: { label: string; bytes: number; total: number }) {
+  const percent = (100 * bytes) / Math.max(1, total);
+  return (
+    <span className="h-1.5 w-full overflow-hidden rounded-full bg-sunken">
+      <span
+        role="progressbar"
+        aria-label={label}
+        aria-valuenow={Math.round(percent)}
+        style={{ width: `${percent}%` }}
+        className="block h-full rounded-full bg-accent transition-[width]"
+      />
+    </span>
+  );
+}

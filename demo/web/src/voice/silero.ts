@@ -1,0 +1,74 @@
+import type { DetectSpeech } from 'duologue/client/voice';
+import { SpeechFrames } from './speech-frames.ts';
+
+interface Tensor {
+  readonly data: Float32Array;
+}
+interface Model {
+  run(feeds: Record<string, Tensor>): Promise<Record<string, Tensor>>;
+}
+interface Runtime {
+  env: { wasm: { numThreads: number; wasmPaths: string } };
+  Tensor: new (type: string, data: Float32Array | BigInt64Array, dims: readonly number[]) => Tensor;
+  InferenceSession: { create(model: Uint8Array): Promise<Model> };
+}
+
+const RUNTIME = '/voice/files/onnxruntime-web-1.30.0/dist/';
+const MODEL = '/voice/files/vad-web-0.0.31/dist/silero_vad_v5.onnx';
+/** Samples of a frame at 16 kHz: 32 ms. */
+const FRAME = 512;
+/** What the model remembers of the sound before. */
+const MEMORY = [2, 1, 128] as const;
+/** Frames that may wait: a machine that is too slow loses some instead of falling behind. */
+const MAX_WAITING = 16;
+
+/** A model that can tell a voice from a door. The server must have fetched its files. */
+export async function loadSilero(): Promise<(sensitivity: number) => DetectSpeech> {
+  const [runtime, model] = await Promise.all([
+    import(/* @vite-ignore */ `${RUNTIME}ort.wasm.bundle.min.mjs`) as Promise<Runtime>,
+    fetch(MODEL).then((response) => response.arrayBuffer()),
+  ]);
+  const { env, Tensor, InferenceSession } = runtime;
+  env.wasm.numThreads = 1;
+  env.wasm.wasmPaths = RUNTIME;
+  const silero = await InferenceSession.create(new Uint8Array(model));
+  const rate = new Tensor('int64', BigInt64Array.of(16_000n), []);
+
+  return (sensitivity) => (onSpeech) => {
+    const frames = new SpeechFrames(sensitivity);
+    let memory = new Tensor('float32', new Float32Array(256), MEMORY);
+    let frame = new Float32Array(FRAME);
+    let filled = 0;
+    let waiting = 0;
+    let isClosed = false;
+    let last: Promise<void> = Promise.resolve();
+    const look = async (sound: Float32Array) => {
+      const { output, stateN } = await silero.run({
+        input: new Tensor('float32', sound, [1, FRAME]),
+        state: memory,
+        sr: rate,
+      });
+      waiting--;
+      memory = stateN ?? memory;
+      const happened = frames.push(output?.data[0] ?? 0);
+      if (happened && !isClosed) onSpeech(happened === 'begins');
+    };
+    return {
+      push(pcm) {
+        for (const sample of pcm) {
+          frame[filled++] = sample / 32_768;
+          if (filled < FRAME) continue;
+          const sound = frame;
+          frame = new Float32Array(FRAME);
+          filled = 0;
+          if (waiting >= MAX_WAITING) continue;
+          waiting++;
+          last = last.then(() => look(sound));
+        }
+      },
+      close() {
+        isClosed = true;
+      },
+    };
+  };
+}

@@ -1,0 +1,36 @@
+/** How many of the last frames, of 32 ms each, must sound like speech before it has begun. */
+const SPEECH_FRAMES = 2;
+const WITHIN = 3;
+/** How much less likely speech may become before it counts as a pause. */
+const SLACK = 0.15;
+/** How long a pause ends it: 500 ms. */
+const PAUSE_FRAMES = 16;
+
+/** Makes beginnings and ends of speech out of how likely each frame of sound is speech. */
+export class SpeechFrames {
+  private readonly threshold: number;
+  private recent: boolean[] = [];
+  private isOpen = false;
+  private pause = 0;
+
+  /** `sensitivity` from 0 to 1. */
+  constructor(sensitivity: number) {
+    this.threshold = 0.8 - 0.6 * sensitivity;
+  }
+
+  /** Takes the next frame; says whether speech has begun or ended with it. */
+  push(likelihood: number): 'begins' | 'ends' | null {
+    if (this.isOpen) {
+      this.pause = likelihood < this.threshold - SLACK ? this.pause + 1 : 0;
+      if (this.pause < PAUSE_FRAMES) return null;
+      this.isOpen = false;
+      this.recent = [];
+      return 'ends';
+    }
+    this.recent = [...this.recent, likelihood >= this.threshold].slice(-WITHIN);
+    if (this.recent.filter(Boolean).length < SPEECH_FRAMES) return null;
+    this.isOpen = true;
+    this.pause = 0;
+    return 'begins';
+  }
+}

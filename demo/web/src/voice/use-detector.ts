@@ -1,0 +1,41 @@
+import { type DetectSpeech, energyGate } from 'duologue/client/voice';
+import { useEffect, useState } from 'react';
+import { DEGREES, type Sensitivity } from './sensitivity.ts';
+import type { loadSilero } from './silero.ts';
+import { type Preparation, usePreparation } from './use-preparation.ts';
+
+/**
+ * What finds speech, hands-free: loudness at first; a model once hands-free was used and the server has fetched it. Says how far
+ * that is.
+ */
+export function useDetector(
+  isWanted: boolean,
+  sensitivity: Sensitivity,
+  use: (detect: DetectSpeech) => void,
+): Preparation {
+  const { now, prepare } = usePreparation('/voice/detector');
+  const [silero, setSilero] = useState<Awaited<ReturnType<typeof loadSilero>> | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  useEffect(() => {
+    if (!isWanted || silero) return;
+    let isHere = true;
+    const load = async () => {
+      if (!(await prepare()) || !isHere) return;
+      const { loadSilero: load } = await import('./silero.ts');
+      const loaded = await load();
+      if (isHere) setSilero(() => loaded);
+    };
+    load().catch((error: unknown) => {
+      if (isHere) setFailure(error instanceof Error ? error.message : String(error));
+    });
+    return () => {
+      isHere = false;
+    };
+  }, [isWanted, silero, prepare]);
+  useEffect(() => {
+    const degree = DEGREES[sensitivity];
+    use(silero ? silero(degree) : energyGate({ sensitivity: degree }));
+  }, [use, silero, sensitivity]);
+  if (failure !== null) return { status: 'failed', message: failure };
+  return now.status === 'ready' && !silero ? { status: 'unknown' } : now;
+}

@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type OpenOptions, stage } from './support/browser.ts';
+import { Relay } from './support/relay.ts';
+import { furnish, Talker } from './support/talker.ts';
+import { startVoiceDemo, type VoiceDemo } from './support/voice-demo.ts';
+
+/** Nothing can be fetched from there: the server of the stage has no ears, and loudness decides what speech is. */
+const NOWHERE = { npm_config_registry: 'http://127.0.0.1:9/' };
+const here = stage(NOWHERE);
+let demo: VoiceDemo;
+beforeAll(async () => {
+  demo = await startVoiceDemo({}, { ...NOWHERE, DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000' });
+});
+afterAll(() => demo?.dispose());
+
+/** Somebody at a page of the demo on a live model. */
+async function talker(options: OpenOptions = {}): Promise<Talker> {
+  demo.fake.utterances.length = 0;
+  demo.fake.refused.length = 0;
+  return Talker.at(await here.open({ url: demo.url, prepare: furnish, ...options }));
+}
+
+const LONG =
+  'This is a long answer that takes its time, because every four characters sound for a while. '.repeat(3);
+
+/** Has the model say that, until the test is over. */
+function answer(text: string, call?: { name: string; args: Record<string, unknown> }): void {
+  demo.fake.http.answer = () => ({ text, calls: call ? [{ id: '', ...call }] : [], finish: 'stop' });
+  here.after(() => {
+    demo.fake.http.answer = undefined;
+  });
+}
+
+describe('with a live model', () => {
+  it('[B29] holding the button ends in a tool call and an answer that is heard', async () => {
+    const person = await talker();
+    demo.fake.utterances.push('What is the weather in Tokyo?');
+    await person.talk('weather');
+    await person.own.getByText('What is the weather in Tokyo?').waitFor();
+    const { pitch } = await person.hears();
+    expect(Math.abs(pitch - 440)).toBeLessThan(15);
+    await person.answers.getByText(/Tokyo/).first().waitFor();
+    expect(await person.toolsDone()).toEqual(['get_weather']);
+    expect(demo.fake.refused).toEqual([]);
+  });
+
+  it('is no longer limited to push to talk: hands-free, whoever begins to speak is heard, and heard out', async () => {
+    const person = await talker();
+    demo.fake.utterances.push('What is the weather in Tokyo?');
+    await person.handsFree();
+    await person.utter('weather');
+    await person.own.getByText('What is the weather in Tokyo?').waitFor();
+    await person.hears();
+    expect(await person.toolsDone()).toEqual(['get_weather']);
+    await person.microphone.click();
+    await person.status('off').waitFor();
+  });
+
+  it('no longer plays an answer only when it is whole: sound begins while it is being written', async () => {
+    const person = await talker();
+    answer(LONG);
+    demo.fake.utterances.push('Go on.');
+    await person.talk('payment');
+    await person.hears();
+    expect(await person.isBusy()).toBe(true);
+    expect((await person.answers.last().innerText()).length).toBeLessThan(LONG.length);
+  });
+
+  it('[B28] whoever presses to talk silences the agent within 50 ms, and only what was heard is kept', async () => {
+    const person = await talker();
+    answer(LONG);
+    demo.fake.utterances.push('Go on.', 'Stop it.');
+    await person.talk('payment');
+    await person.hears();
+    answer('Fine.');
+    await person.hold();
+    expect(await person.silentAfter()).toBeLessThan(50);
+    await person.utter('weather');
+    await person.letGo();
+    await person.own.getByText('Stop it.').waitFor();
+    await person.answers.getByText('Fine.').waitFor();
+    const interrupted = await person.answers.nth(0).innerText();
+    expect(LONG).toContain(interrupted.split('\n')[0]?.trim());
+    expect(interrupted.length).toBeLessThan(LONG.length / 2);
+  });
+
+  it('[B28] [B14] hands-free, too: silent within 50 ms of the first sound that counts as speech, and a card stays open', async () => {
+    const person = await talker();
+    answer('One moment.', { name: 'process_payment', args: { amount: 50, recipient: 'Alice' } });
+    demo.fake.utterances.push('Send fifty dollars to Alice.', 'Tell me something meanwhile.', 'Yes, do it.');
+    await person.handsFree();
+    await person.utter('payment');
+    await person.cards.first().waitFor();
+    answer(LONG);
+    await person.utter('weather');
+    await person.own.getByText('Tell me something meanwhile.').waitFor();
+    await person.hears();
+    answer('Please press the button on the card. '.repeat(8));
+    await person.page.evaluate(() => {
+      window.room.markAt = 'speech';
+    });
+    const spoken = person.utter('weather');
+    await person.speaker('person').waitFor();
+    expect(await person.silentAfter()).toBeLessThan(50);
+    await spoken;
+    // "Yes" aloud decides nothing.
+    await person.own.getByText('Yes, do it.').waitFor();
+    await person.hears();
+    expect(await person.statesOfCards()).toEqual(['requested']);
+    // The person decides while the agent is speaking.
+    answer('Paid.');
+    await person.approve();
+    await person.card('done').waitFor();
+    expect(demo.fake.refused).toEqual([]);
+  });
+
+  it('no longer gives text or sound but not both: both sides are read while sound plays, and typed words go the same way', async () => {
+    const person = await talker();
+    answer(LONG);
+    demo.fake.utterances.push('Tell me something.');
+    await person.talk('payment');
+    await person.own.getByText('Tell me something.').waitFor();
+    await person.hears();
+    await person.answers.getByText(/This is a long answer/).waitFor();
+    await person.bar.getByRole('button', { name: 'Silence the assistant' }).click();
+    await person.page.waitForFunction(() => window.room.listen().level < 0.001);
+    expect(await person.isBusy()).toBe(true);
+    answer('Typed words are answered, too.');
+    await person.box.fill('And this is typed.');
+    await person.page.keyboard.press('Control+Enter');
+    await person.answers.getByText('Typed words are answered, too.').waitFor();
+    expect(await person.own.allInnerTexts()).toEqual(['Tell me something.', 'And this is typed.']);
+  });
+
+  it('no longer loses a session on reconnect: what is said while the network is away is heard when it is back', async () => {
+    const relay = await new Relay(demo.url).start();
+    here.after(() => relay.dispose());
+    const person = await talker({ url: relay.url });
+    demo.fake.utterances.push('First words.', 'What is the weather in Tokyo?');
+    await person.talk('payment');
+    await person.own.getByText('First words.').waitFor();
+    await person.hold();
+    relay.cut();
+    await person.connection('reconnecting').waitFor();
+    await person.utter('weather');
+    await person.letGo();
+    relay.restore();
+    await person.own.getByText('What is the weather in Tokyo?').waitFor();
+    await person.answers.getByText(/Tokyo/).first().waitFor();
+    expect(await person.own.allInnerTexts()).toEqual(['First words.', 'What is the weather in Tokyo?']);
+  });
+
+  it('no longer is blind: a picture of the camera reaches the model, which says what it sees', async () => {
+    const person = await talker();
+    demo.fake.utterances.push('Hello.');
+    await person.talk('payment');
+    await person.own.getByText('Hello.').waitFor();
+    await person.bar.getByRole('button', { name: 'Show the camera' }).click();
+    await person.page.getByTestId('camera-preview').waitFor();
+    await expect.poll(() => JSON.stringify(demo.fake.sent('realtimeInput'))).toContain('image/jpeg');
+    demo.fake.utterances.push('What do you see?');
+    await person.talk('weather');
+    await person.answers.getByText(/red/i).first().waitFor();
+    await person.bar.getByRole('button', { name: 'Switch the camera off' }).click();
+    await person.page.getByTestId('camera-preview').waitFor({ state: 'detached' });
+  });
+
+  it('[B31] whoever loses the floor in the middle of a sentence is told, and the microphone is off', async () => {
+    const person = await talker();
+    demo.fake.utterances.push('Hello.');
+    await person.talk('payment');
+    await person.own.getByText('Hello.').waitFor();
+    const other = Talker.at(await person.page.context().newPage());
+    await other.page.goto(person.page.url());
+    await other.own.getByText('Hello.').waitFor();
+    await person.handsFree();
+    await other.page.getByRole('button', { name: 'Use here' }).click();
+    await person.page
+      .getByTestId('voice-error')
+      .getByText(/another tab/)
+      .waitFor();
+    await person.status('off').waitFor();
+  });
+
+  it('the key that is held alone talks, and a shortcut does not', async () => {
+    const person = await talker();
+    demo.fake.utterances.push('Hello.', 'Again.');
+    await person.talk('payment');
+    await person.own.getByText('Hello.').waitFor();
+    const asked = () => person.page.evaluate(() => window.room.asked.length);
+    await person.page.keyboard.press('Control+b', { delay: 400 });
+    expect(await asked()).toBe(1);
+    await person.page.keyboard.down('Control');
+    await person.status('hearing').waitFor();
+    await person.utter('weather');
+    await person.page.keyboard.up('Control');
+    await person.own.getByText('Again.').waitFor();
+    expect(await asked()).toBe(2);
+  });
+
+  it('a microphone can be muted, taken away, exchanged and refused, and each is told in words', async () => {
+    const person = await talker();
+    await person.handsFree();
+    await person.bar.getByRole('button', { name: 'Mute the microphone' }).click();
+    await person.utter('weather');
+    await person.bar.getByText('Muted: you are not heard').waitFor();
+    await person.bar.getByRole('button', { name: 'Unmute the microphone' }).click();
+    demo.fake.utterances.push('Heard again.');
+    await person.utter('weather');
+    await person.own.getByText('Heard again.').waitFor();
+    await person.page.evaluate(() => window.room.unplug());
+    await person.page
+      .getByTestId('voice-error')
+      .getByText(/unplugged/)
+      .waitFor();
+    await person.status('off').waitFor();
+    await person.page.evaluate(() => {
+      window.room.refusal = 'NotAllowedError';
+    });
+    await person.microphone.focus();
+    await person.page.keyboard.press('Enter');
+    await person.page
+      .getByTestId('voice-error')
+      .getByText(/allow it/)
+      .waitFor();
+    expect(demo.fake.refused).toEqual([]);
+  });
+});
+
+describe('with another model', () => {
+  it('[B26] one that cannot hear says so before the microphone is switched on', async () => {
+    const person = await talker({
+      prepare: async (context) => {
+        await furnish(context);
+        await context.routeWebSocket(/\/live/, (near) => {
+          const far = near.connectToServer();
+          far.onMessage((data) => near.send(String(data).replace('"hears":true', '"hears":false')));
+        });
+      },
+    });
+    await person.microphone.focus();
+    await person.page.keyboard.press('Enter');
+    await person.page
+      .getByTestId('voice-error')
+      .getByText(/cannot hear/)
+      .waitFor();
+    expect(await person.page.evaluate(() => window.room.asked)).toEqual([]);
+  });
+
+  it('one whose ears cannot be fetched says why, and text goes on', async () => {
+    const person = Talker.at(await here.open({ prepare: furnish }));
+    await person.microphone.click();
+    await person.page
+      .getByTestId('voice-failed')
+      .getByText(/Voice could not be fetched/)
+      .waitFor();
+    expect(await person.page.evaluate(() => window.room.asked)).toEqual([]);
+    await person.say('hello');
+    await person.answers.first().waitFor();
+  });
+});
