@@ -14,15 +14,27 @@ export function waitingTable(db: Database) {
      )`,
   );
 
+  const any = db.prepare('select 1 from waiting where session = ? limit 1');
+  const sessions = db.prepare<{ session: number }>('select distinct session from waiting');
+  const table = documentTable<WaitingMessage>(db, 'waiting');
+  // The sessions in which something may wait. Every answer that is stored asks, and there are few.
+  const mayWait = new Set(sessions.all().map(({ session }) => session));
+
   return {
-    ...documentTable<WaitingMessage>(db, 'waiting'),
+    ...table,
+    put(session: number, id: string, data: string): void {
+      mayWait.add(session);
+      table.put(session, id, data);
+    },
     /** False when it did not wait. */
     drop(session: number, id: string): boolean {
       return drop.run(session, toText(id)) > 0;
     },
     /** The messages before this one of the agent wait no longer. */
     answeredBy(session: number, id: string): void {
-      answer.run(session, session, toText(id));
+      if (!mayWait.has(session)) return;
+      if (any.first(session) === undefined) mayWait.delete(session);
+      else answer.run(session, session, toText(id));
     },
   };
 }
