@@ -88,6 +88,13 @@ export class FollowedMessage {
     this.#isShown = true;
   }
 
+  /** The page has read it from the server: if only its `start` came, its beginning is gone, and it goes on behind what was read. */
+  loaded(): void {
+    if (this.#standing.is !== 'kept' || !this.#standing.chunks.isBare) return;
+    this.show();
+    this.#standing = { is: 'paused' };
+  }
+
   /** A response reads it from now on: what is kept of it, and what comes. `expects`: an answer is on its way. */
   read(response: number, expects: boolean): ResponsesOutput[] {
     const before = this.#standing;

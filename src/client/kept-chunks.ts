@@ -18,6 +18,11 @@ export class KeptChunks {
     this.#chunks.push(...this.#merger.push(chunk));
   }
 
+  /** Whether nothing came but that the message goes on, and nothing of it is repeated. */
+  get isBare(): boolean {
+    return this.#replayed === 0 && this.#chunks.length === 1 && this.#chunks[0]?.type === 'start';
+  }
+
   /** What a page reads of it. One that shows the message already wants of the repeated chunks only how calls ended. */
   read(isShown: boolean): Chunk[] {
     const all = [...this.#chunks, ...this.#merger.end()];

@@ -88,7 +88,10 @@ export class Responses {
         this.#show(input.message);
         return [];
       case 'loaded':
-        for (const message of input.messages) this.#ledger.adopt(message, 'server');
+        for (const message of input.messages) {
+          this.#messages.get(message.id)?.loaded();
+          this.#ledger.adopt(message, 'server');
+        }
         return [];
       case 'answer':
         this.#ledger.mark(input.answers);

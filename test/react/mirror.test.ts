@@ -166,7 +166,8 @@ test('whatever is cut, repeated, taken over, reset or rewound, the page ends wit
     }),
     {
       numRuns: Number(process.env.DUOLOGUE_RUNS ?? 60),
-      seed: Number(process.env.DUOLOGUE_SEED ?? -2049556547),
+      // A new one each time; a failure names it, and the variable repeats it.
+      ...(process.env.DUOLOGUE_SEED && { seed: Number(process.env.DUOLOGUE_SEED) }),
     },
   );
 });

@@ -191,6 +191,8 @@ export class ModelServer implements SocketServer {
       socket.deliver(encodeBlock({ type: 'data-reset', data: { messages }, transient: true }));
       if (running) this.repeatOpen(running, socket);
     }
+    // What follows belongs to a message whose beginning is gone.
+    if (isNew && running?.from === null) this.repeatOpen(running, socket);
     if (isNew) socket.deliver(this.blocks(seq, true).join(''));
     this.written.set(socket, isNew ? this.log.length : seq);
     this.flush();
