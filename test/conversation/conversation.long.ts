@@ -13,7 +13,7 @@ describe.each(['turns', 'live'] as const)('with a model of the kind %s', (model)
     timeout: 900_000,
   }, async () => {
     await fc.assert(conversations(model, 120), {
-      numRuns: Number(process.env.DUOLOGUE_RUNS ?? 300),
+      numRuns: Number(process.env.DUOLOGUE_RUNS ?? 250),
       seed,
     });
   });
