@@ -178,8 +178,10 @@ describe('a conversation', () => {
       await page.reload();
       await card.getByRole('heading', { name: 'Cut off' }).waitFor();
       await person.answers.getByText('Cut off').waitFor();
-      // All but what was said in the last moment.
-      expect((await numbers(person)).length).toBeGreaterThan(shown.length - 8);
+      // All but what was said in the last moment, which is as long as the disk is busy.
+      const kept = await numbers(person);
+      expect(kept.length).toBeGreaterThan(0);
+      expect(kept).toEqual(shown.slice(0, kept.length));
       await card.getByRole('button', { name: 'Try again' }).click();
       await sawAll(person);
       expect(await card.count()).toBe(0);

@@ -64,7 +64,7 @@ describe('an answer that is being given', () => {
     const person = new Person(await here.open());
     const { page } = person;
     await page.getByText('Enter to send, Shift+Enter for a new line', { exact: true }).waitFor();
-    await person.say('Count to 60');
+    await person.say('Count to 500');
     await expect.poll(() => person.isBusy()).toBe(true);
     await page.getByText(/Esc to stop the answer/).waitFor();
     await person.box.fill('And then');
@@ -74,7 +74,7 @@ describe('an answer that is being given', () => {
     await expect.poll(() => person.isBusy()).toBe(false);
     expect(await person.box.inputValue()).toBe('And then');
     await hasFocus(person.box);
-    await person.say('Count to 60');
+    await person.say('Count to 500');
     await expect.poll(() => person.isBusy()).toBe(true);
     await page.keyboard.press('Escape');
     await expect.poll(() => person.isBusy()).toBe(false);

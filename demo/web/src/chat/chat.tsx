@@ -27,6 +27,7 @@ import { Conversation } from './conversation.tsx';
 import { Empty } from './empty.tsx';
 import { useActions } from './use-actions.ts';
 import { useCutOffAnswer } from './use-cut-off-answer.ts';
+import { useLookedAt } from './use-looked-at.ts';
 import { useNotices } from './use-notices.ts';
 import { useTitle } from './use-title.ts';
 import { useWaiting, useWhenSaid } from './use-waiting.ts';
@@ -114,6 +115,7 @@ export function Chat({
   const canInterrupt = isBusy && held === 'answer' && approvals.length === 0;
   const pictures = usePictures();
   const [slot, setSlot] = useState<HTMLElement | null>(null);
+  const isLookedAt = useLookedAt();
   const title = useTitle(current, sessions, messages);
   const { refresh } = sessions;
   const isAsked = approvals.length > 0;
@@ -214,9 +216,11 @@ export function Chat({
           </Suspense>
         ) : (
           <>
-            <Suspense fallback={null}>
-              <VoiceDock duologue={duologue} slot={slot} onMode={onMode} onSpeech={onSpeech} />
-            </Suspense>
+            {isLookedAt ? (
+              <Suspense fallback={null}>
+                <VoiceDock duologue={duologue} slot={slot} onMode={onMode} onSpeech={onSpeech} />
+              </Suspense>
+            ) : null}
             <Composer
               sessionId={current.isNew ? null : current.id}
               isBusy={isBusy}
