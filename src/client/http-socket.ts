@@ -85,13 +85,17 @@ export class HttpSocket implements WebSocketLike {
 
   /** What is meant for whoever posted comes first in the response; all else is heard in the stream. */
   async #readAside(response: Response): Promise<void> {
+    let isTold = false;
     await readBlocks(response, (blocks) =>
       blocks.every(({ id, data }) => {
+        isTold = true;
         const isAside = id === undefined && /^{"type":"data-(accepted|error)"/.test(data);
         if (isAside) this.#hear(`data: ${data}\n\n`);
         return isAside;
       }),
     );
+    // Whether it was taken is told on the next connection.
+    if (!isTold) this.#end(LOST);
   }
 
   async #floor(): Promise<void> {
