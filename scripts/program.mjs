@@ -1,0 +1,35 @@
+#!/usr/bin/env node
+// `node scripts/program.mjs [--browser] <file.ts> [arguments]`: runs a program of this repository from a fresh clone.
+// It installs what is missing first, the browser too when the program needs one.
+import './lib/node-version.mjs';
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { ensureBrowser } from './lib/browser.mjs';
+import { install } from './lib/install.mjs';
+import { alone } from './lib/lock.mjs';
+import { endWithNpm, root } from './lib/run.mjs';
+
+const needsBrowser = process.argv[2] === '--browser';
+const [file, ...args] = process.argv.slice(needsBrowser ? 3 : 2);
+
+endWithNpm();
+
+const installed = await alone(install);
+if (!installed.ok) {
+  console.error(`${installed.output}\n${installed.note}`);
+  process.exit(1);
+}
+const env = { ...process.env };
+if (needsBrowser) {
+  const browser = await ensureBrowser();
+  // A program that has parts without a browser says itself which of them failed.
+  if (browser.path === undefined) console.error(browser.output);
+  else env.CHROME_PATH = browser.path;
+}
+
+const child = spawn(process.execPath, ['--import', 'tsx', resolve(root, file), ...args], {
+  stdio: 'inherit',
+  env,
+});
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+child.on('exit', (code) => process.exit(code ?? 1));
