@@ -12,7 +12,7 @@ import { launch } from '../../test/browser/support/launch.ts';
 import { type Figure, submit } from '../report/figure.ts';
 import { median, spread } from '../report/stats.ts';
 import type { Bench } from './page.tsx';
-import { Source } from './source.ts';
+import { startSource } from './source.ts';
 
 const DELTAS = 4_000;
 const MS = 1_000;
@@ -104,8 +104,8 @@ await build({
   define: { 'process.env.NODE_ENV': '"production"' },
   build: { outDir: folder, emptyOutDir: true, target: 'es2022' },
 });
-const source = new Source(folder);
-const url = await source.start();
+const source = await startSource(folder);
+const { url } = source;
 const browser = await launch();
 try {
   console.log(
@@ -153,7 +153,7 @@ try {
   submit(figures, runs);
 } finally {
   await browser.close();
-  source.close();
+  await source.close();
   rmSync(folder, { recursive: true, force: true });
 }
 process.exit(failed === 0 ? 0 : 1);
