@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npm run cluster`: three nodes of the demo on this machine, on one PostgreSQL, behind a small balancer.
+// `npm run cluster`: three nodes of the demo on this machine, on one PostgreSQL and one Redis, behind a small balancer.
 import './lib/node-version.mjs';
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -22,9 +22,12 @@ const built = await alone(() =>
   build(async (name, work) => (await announced(`building the ${name}`, work)).result),
 );
 if (!built.ok) give(`building the ${built.note}.`, built.output);
-if (!process.env.DATABASE_URL) {
-  const engines = await ensureEngines();
-  if (!engines.ok) give(`${engines.note}. Install it, or set DATABASE_URL to one that runs.`, engines.output);
+const engines = await ensureEngines('run');
+if (!engines.ok) {
+  give(
+    `${engines.note}. Install what is missing, or set DATABASE_URL and REDIS_URL to those that run.`,
+    engines.output,
+  );
 }
 
 const child = spawn(process.execPath, ['--import', 'tsx', resolve(root, 'scripts/cluster/run.ts')], {

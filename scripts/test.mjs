@@ -93,7 +93,7 @@ if (!installed.ok) {
 print('install', 'ok', installed.note);
 
 if (isCluster) {
-  const engines = await ensureEngines();
+  const engines = await ensureEngines('test');
   print('engines', engines.ok ? 'ok' : 'FAILED', engines.note);
   if (engines.ok) {
     await tests(['--config=vitest.cluster.config.ts', ...chosen], {});

@@ -1,11 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, chmodSync, chownSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { folderOf } from './find-command.ts';
+import { freePort } from './free-port.ts';
 
 /** A PostgreSQL of its own, in a temporary folder. */
 export interface PostgresServer {
@@ -41,6 +42,8 @@ export async function startPostgres(): Promise<PostgresServer> {
     'postgres',
     '-E',
     'UTF8',
+    // The machine's own locale may be one that is not installed.
+    '--locale=C',
     '--no-sync',
   ]);
   execFileSync(initdb, args, { cwd: '/', stdio: 'pipe' });
@@ -63,7 +66,8 @@ export async function startPostgres(): Promise<PostgresServer> {
       });
     }
     server = child;
-    while (!(await answers(url))) {
+    // Another server may have got the port meanwhile.
+    while ((await folderServed(url)) !== data) {
       if (child.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${said}`);
       await sleep(20);
     }
@@ -89,14 +93,16 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-async function answers(url: string): Promise<boolean> {
+/** The folder of the server that answers there; null when none does. */
+async function folderServed(url: string): Promise<string | null> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
   client.on('error', () => undefined);
   try {
     await client.connect();
-    return true;
+    const { rows } = await client.query<{ data_directory: string }>('show data_directory');
+    return rows[0]?.data_directory ?? null;
   } catch {
-    return false;
+    return null;
   } finally {
     await client.end().catch(() => undefined);
   }
@@ -106,11 +112,10 @@ async function answers(url: string): Promise<boolean> {
 function findPostgres(): string {
   const debian = '/usr/lib/postgresql';
   const versions = namesIn(debian).sort((a, b) => Number(b) - Number(a));
-  const folders = [
-    ...(process.env.PATH ?? '').split(delimiter),
-    ...versions.map((version) => join(debian, version, 'bin')),
-  ];
-  const found = folders.find((folder) => canRun(join(folder, 'initdb')) && canRun(join(folder, 'postgres')));
+  const found = folderOf(
+    ['initdb', 'postgres', 'pg_ctl'],
+    versions.map((version) => join(debian, version, 'bin')),
+  );
   if (!found)
     throw new Error('There is no PostgreSQL here: install it (Debian: apt-get install postgresql).');
   return found;
@@ -122,23 +127,4 @@ function namesIn(folder: string): string[] {
   } catch {
     return [];
   }
-}
-
-function canRun(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -4,7 +4,8 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { startBalancer } from './balancer.ts';
-import { freePort, startPostgres } from './postgres-server.ts';
+import { freePort } from './free-port.ts';
+import { startPostgres } from './postgres-server.ts';
 
 const root = resolve(fileURLToPath(new URL('../..', import.meta.url)));
 const COUNT = 3;

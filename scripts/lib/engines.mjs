@@ -5,48 +5,67 @@ import { isExecutable } from './find-browser.mjs';
 import { announced } from './run.mjs';
 
 const debian = '/usr/lib/postgresql';
+const onPath = () => (process.env.PATH ?? '').split(delimiter);
+const hasAll = (folder, commands) => commands.every((command) => isExecutable(join(folder, command)));
 
-/** What has to be there, and the package of Debian that brings it. */
+/** What has to be there, the package of Debian that brings it, and the variables that say where one runs already. */
 const engines = [
   {
     name: 'PostgreSQL',
     package: 'postgresql',
+    given: { run: 'DATABASE_URL', test: 'DUOLOGUE_TEST_POSTGRES' },
+    commands: 'initdb, postgres and pg_ctl',
     isThere: () => {
       const versions = existsSync(debian)
         ? readdirSync(debian).map((version) => join(debian, version, 'bin'))
         : [];
-      return [...(process.env.PATH ?? '').split(delimiter), ...versions].some(
-        (folder) => isExecutable(join(folder, 'initdb')) && isExecutable(join(folder, 'postgres')),
-      );
+      return [...onPath(), ...versions].some((folder) => hasAll(folder, ['initdb', 'postgres', 'pg_ctl']));
     },
+  },
+  {
+    name: 'Redis',
+    package: 'redis-server',
+    given: { run: 'REDIS_URL', test: 'DUOLOGUE_TEST_REDIS' },
+    commands: 'redis-server (or valkey-server)',
+    isThere: () =>
+      onPath().some((folder) => hasAll(folder, ['redis-server']) || hasAll(folder, ['valkey-server'])),
   },
 ];
 
-/** Finds the engines that several nodes need, and installs them where that needs no question (Debian, as root). */
-export async function ensureEngines() {
-  const missing = () => engines.filter(({ isThere }) => !isThere());
+const listed = (names) => names.join(' and ');
+
+/**
+ * Finds the engines that several nodes need, and installs them where that needs no question (Debian, as root). One whose address the environment
+ * names is not needed here; tests have variables of their own, so that they never write where somebody's conversations are.
+ */
+export async function ensureEngines(purpose) {
+  const needed = engines.filter(({ given }) => !process.env[given[purpose]]);
+  const missing = () => needed.filter(({ isThere }) => !isThere());
   if (missing().length > 0 && canUseApt()) {
     const wanted = await missingPackages(missing().map((engine) => engine.package));
     console.log(`installing ${wanted.join(', ')} with apt-get`);
     const { result } = await announced('installing the engines', () => aptInstall(wanted));
-    if (missing().length > 0) return { ok: false, note: 'apt-get did not bring them', output: result.output };
+    if (missing().length > 0) {
+      const names = listed(missing().map(({ name }) => name));
+      return {
+        ok: false,
+        note: `apt-get did not bring ${names}`,
+        output: `${result.output}\n${advice(missing())}`,
+      };
+    }
   }
-  const names = engines.map(({ name }) => name).join(', ');
-  if (missing().length === 0) return { ok: true, note: names };
-  const lacking = missing()
-    .map(({ name }) => name)
-    .join(' and ');
-  const packages = missing()
-    .map((engine) => engine.package)
-    .join(' ');
-  return {
-    ok: false,
-    note: `${lacking} not found`,
-    output: [
-      `These tests need ${lacking}, installed but not started: they start their own.`,
-      `  Debian, Ubuntu (as root):  apt-get update && apt-get install -y ${packages}`,
-      '  macOS:                     brew install postgresql',
-      '  elsewhere:                 the commands initdb and postgres on the PATH',
-    ].join('\n'),
-  };
+  if (missing().length === 0) return { ok: true, note: listed(engines.map(({ name }) => name)) };
+  const names = listed(missing().map(({ name }) => name));
+  return { ok: false, note: `${names} not found`, output: advice(missing()) };
+}
+
+/** What to do about engines that are missing. */
+function advice(missing) {
+  const packages = missing.map((engine) => engine.package).join(' ');
+  return [
+    `Several nodes need ${listed(missing.map(({ name }) => name))}: installed but not started, they are started here.`,
+    `  Debian, Ubuntu (as root):  apt-get update && apt-get install -y ${packages}`,
+    `  macOS:                     brew install ${missing.map(({ name }) => name.toLowerCase()).join(' ')}`,
+    `  elsewhere:                 on the PATH: ${missing.map(({ commands }) => commands).join('; ')}`,
+  ].join('\n');
 }

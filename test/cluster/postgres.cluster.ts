@@ -1,6 +1,7 @@
 import pg from 'pg';
-import { afterEach, describe, expect, test } from 'vitest';
-import { freePort, type PostgresServer, startPostgres } from '../../scripts/cluster/postgres-server.ts';
+import { afterEach, describe, expect, inject, test } from 'vitest';
+import { freePort } from '../../scripts/cluster/free-port.ts';
+import { type PostgresServer, startPostgres } from '../../scripts/cluster/postgres-server.ts';
 import { openPostgresStore } from '../../src/server/postgres/index.ts';
 import { migrate, migrations } from '../../src/server/postgres/schema.ts';
 import { type OwnedKey, StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
@@ -125,7 +126,7 @@ describe('a write whose answer is lost', () => {
   );
 });
 
-describe('a PostgreSQL that stops and starts again', () => {
+describe.runIf(inject('canStartEngines'))('a PostgreSQL that stops and starts again', () => {
   let server: PostgresServer | null = null;
 
   afterEach(async () => {

@@ -1,16 +1,28 @@
 import type { TestProject } from 'vitest/node';
 import { startPostgres } from '../../../scripts/cluster/postgres-server.ts';
+import { startRedis } from '../../../scripts/cluster/redis-server.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The address of a PostgreSQL that all files share. */
+    /** The address of a PostgreSQL that all files share, each with a schema of its own. */
     postgres: string;
+    /** The address of a Redis that all files share, each with a prefix of its own. */
+    redis: string;
+    /** Whether tests may start engines of their own, to stop them: not where the addresses of running ones were given. */
+    canStartEngines: boolean;
   }
 }
 
-/** Starts the engines that all files share, each file with a schema of its own. */
+/** Starts the engines that all files share, or takes those that are given. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const postgres = await startPostgres();
-  project.provide('postgres', postgres.url);
-  return () => postgres.close();
+  const { DUOLOGUE_TEST_POSTGRES: postgresUrl, DUOLOGUE_TEST_REDIS: redisUrl } = process.env;
+  const postgres = postgresUrl ? null : await startPostgres();
+  const redis = redisUrl ? null : await startRedis();
+  project.provide('postgres', postgres?.url ?? postgresUrl ?? '');
+  project.provide('redis', redis?.url ?? redisUrl ?? '');
+  project.provide('canStartEngines', postgres !== null && redis !== null);
+  return async () => {
+    await postgres?.close();
+    await redis?.close();
+  };
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../../scripts/cluster/postgres-server.ts';
+import { freePort } from '../../../scripts/cluster/free-port.ts';
 
 const program = fileURLToPath(new URL('./node-process.ts', import.meta.url));
 
