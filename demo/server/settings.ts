@@ -7,8 +7,8 @@ export interface Settings {
   port: number;
   origins: string[];
   dataDir: string;
-  /** A database that several nodes share, and where the others reach this one; null for one process on its own. */
-  shared: { database: string; address: string } | null;
+  /** The engines that several nodes share, and where the others reach this one; null for one process on its own. */
+  shared: { database: string; redis: string | null; address: string } | null;
   apiKey: string | undefined;
   confirmations: 'approval' | 'tool';
   approvals: 'sequential' | 'parallel';
@@ -35,7 +35,7 @@ export function readSettings(env: Environment): Settings {
     port,
     origins: (env.DUOLOGUE_ORIGINS ?? '').split(',').flatMap((origin) => originIn(origin.trim())),
     dataDir: resolve(env.DUOLOGUE_DATA || '.data'),
-    shared: env.DATABASE_URL ? { database: env.DATABASE_URL, address: addressOf(env, host, port) } : null,
+    shared: sharedIn(env, host, port),
     apiKey,
     confirmations: oneOf(env, 'DUOLOGUE_CONFIRMATIONS', ['approval', 'tool']),
     approvals: oneOf(env, 'DUOLOGUE_APPROVALS', ['sequential', 'parallel']),
@@ -45,6 +45,32 @@ export function readSettings(env: Environment): Settings {
         : integer(env, 'DUOLOGUE_APPROVAL_TIMEOUT_MS', 1, 2 ** 31 - 1),
     inspect: oneOf(env, 'DUOLOGUE_INSPECT', ['0', '1'], isLocal ? '1' : '0') === '1',
   };
+}
+
+function sharedIn(env: Environment, host: string, port: number): Settings['shared'] {
+  const database = engineIn(env, 'DATABASE_URL', ['postgres:', 'postgresql:'], 'user:password@host/database');
+  const redis = engineIn(env, 'REDIS_URL', ['redis:', 'rediss:'], 'host:6379');
+  if (!database && redis) {
+    throw new Error(
+      'REDIS_URL is for several nodes, which share a PostgreSQL too: set DATABASE_URL as well, or leave REDIS_URL out.',
+    );
+  }
+  return database ? { database, redis, address: addressOf(env, host, port) } : null;
+}
+
+/** The address of an engine; null when none is given. What is given is in no complaint: it may have a password in it. */
+function engineIn(
+  env: Environment,
+  name: string,
+  protocols: readonly string[],
+  example: string,
+): string | null {
+  const text = env[name];
+  if (!text) return null;
+  if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) {
+    throw new Error(`${name} is not an address such as ${protocols[0]}//${example}.`);
+  }
+  return text;
 }
 
 /** Where other nodes reach this one: as it is said, or on this machine, or at the first address of this machine in its network. */

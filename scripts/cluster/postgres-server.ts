@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,8 +19,16 @@ export interface PostgresServer {
   close(): Promise<void>;
 }
 
+/** How a PostgreSQL is unlike the usual one. */
+export interface PostgresSettings {
+  /** The password without which nobody is let in. */
+  password?: string;
+  /** How large a file may become, in kilobytes: a disk that is full for whatever is larger. */
+  fileLimit?: number;
+}
+
 /** Starts a PostgreSQL; as root it runs as the user `postgres`, because it refuses to run as root. */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres({ password, fileLimit }: PostgresSettings = {}): Promise<PostgresServer> {
   const bin = findPostgres();
   const isRoot = process.getuid?.() === 0;
   const folder = mkdtempSync(join(tmpdir(), 'duologue-postgres-'));
@@ -33,21 +41,18 @@ export async function startPostgres(): Promise<PostgresServer> {
     chownSync(folder, idOf('-u'), idOf('-g'));
     chmodSync(folder, 0o700);
   }
+  const secret = join(folder, 'password');
+  if (password) writeFileSync(secret, password, { mode: 0o644 });
   const [initdb, args] = as('initdb', [
-    '-D',
-    data,
-    '-A',
-    'trust',
-    '-U',
-    'postgres',
-    '-E',
-    'UTF8',
+    ...['-D', data, '-U', 'postgres', '-E', 'UTF8', '--no-sync'],
     // The machine's own locale may be one that is not installed.
     '--locale=C',
-    '--no-sync',
+    // Small files of its own, so that a limit is one of tables.
+    '--wal-segsize=1',
+    ...(password ? ['-A', 'scram-sha-256', `--pwfile=${secret}`] : ['-A', 'trust']),
   ]);
   execFileSync(initdb, args, { cwd: '/', stdio: 'pipe' });
-  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const url = `postgres://postgres${password ? `:${password}` : ''}@127.0.0.1:${port}/postgres`;
   let server: ChildProcess | null = null;
 
   async function start(): Promise<void> {
@@ -57,7 +62,8 @@ export async function startPostgres(): Promise<PostgresServer> {
       `unix_socket_directories=${folder}`,
       'fsync=off',
     ];
-    const [command, rest] = as('postgres', ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]);
+    const served = as('postgres', ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]);
+    const [command, rest] = fileLimit === undefined ? served : limited(served, fileLimit);
     let said = '';
     const child = spawn(command, rest, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [child.stdout, child.stderr]) {
@@ -91,6 +97,11 @@ export async function startPostgres(): Promise<PostgresServer> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A command whose files may not become larger than so many kilobytes. */
+function limited([command, args]: [string, string[]], kilobytes: number): [string, string[]] {
+  return ['sh', ['-c', `ulimit -f ${kilobytes * 2} && exec "$0" "$@"`, command, ...args]];
 }
 
 /** The folder of the server that answers there; null when none does. */

@@ -6,25 +6,37 @@ import { fileURLToPath } from 'node:url';
 import { startBalancer } from './balancer.ts';
 import { freePort } from './free-port.ts';
 import { startPostgres } from './postgres-server.ts';
+import { startRedis } from './redis-server.ts';
 
 const root = resolve(fileURLToPath(new URL('../..', import.meta.url)));
 const COUNT = 3;
+/** The keys that freeze the nodes. */
+const FREEZERS = ['a', 'b', 'c'];
 
 /** One process of the demo; null while it is dead. */
 interface DemoNode {
   name: string;
   port: number;
   process: ChildProcess | null;
+  isFrozen: boolean;
 }
 
-const given = process.env.DATABASE_URL;
-const postgres = given ? null : await startPostgres();
-const database = given ?? postgres?.url ?? '';
+const { DATABASE_URL: givenPostgres, REDIS_URL: givenRedis } = process.env;
+const postgres = givenPostgres ? null : await startPostgres();
+const redis = givenRedis ? null : await startRedis();
+const engines = {
+  DATABASE_URL: postgres?.url ?? givenPostgres,
+  REDIS_URL: redis?.url ?? givenRedis,
+};
+async function closeEngines(): Promise<void> {
+  await postgres?.close();
+  await redis?.close();
+}
 
 async function start(node: DemoNode): Promise<void> {
   const child = spawn(process.execPath, [resolve(root, 'demo/dist/server/main.js')], {
     cwd: root,
-    env: { ...process.env, DATABASE_URL: database, HOST: '127.0.0.1', PORT: String(node.port) },
+    env: { ...process.env, ...engines, HOST: '127.0.0.1', PORT: String(node.port) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   node.process = child;
@@ -48,6 +60,7 @@ async function end(node: DemoNode, signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
   if (!child) return;
   const exited = once(child, 'exit');
   child.kill('SIGCONT');
+  node.isFrozen = false;
   child.kill(signal);
   await exited;
   console.log(`${node.name}: ${signal === 'SIGKILL' ? 'killed' : 'ended'}`);
@@ -55,23 +68,23 @@ async function end(node: DemoNode, signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
 
 const nodes: DemoNode[] = [];
 for (let index = 1; index <= COUNT; index++) {
-  nodes.push({ name: `node ${index}`, port: await freePort(), process: null });
+  nodes.push({ name: `node ${index}`, port: await freePort(), process: null, isFrozen: false });
 }
 // One after the other: each reports in its own words.
 for (const node of nodes) await start(node);
 const living = () => nodes.filter((node) => node.process !== null).map(({ port }) => port);
 if (living().length === 0) {
-  await postgres?.close();
+  await closeEngines();
   process.exit(1);
 }
 const balancer = await startBalancer(living, Number(process.env.PORT ?? 3000));
 
-console.log(`\nOpen ${balancer.url}: every connection goes to the next node.`);
+console.log(`\nOpen ${balancer.url}: every request and every connection goes to the next node.`);
 console.log(
-  `Keys: 1 to ${COUNT} kills a node, or starts it again; f freezes the first for 15 s; r ends and starts all, one after the other; q ends.`,
+  `Keys: 1 to ${COUNT} kills a node, or starts it again; ${FREEZERS.join(', ')} freezes one, or wakes it; r ends and starts all in order, one after the other; q ends.`,
 );
 console.log(
-  given
+  givenPostgres
     ? 'The conversations are in DATABASE_URL.'
     : 'PostgreSQL is a temporary one: the conversations end with it.',
 );
@@ -82,7 +95,7 @@ async function quit(): Promise<void> {
   isEnding = true;
   await Promise.all(nodes.map((node) => end(node, 'SIGTERM')));
   await balancer.close();
-  await postgres?.close();
+  await closeEngines();
   process.exit(0);
 }
 
@@ -90,13 +103,11 @@ async function press(key: string): Promise<void> {
   const node = nodes[Number(key) - 1];
   if (node) return node.process ? end(node, 'SIGKILL') : start(node);
   if (key === 'q' || key === '\u0003') return quit();
-  if (key === 'f') {
-    const frozen = nodes.find((one) => one.process);
-    frozen?.process?.kill('SIGSTOP');
-    console.log(`${frozen?.name}: frozen`);
-    await new Promise((done) => setTimeout(done, 15_000));
-    frozen?.process?.kill('SIGCONT');
-    console.log(`${frozen?.name}: goes on`);
+  const frozen = nodes[FREEZERS.indexOf(key)];
+  if (frozen?.process) {
+    frozen.isFrozen = !frozen.isFrozen;
+    frozen.process.kill(frozen.isFrozen ? 'SIGSTOP' : 'SIGCONT');
+    console.log(`${frozen.name}: ${frozen.isFrozen ? 'frozen' : 'awake'}`);
   }
   if (key === 'r') {
     for (const one of nodes) {

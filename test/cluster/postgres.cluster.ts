@@ -2,12 +2,12 @@ import pg from 'pg';
 import { afterEach, describe, expect, inject, test } from 'vitest';
 import { freePort } from '../../scripts/cluster/free-port.ts';
 import { type PostgresServer, startPostgres } from '../../scripts/cluster/postgres-server.ts';
+import { openWire } from '../../scripts/cluster/wire.ts';
 import { openPostgresStore } from '../../src/server/postgres/index.ts';
 import { migrate, migrations } from '../../src/server/postgres/schema.ts';
 import { type OwnedKey, StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
 import { answerEvent, callOf, keyOf, lineOf, messageOf, textEvent } from '../../src/testing/store/records.ts';
 import { testSchema } from './support/schema.ts';
-import { openWire } from './support/wire.ts';
 
 const schema = testSchema();
 const key = keyOf('s1');

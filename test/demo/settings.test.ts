@@ -36,12 +36,25 @@ describe('the settings of the demo', () => {
     [
       'a database that nodes share',
       { DATABASE_URL: 'postgres://db/chats', PORT: '3001' },
-      { port: 3001, shared: { database: 'postgres://db/chats', address: 'http://localhost:3001' } },
+      {
+        port: 3001,
+        shared: { database: 'postgres://db/chats', redis: null, address: 'http://localhost:3001' },
+      },
     ],
     [
-      'an address for other nodes',
-      { DATABASE_URL: 'postgres://db/chats', DUOLOGUE_NODE_URL: 'http://10.0.0.7:3000/' },
-      { shared: { database: 'postgres://db/chats', address: 'http://10.0.0.7:3000' } },
+      'both engines, and an address for other nodes',
+      {
+        DATABASE_URL: 'postgres://db/chats',
+        REDIS_URL: 'redis://cache:6379',
+        DUOLOGUE_NODE_URL: 'http://10.0.0.7:3000/',
+      },
+      {
+        shared: {
+          database: 'postgres://db/chats',
+          redis: 'redis://cache:6379',
+          address: 'http://10.0.0.7:3000',
+        },
+      },
     ],
     ['a key', { DUOLOGUE_API_KEY: 'k' }, { apiKey: 'k' }],
     [
@@ -78,6 +91,18 @@ describe('the settings of the demo', () => {
     [
       { DUOLOGUE_ORIGINS: 'example.com' },
       'DUOLOGUE_ORIGINS: "example.com" is not an origin such as https://chat.example.com.',
+    ],
+    [
+      { DATABASE_URL: 'ann:secret at home' },
+      'DATABASE_URL is not an address such as postgres://user:password@host/database.',
+    ],
+    [
+      { DATABASE_URL: 'postgres://db/chats', REDIS_URL: 'cache:6379' },
+      'REDIS_URL is not an address such as redis://host:6379.',
+    ],
+    [
+      { REDIS_URL: 'redis://cache:6379' },
+      'REDIS_URL is for several nodes, which share a PostgreSQL too: set DATABASE_URL as well, or leave REDIS_URL out.',
     ],
   ])('that cannot work are refused in plain words: %j', (env, message) => {
     expect(() => readSettings(env)).toThrow(message);

@@ -3,14 +3,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse, LogLevel, setLogLevel } from '@google/adk';
 import { z } from 'zod';
 import { defineTool } from '../../../src/adk/index.ts';
+import { type EarsOptions, withEars } from '../../../src/models/index.ts';
 import { createDuologue } from '../../../src/server/index.ts';
 import { openPostgresStore } from '../../../src/server/postgres/index.ts';
 import { serve } from '../../../src/server/use/node.ts';
 import { call, text } from '../../support/scripted-model.ts';
+import type { NodeSettings } from './nodes.ts';
 
-/** One node of a group: its model counts slowly, or pays when it is asked to. */
-const [database = '', schema = '', port = '0', lease = '2000'] = process.argv.slice(2);
+/** One node of a group: its model counts slowly, or pays when it is asked to. Who speaks to it is answered aloud. */
+const settings = JSON.parse(process.argv[2] ?? '') as NodeSettings;
+const { port, aheadMs } = settings;
 setLogLevel(LogLevel.ERROR);
+if (aheadMs !== 0) {
+  const ofMachine = Date.now;
+  Date.now = () => ofMachine() + aheadMs;
+}
 
 class CountingModel extends BaseLlm {
   constructor() {
@@ -54,21 +61,37 @@ const pay = defineTool({
   execute: async ({ amount }, context) => {
     const wallet = Number(context.state.get('user:wallet', 1000)) - amount;
     context.state.set('user:wallet', wallet);
-    writeSync(1, 'paid\n');
+    writeSync(1, `paid ${context.functionCallId}\n`);
     await sleep(50);
     return { paid: amount, wallet };
   },
 });
 
-const store = await openPostgresStore({ url: database, schema, patienceMs: 30_000 });
+/** Hears how long something was said, and speaks each word as twenty milliseconds of its own number. */
+const voice: EarsOptions = {
+  async recognise(sound) {
+    let samples = 0;
+    for await (const piece of sound) samples += piece.length;
+    return `count ${Math.round(samples / 1600)}`;
+  },
+  async *speak(sentence) {
+    for (const word of sentence.trim().split(' ')) yield new Int16Array(480).fill(Number(word));
+  },
+};
+
+const store = await openPostgresStore({
+  url: settings.database,
+  schema: settings.schema,
+  patienceMs: 30_000,
+});
 const duologue = createDuologue({
-  agent: new LlmAgent({ name: 'assistant', model: new CountingModel(), tools: [pay] }),
+  agent: new LlmAgent({ name: 'assistant', model: withEars(new CountingModel(), voice), tools: [pay] }),
   store,
   rateLimit: false,
-  approvalTimeoutMs: null,
-  node: { address: `http://127.0.0.1:${port}`, leaseMs: Number(lease) },
+  approvalTimeoutMs: settings.approvalTimeoutMs,
+  node: { address: `http://127.0.0.1:${port}`, leaseMs: settings.leaseMs },
 });
-const served = await serve(duologue, { port: Number(port), host: '127.0.0.1' });
+const served = await serve(duologue, { port, host: '127.0.0.1' });
 process.on('SIGTERM', () => {
   served.close().then(
     () => process.exit(0),

@@ -6,13 +6,27 @@ import { freePort } from '../../../scripts/cluster/free-port.ts';
 
 const program = fileURLToPath(new URL('./node-process.ts', import.meta.url));
 
+/** What a node is started with. */
+export interface NodeSettings {
+  database: string;
+  schema: string;
+  /** Where logs outlive their owner; null for nowhere. */
+  redis: string | null;
+  leaseMs: number;
+  port: number;
+  /** How far its clock is ahead of the machine's. */
+  aheadMs: number;
+  /** How long a card waits; null is for ever. */
+  approvalTimeoutMs: number | null;
+}
+
 /** One process of a group. */
 export interface NodeProcess {
   url: string;
   port: number;
   process: ChildProcess;
-  /** What its tool did. */
-  readonly paid: number;
+  /** The calls that its tool did. */
+  readonly paid: readonly string[];
   /** What it complained of. */
   readonly complaints: string;
   /** Ends it: at once, or as an administrator does. */
@@ -20,14 +34,21 @@ export interface NodeProcess {
 }
 
 /** Starts a node on a schema of PostgreSQL. */
-export async function startNode(database: string, schema: string, leaseMs = 2000): Promise<NodeProcess> {
-  const port = await freePort();
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', program, database, schema, String(port), String(leaseMs)],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  let paid = 0;
+export async function startNode(
+  settings: Pick<NodeSettings, 'database' | 'schema'> & Partial<NodeSettings>,
+): Promise<NodeProcess> {
+  const whole: NodeSettings = {
+    leaseMs: 2000,
+    redis: null,
+    port: await freePort(),
+    aheadMs: 0,
+    approvalTimeoutMs: null,
+    ...settings,
+  };
+  const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(whole)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const paid: string[] = [];
   let complaints = '';
   child.stderr.setEncoding('utf8').on('data', (said: string) => {
     complaints += said;
@@ -35,18 +56,16 @@ export async function startNode(database: string, schema: string, leaseMs = 2000
   const exited = once(child, 'exit');
   const url = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
-      if (line === 'paid') paid++;
+      if (line.startsWith('paid ')) paid.push(line.slice('paid '.length));
       if (line.startsWith('listening ')) resolve(line.slice('listening '.length));
     });
     child.once('exit', () => reject(new Error(`The node ended:\n${complaints}`)));
   });
   return {
     url,
-    port,
+    port: whole.port,
     process: child,
-    get paid() {
-      return paid;
-    },
+    paid,
     get complaints() {
       return complaints;
     },

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Message } from '../../../src/protocol/index.ts';
+import type { Duologue, DuologueOptions } from '../../../src/server/index.ts';
 import { serve } from '../../../src/server/use/node.ts';
 import { chatOf, type sdks, type TestChat } from '../../client/support/chat.ts';
-import { type Harness, harness } from '../../support/harness.ts';
+import { harness } from '../../support/harness.ts';
 import { executorsOf, type Scenario } from './scenarios.ts';
 import { type Way, type WayContext, type WayName, ways } from './ways.ts';
 
@@ -52,21 +53,34 @@ export function closing<T extends { close(): Promise<void> | void }>(one: T): T 
   return one;
 }
 
-/** Serves a scenario's agent on a free port. */
-async function stage(
-  scenario: Scenario,
-  way: WayName,
-  ran: string[],
-): Promise<{ made: Harness; url: string }> {
-  const made = harness(scenario.turns(), scenario.tools?.(ran) ?? [], {
+/** Where a scenario is played: something that serves its agent. */
+export interface Stage {
+  url: string;
+  duologue: Duologue;
+  get(path: string): Promise<Response>;
+  /** How many turns of the model are still to be played. */
+  left(): number;
+}
+
+/** Serves a scenario's agent; what its tools do is noted in `ran`. */
+export type Staging = (scenario: Scenario, way: WayName, ran: string[]) => Promise<Stage>;
+
+/** The options of a server for a scenario. */
+export function optionsFor(scenario: Scenario, way: WayName): Partial<DuologueOptions> {
+  return {
     approvalTimeoutMs: null,
     rateLimit: false,
     ...(way === 'WebSocket, turn by turn' ? { driver: 'turn' as const } : {}),
     ...scenario.options,
-  });
-  const { url } = closing(await serve(made.duologue, { port: 0 }));
-  return { made, url };
+  };
 }
+
+/** One server on a free port. */
+const onOneServer: Staging = async (scenario, way, ran) => {
+  const made = harness(scenario.turns(), scenario.tools?.(ran) ?? [], optionsFor(scenario, way));
+  const { url } = closing(await serve(made.duologue, { port: 0 }));
+  return { url, duologue: made.duologue, get: made.get, left: () => made.model.left };
+};
 
 /** Plays a scenario over one way with one SDK's chat. */
 export async function play(
@@ -74,15 +88,16 @@ export async function play(
   wayName: WayName,
   sdk: (typeof sdks)[number][1],
   network: Pick<WayContext, 'fetch' | 'WebSocket'> = {},
+  staging: Staging = onOneServer,
 ): Promise<Played> {
   const ran: string[] = [];
   const ranInBrowser: string[] = [];
-  const { made, url } = await stage(scenario, wayName, ran);
+  const made = await staging(scenario, wayName, ran);
   let chat: TestChat;
   const way = ways[wayName]({
     sdk,
     duologue: made.duologue,
-    url,
+    url: made.url,
     executors: executorsOf(scenario, ranInBrowser),
     // The one line for plain chats: chunks that came while nobody read are read.
     onPending: () => void chat.sendMessage(),
@@ -107,12 +122,12 @@ export async function play(
     ran,
     ranInBrowser,
     error: chat.error?.message ?? null,
-    left: made.model.left,
+    left: made.left(),
   };
 }
 
 /** Does what the person and the page do, until the conversation is at rest. */
-async function person(scenario: Scenario, chat: TestChat, way: Way, made: Harness): Promise<void> {
+async function person(scenario: Scenario, chat: TestChat, way: Way, made: Stage): Promise<void> {
   const done = new Set<string>();
   const rests = () => chat.status === 'ready' || chat.status === 'error';
   const describe = () => [chat.status, chat.messages, chat.error?.message];
@@ -128,12 +143,12 @@ async function person(scenario: Scenario, chat: TestChat, way: Way, made: Harnes
   }
 }
 
-function isOver(scenario: Scenario, chat: TestChat, made: Harness): boolean {
+function isOver(scenario: Scenario, chat: TestChat, made: Stage): boolean {
   if (scenario.fails) return chat.status === 'error';
   const { parts } = chat.messages.at(-1) ?? { parts: [] };
   const isSettled = parts.every((part) => !('toolCallId' in part) || part.state.startsWith('output'));
   return (
-    made.model.left === 0 &&
+    made.left() === 0 &&
     chat.messages.length === 2 &&
     isSettled &&
     parts.filter(isNoStep).length === scenario.answer.length
@@ -176,7 +191,7 @@ function dueIn(scenario: Scenario, chat: TestChat, way: Way, done: Set<string>):
 }
 
 /** Messages as JSON with ids by their order, times gone, and files by their bytes. */
-async function normal(messages: readonly Message[], made: Harness): Promise<unknown> {
+async function normal(messages: readonly Message[], made: Stage): Promise<unknown> {
   const copy = JSON.parse(JSON.stringify(messages)) as Message[];
   let approvals = 0;
   for (const [index, message] of copy.entries()) {
@@ -192,7 +207,7 @@ async function normal(messages: readonly Message[], made: Harness): Promise<unkn
   return copy;
 }
 
-async function digest(url: string, made: Harness): Promise<string> {
+async function digest(url: string, made: Stage): Promise<string> {
   const bytes = url.startsWith('data:')
     ? Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
     : Buffer.from(await (await made.get(new URL(url, 'http://localhost').pathname)).arrayBuffer());

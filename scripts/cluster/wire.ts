@@ -6,8 +6,9 @@ export interface Wire {
   port: number;
   /** From now on answers are swallowed and the next one breaks its connection: what was asked for was done, and nobody knows. */
   loseNextAnswer(): void;
-  /** Breaks every connection there is. */
+  /** Breaks every connection there is, and takes no other until it is mended. */
   cut(): void;
+  mend(): void;
   /** How many answers were lost. */
   readonly lost: number;
   close(): Promise<void>;
@@ -17,8 +18,13 @@ export interface Wire {
 export async function openWire(target: number): Promise<Wire> {
   const open = new Set<Socket>();
   let isLosing = false;
+  let isCut = false;
   let lost = 0;
   const server = createServer((client) => {
+    if (isCut) {
+      client.destroy();
+      return;
+    }
     const upstream = connect(target, '127.0.0.1');
     for (const one of [client, upstream]) {
       open.add(one);
@@ -51,7 +57,11 @@ export async function openWire(target: number): Promise<Wire> {
       isLosing = true;
     },
     cut() {
+      isCut = true;
       for (const one of open) one.destroy();
+    },
+    mend() {
+      isCut = false;
     },
     async close() {
       for (const one of open) one.destroy();

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type PostgresServer, startPostgres } from '../../scripts/cluster/postgres-server.ts';
+import { openPostgresStore } from '../../src/server/postgres/index.ts';
+import { answerBody, approve } from '../server/support/answers.ts';
+import { say } from '../support/harness.ts';
+import { auditOf, counted, deltas, Group, post, wordsOf } from './support/group.ts';
+
+const schema = 'engines';
+
+describe.runIf(inject('canStartEngines'))('engines that restart under three nodes', () => {
+  let postgres: PostgresServer;
+  let group: Group;
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    await openPostgresStore({ url: postgres.url, schema }).then((store) => store.close());
+    // Longer than a restart takes on a busy machine: nobody is taken for dead.
+    group = new Group({ database: postgres.url, schema, leaseMs: 20_000 });
+    await group.open();
+  });
+  afterEach(() => group.refill());
+  afterAll(async () => {
+    await group.close();
+    await postgres.close();
+  });
+
+  test.each(['fast', 'immediate'] as const)(
+    'PostgreSQL, %s: an answer goes on, and what is approved meanwhile waits and is paid once',
+    async (mode) => {
+      const [talking, paying] = [`s-${randomUUID()}`, `s-${randomUUID()}`];
+      const asked = await post(group.one(0).url, say('pay', paying));
+      const socket = await group.connect(group.one(1).url, talking);
+      const before = group.paid;
+      socket.say('count 150');
+      await socket.until(() => wordsOf(socket).startsWith(counted(20)), 'twenty words');
+      await postgres.stop(mode);
+      const answering = post(group.one(2).url, answerBody(asked, [approve()], paying));
+      await socket.until(() => wordsOf(socket).startsWith(counted(60)), 'words without a database');
+      await postgres.start();
+      expect(deltas(await answering)).toMatch(/^Result: {"paid":50/);
+      await socket.done();
+      expect(wordsOf(socket)).toBe(counted(150));
+      expect(group.paid - before).toBe(1);
+      expect(await auditOf(group.url, paying)).toEqual(['issued', 'approved', 'consumed']);
+      expect(deltas(await post(group.url, say('count 3', talking, 'more')))).toBe(counted(3));
+    },
+  );
+});

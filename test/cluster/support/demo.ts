@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../../scripts/cluster/free-port.ts';
+
+/** How a start of the demo ended. */
+export interface Started {
+  code: number | null;
+  /** All that it said, line by line. */
+  lines: string[];
+}
+
+/** Starts the demo's server with these variables, as `npm start` does, and waits for its end, or for it to listen: then it is ended. */
+export async function startDemo(env: Record<string, string>): Promise<Started> {
+  const data = mkdtempSync(join(tmpdir(), 'duologue-demo-'));
+  const child = spawn(process.execPath, ['--import', 'tsx', 'demo/server/main.ts'], {
+    env: { ...process.env, DUOLOGUE_DATA: data, PORT: String(await freePort()), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+      if (said.includes('Duologue listens')) child.kill('SIGTERM');
+    });
+  }
+  const [code] = (await once(child, 'exit')) as [number | null];
+  rmSync(data, { recursive: true, force: true });
+  return { code, lines: said.split('\n').filter((line) => line !== '') };
+}

@@ -1,0 +1,47 @@
+import { expect } from 'vitest';
+import type { Message } from '../../../src/protocol/index.ts';
+import { brief, type sdks } from '../../client/support/chat.ts';
+import { play, type Staging } from './play.ts';
+import type { Scenario } from './scenarios.ts';
+import type { WayName } from './ways.ts';
+
+function expectedSends({ sends }: Scenario, way: WayName): unknown {
+  if (way.startsWith('WebSocket')) return sends.bidi;
+  return way === 'SSE, stock' ? sends.stock : sends.sse;
+}
+
+/** The SDK stops reading at an error: what the end of the message says of it is only stored. */
+function withoutEnd(messages: unknown): unknown {
+  return (messages as Message[]).map((message) => {
+    const { usage: _usage, failed: _failed, ...metadata } = message.metadata ?? {};
+    return message.role === 'assistant' ? { ...message, metadata } : message;
+  });
+}
+
+/** Plays a scenario over each of these ways, and compares what comes of it with what must, and with each other. */
+export async function endsAlike(
+  scenario: Scenario,
+  ways: readonly WayName[],
+  sdk: (typeof sdks)[number][1],
+  staging?: Staging,
+): Promise<void> {
+  const ends: unknown[] = [];
+  for (const way of ways) {
+    const played = await play(scenario, way, sdk, {}, staging);
+    const messages = played.messages as Message[];
+    expect(brief(messages[1]), way).toEqual(scenario.answer);
+    expect(
+      { roles: messages.map(({ role }) => role), ran: played.ran, sent: played.sent, left: played.left },
+      way,
+    ).toEqual({
+      roles: ['user', 'assistant'],
+      ran: scenario.ran ?? [],
+      sent: expectedSends(scenario, way),
+      left: 0,
+    });
+    expect(played.error !== null, way).toBe(scenario.fails === true);
+    expect(played.messages, way).toEqual(scenario.fails ? withoutEnd(played.stored) : played.stored);
+    ends.push(played.messages);
+  }
+  for (const [index, end] of ends.entries()) expect(end, ways[index]).toEqual(ends[0]);
+}
