@@ -88,7 +88,7 @@ const UNSIGNED = 'skip_thought_signature_validator';
 
 /** Whether a model refuses calls in its history that nobody signed. */
 function wantsSignatures(model: string): boolean {
-  return /gemini-([3-9]|\d\d)|gemini-\w+-latest/.test(model);
+  return /gemini-([3-9]|\d\d)|gemini-[\w-]+-latest/.test(model);
 }
 
 /** The first call of a turn has a signature. */

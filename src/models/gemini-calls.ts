@@ -5,7 +5,10 @@ import { noticeOf } from './notice.ts';
 
 /** A call of the model, under every id by which its session made it: none, when it was only told of the call. */
 interface Made {
+  /** By which ADK knows it. */
+  id: string;
   key: string;
+  name: string;
   args: Record<string, unknown>;
   ids: string[];
   /** In which message it came. */
@@ -25,8 +28,9 @@ export interface Answers {
 
 /** More calls than this wait in no conversation, nor is one made so often: such a service is broken. */
 const MOST_OPEN = 128;
-/** Ids that the model took back before it used them. */
+/** Ids that the model took back before it used them, and calls that are over: the newest are remembered. */
 const MOST_CANCELLED = 1000;
+const MOST_KNOWN = 1000;
 
 /**
  * The calls of a live session. A model that forgot a call may make it again under another id: such a call is not made twice,
@@ -53,6 +57,12 @@ export class GeminiCalls {
     let count = 0;
     for (const made of this.open) if (made.ids.length > 0) count += 1;
     return count;
+  }
+
+  /** Whether the model says nothing before a call is answered. `beside`: the tools whose calls go on beside the conversation. */
+  holdUp(beside: ReadonlySet<string>): boolean {
+    for (const { ids, name } of this.open) if (ids.length > 0 && !beside.has(name)) return true;
+    return false;
   }
 
   /** Whether a call of the turn that the model is in waits for its answer. */
@@ -112,8 +122,9 @@ export class GeminiCalls {
     return { fresh, responses };
   }
 
-  /** The model wants to hear no more of these calls. */
-  cancel(ids: readonly string[]): void {
+  /** The model wants to hear no more of these calls. Returns those that it wants under no other id either. */
+  cancel(ids: readonly string[]): string[] {
+    const unwanted: string[] = [];
     for (const id of ids) {
       this.cancelled.add(id);
       const [oldest] = this.cancelled;
@@ -121,8 +132,11 @@ export class GeminiCalls {
       const made = this.byId.get(id);
       if (!made) continue;
       made.ids = made.ids.filter((one) => one !== id);
-      if (made.ids.length === 0) this.open.delete(made);
+      if (made.ids.length > 0) continue;
+      this.open.delete(made);
+      unwanted.push(made.id);
     }
+    return unwanted;
   }
 
   answer(given: readonly FunctionResponse[], isKnownAll: boolean): Answers {
@@ -152,15 +166,20 @@ export class GeminiCalls {
     this.latest = [];
   }
 
-  /** The model has ended its turn. With nothing open, the same call is another one from now on. */
+  /** The model has ended its turn. A call like one that was answered is another one from now on. */
   endTurn(): void {
     this.leaveTurn();
-    if (!this.areOpen) this.answered.clear();
+    this.answered.clear();
+    for (const [id, made] of this.byId) {
+      if (this.byId.size <= MOST_KNOWN) return;
+      if (!this.open.has(made)) this.byId.delete(id);
+    }
   }
 
   private add(call: NamedCall, isKnown: boolean): Made {
     const ids = isKnown ? [call.id] : [];
-    const made: Made = { key: keyOf(call), args: call.args ?? {}, ids, message: this.message };
+    const { id, name = '', args = {} } = call;
+    const made: Made = { id, key: keyOf(call), name, args, ids, message: this.message };
     this.byId.set(call.id, made);
     this.open.add(made);
     if (isKnown) this.latest.push(made);

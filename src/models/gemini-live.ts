@@ -16,7 +16,7 @@ import { GeminiLink, LINK_LIMITS, type LinkEffect, type LinkInput, type LinkLimi
 import { hasShape } from './gemini-shape.ts';
 import { GeminiSocket } from './gemini-socket.ts';
 import { GeminiTalk, type Given, type TalkEffect } from './gemini-talk.ts';
-import { patienceOf, type Timer } from './patience.ts';
+import { elapsed, patienceOf, type Timer } from './patience.ts';
 import { waitingResponse } from './waiting.ts';
 
 /** So many responses wait for ADK, then the server is read no further until most of them are gone. */
@@ -137,12 +137,17 @@ class GeminiLiveConnection implements BaseLlmConnection {
     this.push({ type: 'close' });
   }
 
+  /** Waits are measured, and do not change when somebody sets the time of the machine. */
+  private get now(): number {
+    return elapsed(this.timer);
+  }
+
   private give(given: Given): void {
-    this.do(this.talk.take(given, this.timer.now()));
+    this.do(this.talk.take(given, this.now));
   }
 
   private push(input: LinkInput): void {
-    for (const effect of this.link.push(input, this.timer.now())) this.act(effect);
+    for (const effect of this.link.push(input, this.now)) this.act(effect);
     this.arm();
   }
 
@@ -158,9 +163,9 @@ class GeminiLiveConnection implements BaseLlmConnection {
       case 'ping':
         return this.socket?.ping();
       case 'ready':
-        return this.do(talk.ready(effect.isResumed, timer.now()));
+        return this.do(talk.ready(effect.isResumed, this.now));
       case 'waiting':
-        return this.out.push(waitingResponse('unreachable', effect.until));
+        return this.out.push(waitingResponse('unreachable', timer.now() + effect.until - this.now));
       case 'forget':
         return this.out.push({ liveSessionResumptionUpdate: { resumable: false } });
       case 'over':
@@ -208,7 +213,7 @@ class GeminiLiveConnection implements BaseLlmConnection {
     let effects: TalkEffect[];
     try {
       if (!hasShape(message)) return this.push({ type: 'unreadable', n });
-      effects = this.talk.push(message, this.timer.now());
+      effects = this.talk.push(message, this.now);
     } catch {
       return this.push({ type: 'unreadable', n });
     }
@@ -224,9 +229,9 @@ class GeminiLiveConnection implements BaseLlmConnection {
     if (at === Number.POSITIVE_INFINITY || (this.wakesAt !== null && this.wakesAt <= at)) return;
     this.cancelWake();
     this.wakesAt = at;
-    this.cancelWake = timer.after(at - timer.now(), () => {
+    this.cancelWake = timer.after(at - this.now, () => {
       this.wakesAt = null;
-      this.do(talk.time(timer.now(), !this.socket?.isPaused));
+      this.do(talk.time(this.now, !this.socket?.isPaused));
       this.push({ type: 'time' });
     });
   }

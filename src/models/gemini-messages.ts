@@ -22,6 +22,8 @@ export interface ReadingOptions {
 const MOST_WORDS = 1_000_000;
 /** Counts that come when no turn is open. */
 const MOST_COUNTS = 100;
+/** What a part can say. A call is made apart, and a signature alone says nothing. */
+const SAID = ['text', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult'] as const;
 /** How long the end of a spoken turn waits: transcripts and counts may come behind it. */
 const LATE_MS = 300;
 
@@ -59,8 +61,13 @@ export class GeminiMessages {
     return this.closing?.at ?? null;
   }
 
-  /** `calls`: the calls of the message that are to be made. */
-  push(message: LiveServerMessage, now: number, calls: FunctionCall[]): LlmResponse[] {
+  /** `calls`: the calls of the message that are to be made. `unwanted`: those that are to be made no more. */
+  push(
+    message: LiveServerMessage,
+    now: number,
+    calls: FunctionCall[],
+    unwanted: string[] = [],
+  ): LlmResponse[] {
     const out: LlmResponse[] = [];
     if (message.usageMetadata) this.count(message.usageMetadata, out);
     if (message.serverContent) this.pushContent(message.serverContent, now, out);
@@ -69,11 +76,11 @@ export class GeminiMessages {
       out.push(...this.complete(), ...this.usage.splice(0), ...this.flush());
       // The model waits for the responses, or says by itself that it goes on.
       this.isGenerating = false;
+      this.isPlaying = false;
       out.push({ content: { role: 'model', parts: calls.map((functionCall) => ({ functionCall })) } });
     }
-    const cancelled = message.toolCallCancellation?.ids ?? [];
-    if (cancelled.length > 0) {
-      out.push({ interrupted: true, customMetadata: { toolCallCancellation: cancelled } });
+    if (unwanted.length > 0) {
+      out.push({ interrupted: true, customMetadata: { toolCallCancellation: unwanted } });
     }
     return this.named(out);
   }
@@ -115,7 +122,7 @@ export class GeminiMessages {
     if (content.groundingMetadata) this.grounding = content.groundingMetadata;
     this.hear(content, out);
     if (content.generationComplete) this.isPlaying = true;
-    const parts = content.modelTurn?.parts ?? [];
+    const parts = (content.modelTurn?.parts ?? []).filter((part) => SAID.some((kind) => part[kind]));
     const { outputTranscription: output, interrupted, turnComplete } = content;
     if (parts.length > 0 || output?.text) this.begin(out);
     this.pushParts(parts, out);
@@ -195,8 +202,7 @@ export class GeminiMessages {
 
   private pushParts(parts: Part[], out: LlmResponse[]): void {
     for (const part of parts) {
-      if (part.text !== undefined) {
-        if (part.text === '') continue;
+      if (part.text) {
         const isThought = part.thought === true || this.options.isSpoken;
         this.say(part.text, isThought);
         const words: Part = { text: part.text, ...(isThought ? { thought: true } : {}) };

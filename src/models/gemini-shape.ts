@@ -21,6 +21,12 @@ export function hasShape(message: LiveServerMessage): boolean {
   );
 }
 
+/** A duration as Google writes it: `50s`, `1.5s`. What is none is no time at all. */
+export function millisecondsIn(text: string | undefined): number {
+  const seconds = Number.parseFloat(text ?? '');
+  return Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0;
+}
+
 type Fields = Record<string, unknown>;
 
 function isContent(value: unknown): boolean {

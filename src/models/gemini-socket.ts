@@ -22,6 +22,8 @@ export interface SocketEvents {
 
 /** Four minutes of sound: no frame is larger. */
 const MAX_FRAME = 16 * 1024 * 1024;
+/** Frames that may come before the answer to the setup. */
+const MAX_EARLY = 100;
 
 /** What the client's socket is, behind its types. */
 interface RawSocket {
@@ -64,12 +66,18 @@ export class GeminiSocket {
     });
   }
 
+  /** Sends a frame. One that the client refuses ends this socket, never the process. */
   send(frame: Frame): void {
     const { session } = this;
     if (!session || this.isOver) return;
-    if ('clientContent' in frame) session.sendClientContent(frame.clientContent);
-    else if ('realtimeInput' in frame) session.sendRealtimeInput(frame.realtimeInput);
-    else session.sendToolResponse(frame);
+    try {
+      if ('clientContent' in frame) session.sendClientContent(frame.clientContent);
+      else if ('realtimeInput' in frame) session.sendRealtimeInput(frame.realtimeInput);
+      else session.sendToolResponse(frame);
+    } catch (error) {
+      this.raw?.close();
+      this.over({ code: 1007, reason: error instanceof Error ? error.message : String(error) });
+    }
   }
 
   /** Reads no further for now: what comes waits at the server. */
@@ -140,37 +148,42 @@ export class GeminiSocket {
     const { webSocketFactory: factory } = live as unknown as { webSocketFactory?: Factory };
     if (typeof factory?.create !== 'function') return live;
     const create: Factory['create'] = (url, headers, callbacks) => {
+      // Who signs in takes time, and meanwhile nobody may want it any more.
+      if (this.isOver) throw new Error('The socket was given up before it was opened.');
+      let isAsked = false;
+      let early = 0;
       const onmessage: RawCallbacks['onmessage'] = ({ data }) => {
         if (this.isOver) return;
         // Node's socket gives a text or its bytes.
         const { length = 0 } = data as { length?: number };
         const text = length > MAX_FRAME ? '' : String(data);
-        if (isObject(text)) return callbacks.onmessage({ data: text });
+        // Whoever answers before the setup was sent finds a client that has no session yet, and throws where nobody hears it.
+        const isInTurn = isAsked && (this.session !== undefined || ++early <= MAX_EARLY);
+        if (isInTurn && isObject(text)) return callbacks.onmessage({ data: text });
         this.isOver = true;
         this.events.onUnreadable();
       };
       const raw = factory.create(url, headers, { ...callbacks, onmessage });
       this.raw = raw;
-      if (announcesHistory) announceHistory(raw);
+      const send = raw.send.bind(raw);
+      raw.send = (setup) => {
+        raw.send = send;
+        isAsked = true;
+        send(announcesHistory ? withHistory(setup) : setup);
+      };
       return raw;
     };
     return Object.create(live, { webSocketFactory: { value: { create } } }) as GoogleGenAI['live'];
   }
 }
 
-/** Puts the announcement into the first frame, which is the setup. */
-function announceHistory(raw: RawSocket): void {
-  const send = raw.send.bind(raw);
-  raw.send = (text) => {
-    raw.send = send;
-    const { setup, ...rest } = JSON.parse(text) as { setup: Record<string, unknown> };
-    send(
-      JSON.stringify({
-        ...rest,
-        setup: { ...setup, historyConfig: { initialHistoryInClientContent: true } },
-      }),
-    );
-  };
+/** Puts the announcement of a history into a setup. */
+function withHistory(text: string): string {
+  const { setup, ...rest } = JSON.parse(text) as { setup: Record<string, unknown> };
+  return JSON.stringify({
+    ...rest,
+    setup: { ...setup, historyConfig: { initialHistoryInClientContent: true } },
+  });
 }
 
 function isObject(text: string): boolean {

@@ -1,5 +1,6 @@
 import type { LlmResponse } from '@google/adk';
 import type { Blob, Content, FunctionResponse, LiveServerMessage } from '@google/genai';
+import { callsIn } from './function-calls.ts';
 import { GeminiCalls } from './gemini-calls.ts';
 import { GeminiDebt } from './gemini-debt.ts';
 import {
@@ -12,6 +13,8 @@ import {
 import { seedOf } from './gemini-history.ts';
 import type { LinkInput } from './gemini-link.ts';
 import { GeminiMessages } from './gemini-messages.ts';
+import { millisecondsIn } from './gemini-shape.ts';
+import { GeminiSilence } from './gemini-silence.ts';
 import { endsInTransfer } from './transfer.ts';
 
 /** What is known when a session begins. */
@@ -37,14 +40,6 @@ export type Given = { content: Content } | { blob: Blob } | { activity: 'start' 
 
 /** Sound that waits while there is no socket: two seconds of it, the newest. */
 const MAX_HELD = 100;
-/** How long a model that was asked something may say nothing: usually, and after its session was taken up again. */
-const SILENT_MS = 60_000;
-const RESUMED_MS = 10_000;
-/** How long a model may pause that says something nobody asked for, before that counts as said. */
-const UNASKED_MS = 3000;
-/** How long what a model has made may play before it says that its turn is over. */
-const PLAYING_MS = 600_000;
-
 /** The end of what was said before, or of a turn that made calls: the answer follows. */
 const GOES_ON = { goesOn: true, isIdle: true };
 
@@ -64,13 +59,16 @@ export class GeminiTalk {
   /** Whether the person speaks, where the client says so. */
   private isTalking = false;
   private notices: { text: string; isSilent: boolean }[] = [];
-  private movedAt = 0;
+  private readonly silence: GeminiSilence;
   private wasBusy = false;
   private out: TalkEffect[] = [];
 
   constructor(options: TalkOptions) {
     this.options = options;
     this.messages = new GeminiMessages(options);
+    const { messages, calls, debt } = this;
+    const { family, nonBlocking } = options;
+    this.silence = new GeminiSilence({ messages, calls, debt, family, nonBlocking });
     this.history = options.history;
   }
 
@@ -82,7 +80,7 @@ export class GeminiTalk {
   /** When to come back, if nothing happens. */
   get wakesAt(): number | null {
     const { wakesAt } = this.messages;
-    const silentAt = this.silentAt();
+    const silentAt = this.isReady ? this.silence.endsAt : null;
     if (wakesAt === null) return silentAt;
     return silentAt === null ? wakesAt : Math.min(wakesAt, silentAt);
   }
@@ -97,7 +95,7 @@ export class GeminiTalk {
     const isFirst = !this.hasBegun;
     this.hasBegun = true;
     this.isReady = true;
-    this.movedAt = now;
+    this.silence.moved(now);
     if (isResumed) {
       if (isFirst) {
         this.isOld = true;
@@ -117,7 +115,7 @@ export class GeminiTalk {
 
   /** Something for the model: at once, or when there is a socket. */
   take(given: Given, now: number): TalkEffect[] {
-    if ('content' in given) this.movedAt = now;
+    if ('content' in given) this.silence.moved(now);
     const isInterrupted = 'activity' in given && given.activity === 'start';
     // Whoever interrupts waits for an end: here there is nothing to end.
     if (isInterrupted && !this.isBusy) {
@@ -129,30 +127,29 @@ export class GeminiTalk {
   }
 
   push(message: LiveServerMessage, now: number): TalkEffect[] {
-    this.movedAt = now;
+    this.silence.moved(now);
     const { serverContent, toolCall, toolCallCancellation, sessionResumptionUpdate, goAway } = message;
     this.debt.heard(message);
     // Whoever speaks while a call waits is answered in another turn.
     if (serverContent?.inputTranscription?.text) this.calls.leaveTurn();
-    const calls = (toolCall?.functionCalls ?? []).map((call) => ({
+    const calls = [...(toolCall?.functionCalls ?? []), ...callsIn(serverContent?.modelTurn)].map((call) => ({
       ...call,
-      id: call.id ?? this.options.newCallId(),
+      id: call.id || this.options.newCallId(),
     }));
     const { fresh, responses } = this.calls.take(calls);
-    const told = this.messages.push(message, now, fresh);
-    if (toolCallCancellation) this.calls.cancel(toolCallCancellation.ids ?? []);
-    this.tell(told);
+    const unwanted = this.calls.cancel(toolCallCancellation?.ids ?? []);
+    this.tell(this.messages.push(message, now, fresh, unwanted));
     if (sessionResumptionUpdate) this.resumable(sessionResumptionUpdate);
-    if (goAway) this.link({ type: 'goAway', inMs: seconds(goAway.timeLeft) * 1000 });
+    if (goAway) this.link({ type: 'goAway', inMs: millisecondsIn(goAway.timeLeft) });
     if (responses.length > 0) this.respond(responses);
     return this.done();
   }
 
   /** Time has passed. `isHeard`: the server is being read, so that silence is its own. */
   time(now: number, isHeard = true): TalkEffect[] {
-    if (!isHeard) this.movedAt = now;
+    if (!isHeard) this.silence.moved(now);
     this.tell(this.messages.complete(now));
-    const silentAt = this.silentAt();
+    const silentAt = this.isReady ? this.silence.endsAt : null;
     if (silentAt !== null && now >= silentAt) this.silent(now);
     return this.done();
   }
@@ -246,20 +243,10 @@ export class GeminiTalk {
     ]);
   }
 
-  /** When the model has been silent for too long; null while it owes nothing, or waits for us. */
-  private silentAt(): number | null {
-    const { messages, debt } = this;
-    if (!this.isReady || this.calls.areOpen) return null;
-    if (messages.isPlaying) return this.movedAt + PLAYING_MS;
-    if (messages.isBusy && !debt.isAsked) return this.movedAt + UNASKED_MS;
-    if (!this.isBusy) return null;
-    return this.movedAt + (debt.isFresh ? RESUMED_MS : SILENT_MS);
-  }
-
   /** What it was asked may never have arrived, and is said once more; otherwise its turn has ended. */
   private silent(now: number): void {
     const { debt, messages } = this;
-    this.movedAt = now;
+    this.silence.moved(now);
     const again = messages.isBusy ? null : debt.toRepeat();
     if (again) return this.send(frameOfContent(again, this.options.family));
     const { isAsked, isFresh } = debt;
@@ -313,10 +300,4 @@ export class GeminiTalk {
     this.wasBusy = isBusy;
     return this.out.splice(0);
   }
-}
-
-/** A duration as Google writes it: `50s`, `1.5s`. */
-function seconds(text: string | undefined): number {
-  const value = Number.parseFloat(text ?? '');
-  return Number.isFinite(value) ? Math.max(0, value) : 0;
 }

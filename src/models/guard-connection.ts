@@ -20,6 +20,14 @@ export function guardConnection(connection: BaseLlmConnection, request: LlmReque
     return own === undefined ? rest : { ...rest, id: own };
   };
 
+  /** Calls that the model takes back are named as ADK knows them: the newest of that id. */
+  const withGivenIds = (response: LlmResponse): LlmResponse => {
+    const { toolCallCancellation: ids } = response.customMetadata ?? {};
+    if (!Array.isArray(ids) || replaced.size === 0) return response;
+    const given = ids.map((id) => [...replaced].findLast(([, own]) => own === id)?.[0] ?? id);
+    return { ...response, customMetadata: { ...response.customMetadata, toolCallCancellation: given } };
+  };
+
   async function* receive(): AsyncGenerator<LlmResponse, void, void> {
     for await (const response of connection.receive()) {
       const calls = callsIn(response.content);
@@ -37,7 +45,7 @@ export function guardConnection(connection: BaseLlmConnection, request: LlmReque
         }
         used.add(call.id);
       }
-      yield response;
+      yield withGivenIds(response);
     }
   }
 

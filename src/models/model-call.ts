@@ -6,7 +6,7 @@ import { ARGUMENTS_UNREADABLE } from '../protocol/index.ts';
 import { FinalResponse } from './final-response.ts';
 import { callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';
 import { callGemini, keepsStockCalls } from './gemini-call.ts';
-import { type Patience, patienceOf, waitBefore } from './patience.ts';
+import { elapsed, type Patience, patienceOf, waitBefore } from './patience.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';
 import { admitUnknownTools } from './unknown-tool.ts';
 import { waitingResponse } from './waiting.ts';
@@ -133,7 +133,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   }
 
   private pull(): void {
-    this.silentSince = this.patience.timer.now();
+    this.silentSince = elapsed(this.patience.timer);
     this.source?.next().then(this.onStep, this.onError);
   }
 
@@ -195,7 +195,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private watch(): void {
     const { timer, firstTokenMs, nextTokenMs } = this.patience;
     const limit = (this.hasBegun ? nextTokenMs : firstTokenMs) ?? Number.POSITIVE_INFINITY;
-    const silence = this.silentSince === null ? 0 : timer.now() - this.silentSince;
+    const silence = this.silentSince === null ? 0 : elapsed(timer) - this.silentSince;
     if (silence >= limit) {
       this.leave();
       this.fail(new ModelFailure('SILENT', `The model said nothing for ${limit} ms.`));

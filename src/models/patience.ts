@@ -2,7 +2,10 @@ import type { ModelFailure } from './provider-error.ts';
 
 /** Time, as a model call needs it. */
 export interface Timer {
+  /** Milliseconds since 1970, for what is told. May be set back. */
   now(): number;
+  /** Milliseconds since some moment, for what is measured. Never set back; without it `now` is taken. */
+  elapsed?(): number;
   /** Calls back after that many milliseconds; the returned function cancels. */
   after(ms: number, callback: () => void): () => void;
 }
@@ -31,14 +34,20 @@ const DEFAULTS: Patience = {
   nextTokenMs: 60_000,
   timer: {
     now: () => Date.now(),
+    elapsed: () => performance.now(),
     after(ms, callback) {
-      const timer = setTimeout(callback, Math.max(ms, 0));
+      const timer = setTimeout(callback, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
       timer.unref?.();
       return () => clearTimeout(timer);
     },
   },
   random: Math.random,
 };
+
+/** The time by which a timer measures. */
+export function elapsed(timer: Timer): number {
+  return timer.elapsed?.() ?? timer.now();
+}
 
 /** Patience with what is not said filled in. */
 export function patienceOf(given: Partial<Patience> = {}): Patience {

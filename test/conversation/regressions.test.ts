@@ -1,6 +1,7 @@
 import { LlmAgent, LongRunningFunctionTool, ParallelAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { defineTool } from '../../src/adk/index.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { decision, live } from '../support/live.ts';
@@ -103,6 +104,48 @@ describe('a live model', () => {
     socket.send('message', decision(card));
     await settle(30);
     expect(log).toEqual([]);
+  });
+
+  it('[T5] a call that the model takes back while it runs ends with what it did, and the model hears nothing of it', async () => {
+    const connection = new ScriptedLiveConnection();
+    let letPay: () => void = () => undefined;
+    const paying = new Promise<void>((resolve) => {
+      letPay = resolve;
+    });
+    let isPaying = false;
+    const payment = defineTool({
+      name: 'process_payment',
+      description: 'Pays',
+      parameters: z.object({ amount: z.number(), recipient: z.string() }),
+      needsApproval: true,
+      execute: async () => {
+        isPaying = true;
+        await paying;
+        return { success: true };
+      },
+    });
+    const model = new ScriptedModel([], { connections: [connection] });
+    const { connect } = await live([], [], {
+      agent: new LlmAgent({ name: 'assistant', model, tools: [payment] }),
+    });
+    const socket = await connect();
+    socket.say('pay');
+    await until(() => toldSomething(connection));
+    connection.push(pay);
+    socket.send('message', decision(await socket.chunk('tool-approval-request')));
+    await until(() => isPaying);
+    connection.push({ interrupted: true, customMetadata: { toolCallCancellation: ['call-p'] } });
+    await settle(30);
+    letPay();
+    expect(await socket.chunk('tool-output-available')).toMatchObject({ output: { success: true } });
+    await socket.done();
+    expect(socket.chunks.filter(({ type }) => type === 'tool-output-error')).toEqual([]);
+    const answered = (sent: Sent) => JSON.stringify(sent).includes('functionResponse');
+    expect(connection.sent.filter(answered)).toEqual([]);
+    socket.say('again');
+    await until(() => connection.sent.filter(({ kind }) => kind === 'content').length === 2);
+    connection.push(words('Yes?'), words('Yes?', true), { turnComplete: true });
+    await socket.done(2);
   });
 
   it('[B13] a model that ends its turn beside an open card gets one [DONE], after the card is answered', async () => {

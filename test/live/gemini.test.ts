@@ -105,6 +105,21 @@ describe('calls of a live model', () => {
     expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 3, []]);
   });
 
+  it('the same wish in a later turn is another call, also while a card is open', async () => {
+    const { fake, connect, ran } = await serveTools();
+    const socket = await connect();
+    socket.say('send 30 dollars to Alice');
+    const card = await socket.chunk('tool-approval-request');
+    socket.say('weather in Tokyo', 'first');
+    await socket.done();
+    socket.say('weather in Tokyo', 'second');
+    await socket.done(2);
+    expect(ran).toEqual(['weather Tokyo', 'weather Tokyo']);
+    socket.send('message', decision(card));
+    await socket.done(3);
+    expect([ran.at(-1), socket.dones, fake.refused]).toEqual(['pay Alice 30', 3, []]);
+  });
+
   it('the same call made again opens no second card, and both get the one result', async () => {
     const { fake, connect, ran } = await serveTools();
     const socket = await connect();
@@ -288,6 +303,29 @@ describe('a live connection that is lost', () => {
     await socket.done();
     const errors = socket.received.filter((one) => one.kind === 'chunk' && one.chunk.type === 'data-error');
     expect([errors.length, fake.received.length]).toEqual([1, 1]);
+  });
+});
+
+describe('a microphone that is on while the model takes every session and leaves it at once', () => {
+  it.each([
+    ['in silence', { code: 1007, reason: 'Request contains an invalid argument.' }, 'cannot be reached'],
+    ['without quota', { code: 1011, reason: 'You exceeded your current quota.' }, 'quota of this server'],
+  ])('[S7] %s: it opens few, and the person is told', async (_what, { code, reason }, told) => {
+    const { fake, connect } = await serveTools();
+    fake.leavesAtOnce = { close: code, reason };
+    const socket = await connect();
+    socket.send('audio_control', { action: 'start' });
+    for (let i = 0; i < 200; i++) {
+      socket.send('audio_chunk', { chunk: 'AAECAw==' });
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    const { data } = await socket.chunk('data-error');
+    expect(data.message).toContain(told);
+    expect(fake.received.length).toBeLessThan(5);
+    fake.leavesAtOnce = null;
+    socket.say('weather in Tokyo');
+    await socket.done();
+    expect(words(socket)).toContain('Tokyo');
   });
 });
 

@@ -39,6 +39,29 @@ describe('the calls of a live session', () => {
     expect(calls.take([again('c')]).fresh).toEqual([again('c')]);
   });
 
+  test('it is another in a later turn also while a third one is open', () => {
+    const calls = new GeminiCalls();
+    calls.take([pay('open', 99)]);
+    calls.take([pay('a')]);
+    calls.answer([result('a')], false);
+    calls.endTurn();
+    expect(calls.take([again('b')])).toEqual({ fresh: [again('b')], responses: [] });
+    expect(calls.areOpen).toBe(true);
+  });
+
+  test('calls that are over are forgotten after a while, open ones never', () => {
+    const calls = new GeminiCalls();
+    calls.take([pay('open', 0)]);
+    for (let i = 1; i <= 3000; i++) {
+      calls.take([pay(`id-${i}`, i)]);
+      calls.answer([result(`id-${i}`)], false);
+      calls.endTurn();
+    }
+    const { responses, notices } = calls.answer([result('id-1'), result('id-3000'), result('open')], false);
+    expect(responses.map(({ id }) => id)).toEqual(['id-3000', 'open']);
+    expect(notices).toHaveLength(1);
+  });
+
   test('two that come together are two, other arguments are another call', () => {
     const calls = new GeminiCalls();
     expect(calls.take([pay('a'), pay('b')]).fresh).toHaveLength(2);
@@ -81,7 +104,7 @@ describe('the calls of a live session', () => {
   test('a call that is taken back gets no answer, and is not made when it comes behind that', () => {
     const calls = new GeminiCalls();
     calls.take([pay('a')]);
-    calls.cancel(['a', 'b', 'never']);
+    expect(calls.cancel(['a', 'b', 'never'])).toEqual(['a']);
     expect([calls.areOpen, calls.answer([result('a')], false)]).toEqual([
       false,
       { responses: [], notices: [] },

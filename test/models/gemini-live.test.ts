@@ -490,7 +490,12 @@ describe('what the live server says', () => {
   });
 
   test('calls that the server takes back are named', async () => {
-    expect(await hear([{ toolCallCancellation: { ids: ['function-call-9'] } }], 1)).toEqual([
+    const functionCall = { id: 'function-call-9', name: 'pay', args: {} };
+    const ids = ['function-call-9', 'function-call-nobody-made'];
+    expect(
+      await hear([{ toolCall: { functionCalls: [functionCall] } }, { toolCallCancellation: { ids } }], 2),
+    ).toEqual([
+      { content: { role: 'model', parts: [{ functionCall }] } },
       { interrupted: true, customMetadata: { toolCallCancellation: ['function-call-9'] } },
     ]);
   });

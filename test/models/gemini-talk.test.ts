@@ -4,14 +4,15 @@ import { liveFamilyOf } from '../../src/models/gemini-families.ts';
 import { GeminiTalk } from '../../src/models/gemini-talk.ts';
 
 /** A conversation with a spoken model that is open since time 0. */
-function talk() {
+function talk(options: { model?: string; nonBlocking?: string[] } = {}) {
+  const { model = 'gemini-3.8-live', nonBlocking = [] } = options;
   const one = new GeminiTalk({
     modelVersion: 'gemini-3.8-live',
-    family: liveFamilyOf('gemini-3.8-live'),
+    family: liveFamilyOf(model),
     isSpoken: true,
     detectsActivity: true,
     hasIds: true,
-    nonBlocking: new Set(),
+    nonBlocking: new Set(nonBlocking),
     history: [],
     newCallId: () => 'call-1',
   });
@@ -20,6 +21,8 @@ function talk() {
     effects.flatMap((effect) => (effect.type === 'tell' ? [effect.response] : []));
   return {
     talk: one,
+    make: (name: string) =>
+      told(one.push({ toolCall: { functionCalls: [{ id: name, name, args: {} }] } } as LiveServerMessage, 0)),
     hear: (serverContent: LiveServerContent, now: number) =>
       told(one.push({ serverContent } as LiveServerMessage, now)),
     wait: (now: number) => told(one.time(now)),
@@ -94,4 +97,34 @@ test('what is said just when the model ends its turn is answered in the next', (
   hear(SOUND, 1000);
   hear({ turnComplete: true }, 2000);
   expect(wait(2300)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
+});
+
+test('a model that says nothing to what is said beside an open card is noticed, unless the card holds it up', () => {
+  const typed = { content: { role: 'user', parts: [{ text: 'hello' }] } };
+  const beside = talk({ nonBlocking: ['pay'] });
+  beside.make('pay');
+  beside.hear({ turnComplete: true }, 0);
+  expect(beside.talk.wakesAt).toBeNull();
+  beside.talk.take(typed, 1000);
+  expect(beside.talk.wakesAt).toBe(61_000);
+  expect(beside.wait(61_000)).toMatchObject([{ errorCode: 'SILENT' }, { turnComplete: true }]);
+  expect([beside.talk.isBusy, beside.talk.wakesAt]).toEqual([false, null]);
+
+  const held = talk({ model: 'gemini-2.5-flash-native-audio-latest' });
+  held.make('pay');
+  held.talk.take(typed, 1000);
+  expect(held.talk.wakesAt).toBeNull();
+});
+
+test('one that falls silent in the middle of a word beside an open card is noticed, one that thinks until then is not', () => {
+  const { talk: one, make, hear, wait } = talk({ nonBlocking: ['pay'] });
+  make('pay');
+  one.take({ content: { role: 'user', parts: [{ text: 'hello' }] } }, 1000);
+  hear(SOUND, 2000);
+  expect(wait(62_000)).toMatchObject([{ errorCode: 'SILENT' }, { turnComplete: true }]);
+
+  const thinks = talk({ model: 'gemini-3.8-live-extended-thinking', nonBlocking: ['pay'] });
+  thinks.make('pay');
+  thinks.hear({ turnComplete: true, interactionStatus: 'IN_PROGRESS' } as LiveServerContent, 0);
+  expect([thinks.talk.isBusy, thinks.talk.wakesAt]).toEqual([true, null]);
 });

@@ -46,6 +46,8 @@ export class FakeGemini {
   onLive: OnLive = (message, connection) => {
     if ('setup' in message) connection.send({ setupComplete: {} });
   };
+  /** What it does as soon as a socket is open, before it was asked anything. */
+  onConnect: (connection: FakeLive) => void = () => undefined;
   /** Refuses the upgrade with this status instead of opening a socket. */
   refuse: number | undefined;
   private readonly server = createServer();
@@ -115,6 +117,7 @@ export class FakeGemini {
       terminate: () => socket.terminate(),
     };
     this.connections.push(connection);
+    this.onConnect(connection);
     socket.on('error', () => {});
     socket.on('ping', () => {
       this.onPing();

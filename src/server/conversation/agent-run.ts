@@ -2,6 +2,7 @@ import type { Event } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
 import type { DeferredCall, RunView } from '../../adk/for-server.ts';
 import { type Detection, ProtocolError } from '../../protocol/index.ts';
+import { modelErrorText } from '../model-error.ts';
 import type { Settlement } from '../settlement.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { RunRequest, Ticket } from './effects.ts';
@@ -14,6 +15,7 @@ export interface OpenRun {
   driver: RunRequest['driver'];
   /** Whether nothing more of its turn is heard: the person interrupted it. */
   isMuted: boolean;
+  /** Whether it said or heard a word: that a session began is none. */
   hasSpoken: boolean;
 }
 
@@ -38,6 +40,7 @@ const DEAF_MS = 10_000;
 export class AgentRun {
   private run: Run = { is: 'none' };
   private count = 0;
+  private begunAt = Number.NEGATIVE_INFINITY;
   /** What waits for the run to open. */
   private held: Fed[] = [];
   /** Who finds the end of what the person says, in the next run and in the one that is open. */
@@ -157,6 +160,11 @@ export class AgentRun {
     this.forgotten.add(id);
   }
 
+  /** Whether the model took a call back. */
+  hasForgotten(id: string): boolean {
+    return this.forgotten.has(id);
+  }
+
   /** Lets the model hear or see something. What cannot be heard in time is dropped. */
   feed(fed: Fed, from: string): void {
     const { core, events, policy } = this.parts;
@@ -234,7 +242,7 @@ export class AgentRun {
   event(n: number, event: Event, view: RunView): void {
     const { run } = this;
     if (run.is !== 'open' || run.n !== n) return;
-    run.hasSpoken = true;
+    run.hasSpoken ||= Boolean(event.content ?? event.inputTranscription ?? event.outputTranscription);
     this.parts.events.take(run, event, view);
   }
 
@@ -255,7 +263,9 @@ export class AgentRun {
     const { note, text } = agentFailure(error ?? { code: 'UNKNOWN_ERROR', message: '' });
     if (error) core.emit(note);
     const isMute = run.is === 'opening' || (run.is === 'open' && !run.hasSpoken);
-    if (isMute) this.notOpened(text);
+    if (isMute && error) this.notOpened(text);
+    // A model that leaves in silence after a while is gone on with; one that does so at once does it again.
+    else if (isMute && core.now < this.begunAt + DEAF_MS) this.notOpened(modelErrorText('UNREACHABLE', ''));
     this.cutOff(isLetGo, text);
     inbox.ready();
     inbox.advance();
@@ -266,6 +276,7 @@ export class AgentRun {
 
   private begin(request: RunRequest): void {
     this.count++;
+    this.begunAt = this.parts.core.now;
     this.fedBy = null;
     this.run = { is: 'opening', n: this.count, driver: request.driver };
     const { core, open } = this.parts;

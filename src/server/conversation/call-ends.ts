@@ -39,7 +39,8 @@ export class CallEnds {
       return;
     }
     const isInterrupted = settlement.kind === 'error' && settlement.interrupted === true;
-    const isHeard = !isInterrupted && !isOffline && !life.isAbandoned && !isPosted;
+    const isForgotten = run.hasForgotten(call.record.id);
+    const isHeard = !isInterrupted && !isOffline && !isForgotten && !life.isAbandoned && !isPosted;
     if (isHeard && !pauseEndsRun && !run.isOpen) {
       // What is stored before ADK has read the session would reach the model twice.
       if (open.endLater(call, settlement, accepts)) run.openLive();
@@ -81,6 +82,14 @@ export class CallEnds {
     } else core.emit(anyway(writes, tell(settlement), tell(settlement, false)));
     executions.giveSlotBack(call);
     this.goOn(owner, record, isHeard);
+    if (isForgotten) this.leave(owner);
+  }
+
+  /** The model hears nothing that it could answer to: a message goes on only if it is being spoken already. */
+  private leave(owner: Writing): void {
+    const { messages, open } = this.parts;
+    const isSpoken = owner === messages.speaking && messages.isAtWork;
+    if (owner.isUnderWay && !isSpoken && open.in(owner.message.id).length === 0) messages.finish(owner);
   }
 
   /** Ends the calls that waited for a run, now that there is one, or that there will be none. */
@@ -213,18 +222,15 @@ export class CallEnds {
     }
   }
 
-  /** Ends calls that the model wants no more of; it gets no response to them. */
+  /** Ends calls that the model wants no more of; it gets no response to them. One that runs has its effect, and ends with it. */
   cancel(callIds: readonly string[], settlement: Settlement): void {
-    const { open, run, messages, calls } = this.parts;
+    const { open, run, calls } = this.parts;
     for (const id of callIds) {
       const call = open.get(id);
       if (!call) continue;
       run.forgetCall(id);
-      this.end(call, settlement, { isOffline: true });
-      // With nothing to answer to, it goes on only if it is speaking already.
-      const owner = messages.get(call.record.messageId);
-      const isSpoken = owner === messages.speaking && messages.isAtWork;
-      if (owner?.isUnderWay && !isSpoken && open.in(owner.message.id).length === 0) messages.finish(owner);
+      const isDone = call.state.is === 'running' || call.state.is === 'ending';
+      if (!isDone) this.end(call, settlement);
     }
     calls.showNext();
     this.parts.changed();

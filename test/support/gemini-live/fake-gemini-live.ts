@@ -43,6 +43,8 @@ export class FakeGeminiLive {
   readonly utterances: string[] = [];
   /** Whether results of calls get lost on their way. */
   losesResponses = false;
+  /** How it ends each socket as soon as its session has begun; null lets it live. */
+  leavesAtOnce: { close: number; reason: string } | null = null;
   /** Whether a session that is taken up again makes the calls again that it has no results of. */
   callsAgain = false;
   /** Why messages were not taken. */
@@ -241,6 +243,7 @@ export class FakeGeminiLive {
       session.send({ sessionResumptionUpdate: { newHandle: handle, resumable: true } });
     }
     this.limit(socket, session);
+    if (this.leavesAtOnce) socket.close(this.leavesAtOnce.close, this.leavesAtOnce.reason);
     if (old) session.resume(setup);
     if (old && this.callsAgain) session.again();
     return session;
