@@ -18,9 +18,12 @@ import { type Clock, systemClock } from './clock.ts';
 import { DraftPace } from './draft-pace.ts';
 import type { Engine, Owners, SessionOptions } from './engine.ts';
 import { handle } from './http.ts';
+import type { Hub } from './hub.ts';
+import { KeptLogs } from './kept-logs.ts';
 import { LargeJson } from './large-json.ts';
 import { LocalHome } from './local-home.ts';
 import { consoleLogger, type Logger, toLogger } from './logger.ts';
+import { MemoryLogs } from './logs.ts';
 import { Node, type NodeOptions } from './nodes/node.ts';
 import { BatchTimer, Heartbeat } from './pace.ts';
 import {
@@ -53,6 +56,8 @@ export interface DuologueOptions {
   store?: Store;
   /** For one of several processes that share the store: any request may come to any of them. The store must be one that can be shared. */
   node?: NodeOptions;
+  /** What such processes share beside the store, so that responses outlive the process that gives them, and limits count in all of them. */
+  hub?: Hub;
   /** Plugins for ADK's runner. */
   plugins?: BasePlugin[];
   /** Where the server is mounted, e.g. `/api/chat`. */
@@ -150,7 +155,20 @@ export function createDuologue(options: DuologueOptions): Duologue {
       onLost: (key) => home.lose(key),
     });
   const owners: Owners = node ?? { take: (key) => store.own(key), release: () => undefined };
-  const engine = createEngine(options, { clock, logger, store, owners, budget: budget.limits });
+  const { newId = randomUUID, hub } = options;
+  const lease = node ?? null;
+  const logs = hub
+    ? new KeptLogs({
+        hub,
+        clock,
+        logger,
+        newId,
+        lease,
+        isOwner: async (key) => (node ? node.isOwner(key) : true),
+        onLost: (key) => home.lose(key),
+      })
+    : new MemoryLogs(newId, lease);
+  const engine = createEngine(options, { clock, logger, store, owners, logs, newId, budget: budget.limits });
   const { signIn } = engine;
   if (options.authenticate && !signIn.isAsked) {
     logger.warn('open connections are not asked again who is signed in: give `stillSignedIn` for that');
@@ -187,11 +205,13 @@ export function createDuologue(options: DuologueOptions): Duologue {
   /** Ends what runs and lets go of everything. */
   async function end(): Promise<void> {
     await home.close();
+    await logs.close();
     // Whoever is told to come back finds the sessions free.
     await node?.close();
     sockets.close();
     await context.large.close();
     await engine.store.close();
+    await hub?.close();
   }
   async function respond(request: Request): Promise<Response | null> {
     const reply = await handle(request, context);
@@ -237,12 +257,13 @@ function sharedBy(store: Store): SharedStore {
   );
 }
 
-interface Base extends Pick<Engine, 'clock' | 'logger' | 'store'> {
+interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'newId'> {
   owners: Owners;
   budget: BudgetLimits;
 }
 
-function createEngine(options: DuologueOptions, { clock, logger, store, owners, budget }: Base): Engine {
+function createEngine(options: DuologueOptions, base: Base): Engine {
+  const { clock, logger, store, owners, logs, newId, budget } = base;
   const { agent, appName = 'duologue', driver = driverOf(agent) } = options;
   checkCopy(agent);
   for (const text of waitsInWorkflows(agent, options.toolsRequiringApproval)) logger.warn(text);
@@ -271,10 +292,11 @@ function createEngine(options: DuologueOptions, { clock, logger, store, owners, 
     plugin,
     store,
     owners,
+    logs,
     sessionService,
     clock,
     drafts: new DraftPace(clock),
-    newId: options.newId ?? randomUUID,
+    newId,
     logger,
     signIn: new SignIn(options.stillSignedIn, clock, logger),
     senses: () => ({ ...sensesOf(agent), ...(driver === 'turn' ? { hears: false } : {}) }),

@@ -4,6 +4,7 @@ import type { Limits, ModelSenses } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
 import type { DraftPace } from './draft-pace.ts';
 import type { Logger } from './logger.ts';
+import type { Logs } from './logs.ts';
 import type { SignIn } from './sign-in.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
@@ -54,6 +55,7 @@ export interface Engine {
   plugin: GatePlugin;
   store: Store;
   owners: Owners;
+  logs: Logs;
   sessionService: StoreSessionService;
   clock: Clock;
   drafts: DraftPace;

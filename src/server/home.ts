@@ -11,7 +11,7 @@ import type {
   SessionInfo,
 } from '../protocol/index.ts';
 import type { AdmittedPart } from './files.ts';
-import type { ChunkLog } from './log.ts';
+import type { ShownLog } from './log.ts';
 import type { Identity } from './sign-in.ts';
 import type { AcceptedRequest, PageRequest, SessionKey } from './store/store.ts';
 import type { Sound } from './utterances.ts';
@@ -125,7 +125,7 @@ export interface Listener {
 
 /** What a session says, as this process follows it. */
 export interface Feed {
-  readonly log: Pick<ChunkLog, 'epoch' | 'first' | 'last' | 'at' | 'subscribe'>;
+  readonly log: Omit<ShownLog, 'readers'>;
   /** Whether the agent has nothing to do, or waits for the person or the browser. */
   readonly isAtRest: boolean;
   /** Calls back whenever the agent has come to rest; the returned function ends that. */

@@ -21,6 +21,7 @@ export type {
   SessionHome,
   TypedMessage,
 } from './home.ts';
+export type * from './hub.ts';
 export type { Logger } from './logger.ts';
 export type { NodeOptions } from './nodes/node.ts';
 export type { RateLimit } from './rate-limit.ts';

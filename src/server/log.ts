@@ -7,6 +7,29 @@ export interface LogEntry {
   chunk: Chunk | null;
 }
 
+/** What is left of a log: its chunks, without a gap, from that number on. */
+export interface LogRemains {
+  first: number;
+  chunks: readonly (Chunk | null)[];
+}
+
+/** What may be told of a log: all of it, or what stands before the first thing that must wait. */
+export interface ShownLog {
+  readonly epoch: string;
+  /** The number of the oldest entry still kept. */
+  readonly first: number;
+  /** The number of the last entry that may be told, 0 when there is none. */
+  readonly last: number;
+  /** Whether what comes has gathered already: it leaves at once. */
+  readonly isGathered?: boolean;
+  /** How many readers listen. */
+  readonly readers: number;
+  /** The entry with that number, if it is kept and may be told. */
+  at(seq: number): LogEntry | undefined;
+  /** Calls the listener whenever there is more; the returned function ends that. */
+  subscribe(listener: () => void): () => void;
+}
+
 const MAX_ENTRIES = 50_000;
 /** Characters of all that is kept: pictures and long outputs are chunks too. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
@@ -15,16 +38,19 @@ const MAX_CHARACTERS = 16 * 1024 * 1024;
  * What a session has sent, in order, so that a client that lost its connection gets the rest. In memory and bounded:
  * what fell off its head is gone, and a reader that still needs it must start from a snapshot.
  */
-export class ChunkLog {
+export class ChunkLog implements ShownLog {
   readonly epoch: string;
   private entries: LogEntry[] = [];
   /** The number of the entry at index 0 of `entries`. */
-  private base = 1;
+  private base: number;
   private characters = 0;
   private readonly listeners = new Set<() => void>();
 
-  constructor(epoch: string) {
+  /** A new one, or one that goes on where another ended, with what is left of that. */
+  constructor(epoch: string, { first, chunks }: LogRemains = { first: 1, chunks: [] }) {
     this.epoch = epoch;
+    this.base = first;
+    for (const chunk of chunks) this.append(chunk);
   }
 
   /** The number of the last entry, 0 when there is none. */

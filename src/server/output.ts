@@ -2,7 +2,8 @@ import { type Chunk, type Message, MessageFold, type ProtocolError } from '../pr
 import type { Clock } from './clock.ts';
 import type { DraftPace } from './draft-pace.ts';
 import type { Reader } from './home.ts';
-import { ChunkLog } from './log.ts';
+import type { ChunkLog, ShownLog } from './log.ts';
+import type { SessionLog } from './logs.ts';
 import type { OwnedKey, Store } from './store/store.ts';
 
 /** Chunks that a connected reader may lag behind before the agent is held back. */
@@ -12,8 +13,7 @@ const MAX_LAG = 4096;
 export interface OutputContext {
   store: Store;
   key: OwnedKey;
-  /** The name of its log. */
-  epoch: string;
+  log: SessionLog;
   clock: Clock;
   drafts: DraftPace;
   /** A draft was not kept. */
@@ -26,7 +26,10 @@ export interface OutputContext {
  * belong to the message of the last `start`.
  */
 export class Output {
+  /** Everything that was said. */
   readonly log: ChunkLog;
+  /** What of it may be told. */
+  readonly shown: ShownLog;
   private readonly store: Store;
   private readonly key: OwnedKey;
   private readonly clock: Clock;
@@ -46,13 +49,18 @@ export class Output {
   private moved: (() => void) | null = null;
   private readonly resting = new Set<() => void>();
 
-  constructor({ store, key, epoch, clock, drafts, onFault }: OutputContext) {
+  constructor({ store, key, log, clock, drafts, onFault }: OutputContext) {
     this.store = store;
     this.key = key;
     this.clock = clock;
     this.drafts = drafts;
     this.onFault = onFault;
-    this.log = new ChunkLog(epoch);
+    this.log = log.chunks;
+    this.shown = log.shown;
+    for (let entry = this.log.at(this.log.first); entry; entry = this.log.at(entry.seq + 1)) {
+      const { chunk, seq } = entry;
+      if (chunk?.type === 'start' && chunk.messageId !== undefined) this.noteStart(chunk.messageId, seq);
+    }
   }
 
   /** The message that chunks go to now. */
@@ -74,7 +82,11 @@ export class Output {
         ? { type: 'start', messageId: message.id, messageMetadata: { ...messageMetadata } }
         : { type: 'start', messageId: message.id },
     );
-    if (!this.starts.has(message.id)) this.starts.set(message.id, seq);
+    this.noteStart(message.id, seq);
+  }
+
+  private noteStart(messageId: string, seq: number): void {
+    if (!this.starts.has(messageId)) this.starts.set(messageId, seq);
   }
 
   /** Takes up a message that is not over. */

@@ -194,7 +194,7 @@ export class ResponseReader implements Reader {
 
   private arrived(): void {
     const { log } = this.feed;
-    this.departure.arrived(log.at(log.last)?.chunk?.type);
+    this.departure.arrived(log.isGathered ? undefined : log.at(log.last)?.chunk?.type);
   }
 
   private depart(): void {

@@ -63,7 +63,9 @@ export class SocketWriter {
     this.log = log;
     this.seq = from;
     this.omitted = new Set(omitted);
-    this.leave = log.subscribe(() => this.departure.arrived(log.at(log.last)?.chunk?.type));
+    this.leave = log.subscribe(() =>
+      this.departure.arrived(log.isGathered ? undefined : log.at(log.last)?.chunk?.type),
+    );
   }
 
   /** Whether a chunk is left out: a request, with the step around it when nothing else stands in that. */

@@ -30,7 +30,7 @@ export const SAMPLE_BYTES = 2;
 
 /** The sound of a session: each message speaks in an utterance of its own, and the newest can be gone on with. */
 export class Utterances {
-  private n = 0;
+  private n: number;
   private messageId: string | null = null;
   private sampleRate = 0;
   private samples = 0;
@@ -38,6 +38,11 @@ export class Utterances {
   /** Those before it are kept no more. */
   private oldest = 0;
   private keptBytes = 0;
+
+  /** `before`: as many as earlier owners of the session may have numbered. */
+  constructor(before = 0) {
+    this.n = before % MAX_NUMBER;
+  }
 
   /** Numbers a piece of sound of a message, base64. */
   add(messageId: string, sampleRate: number, data: string): Sound {

@@ -50,6 +50,7 @@ const places: { path: RegExp; packages: string[] }[] = [
   { path: /^src\/server\/sqlite\//, packages: ['libsql'] },
   { path: /^src\/server\/nodes\//, packages: ['node:http', 'node:https'] },
   { path: /^src\/server\/postgres\//, packages: ['pg'] },
+  { path: /^src\/server\/redis\//, packages: ['redis'] },
   { path: /^src\/server\/use\//, packages: frameworks },
 ];
 

@@ -37,6 +37,7 @@ const needs: Record<string, Needs> = {
   'duologue/server': { always: ['@google/adk', '@google/genai', 'zod'], onDemand: [] },
   'duologue/server/sqlite': { always: [], onDemand: ['libsql'] },
   'duologue/server/postgres': { always: [], onDemand: ['pg'] },
+  'duologue/server/redis': { always: [], onDemand: ['redis'] },
   'duologue/server/node': { always: ['ws', 'zod'], onDemand: [] },
   'duologue/server/hono': nothing,
   'duologue/server/express': { always: ['zod'], onDemand: [] },

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
 import { DraftPace } from '../../src/server/draft-pace.ts';
 import type { Feed } from '../../src/server/home.ts';
+import { ChunkLog } from '../../src/server/log.ts';
 import { Output } from '../../src/server/output.ts';
 import { BatchTimer, Heartbeat } from '../../src/server/pace.ts';
 import { ResponseReader } from '../../src/server/response-reader.ts';
@@ -36,7 +37,10 @@ const wordsIn = (text: string): string =>
 function outputOn(clock: ReturnType<typeof fakeClock>): Output {
   const key = { app: 'a', user: 'u', id: 's', fence: 0 };
   const drafts = new DraftPace(clock);
-  return new Output({ store: createMemoryStore(), key, epoch: 'e', clock, drafts, onFault: () => undefined });
+  const nothing = () => undefined;
+  const chunks = new ChunkLog('e');
+  const log = { chunks, shown: chunks, told: nothing, close: nothing, remove: nothing };
+  return new Output({ store: createMemoryStore(), key, log, clock, drafts, onFault: nothing });
 }
 
 function overSse(): Line {

@@ -21,6 +21,7 @@ import type {
   Session,
   TypedMessage,
 } from '../home.ts';
+import type { SessionLog } from '../logs.ts';
 import { Output } from '../output.ts';
 import type { Identity } from '../sign-in.ts';
 import { type OwnedKey, type PageRequest, type SessionKey, StaleFence } from '../store/store.ts';
@@ -28,8 +29,9 @@ import { beginningOf } from './beginning.ts';
 import { Incoming } from './incoming.ts';
 import { Listeners } from './listeners.ts';
 import { Reading } from './reading.ts';
-import { type Remains, recover, type TakenUp } from './recover.ts';
+import type { Remains, TakenUp } from './recover.ts';
 import { Shell } from './shell.ts';
+import { takeUp } from './take-up.ts';
 
 /** How long whoever closes a conversation waits for what runs to end. */
 const END_MS = 5000;
@@ -43,6 +45,7 @@ const MOVED = 'Another server keeps this conversation now. Try again in a moment
 export class Conversation implements Session {
   readonly key: OwnedKey;
   private readonly engine: Engine;
+  private readonly log: SessionLog;
   private readonly output: Output;
   private readonly shell: Shell;
   private readonly incoming: Incoming;
@@ -51,12 +54,18 @@ export class Conversation implements Session {
   /** Whether it is being removed: nobody joins it, and nothing is asked of it any more. */
   private isRemoved = false;
 
-  private constructor({ key, engine, history }: Remains, taken: TakenUp, onLost: () => void) {
-    const { store, clock, drafts, newId } = engine;
+  private constructor(
+    { key, engine, history }: Remains,
+    taken: TakenUp,
+    log: SessionLog,
+    onLost: () => void,
+  ) {
+    const { store, clock, drafts } = engine;
     const onFault = (error: unknown) => this.shell.fault(error);
-    const output = new Output({ store, key, epoch: newId().slice(0, 8), clock, drafts, onFault });
+    const output = new Output({ store, key, log, clock, drafts, onFault });
     this.key = key;
     this.engine = engine;
+    this.log = log;
     this.output = output;
     this.shell = new Shell(taken, {
       key,
@@ -109,7 +118,8 @@ export class Conversation implements Session {
     sessionService.own(key);
     try {
       const remains = { key, engine, history: new History(sessionService, key) };
-      return new Conversation(remains, await recover(remains), onLost);
+      const { taken, log } = await takeUp(remains);
+      return new Conversation(remains, taken, log, onLost);
     } catch (error) {
       sessionService.disown(key);
       owners.release(key);
@@ -137,7 +147,7 @@ export class Conversation implements Session {
   isUnusedFor(ms: number): boolean {
     const { machine, isAtWork, touchedAt } = this.shell;
     const isBusy = machine.isBusy || machine.isBeginning || machine.isRunOpen;
-    const isUsed = isBusy || isAtWork || this.output.log.readers > 0;
+    const isUsed = isBusy || isAtWork || this.output.shown.readers > 0;
     return !isUsed && this.engine.clock.elapsed() - touchedAt > ms;
   }
 
@@ -162,16 +172,16 @@ export class Conversation implements Session {
     return (await this.incoming.interrupt(asked)) && wasRunning;
   }
 
-  post(message: PostedMessage): Promise<Response> {
-    return this.incoming.post(message);
+  async post(message: PostedMessage): Promise<Response> {
+    return this.tellable(await this.incoming.post(message));
   }
 
-  postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response> {
-    return this.incoming.postAnswers(answers, from);
+  async postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response> {
+    return this.tellable(await this.incoming.postAnswers(answers, from));
   }
 
   async resume(last: string | null): Promise<Response | null> {
-    return this.reading.resume(last);
+    return this.tellable(this.reading.resume(last));
   }
 
   page(request: PageRequest): Promise<MessagePage | null> {
@@ -191,7 +201,14 @@ export class Conversation implements Session {
       : this.joinedAt(listener, at, null);
     // Takes up what another run, or another process, left open.
     if (listeners.has(listener)) shell.push({ type: 'joined' });
-    return joined;
+    return this.tellable(joined);
+  }
+
+  /** Whoever is given a place in the log can come back to it, whatever becomes of this process. */
+  private async tellable<T>(place: T): Promise<T> {
+    const told = this.log.told();
+    if (told) await told;
+    return place;
   }
 
   /** Where one begins who comes now; `stored` is the whole conversation, for one who cannot go on where they were. */
@@ -246,6 +263,7 @@ export class Conversation implements Session {
 
   /** Lets go of the session, which nobody uses here. */
   letGo(): void {
+    this.log.close();
     this.engine.sessionService.disown(this.key);
     this.engine.owners.release(this.key);
   }
@@ -277,6 +295,7 @@ export class Conversation implements Session {
     this.listeners.endAll('not_found', DELETED);
     await this.close();
     this.shell.drop();
+    this.log.remove();
   }
 }
 

@@ -27,7 +27,7 @@ const COMEBACK_MS = 5000;
 export class Listeners {
   private readonly context: ListenersContext;
   private readonly floor = new Floor((holder) => this.floorTaken(holder));
-  private readonly utterances = new Utterances();
+  private readonly utterances: Utterances;
   private isClosed = false;
   private cancelGrace: () => void = () => undefined;
   private cancelPassing: () => void = () => undefined;
@@ -37,6 +37,8 @@ export class Listeners {
 
   constructor(context: ListenersContext) {
     this.context = context;
+    // Each speaks in a message, and each message has a chunk.
+    this.utterances = new Utterances(context.output.log.last);
   }
 
   /** The connection that has the floor. */

@@ -24,9 +24,9 @@ export class Reading {
     const { output, isRunning } = context;
     this.context = context;
     this.feed = {
-      log: output.log,
+      log: output.shown,
       get isAtRest() {
-        return !isRunning();
+        return !isRunning() && output.shown.last === output.log.last;
       },
       onRest: (callback) => output.onRest(callback),
       attach: (reader) => output.attach(reader),
@@ -45,7 +45,9 @@ export class Reading {
       // What runs ends at the next end; what is over, at the last there is.
       if (current !== null) return { feed, from: place, endsAfter: log.last, endsAtRest: true };
       const isLast = place === log.last || (place === log.last - 1 && log.at(log.last)?.chunk === null);
-      return isLast ? null : { feed, from: place, endsAfter: log.last - 1 };
+      // An earlier owner may have left a turn that waits: what is read of it ends where it rests.
+      const endsAtRest = log.at(log.last)?.chunk !== null;
+      return isLast ? null : { feed, from: place, endsAfter: log.last - 1, endsAtRest };
     }
     return current === null ? null : this.inProgress(current);
   }

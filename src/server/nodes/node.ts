@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import type { Lease } from '../logs.ts';
 import type { Reply } from '../reply.ts';
 import type { NodeDirectory, NodePlace } from '../store/nodes.ts';
 import type { OwnedKey, SessionKey } from '../store/store.ts';
@@ -43,6 +44,8 @@ type There<T> = (handover: Handover, end: () => void) => Promise<T | null>;
 
 /** Renewals within a lease: one that is late, or lost, harms nothing. */
 const RENEWALS = 5;
+/** The part of a lease within which a node is sure that it has not ended: the clock of the store may be a little faster. */
+const SURE = 0.9;
 /** Between two looks for the owner of a session. */
 const LOOK_MS = 200;
 /** Beyond a lease, how long an owner is looked for: the look that finds the lease ended, and the one that takes over. */
@@ -53,7 +56,7 @@ const SLACK_MS = 2000;
  * that comes to another is handed on to the owner. A node says that it lives by renewing its lease; the sessions of one that does not are
  * taken over by whoever is asked for them.
  */
-export class Node {
+export class Node implements Lease {
   readonly place: NodePlace;
   readonly leaseMs: number;
   readonly #context: NodeContext;
@@ -62,12 +65,29 @@ export class Node {
   #isClosed = false;
   #joined: Promise<unknown> | null = null;
   #renewing: Promise<void> = Promise.resolve();
+  /** Until then, by its own clock, nobody takes over what it owns. */
+  #sureUntil = Number.NEGATIVE_INFINITY;
+  readonly #onSure = new Set<() => void>();
 
   constructor(context: NodeContext) {
     this.#context = context;
     this.leaseMs = context.leaseMs ?? 5000;
     this.place = { name: `${hostname()}-${randomUUID()}`, address: context.address };
     this.#peers = new Peers(context.clock);
+  }
+
+  get isSure(): boolean {
+    return this.#context.clock.elapsed() < this.#sureUntil;
+  }
+
+  onSure(callback: () => void): () => void {
+    this.#onSure.add(callback);
+    return () => this.#onSure.delete(callback);
+  }
+
+  /** Whether the store says that this node is the owner. */
+  async isOwner(key: OwnedKey): Promise<boolean> {
+    return (await this.#context.directory.stillOwned([key])).length > 0;
   }
 
   /** Makes this node the owner of a session. Null when there is none such; throws `Elsewhere` when another node that lives owns it. */
@@ -195,8 +215,12 @@ export class Node {
         logger.error('this node could not say that it lives', { error: String(error) });
       });
     });
+    const askedAt = clock.elapsed();
     const wasLiving = await directory.renew(this.place, this.leaseMs);
     if (!wasLiving) await this.#giveUpLost();
+    const wasSure = this.isSure;
+    this.#sureUntil = askedAt + this.leaseMs * SURE;
+    if (!wasSure) for (const callback of [...this.#onSure]) callback();
     const others = (await directory.living()).filter(({ name }) => name !== this.place.name);
     this.#peers.cutAllBut(others);
     for (const node of others) if (this.#peers.isNew(node)) this.#meet(node);

@@ -1,0 +1,35 @@
+import type { SessionLog } from '../logs.ts';
+import { heardIn, restOf } from '../take-over.ts';
+import { type Remains, recover, type TakenUp } from './recover.ts';
+
+/**
+ * Takes up what the store and the log have of a session. Where an earlier owner's log goes on, the store gets the words that only the log has, and
+ * behind the log stands how everything ended that was begun, so that whoever comes back with a chunk's id misses nothing. A log that does not go
+ * together with what is stored is replaced: then everybody begins from what is stored.
+ */
+export async function takeUp(remains: Remains): Promise<{ taken: TakenUp; log: SessionLog }> {
+  const { key, engine } = remains;
+  const { store, logs, logger } = engine;
+  const log = await logs.open(key);
+  try {
+    // A new one, or one that nothing was said in.
+    if (log.chunks.last === 0) return { taken: await recover(remains), log };
+    for (const message of heardIn(log.chunks, await store.loadMessages(key))) {
+      await store.putMessage(key, message);
+    }
+    const taken = await recover(remains);
+    const { calls, waiting } = taken.recovered;
+    const open = new Set(calls.map(({ record }) => record.messageId));
+    const awaited = new Set(waiting.flatMap(({ answerId }) => answerId ?? []));
+    const rest = restOf(log.chunks, await store.loadMessages(key), { open, awaited });
+    if (!rest) {
+      logger.warn('a log does not go together with what is stored', { session: key.id });
+      return { taken, log: logs.replace(log) };
+    }
+    for (const chunk of rest) log.chunks.append(chunk);
+    return { taken, log };
+  } catch (error) {
+    log.close();
+    throw error;
+  }
+}

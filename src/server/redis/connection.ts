@@ -1,0 +1,195 @@
+import { StoreError } from '../store/store.ts';
+import type { Script } from './scripts.ts';
+
+/** How to reach a Redis. */
+export interface RedisOptions {
+  /** `redis://user:password@host:port/database`, or `rediss://` for TLS, as the package `redis` takes it. */
+  url: string;
+  /** What all keys begin with; `duologue` unless given. Several groups of servers may share a Redis with one each. */
+  prefix?: string;
+  /** Is told when Redis is away, and when it is back. */
+  onWarning?: (message: string) => void;
+}
+
+type Client = Awaited<ReturnType<typeof newClient>>;
+
+const CONNECT_MS = 2000;
+const MIN_WAIT_MS = 25;
+const MAX_WAIT_MS = 500;
+/** Between two signs of life. */
+const BEAT_MS = 1000;
+/** A Redis that does not answer a sign of life within this is frozen, or the way to it is cut: a new connection is made. */
+const ANSWER_MS = 2000;
+
+/**
+ * The connection to a Redis. While there is none every command is refused at once, and none that fails can end the process; it comes back
+ * by itself.
+ */
+export class Connection {
+  readonly #options: RedisOptions;
+  readonly #onBack = new Set<() => void>();
+  /** What is sent each second. */
+  readonly #beat: readonly string[];
+  #client: Client | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #isBeating = false;
+  #isAway = false;
+  #isClosed = false;
+
+  private constructor(options: RedisOptions, beat: readonly string[]) {
+    this.#options = options;
+    this.#beat = beat;
+  }
+
+  /** Connects, or says why it cannot. `beat`: the command that is sent each second. */
+  static async open(options: RedisOptions, beat: readonly string[]): Promise<Connection> {
+    const connection = new Connection(options, beat);
+    // What is wrong from the beginning is told, and not waited for.
+    const client = await newClient(options.url, (_, cause) => cause);
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.sendCommand([...beat]);
+    } catch (cause) {
+      throw new StoreError(inWords(cause, options.url), { cause });
+    } finally {
+      client.destroy();
+    }
+    await connection.#connect();
+    connection.#timer = setInterval(() => connection.#sayAlive(), BEAT_MS);
+    connection.#timer.unref();
+    return connection;
+  }
+
+  /** Sends a command. */
+  async run(args: readonly string[]): Promise<unknown> {
+    if (!this.#client) throw new StoreError('Redis is away.');
+    return this.#client.sendCommand([...args]);
+  }
+
+  /** Runs a script. */
+  async call({ sha, text }: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args];
+    try {
+      return await this.run(['EVALSHA', sha, ...rest]);
+    } catch (error) {
+      if (!String(error).includes('NOSCRIPT')) throw error;
+      return this.run(['EVAL', text, ...rest]);
+    }
+  }
+
+  onBack(callback: () => void): () => void {
+    this.#onBack.add(callback);
+    return () => this.#onBack.delete(callback);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    this.#client?.destroy();
+    this.#client = null;
+  }
+
+  async #connect(): Promise<void> {
+    const client = await newClient(this.#options.url, (retries) =>
+      Math.min(MIN_WAIT_MS * 2 ** retries, MAX_WAIT_MS),
+    );
+    if (this.#isClosed) return;
+    this.#client = client;
+    const isCurrent = () => this.#client === client;
+    // Without a listener a broken connection would end the process.
+    client.on('error', (error: unknown) => {
+      if (isCurrent()) this.#away(error);
+    });
+    client.on('ready', () => {
+      if (isCurrent()) this.#back();
+    });
+    await client.connect();
+  }
+
+  #away(error: unknown): void {
+    if (this.#isAway || this.#isClosed) return;
+    this.#isAway = true;
+    this.#options.onWarning?.(`Redis is away: ${error instanceof Error ? error.message : String(error)}`);
+  }
+
+  #back(): void {
+    if (!this.#isAway) return;
+    this.#isAway = false;
+    this.#options.onWarning?.('Redis is back.');
+    for (const callback of [...this.#onBack]) callback();
+  }
+
+  /** Says that this process is there, and finds out whether Redis is: the package waits for ever for an answer that does not come. */
+  #sayAlive(): void {
+    const client = this.#client;
+    if (this.#isBeating || !client?.isReady) return;
+    this.#isBeating = true;
+    const late = setTimeout(() => this.#replace(client), ANSWER_MS);
+    late.unref();
+    const over = () => {
+      clearTimeout(late);
+      this.#isBeating = false;
+    };
+    client.sendCommand([...this.#beat]).then(over, over);
+  }
+
+  /** Gives up a connection that nothing comes back over, and everything that waits for it. */
+  #replace(client: Client): void {
+    if (this.#client !== client) return;
+    this.#away(new Error('It does not answer.'));
+    this.#client = null;
+    client.destroy();
+    this.#connect().catch((error: unknown) => this.#away(error));
+  }
+}
+
+async function newClient(url: string, reconnectStrategy: (retries: number, cause: Error) => number | Error) {
+  const { createClient } = await loadDriver();
+  return createClient({
+    url,
+    RESP: 2,
+    // What cannot be sent now is refused now: whoever sends it knows better what to do with it.
+    disableOfflineQueue: true,
+    socket: { connectTimeout: CONNECT_MS, reconnectStrategy },
+  });
+}
+
+/** What is wrong with a Redis that cannot be used, in words that say what to do. The password is in none of them. */
+export function inWords(error: unknown, url: string): string {
+  const where = placeOf(url);
+  const { code } = (error ?? {}) as { code?: unknown };
+  const message = error instanceof Error ? error.message : String(error);
+  if (/^E(CONNREFUSED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH)$/.test(String(code)))
+    return `No Redis answers at ${where}: check the address (REDIS_URL), and that it runs.`;
+  if (/WRONGPASS|NOAUTH|invalid password/i.test(message))
+    return `Redis at ${where} does not let this user in: check the name and the password (REDIS_URL).`;
+  if (/NOPERM/.test(message))
+    return `The user of REDIS_URL may not do what is needed at ${where}: allow scripts, streams, hashes and SET on keys that begin with the prefix.`;
+  if (/READONLY/.test(message))
+    return `Redis at ${where} only reads (a replica?): give the address of one that writes.`;
+  if (/unknown command|syntax error|wrong number of arguments/i.test(message))
+    return `Redis at ${where} is too old, or has no streams: version 6.2 or newer, or Valkey, is needed.`;
+  if (/OOM/.test(message)) return `The memory of Redis at ${where} is full: nothing can be written.`;
+  return `Redis at ${where} cannot be used: ${message}`;
+}
+
+/** The address without user and password. */
+export function placeOf(url: string): string {
+  try {
+    const { hostname, port } = new URL(url);
+    return `${hostname}${port && `:${port}`}`;
+  } catch {
+    return 'the given address';
+  }
+}
+
+async function loadDriver(): Promise<typeof import('redis')> {
+  try {
+    return await import('redis');
+  } catch (cause) {
+    throw new StoreError('Keeping logs in Redis needs the package redis: run `npm install redis`.', {
+      cause,
+    });
+  }
+}

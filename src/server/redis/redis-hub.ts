@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import type { Added, Addition, Hub, LogWindow, Spending } from '../hub.ts';
+import { nameOf } from '../store/rules.ts';
+import { type OwnedKey, type SessionKey, StaleFence } from '../store/store.ts';
+import type { Connection } from './connection.ts';
+import { APPEND, CONNECTIONS, SPEND, TAKE } from './scripts.ts';
+
+/** A log is kept so long after something was added to it. */
+const KEEP_MS = 5 * 60_000;
+const KEEP_COUNTS_MS = 24 * 60 * 60_000;
+
+/** What `APPEND` says of each log. */
+const ADDED: Record<number, Added> = { 1: 'kept', '-1': 'refused', '-2': 'gone' };
+
+/** Where the keys of a group of servers are. */
+export interface Keys {
+  prefix: string;
+  /** This process, among those that count connections. */
+  node: string;
+}
+
+/** The key that is there while a node lives. */
+export function aliveKey({ prefix, node }: Keys): string {
+  return `${prefix}:node:${node}`;
+}
+
+/** What the nodes of a group share in a Redis: each log is a stream, with an entry for each window. */
+export class RedisHub implements Hub {
+  readonly #connection: Connection;
+  readonly #keys: Keys;
+
+  constructor(connection: Connection, keys: Keys) {
+    this.#connection = connection;
+    this.#keys = keys;
+  }
+
+  async take(key: OwnedKey, epoch: string): Promise<{ epoch: string; windows: LogWindow[] }> {
+    const args = [String(key.fence), epoch, String(KEEP_MS)];
+    const found = await this.#connection.call(TAKE, [this.#logKey(key)], args);
+    if (found === -1) throw new StaleFence(key);
+    const entries = found as [id: string, fields: [epoch: string, text: string]][];
+    const windows = entries.flatMap(([id, [, text]]): LogWindow[] => {
+      const [fence, last] = id.split('-').map(Number);
+      // What only keeps earlier owners out says nothing.
+      return text === '' || fence === undefined || last === undefined ? [] : [{ fence, last, text }];
+    });
+    return { epoch: entries.at(-1)?.[1][0] ?? epoch, windows };
+  }
+
+  async append(additions: readonly Addition[]): Promise<Added[]> {
+    const args = additions.flatMap(({ key, epoch, last, text, isWhole, oldest }) => [
+      String(key.fence),
+      String(last),
+      epoch,
+      text,
+      isWhole ? '1' : '0',
+      oldest ? `${oldest.fence}-${oldest.last}` : '',
+    ]);
+    const keys = additions.map(({ key }) => this.#logKey(key));
+    const results = await this.#connection.call(APPEND, keys, [String(KEEP_MS), ...args]);
+    return (results as number[]).map((result) => ADDED[result] ?? 'refused');
+  }
+
+  async remove(key: OwnedKey): Promise<void> {
+    await this.#connection.run(['DEL', this.#logKey(key)]);
+  }
+
+  async spend({ limit, user, burst, perMinute, count }: Spending): Promise<number> {
+    const key = `${this.#keys.prefix}:limit:${limit}:${digest(user)}`;
+    return Number(
+      await this.#connection.call(SPEND, [key], [String(burst), String(perMinute), String(count)]),
+    );
+  }
+
+  async connections(user: string, count: number): Promise<number> {
+    const { prefix, node } = this.#keys;
+    const key = `${prefix}:connections:${digest(user)}`;
+    const alive = aliveKey({ prefix, node: '' });
+    const args = [node, String(count), alive, String(KEEP_COUNTS_MS)];
+    return (await this.#connection.call(CONNECTIONS, [key], args)) as number;
+  }
+
+  onBack(callback: () => void): () => void {
+    return this.#connection.onBack(callback);
+  }
+
+  async close(): Promise<void> {
+    // Its connections count no more.
+    await this.#connection.run(['DEL', aliveKey(this.#keys)]).catch(() => undefined);
+    this.#connection.close();
+  }
+
+  #logKey(key: SessionKey): string {
+    return `${this.#keys.prefix}:log:${digest(nameOf(key))}`;
+  }
+}
+
+/** Users and sessions are called whatever they like. */
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}
