@@ -107,10 +107,21 @@ async function run(
     const isRepeatable = () => route.run !== postStream || read?.requestId !== undefined;
     const asked = { request, body: () => read && JSON.stringify(read), isRepeatable };
     return await context.node.answer(asked, here);
+  } catch (thrown) {
+    throw named(thrown, read, engine.options.limits.idLength);
   } finally {
     // What was said has begun its turn by now, or was refused.
     held.set(0);
   }
+}
+
+/** What is wrong with a request that has a name is told by it. */
+function named(thrown: unknown, body: Record<string, unknown> | null, maxLength: number): unknown {
+  const name = body?.requestId;
+  const isNamed = typeof name === 'string' && name.length <= maxLength;
+  return isNamed && thrown instanceof ProtocolError && !(thrown instanceof NotHere)
+    ? thrown.about(name)
+    : thrown;
 }
 
 function health({ context }: RouteCall): Reply {

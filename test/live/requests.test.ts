@@ -298,6 +298,72 @@ describe('a post with a name', () => {
     ]);
   });
 
+  /** A session in which the browser was asked for its place, and posts what it found. */
+  async function asked(tools: 'location' | 'both', store?: Store) {
+    const log: string[] = [];
+    const { payment, location } = fourTools(log);
+    const made = tools === 'both' ? [PAY, WHERE] : [WHERE];
+    const turns: ScriptedTurn[] = [[calls(...made)], [text('There.')]];
+    const server = harness(turns, [payment, location], store ? { store } : {});
+    const { chunks } = await server.post(named('where', 'r1'));
+    const cards = chunks.filter((chunk) => chunk.type === 'tool-approval-request');
+    const parts = cards.map(({ toolCallId, approvalId }) => ({
+      type: 'tool-any',
+      toolCallId,
+      state: toolCallId === WHERE.id ? 'output-available' : 'approval-responded',
+      approval: { id: approvalId, approved: true },
+      ...(toolCallId === WHERE.id ? { output: { latitude: 1 } } : {}),
+    }));
+    const answer = { id: 'chat-1', messages: [{ id: 'a', role: 'assistant', parts }], requestId: 'r2' };
+    return { ...server, answer, log };
+  }
+
+  it.each(['location', 'both'] as const)(
+    '[S19] [B25] that holds what the browser gave begins with data-accepted as well: %s',
+    async (tools) => {
+      const { post, answer } = await asked(tools);
+      const { chunks } = await post(answer);
+      expect(chunks.slice(0, 2)).toMatchObject([
+        { type: 'data-accepted', data: { requestId: 'r2' } },
+        { type: 'start' },
+      ]);
+      expect(shape(chunks).filter((type) => type === 'data-accepted')).toHaveLength(1);
+      expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' });
+    },
+  );
+
+  it('[S20] that holds what the browser gave, and whose page watches, is told that it was taken', async () => {
+    const { post, answer } = await asked('location');
+    const { chunks, dones } = await post({ ...answer, watches: true });
+    expect(chunks).toMatchObject([{ type: 'data-accepted', data: { requestId: 'r2' } }]);
+    expect(dones).toBe(1);
+  });
+
+  it('[B25] that holds what the browser gave is taken before the tools of the server run', async () => {
+    const { post, answer, log } = await asked('both');
+    const { chunks } = await post(answer);
+    const ends = chunks.flatMap((chunk) =>
+      chunk.type === 'tool-output-available' ? [chunk.toolCallId] : [],
+    );
+    expect(ends).toEqual([WHERE.id, PAY.id]);
+    expect(log).toEqual(['pay Alice 30']);
+  });
+
+  it('[B25] that holds what the browser gave is refused by its name when that cannot be stored', async () => {
+    const store = createMemoryStore();
+    const { appendEvent } = store;
+    let isBroken = false;
+    store.appendEvent = (...args) =>
+      isBroken ? Promise.reject(new Error('The disk is full.')) : appendEvent(...args);
+    const { post, answer } = await asked('location', store);
+    isBroken = true;
+    const refused = await post(answer);
+    expect(refused).toMatchObject({
+      status: 500,
+      json: { error: { code: 'internal', requestId: 'r2', retryable: true } },
+    });
+  });
+
   it('[S19] that was refused left no name; and one that is no name is refused', async () => {
     const server = harness([[text('Hello.')]]);
     const empty = { id: 'chat-1', messages: [{ role: 'user', parts: [] }], requestId: 'r1' };

@@ -1,6 +1,13 @@
+import { ProtocolError } from '../../protocol/index.ts';
 import type { AcceptedRequest } from '../store/store.ts';
 import type { Asker } from './effects.ts';
 import type { Parts } from './parts.ts';
+
+/** A request that is taken with something else that is stored, and begins only then. */
+export interface Accepting {
+  asker: Asker;
+  accepted: AcceptedRequest;
+}
 
 /** That requests with names are taken: written down with what they ask for, and then told to whoever asked. */
 export class Acceptances {
@@ -18,6 +25,18 @@ export class Acceptances {
   /** Tells that a request is stored. */
   tell(asker: Asker, accepted: AcceptedRequest | undefined): void {
     if (accepted) this.parts.core.emit({ type: 'accept', asker, accepted });
+  }
+
+  /** A request is stored: it has begun, and whoever made it is told. */
+  taken({ asker, accepted }: Accepting): void {
+    this.parts.core.emit({ type: 'begun', asker });
+    this.tell(asker, accepted);
+  }
+
+  /** A request could not be stored. */
+  notTaken({ asker }: Accepting): void {
+    const error = new ProtocolError('internal', 'The answer could not be kept.');
+    this.parts.core.emit({ type: 'refuse', asker, error });
   }
 
   /** Writes a request down by itself: nothing else is stored of it. */

@@ -110,14 +110,17 @@ export class Answers {
     return acceptances.of(asker, owner?.id, owner?.parts.length);
   }
 
-  /** Something of a request counts: it is written down, if that was not done with the decisions, and told. */
+  /** Something of a request counts: it begins, when it is written down if it has a name, with the decisions or with the last end. */
   private accept({ given: { asker }, accepted }: Decided, steps: Step[], isAccepted = false): void {
-    const { acceptances } = this.parts;
-    if (!accepted) return;
-    if (isAccepted) return acceptances.tell(asker, accepted);
-    const last = steps.findLast((step) => step.next === 'end');
-    if (last) last.accepts = { asker, accepted };
+    const { core, acceptances } = this.parts;
+    const last = isAccepted ? undefined : steps.findLast((step) => step.next === 'end');
+    if (accepted && last) {
+      last.accepts = { asker, accepted };
+      return;
+    }
+    if (isAccepted) acceptances.tell(asker, accepted);
     else acceptances.write(asker, accepted);
+    core.emit({ type: 'begun', asker });
   }
 
   /** Nothing came of answers. */
@@ -148,10 +151,10 @@ export class Answers {
     const error = about.isSignedIn && steps.length === 0 ? nothingCounts(refused) : null;
     if (error) this.parts.core.emit({ type: 'refuse', asker, error });
     else {
-      this.parts.core.emit({ type: 'begun', asker });
       this.tellRefused(asker, refused);
       // Whoever is signed in no more is gone already.
       if (about.isSignedIn) this.accept(about, steps, isAccepted);
+      else this.parts.core.emit({ type: 'begun', asker });
     }
     for (const step of steps) this.parts.calls.take(step);
     this.areRead = false;
@@ -187,9 +190,10 @@ export class Answers {
     }
     const writing = messages.add(message);
     this.tellRefused(asker, refused);
-    this.accept(about, steps, isAccepted);
-    responses.beginWith(writing, steps);
-    core.emit({ type: 'begun', asker });
+    this.accept(about, isInterrupted ? [] : steps, isAccepted);
+    // What is known is stored before anything is done that takes its time.
+    const isEnd = ({ next }: Step) => next === 'end';
+    responses.beginWith(writing, [...steps.filter(isEnd), ...steps.filter((step) => !isEnd(step))]);
     messages.resume(writing);
     for (const one of late) {
       if (one.messageId !== message.id) callEnds.tellSettled(one);

@@ -3,11 +3,12 @@ import { APPROVAL_TIMED_OUT, stateConflict } from '../../protocol/index.ts';
 import { modelErrorText } from '../model-error.ts';
 import { endEvent, responseOf, type Settlement } from '../settlement.ts';
 import type { CallRecord } from '../store/store.ts';
+import type { Accepting } from './acceptances.ts';
 import { anyway } from './core.ts';
 import type { About, LateCall, Write } from './effects.ts';
 import type { DecidedBefore } from './inputs.ts';
 import type { Writing } from './messages.ts';
-import type { Accepting, OpenCall } from './open-calls.ts';
+import type { OpenCall } from './open-calls.ts';
 import type { Parts } from './parts.ts';
 
 type Expiry = Extract<About, { what: 'expiry' }>;
@@ -60,7 +61,8 @@ export class CallEnds {
     if (pauseEndsRun && isHeard) turnByTurn.settled(record, settlement);
     const tell = (end: Settlement, isStored = true) =>
       core.collect(() => {
-        if (accepts && isStored) acceptances.tell(accepts.asker, accepts.accepted);
+        if (accepts && isStored) acceptances.taken(accepts);
+        else if (accepts) acceptances.notTaken(accepts);
         for (const chunk of callChunks.ofEnd(call, end)) messages.say(owner, chunk);
         messages.save(owner);
         if (reply !== null) core.emit({ type: 'send', n: reply, content: replyTo(record, end) });
@@ -113,15 +115,17 @@ export class CallEnds {
     const { messageId } = record;
     const chunks = callChunks.ofEnd(call, settlement);
     open.move(call, 'settle');
-    const amend = () => {
+    const amend = (isStored: boolean) => {
+      if (accepts && isStored) acceptances.taken(accepts);
+      else if (accepts) acceptances.notTaken(accepts);
       // A call that was never shown stands in no message.
       if (chunks.length > 0) core.emit({ type: 'amend', messageId, chunks });
     };
-    const accept = () => {
-      if (accepts) acceptances.tell(accepts.asker, accepts.accepted);
-      amend();
-    };
-    core.storingAnyway(endWrites(record, settlement, accepts), accept, amend);
+    core.storingAnyway(
+      endWrites(record, settlement, accepts),
+      () => amend(true),
+      () => amend(false),
+    );
     executions.giveSlotBack(call);
     return { messageId, chunks };
   }

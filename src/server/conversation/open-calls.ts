@@ -3,9 +3,9 @@ import type { Answer, WaitingAnswer } from '../../protocol/index.ts';
 import { hashArgs } from '../approvals.ts';
 import { type Failure, lateSettlement, type Settlement } from '../settlement.ts';
 import type { Identity } from '../sign-in.ts';
-import type { AcceptedRequest, CallRecord } from '../store/store.ts';
+import type { CallRecord } from '../store/store.ts';
+import type { Accepting } from './acceptances.ts';
 import { CALL_FLOW, type CallEvent, STORED_AS, type Standing } from './call-flow.ts';
-import type { Asker } from './effects.ts';
 
 /** Where an open call stands, with what is known only there. */
 type CallState =
@@ -48,13 +48,8 @@ export interface OpenCall {
 export type Step =
   | { call: OpenCall; next: 'run' }
   | { call: OpenCall; next: 'hand-over' }
+  /** `accepts`: the request that is taken with its end. */
   | { call: OpenCall; next: 'end'; settlement: Settlement; accepts?: Accepting };
-
-/** A request that is taken with the end of a call. */
-export interface Accepting {
-  asker: Asker;
-  accepted: AcceptedRequest;
-}
 
 /** The calls of a session that are not settled, in the order of issue. */
 export class OpenCalls {

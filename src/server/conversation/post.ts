@@ -59,7 +59,7 @@ export class Post implements Asker {
   }
 
   tell(error: ProtocolError): void {
-    for (const client of this.clients) client.told(error);
+    for (const client of this.clients) client.told(error.about(this.name));
   }
 
   refuse(error: ProtocolError): void {
