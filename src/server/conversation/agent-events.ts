@@ -103,7 +103,7 @@ export class AgentEvents {
     }
     if (run.isMuted) return;
     if (!speaking) {
-      if (out.type === 'failed') this.parts.run.tellFailure(out);
+      if (out.type === 'failed') this.parts.media.tellFailure(out);
       return;
     }
     switch (out.type) {
@@ -244,7 +244,7 @@ export class AgentEvents {
     });
     if (!finished) return;
     this.heard = '';
-    const id = `msg_${core.newId()}`;
+    const id = core.newMessageId();
     const parts = [{ type: 'text' as const, text }];
     said.add(id, parts);
     core.storing([{ do: 'keep', id, parts }], null, () => core.emit({ type: 'tell-kept', messageId: id }));

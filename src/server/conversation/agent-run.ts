@@ -1,8 +1,6 @@
 import type { Event } from '@google/adk';
-import type { Blob, Content } from '@google/genai';
+import type { Content } from '@google/genai';
 import type { DeferredCall, RunView } from '../../adk/for-server.ts';
-import { type Detection, ProtocolError } from '../../protocol/index.ts';
-import { modelErrorText } from '../model-error.ts';
 import type { Settlement } from '../settlement.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { RunRequest, Ticket } from './effects.ts';
@@ -26,30 +24,13 @@ type Run =
   | OpenRun
   | { is: 'closing'; n: number; driver: RunRequest['driver'] };
 
-/** What a live run is given beside words: sound and pictures, and where the person's speech begins and ends. */
-type Fed = { is: 'media'; blob: Blob } | { is: 'signal'; activity: 'start' | 'end' };
-
 /** The text of a call that an earlier run left without an answer. */
 export const NOT_COMPLETED = 'The call was not completed';
-/** Sound and pictures that wait for a run to open: two seconds of sound. */
-const MAX_HELD = 100;
-/** After a run that could not be opened for sound, how long sound opens no other. */
-const DEAF_MS = 10_000;
 
 /** The agent's run as the machine sees it: opened, fed, interrupted and closed, one at a time. */
 export class AgentRun {
   private run: Run = { is: 'none' };
   private count = 0;
-  private begunAt = Number.NEGATIVE_INFINITY;
-  /** What waits for the run to open. */
-  private held: Fed[] = [];
-  /** Who finds the end of what the person says, in the next run and in the one that is open. */
-  private detection: { next: Detection; now: Detection } = { next: 'server', now: 'server' };
-  /** Whether the run is closed only to be opened in another way. */
-  private isReopening = false;
-  /** The connection that gave the run sound or pictures, if one did. */
-  private fedBy: string | null = null;
-  private deafUntil = Number.NEGATIVE_INFINITY;
   /** Calls that the model took back: it must get no response to them. */
   private readonly forgotten = new Set<string>();
   private readonly parts: Parts;
@@ -71,6 +52,11 @@ export class AgentRun {
     return this.run.is === 'open' && this.run.n === n;
   }
 
+  /** The number of the live run that is open and takes what is said as it is said; none is null. */
+  get listening(): number | null {
+    return this.run.is === 'open' && this.run.driver === 'live' ? this.run.n : null;
+  }
+
   /** Whether the run was told to end, and has not yet. */
   get isClosing(): boolean {
     return this.run.is === 'closing';
@@ -89,9 +75,7 @@ export class AgentRun {
   /** Opens a live run, if there is none. */
   openLive(): void {
     if (this.run.is !== 'none' || this.parts.life.isClosed) return;
-    const { next: detection } = this.detection;
-    this.detection.now = detection;
-    this.begin({ driver: 'live', detection });
+    this.begin({ driver: 'live', detection: this.parts.media.opening() });
   }
 
   /** Lets the agent give one answer; returns the number of its run. */
@@ -132,9 +116,10 @@ export class AgentRun {
 
   /** Tells the model something, if the run is open. `isAsked`: the model is expected to say something to it. */
   send(content: Content, isAsked = true): void {
-    if (this.run.is !== 'open' || this.run.driver !== 'live') return;
+    const { listening: n } = this;
+    if (n === null) return;
     this.parts.events.fed(isAsked);
-    this.parts.core.emit({ type: 'send', n: this.run.n, content });
+    this.parts.core.emit({ type: 'send', n, content });
   }
 
   /** Tells the model what came of a call. */
@@ -165,48 +150,6 @@ export class AgentRun {
     return this.forgotten.has(id);
   }
 
-  /** Lets the model hear or see something. What cannot be heard in time is dropped. */
-  feed(fed: Fed, from: string): void {
-    const { core, events, policy } = this.parts;
-    const { run } = this;
-    // Between the turns of an agent that is not live nobody hears anything.
-    if (policy.pauseEndsRun) return;
-    events.shown();
-    if (core.now >= this.deafUntil) this.fedBy = from;
-    if (run.is === 'open' && run.driver === 'live') return this.pass(run.n, fed);
-    if ((run.is === 'closing' && !this.isReopening) || core.now < this.deafUntil) return;
-    this.openLive();
-    this.fedBy = from;
-    this.held.push(fed);
-    if (this.held.length > MAX_HELD) this.held.shift();
-  }
-
-  /** The person turns the microphone on or off. */
-  microphone(action: 'start' | 'stop', detection: Detection, from: string): void {
-    const { run } = this;
-    const { inbox } = this.parts;
-    if (action === 'stop') {
-      if (run.is === 'open' && run.driver === 'live') this.pass(run.n, { is: 'signal', activity: 'end' });
-      else if (this.held.length > 0) this.held.push({ is: 'signal', activity: 'end' });
-      return;
-    }
-    // Whoever turns it on again wants to be heard, whatever went wrong before.
-    this.deafUntil = Number.NEGATIVE_INFINITY;
-    this.detection.next = detection;
-    const isOther = run.is === 'open' && run.driver === 'live' && this.detection.now !== detection;
-    if (isOther && !this.parts.isBusy) {
-      this.isReopening = true;
-      this.close();
-    }
-    if (detection === 'client' && inbox.isFree) this.feed({ is: 'signal', activity: 'start' }, from);
-  }
-
-  private pass(n: number, fed: Fed): void {
-    const { core } = this.parts;
-    if (fed.is === 'media') core.emit({ type: 'show-media', n, blob: fed.blob });
-    else core.emit({ type: 'signal', n, activity: fed.activity });
-  }
-
   /** Interrupts the model: nothing more of its turn is heard. */
   hush(): void {
     const { run } = this;
@@ -217,11 +160,11 @@ export class AgentRun {
   }
 
   opened(n: number): void {
-    const { inbox } = this.parts;
+    const { turnBegins, media } = this.parts;
     if (this.run.is !== 'opening' || this.run.n !== n) return;
     this.run = { is: 'open', n, driver: this.run.driver, isMuted: false, hasSpoken: false };
-    for (const fed of this.held.splice(0)) this.pass(n, fed);
-    inbox.ready();
+    media.opened(n);
+    turnBegins.ready();
   }
 
   /** A call that ADK made. */
@@ -248,7 +191,7 @@ export class AgentRun {
 
   /** The run is over: what it was saying ends with it. */
   ended(n: number, error: Failure | null): void {
-    const { core, events, responses, turnByTurn, inbox } = this.parts;
+    const { core, events, responses, turnByTurn, turnBegins, inbox, media } = this.parts;
     const { run } = this;
     if (run.is === 'none' || run.n !== n) return;
     this.run = { is: 'none' };
@@ -263,21 +206,15 @@ export class AgentRun {
     const { note, text } = agentFailure(error ?? { code: 'UNKNOWN_ERROR', message: '' });
     if (error) core.emit(note);
     const isMute = run.is === 'opening' || (run.is === 'open' && !run.hasSpoken);
-    if (isMute && error) this.notOpened(text);
-    // A model that leaves in silence after a while is gone on with; one that does so at once does it again.
-    else if (isMute && core.now < this.begunAt + DEAF_MS) this.notOpened(modelErrorText('UNREACHABLE', ''));
+    if (isMute) media.notOpened(error ? text : null);
     this.cutOff(isLetGo, text);
-    inbox.ready();
+    turnBegins.ready();
     inbox.advance();
-    const { isReopening } = this;
-    this.isReopening = false;
-    if (isReopening && this.held.length > 0 && inbox.isFree) this.openLive();
+    media.ended();
   }
 
   private begin(request: RunRequest): void {
     this.count++;
-    this.begunAt = this.parts.core.now;
-    this.fedBy = null;
     this.run = { is: 'opening', n: this.count, driver: request.driver };
     const { core, open } = this.parts;
     if (!this.parts.responses.current) {
@@ -286,26 +223,6 @@ export class AgentRun {
       core.storing([{ do: 'close-dangling', errorText: NOT_COMPLETED, messageId: null, waiting }], null);
     }
     core.emit({ type: 'open-run', n: this.count, request });
-  }
-
-  /** Says so at once when it was opened for sound: nobody would tell the person otherwise. */
-  private notOpened(text: string): void {
-    const { core, messages } = this.parts;
-    const { fedBy: connection } = this;
-    if (connection === null || messages.isAtWork) return;
-    this.held = [];
-    this.deafUntil = core.now + DEAF_MS;
-    core.emit({ type: 'tell-connection', connection, error: new ProtocolError('model_error', text) });
-  }
-
-  /** The model failed while it was saying nothing: there is no answer that could end with it. */
-  tellFailure(failure: Failure): void {
-    const { core, messages } = this.parts;
-    const { note, text } = agentFailure(failure);
-    core.emit(note);
-    const error = new ProtocolError('model_error', text);
-    if (this.fedBy !== null) core.emit({ type: 'tell-connection', connection: this.fedBy, error });
-    else messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
   private cutOff(isLetGo: boolean, text: string): void {

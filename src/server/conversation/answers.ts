@@ -1,22 +1,12 @@
 import { type Answer, ProtocolError } from '../../protocol/index.ts';
-import type { Verdict } from '../approvals.ts';
-import { type Settlement, SIGNED_OUT_END } from '../settlement.ts';
 import { type Identity, NO_LONGER_SIGNED_IN, type Standing } from '../sign-in.ts';
-import type { AcceptedRequest, CallRecord } from '../store/store.ts';
+import type { AcceptedRequest } from '../store/store.ts';
 import type { About, Asker, GivenAnswers, LateCall } from './effects.ts';
-import type { DecidedBefore, Posted, WriteResults } from './inputs.ts';
-import type { Writing } from './messages.ts';
-import type { OpenCall, Step } from './open-calls.ts';
+import type { Posted, WriteResults } from './inputs.ts';
+import type { Step } from './open-calls.ts';
 import type { Parts } from './parts.ts';
 
-type Decision = { approved: boolean; reason?: string | undefined };
 type Decided = Extract<About, { what: 'decision' }>;
-
-/** What the answers allow, in the order of the calls, and why some were refused. */
-interface Applied {
-  steps: Step[];
-  refused: string[];
-}
 
 /** Answers of one message that are read; nobody waits for more at once. */
 const MAX_ANSWERS = 100;
@@ -39,9 +29,9 @@ export class Answers {
 
   /** Takes answers to open calls, while everything else goes on. */
   take(answers: Answer[], by: Identity, asker: Asker): void {
-    const { core, life, open, responses, inbox, callEnds } = this.parts;
+    const { core, life, open, responses, turnBegins, callEnds } = this.parts;
     if (life.isClosed) return core.emit({ type: 'begun', asker });
-    if (this.areRead || responses.current || inbox.isPosting) {
+    if (this.areRead || responses.current || turnBegins.isPosting) {
       this.held.push({ answers, by, asker });
       return;
     }
@@ -125,11 +115,11 @@ export class Answers {
 
   /** Nothing came of answers. */
   refused({ asker, wire, late }: GivenAnswers, error: ProtocolError): void {
-    const { core, inbox } = this.parts;
+    const { core, inbox, turnBegins } = this.parts;
     this.tellLate(late);
     core.emit({ type: 'refuse', asker, error });
     this.areRead = false;
-    if (wire === 'sse') inbox.wasRead();
+    if (wire === 'sse') turnBegins.wasRead();
     this.takeHeld();
     inbox.advance();
   }
@@ -147,7 +137,7 @@ export class Answers {
 
   private decidedLive(about: Decided, { verdicts = [], isAccepted }: WriteResults): void {
     const { asker } = about.given;
-    const { steps, refused } = this.apply(about.given, verdicts);
+    const { steps, refused } = this.parts.decisions.apply(about.given, verdicts);
     const error = about.isSignedIn && steps.length === 0 ? nothingCounts(refused) : null;
     if (error) this.parts.core.emit({ type: 'refuse', asker, error });
     else {
@@ -166,12 +156,12 @@ export class Answers {
     about: Decided,
     { verdicts = [], unfinished = null, isAccepted }: WriteResults,
   ): void {
-    const { core, messages, open, inbox, responses, callEnds } = this.parts;
+    const { core, messages, open, turnBegins, responses, callEnds } = this.parts;
     const { given, isSignedIn } = about;
     const { asker, late } = given;
-    const isInterrupted = inbox.wasRead();
+    const isInterrupted = turnBegins.wasRead();
     this.areRead = false;
-    const { steps, refused } = this.apply(given, verdicts);
+    const { steps, refused } = this.parts.decisions.apply(given, verdicts);
     if (!isSignedIn) {
       const ended = steps.map((step) =>
         step.next === 'end' ? callEnds.endQuietly(step.call, step.settlement) : null,
@@ -201,99 +191,6 @@ export class Answers {
     }
     if (isInterrupted) responses.stop();
     this.parts.changed();
-  }
-
-  private apply({ answers, by, asker }: GivenAnswers, verdicts: Verdict[]): Applied {
-    const { open, messages } = this.parts;
-    const steps = new Map<string, Step>();
-    const refused: string[] = [];
-    const touched = new Set<Writing>();
-    const decisions = answers.filter((answer) => answer.kind === 'decision');
-    decisions.forEach((answer, index) => {
-      const verdict = verdicts[index];
-      if (verdict?.kind === 'refused') refused.push(verdict.why);
-      const step = verdict && (this.learn(verdict, by) ?? this.applyDecision(answer, verdict, by));
-      if (verdict?.kind === 'counts' && !verdict.isRepeated)
-        this.tellDecided(answer, verdict.call, asker.connection ?? by.user);
-      if (!step) return;
-      step.call.approvedOver = asker.connection;
-      steps.set(step.call.record.id, step);
-      const writing = verdict.kind === 'counts' ? messages.get(step.call.record.messageId) : undefined;
-      if (writing) touched.add(writing);
-    });
-    // A tool may run for long, or for ever: whoever looks meanwhile sees what was decided.
-    for (const writing of touched) messages.save(writing);
-    for (const answer of answers) {
-      if (answer.kind === 'decision') continue;
-      const meant = open.outputFor(answer);
-      if (!meant) continue;
-      if ('refused' in meant) refused.push(meant.refused);
-      else steps.set(meant.call.record.id, { call: meant.call, next: 'end', settlement: meant.settlement });
-    }
-    const order = [...open.ids()];
-    const placeOf = ({ call }: Step) => order.indexOf(call.record.id);
-    return { steps: [...steps.values()].sort((a, b) => placeOf(a) - placeOf(b)), refused };
-  }
-
-  /** Those who watch hear what was decided, and by whom. */
-  private tellDecided(
-    { approved, reason }: Decision,
-    { id: toolCallId, messageId }: CallRecord,
-    by: string,
-  ): void {
-    this.parts.messages.inject({
-      type: 'data-decided',
-      data: { toolCallId, messageId, approved, ...(reason === undefined ? {} : { reason }), by },
-      transient: true,
-    });
-  }
-
-  /** A decision is refused because of another, that the store has and this process did not hear of: that one counts. */
-  private learn(verdict: Verdict, { user: by }: Identity): Step | null {
-    const decided = verdict.kind === 'refused' ? verdict.decided : undefined;
-    const call = decided && this.parts.open.get(decided.id);
-    return decided && call?.state.is === 'asked' ? this.decidedBefore(call, { call: decided, by }) : null;
-  }
-
-  /** A card was decided before, where its session was then. Returns what that allows. */
-  decidedBefore(call: OpenCall, { call: decided, by }: DecidedBefore): Step | null {
-    const { open, messages } = this.parts;
-    const { status, reason } = decided;
-    if (status !== 'approved' && status !== 'denied') {
-      // It was used or ended there.
-      open.move(call, 'settle');
-      return null;
-    }
-    if (call.state.is === 'hidden') open.move(call, 'show');
-    const decision = { approved: status === 'approved', reason: reason ?? undefined };
-    this.tellDecided(decision, decided, by);
-    const step = this.applyDecision(decision, { kind: 'counts', call: decided, isRepeated: false }, null);
-    const writing = messages.get(decided.messageId);
-    if (writing) messages.save(writing);
-    return step;
-  }
-
-  /** What one decision allows, if it counts. */
-  private applyDecision({ approved, reason }: Decision, verdict: Verdict, by: Identity | null): Step | null {
-    const { core, open } = this.parts;
-    const call =
-      verdict.kind === 'counts' || verdict.kind === 'ended' ? open.get(verdict.call.id) : undefined;
-    if (!call) return null;
-    if (verdict.kind === 'ended') {
-      open.move(call, 'deny');
-      return { call, next: 'end', settlement: SIGNED_OUT_END };
-    }
-    if (verdict.kind !== 'counts') return null;
-    const { messageId, runsOn, id: callId } = call.record;
-    core.emit({ type: 'mark-card', messageId, callId, approved, reason });
-    if (!approved) {
-      open.move(call, 'deny');
-      const settlement: Settlement = { kind: 'denied', reason: verdict.call.reason };
-      return { call, next: 'end', settlement };
-    }
-    open.move(call, 'approve');
-    call.by = by;
-    return { call, next: runsOn === 'server' ? 'run' : 'hand-over' };
   }
 
   /** Tells whoever answered, and nobody else, what of it does not count. */

@@ -175,11 +175,11 @@ export class CallEnds {
 
   /** A card has run out of time, unless it was decided before. */
   expired({ callId, isQuiet }: Expiry, decided: DecidedBefore | null): void {
-    const { open, answers, calls } = this.parts;
+    const { open, decisions, calls } = this.parts;
     const call = open.get(callId);
     const isOpen = call?.state.is === 'asked' || call?.state.is === 'hidden';
     if (!call || !isOpen) return this.ranOut(call);
-    const step = decided ? answers.decidedBefore(call, decided) : null;
+    const step = decided ? decisions.decidedBefore(call, decided) : null;
     if (!decided) {
       call.record = { ...call.record, status: 'expired' };
       this.endLate(call, isQuiet);
@@ -204,11 +204,11 @@ export class CallEnds {
 
   /** What waited for the store to know goes on. */
   private ranOut(call: OpenCall | undefined): void {
-    const { open, inbox, answers } = this.parts;
+    const { open, turnBegins, answers } = this.parts;
     if (call) call.isExpiring = false;
     if (open.areExpiring) return;
     // Whatever was about to begin may have been given up meanwhile.
-    if (!inbox.goOn()) for (const one of this.late.splice(0)) this.tellSettled(one);
+    if (!turnBegins.goOn()) for (const one of this.late.splice(0)) this.tellSettled(one);
     answers.takeHeld();
     this.parts.changed();
   }

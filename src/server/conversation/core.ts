@@ -13,6 +13,10 @@ export class Core {
     this.newId = newId;
   }
 
+  newMessageId(): string {
+    return `msg_${this.newId()}`;
+  }
+
   readonly emit = (effect: Effect): void => {
     this.effects.push(effect);
   };

@@ -71,7 +71,7 @@ export class Machine {
   }
 
   private take(input: Input): void {
-    const { run, executions, inbox, answers, life, turnEnds } = this.parts;
+    const { run, media, executions, inbox, answers, life, turnEnds } = this.parts;
     switch (input.type) {
       case 'event':
         return run.event(input.n, input.event, input.view);
@@ -89,10 +89,10 @@ export class Machine {
       case 'interrupt':
         return turnEnds.interruptFor(input.asker, input.heard);
       case 'media':
-        if (inbox.isFree) run.feed({ is: 'media', blob: input.blob }, input.from);
+        if (inbox.isFree) media.feed({ is: 'media', blob: input.blob }, input.from);
         return;
       case 'microphone':
-        return run.microphone(input.action, input.detection, input.from);
+        return media.microphone(input.action, input.detection, input.from);
       case 'joined':
         return life.joined();
       case 'left':
@@ -124,7 +124,7 @@ export class Machine {
 
   /** What waited for a write goes on. */
   private stored(about: About, results: WriteResults): void {
-    const { inbox, answers, executions, responses, turnByTurn, calls, callEnds, hearing } = this.parts;
+    const { answers, executions, responses, turnBegins, turnByTurn, calls, callEnds, hearing } = this.parts;
     switch (about.what) {
       case 'decision':
         return answers.decided(about, results);
@@ -143,7 +143,7 @@ export class Machine {
         if (results.length != null) hearing.wasCut(about.messageId, results.length);
         return;
       case 'message':
-        return inbox.kept(about.asker);
+        return turnBegins.kept(about.asker);
       case 'waiting':
       case 'card':
         return;
@@ -154,7 +154,8 @@ export class Machine {
 
   /** What waited for a write is not done. */
   private storeFailed(about: About | null, error: unknown): void {
-    const { core, inbox, answers, calls, callEnds, executions, responses, turnByTurn } = this.parts;
+    const { core, inbox, answers, calls, callEnds, executions, responses, turnBegins, turnByTurn } =
+      this.parts;
     core.emit({
       type: 'note',
       level: 'error',
@@ -164,7 +165,7 @@ export class Machine {
     if (!about) return;
     switch (about.what) {
       case 'message':
-        return inbox.notBegun(about, toProtocolError(error));
+        return turnBegins.notBegun(about, toProtocolError(error));
       case 'waiting':
         return inbox.notWaiting(about.said, toProtocolError(error));
       case 'decision':

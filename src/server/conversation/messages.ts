@@ -17,7 +17,7 @@ export interface Writing {
 export interface MessagesContext {
   emit: (effect: Effect) => void;
   images: 'file' | 'data-image';
-  newId: () => string;
+  newMessageId: () => string;
   now: () => number;
   hasOpenCalls: (messageId: string) => boolean;
   /** Whether the process ends. */
@@ -71,8 +71,8 @@ export class Messages {
 
   /** Begins a message of the agent. */
   begin(answerId?: string): Writing {
-    const { newId, now } = this.context;
-    const id = answerId ?? `msg_${newId()}`;
+    const { newMessageId, now } = this.context;
+    const id = answerId ?? newMessageId();
     const writing = this.add({ id, role: 'assistant', parts: [], metadata: { createdAt: now() } });
     this.speak(writing);
     this.lastToSpeak = id;

@@ -7,16 +7,19 @@ import { CallChunks } from './call-chunks.ts';
 import { CallEnds } from './call-ends.ts';
 import { Calls } from './calls.ts';
 import { Core } from './core.ts';
+import { Decisions } from './decisions.ts';
 import { Executions } from './executions.ts';
 import { Hearing } from './hearing.ts';
 import { Inbox } from './inbox.ts';
 import type { Recovered } from './inputs.ts';
 import { Life } from './life.ts';
+import { Media } from './media.ts';
 import { Messages } from './messages.ts';
 import { OpenCalls } from './open-calls.ts';
 import { type Policy, policies } from './policy.ts';
 import { Responses } from './responses.ts';
 import { SaidBefore } from './said-before.ts';
+import { TurnBegins } from './turn-begins.ts';
 import { TurnByTurn } from './turn-by-turn.ts';
 import { TurnEnds } from './turn-ends.ts';
 
@@ -33,11 +36,14 @@ export class Parts {
   readonly acceptances = new Acceptances(this);
   readonly inbox = new Inbox(this);
   readonly answers = new Answers(this);
+  readonly decisions = new Decisions(this);
   readonly responses = new Responses(this);
+  readonly turnBegins = new TurnBegins(this);
   readonly turnByTurn = new TurnByTurn(this);
   readonly turnEnds = new TurnEnds(this);
   readonly hearing = new Hearing(this);
   readonly run = new AgentRun(this);
+  readonly media = new Media(this);
   readonly events = new AgentEvents(this);
   readonly calls = new Calls(this);
   readonly callChunks = new CallChunks(this);
@@ -53,7 +59,7 @@ export class Parts {
     this.messages = new Messages({
       emit: core.emit,
       images: options.images,
-      newId,
+      newMessageId: () => core.newMessageId(),
       now: () => core.now,
       hasOpenCalls: (messageId) => this.open.in(messageId).length > 0,
       isClosed: () => this.life.isClosed,

@@ -71,13 +71,13 @@ export class TurnByTurn {
 
   /** A run is over. What it leaves in the history without an answer gets one, before anything else begins. */
   ended(error: Failure | null, isClosing: boolean): void {
-    const { core, messages, open, inbox } = this.parts;
+    const { core, messages, open, turnBegins } = this.parts;
     const { speaking } = messages;
     if (isClosing || !speaking || !messages.isAtWork) {
       const { cutOff } = this;
       this.cutOff = null;
       core.storing([...keepWords(cutOff), closeDangling(INTERRUPTED, null, open.ids())], null);
-      inbox.ready();
+      turnBegins.ready();
       this.next();
       return;
     }

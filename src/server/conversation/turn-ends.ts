@@ -31,10 +31,11 @@ export class TurnEnds {
 
   /** Ends what the agent says and what waits. The next message finds everything in order. */
   interrupt(): void {
-    const { messages, open, run, events, responses, core, inbox, callEnds, policy, turnByTurn } = this.parts;
+    const { messages, open, run, events, responses, core, inbox, callEnds, policy, turnBegins, turnByTurn } =
+      this.parts;
     if (responses.stop()) return;
     const { speaking, next } = messages;
-    if (!inbox.enterEarly() && !messages.isAtWork && !speaking && open.size === 0) return;
+    if (!turnBegins.enterEarly() && !messages.isAtWork && !speaking && open.size === 0) return;
     core.emit({ type: 'abort-tools' });
     const isAtIt = open.all.some(({ record }) => record.messageId === speaking?.message.id);
     if (policy.pauseEndsRun) turnByTurn.stop();

@@ -1,0 +1,120 @@
+import type { Verdict } from '../approvals.ts';
+import { type Settlement, SIGNED_OUT_END } from '../settlement.ts';
+import type { Identity } from '../sign-in.ts';
+import type { CallRecord } from '../store/store.ts';
+import type { GivenAnswers } from './effects.ts';
+import type { DecidedBefore } from './inputs.ts';
+import type { Writing } from './messages.ts';
+import type { OpenCall, Step } from './open-calls.ts';
+import type { Parts } from './parts.ts';
+
+type Decision = { approved: boolean; reason?: string | undefined };
+
+/** What the answers allow, in the order of the calls, and why some were refused. */
+export interface Applied {
+  steps: Step[];
+  refused: string[];
+}
+
+/** What answers mean for the calls that they are about: how each call moves, and what that lets happen next. */
+export class Decisions {
+  private readonly parts: Parts;
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+  }
+
+  /** Applies answers that were read: what each decision led to in the store, then what the browser gave. */
+  apply({ answers, by, asker }: GivenAnswers, verdicts: Verdict[]): Applied {
+    const { open, messages } = this.parts;
+    const steps = new Map<string, Step>();
+    const refused: string[] = [];
+    const touched = new Set<Writing>();
+    const decisions = answers.filter((answer) => answer.kind === 'decision');
+    decisions.forEach((answer, index) => {
+      const verdict = verdicts[index];
+      if (verdict?.kind === 'refused') refused.push(verdict.why);
+      const step = verdict && (this.learn(verdict, by) ?? this.applyDecision(answer, verdict, by));
+      if (verdict?.kind === 'counts' && !verdict.isRepeated)
+        this.tellDecided(answer, verdict.call, asker.connection ?? by.user);
+      if (!step) return;
+      step.call.approvedOver = asker.connection;
+      steps.set(step.call.record.id, step);
+      const writing = verdict.kind === 'counts' ? messages.get(step.call.record.messageId) : undefined;
+      if (writing) touched.add(writing);
+    });
+    // A tool may run for long, or for ever: whoever looks meanwhile sees what was decided.
+    for (const writing of touched) messages.save(writing);
+    for (const answer of answers) {
+      if (answer.kind === 'decision') continue;
+      const meant = open.outputFor(answer);
+      if (!meant) continue;
+      if ('refused' in meant) refused.push(meant.refused);
+      else steps.set(meant.call.record.id, { call: meant.call, next: 'end', settlement: meant.settlement });
+    }
+    const order = [...open.ids()];
+    const placeOf = ({ call }: Step) => order.indexOf(call.record.id);
+    return { steps: [...steps.values()].sort((a, b) => placeOf(a) - placeOf(b)), refused };
+  }
+
+  /** Those who watch hear what was decided, and by whom. */
+  private tellDecided(
+    { approved, reason }: Decision,
+    { id: toolCallId, messageId }: CallRecord,
+    by: string,
+  ): void {
+    this.parts.messages.inject({
+      type: 'data-decided',
+      data: { toolCallId, messageId, approved, ...(reason === undefined ? {} : { reason }), by },
+      transient: true,
+    });
+  }
+
+  /** A decision is refused because of another, that the store has and this process did not hear of: that one counts. */
+  private learn(verdict: Verdict, { user: by }: Identity): Step | null {
+    const decided = verdict.kind === 'refused' ? verdict.decided : undefined;
+    const call = decided && this.parts.open.get(decided.id);
+    return decided && call?.state.is === 'asked' ? this.decidedBefore(call, { call: decided, by }) : null;
+  }
+
+  /** A card was decided before, where its session was then. Returns what that allows. */
+  decidedBefore(call: OpenCall, { call: decided, by }: DecidedBefore): Step | null {
+    const { open, messages } = this.parts;
+    const { status, reason } = decided;
+    if (status !== 'approved' && status !== 'denied') {
+      // It was used or ended there.
+      open.move(call, 'settle');
+      return null;
+    }
+    if (call.state.is === 'hidden') open.move(call, 'show');
+    const decision = { approved: status === 'approved', reason: reason ?? undefined };
+    this.tellDecided(decision, decided, by);
+    const step = this.applyDecision(decision, { kind: 'counts', call: decided, isRepeated: false }, null);
+    const writing = messages.get(decided.messageId);
+    if (writing) messages.save(writing);
+    return step;
+  }
+
+  /** What one decision allows, if it counts. */
+  private applyDecision({ approved, reason }: Decision, verdict: Verdict, by: Identity | null): Step | null {
+    const { core, open } = this.parts;
+    const call =
+      verdict.kind === 'counts' || verdict.kind === 'ended' ? open.get(verdict.call.id) : undefined;
+    if (!call) return null;
+    if (verdict.kind === 'ended') {
+      open.move(call, 'deny');
+      return { call, next: 'end', settlement: SIGNED_OUT_END };
+    }
+    if (verdict.kind !== 'counts') return null;
+    const { messageId, runsOn, id: callId } = call.record;
+    core.emit({ type: 'mark-card', messageId, callId, approved, reason });
+    if (!approved) {
+      open.move(call, 'deny');
+      const settlement: Settlement = { kind: 'denied', reason: verdict.call.reason };
+      return { call, next: 'end', settlement };
+    }
+    open.move(call, 'approve');
+    call.by = by;
+    return { call, next: runsOn === 'server' ? 'run' : 'hand-over' };
+  }
+}
