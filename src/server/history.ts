@@ -69,20 +69,33 @@ export class History {
     await this.append(createEvent({ id, author: 'user', actions: { stateDelta: { [id]: connectionId } } }));
   }
 
-  /** Takes back everything from a message of the person on; with `isLast` only if nothing came of it but the agent's own words. */
-  async rewindTo(messageId: string, isLast = false): Promise<void> {
-    const session = await this.load();
-    const { events } = session;
-    const index = events.findIndex((candidate) => candidate.customMetadata?.messageId === messageId);
+  /**
+   * Takes back everything from a message of the person on. `again`: only if nothing came of it but the agent's own words, and calls of which
+   * the process died before they were written down; those end, so that no call is ever without an answer.
+   */
+  async rewindTo(
+    messageId: string,
+    again?: { errorText: string; waiting: ReadonlySet<string> },
+  ): Promise<void> {
+    const { events } = await this.load();
+    // The newest of its kind: it may have been said, and taken back, before.
+    const index = events.findLastIndex(
+      ({ author, customMetadata }) => author === 'user' && customMetadata?.messageId === messageId,
+    );
     const event = events[index];
-    if (event && isLast && events.slice(index + 1).some((behind) => hasEffects(behind, event))) return;
-    if (event) await this.service.appendEvent({ session, event: rewindEvent(event.id) });
+    if (!event) return;
+    if (again) {
+      const { errorText, waiting } = again;
+      if (events.slice(index + 1).some((behind) => hasEffects(behind, event, waiting))) return;
+      await this.closeDangling(errorText, waiting);
+    }
+    await this.append(rewindEvent(event.id));
   }
 
   /** Answers, with an error, every call that nothing answers and that does not wait; returns their ids. */
-  async closeDangling(errorText: string, waiting: { get(id: string): unknown }): Promise<string[]> {
+  async closeDangling(errorText: string, waiting: { has(id: string): boolean }): Promise<string[]> {
     const session = await this.load();
-    const dangling = danglingCalls(session.events).filter(({ id }) => !waiting.get(id));
+    const dangling = danglingCalls(session.events).filter(({ id }) => !waiting.has(id));
     for (const { id, name, event } of dangling) {
       const { author: agent = 'model', invocationId, branch = null } = event;
       const response = { error: errorText };
@@ -96,11 +109,12 @@ export class History {
 }
 
 /**
- * Whether something may have happened outside for an event behind a message of the person: a call was answered, or made where ADK runs tools
- * itself. A live run calls nothing before it is written down, and its messages are not ADK's own: they have no invocation.
+ * Whether something may have happened outside for an event behind a message of the person: a call was answered, waits, or was made where ADK runs
+ * tools itself. A live run calls nothing before it is written down, and its messages are not ADK's own: they have no invocation.
  */
-function hasEffects(event: Event, said: Event): boolean {
+function hasEffects(event: Event, said: Event, waiting: ReadonlySet<string>): boolean {
   if (getFunctionResponses(event).length > 0 || event.author === 'user')
     return Boolean(event.content?.parts?.length);
-  return Boolean(said.invocationId) && getFunctionCalls(event).length > 0;
+  const calls = getFunctionCalls(event);
+  return said.invocationId ? calls.length > 0 : calls.some(({ id = '' }) => waiting.has(id));
 }

@@ -10,7 +10,7 @@ import type { OwnedKey, Store } from './store/store.ts';
 export async function reconcile(store: Store, key: OwnedKey, session: AdkSession): Promise<Message[]> {
   const messages = await store.loadMessages(key);
   for (const message of messages) {
-    const missed = missedOutputs(message, session, { get: () => undefined });
+    const missed = missedOutputs(message, session, new Set());
     if (missed.length === 0) continue;
     const fold = new MessageFold(message);
     for (const chunk of missed) fold.push(chunk);
@@ -70,12 +70,12 @@ export function wordsSince(messages: readonly Message[], events: readonly Event[
 export function missedOutputs(
   message: Message,
   session: AdkSession,
-  waiting: { get(id: string): unknown },
+  waiting: { has(id: string): boolean },
 ): Chunk[] {
   const open = new Set(
     message.parts.flatMap((part) => {
       const isOpen = toolNameOf(part) !== null && 'toolCallId' in part && !isSettled(part.state);
-      return isOpen && !waiting.get(part.toolCallId) ? [part.toolCallId] : [];
+      return isOpen && !waiting.has(part.toolCallId) ? [part.toolCallId] : [];
     }),
   );
   if (open.size === 0) return [];

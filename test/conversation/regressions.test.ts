@@ -1,4 +1,4 @@
-import { LlmAgent, LongRunningFunctionTool, ParallelAgent } from '@google/adk';
+import { type Event, LlmAgent, LongRunningFunctionTool, ParallelAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
@@ -46,6 +46,12 @@ async function asked(...tools: Parameters<World['model']['call']>[0]): Promise<W
   await settle();
   return world;
 }
+
+const partsIn = (events: readonly Event[]) => events.flatMap(({ content }) => content?.parts ?? []);
+const calledIn = (events: readonly Event[]) =>
+  partsIn(events).flatMap(({ functionCall }) => functionCall?.id ?? []);
+const answeredIn = (events: readonly Event[]) =>
+  partsIn(events).flatMap(({ functionResponse }) => functionResponse?.id ?? []);
 
 /** The agent's messages that the page shows in another way than they are stored. */
 async function shownAndStored(world: World): Promise<unknown[]> {
@@ -367,6 +373,37 @@ describe('a process that dies', () => {
     expect((await world.messages()).map(({ id }) => id).filter((id) => id === 'm2')).toHaveLength(1);
     await world.shutDown();
   });
+});
+
+describe('a process that dies when ADK has stored a call and nobody has written it down', () => {
+  it.each(['turns', 'live'] as const)(
+    '[T1] [R7] leaves no call open: the question is asked again, with a model of the kind %s',
+    async (model) => {
+      const world = new World({ model, approvals: 'sequential', whenBusy: 'queue' });
+      await world.join('lost');
+      world.say(true);
+      await settle();
+      world.store.hold('issueCalls');
+      world.model.call(['pay']);
+      await settle();
+      expect(calledIn(await world.events())).toEqual(['c1']);
+      world.kill();
+      await settle();
+      world.start();
+      await world.join('back');
+      await settle();
+      expect(world.model.told.join()).toContain('m1');
+      world.model.call(['pay']);
+      await settle();
+      expect((await world.openCalls()).map(({ id }) => id)).toEqual(['c2']);
+      world.page?.send('tool_result', { toolCallId: 'c2', status: 'rejected' });
+      await settle();
+      world.model.complete();
+      await settle();
+      expect(answeredIn(await world.events()).sort()).toEqual(['c1', 'c2']);
+      await world.shutDown();
+    },
+  );
 });
 
 describe('a card whose time is up', () => {

@@ -365,6 +365,19 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     expect(made.model.lastContents.map(({ parts }) => parts?.[0]?.text)).toEqual(['first']);
   });
 
+  it('[S11] regenerating again forgets the answer before it as well', async () => {
+    const made = server([[text('One.')], [text('Two.')], [text('Three.')]]);
+    const { chat, quiet, answer } = client(sdk, made.duologue);
+    await chat.sendMessage({ text: 'first' });
+    await quiet();
+    for (let i = 0; i < 2; i++) {
+      await chat.regenerate();
+      await quiet();
+    }
+    expect(plain(answer()).parts).toEqual([said('Three.')]);
+    expect(made.model.lastContents.map(({ parts }) => parts?.[0]?.text)).toEqual(['first']);
+  });
+
   it('[S11] an edited message replaces the old one and all that followed', async () => {
     const made = server([[text('One.')], [text('Two.')], [text('Three.')]]);
     const { chat, quiet, answer } = client(sdk, made.duologue);

@@ -44,8 +44,7 @@ export type Write =
     }
   /** A message of the person that was stored last is none after all. */
   | { do: 'unkeep'; messageId: string }
-  /** `isLast`: only if nothing stands behind it in the history. */
-  | { do: 'rewind'; messageId: string; isLast?: boolean }
+  | { do: 'rewind'; messageId: string; again?: BegunAgain }
   | { do: 'append'; event: Event; seen?: AdkSession | undefined; accepted?: AcceptedRequest | undefined }
   | { do: 'issue'; call: CallRecord }
   | { do: 'show'; call: CallRecord }
@@ -67,6 +66,12 @@ export type Write =
   | { do: 'find-unfinished'; messageId: string | undefined }
   | { do: 'close-dangling'; errorText: string; messageId: string | null; waiting: ReadonlySet<string> }
   | { do: 'keep-words'; messageId: string; text: string };
+
+/** A message that was stored is begun again: only if nothing came of it. Calls that do not wait end with the text. */
+export interface BegunAgain {
+  errorText: string;
+  waiting: ReadonlySet<string>;
+}
 
 /** What a batch of writes was for: whoever hears that it was stored, or not, knows where to go on. */
 export type About =

@@ -2,6 +2,7 @@ import { createEvent } from '@google/adk';
 import { toContent } from '../../adk/for-server.ts';
 import type { ProtocolError } from '../../protocol/index.ts';
 import type { AcceptedRequest } from '../store/store.ts';
+import { NOT_COMPLETED } from './agent-run.ts';
 import type { About, Asker, Write } from './effects.ts';
 import type { Posted, Said } from './inputs.ts';
 import type { Writing } from './messages.ts';
@@ -38,7 +39,7 @@ export class TurnBegins {
 
   /** Begins something, as far as it can. */
   begin(command: Said | Posted): void {
-    const { core, run, messages, said, answers, turnEnds, callEnds, acceptances } = this.parts;
+    const { core, run, messages, said, open, answers, turnEnds, callEnds, acceptances } = this.parts;
     const { asker, wire } = command;
     const rewinds = command.kind === 'message' && command.id !== undefined && said.has(command.id);
     // What was stored, and whose process died before anything was said to it, is begun again: that takes nothing back.
@@ -66,8 +67,9 @@ export class TurnBegins {
     said.add(id, parts);
     said.unanswered = id;
     const accepted = this.acceptedWith(command);
+    const again = { errorText: NOT_COMPLETED, waiting: open.ids() };
     const writes: Write[] = [
-      ...(rewinds ? [{ do: 'rewind' as const, messageId: id, isLast: !replaces }] : []),
+      ...(rewinds ? [{ do: 'rewind' as const, messageId: id, ...(replaces ? {} : { again }) }] : []),
       { do: 'keep' as const, id, parts, accepted },
     ];
     if (this.parts.policy.pauseEndsRun || wire === 'sse') return this.respond(writes, command, id);
@@ -253,5 +255,5 @@ export class TurnBegins {
 
 /** Whether a message is begun again that was stored before, and that nothing was said to. */
 function isAgain(writes: readonly Write[]): boolean {
-  return writes.some((write) => write.do === 'rewind' && write.isLast);
+  return writes.some((write) => write.do === 'rewind' && write.again);
 }

@@ -75,8 +75,8 @@ export class Writes {
       case 'rewind':
         output.dropDraft();
         // One that nothing was said to stays where it is: it is the last.
-        if (write.isLast || (await store.truncateMessages(key, write.messageId)))
-          await history.rewindTo(write.messageId, write.isLast);
+        if (write.again || (await store.truncateMessages(key, write.messageId)))
+          await history.rewindTo(write.messageId, write.again);
         return;
       case 'append':
         return write.seen
@@ -210,17 +210,13 @@ export class Writes {
   private async closeDangling(write: Extract<Write, { do: 'close-dangling' }>): Promise<Chunk[]> {
     const { output, history } = this.context;
     const { errorText, messageId, waiting } = write;
-    const isWaiting = { get: (id: string) => (waiting.has(id) ? true : undefined) };
-    const ids = await history.closeDangling(errorText, isWaiting);
+    const ids = await history.closeDangling(errorText, waiting);
     const fold = messageId === null ? undefined : output.fold(messageId);
     if (!fold) return [];
     const closed = ids
       .filter((id) => fold.isOpen(id))
       .map((toolCallId): Chunk => ({ type: 'tool-output-error', toolCallId, errorText }));
-    const known = new Set(ids);
-    const missed = missedOutputs(fold.message, await history.load(), {
-      get: (id) => (known.has(id) ? true : isWaiting.get(id)),
-    });
+    const missed = missedOutputs(fold.message, await history.load(), new Set([...ids, ...waiting]));
     return [...closed, ...missed];
   }
 

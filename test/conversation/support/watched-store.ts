@@ -33,6 +33,7 @@ export class WatchedStore {
   private readonly journal: Journal;
   private readonly faults: Write[] = [];
   private held: Promise<void> | null = null;
+  private heldOnly: Write | null = null;
   private letGo: () => void = () => undefined;
 
   constructor(clock: ManualClock, journal: Journal) {
@@ -50,8 +51,9 @@ export class WatchedStore {
     return this.faults.length > 0;
   }
 
-  /** Writes wait from now on, until they are released. */
-  hold(): void {
+  /** Writes, or those of one kind, wait from now on, until they are released. */
+  hold(only: Write | null = null): void {
+    this.heldOnly = only;
     this.held ??= new Promise((resolve) => {
       this.letGo = resolve;
     });
@@ -81,7 +83,7 @@ export class WatchedStore {
       writes.set(method, async (...args) => {
         // What is to be written is fixed when it is given, as in a file.
         const given = structuredClone(args);
-        await this.held;
+        if (this.heldOnly === null || this.heldOnly === method) await this.held;
         if (isDead) return new Promise(() => undefined);
         if (isClosed) throw new Error('The store is closed.');
         const outcome = this.takeFault(method) ? 'failed' : 'stored';
