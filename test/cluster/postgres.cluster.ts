@@ -48,7 +48,6 @@ const writes: [
     (store, owner) => store.addWaiting(owner, { message: messageOf('w2', 'hi'), answerId: null }),
     undefined,
   ],
-  ['dropWaiting', (store, owner) => store.dropWaiting(owner, 'w1'), true],
   ['issueCalls', (store, owner) => store.issueCalls(owner, [callOf('c3'), callOf('c4')]), undefined],
   [
     'moveCall',

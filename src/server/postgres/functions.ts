@@ -183,17 +183,6 @@ begin
   perform {schema}.accept(s, p_request, p_message, p_parts);
 end $$;
 
-create function {schema}.drop_waiting(p_name text, p_fence bigint, p_operation uuid, p_id text) returns boolean
-language plpgsql as $$
-declare s bigint := {schema}.find(p_name, p_fence);
-begin
-  if exists (select from {schema}.sessions where n = s and last_operation = p_operation) then return true; end if;
-  delete from {schema}.waiting where session = s and id = p_id;
-  if not found then return false; end if;
-  update {schema}.sessions set last_operation = p_operation where n = s;
-  return true;
-end $$;
-
 create function {schema}.issue_calls(
   p_name text, p_fence bigint, p_at bigint, p_operation uuid, p_calls json, p_lines json
 ) returns void language plpgsql as $$

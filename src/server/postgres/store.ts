@@ -200,11 +200,6 @@ export class PostgresStore implements SharedStore {
     return listOf<WaitingMessage>(row?.waiting ?? null);
   }
 
-  async dropWaiting(key: OwnedKey, messageId: string): Promise<boolean> {
-    const values = [nameIn(key), key.fence, randomUUID(), toText(messageId)];
-    return this.#value<boolean>(key, 'drop_waiting', values);
-  }
-
   async issueCalls(key: OwnedKey, calls: CallRecord[]): Promise<void> {
     const asking = calls.filter((call) => call.approvalId !== null);
     const lines = asking.map((call) => lineIn(key, issuedLine(call)));

@@ -181,13 +181,6 @@ export class SqliteStore implements Store {
     });
   }
 
-  async dropWaiting(key: OwnedKey, messageId: string): Promise<boolean> {
-    return this.#write(({ waiting }) => {
-      const session = this.#findOwned(key);
-      return session !== undefined && waiting.drop(session.n, messageId);
-    });
-  }
-
   async issueCalls(key: OwnedKey, issued: CallRecord[]): Promise<void> {
     this.#write(({ calls, auditLines }) => {
       const { n } = this.#need(key);

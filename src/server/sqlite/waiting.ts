@@ -5,7 +5,6 @@ import { documentTable } from './documents.ts';
 
 /** The table of the messages that wait for the agent. */
 export function waitingTable(db: Database) {
-  const drop = db.prepare('delete from waiting where session = ? and id = ?');
   const answer = db.prepare(
     // By what waits, which is little, and not by the messages, which are many.
     `delete from waiting where session = ? and exists (
@@ -25,10 +24,6 @@ export function waitingTable(db: Database) {
     put(session: number, id: string, data: string): void {
       mayWait.add(session);
       table.put(session, id, data);
-    },
-    /** False when it did not wait. */
-    drop(session: number, id: string): boolean {
-      return drop.run(session, toText(id)) > 0;
     },
     /** The messages before this one of the agent wait no longer. */
     answeredBy(session: number, id: string): void {

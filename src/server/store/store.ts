@@ -203,8 +203,6 @@ export interface Store {
   addWaiting(key: OwnedKey, waiting: WaitingMessage, accepted?: AcceptedRequest): Promise<void>;
   /** The messages that wait, in order. One whose answer was not stored yet is among them, also when it is stored itself. */
   waitingMessages(key: SessionKey): Promise<WaitingMessage[]>;
-  /** A message waits no longer; false when it did not. */
-  dropWaiting(key: OwnedKey, messageId: string): Promise<boolean>;
 
   /** Records calls before anyone hears of them, with an `issued` line for each that asks. */
   issueCalls(key: OwnedKey, calls: CallRecord[]): Promise<void>;

@@ -79,7 +79,6 @@ function endSuite({ test, expect }: TestRunner, { store: opened }: Opened): void
       () => store.truncateMessages(key, 'm1'),
       () => store.addWaiting(key, { message: messageOf('m1', 'hi'), answerId: null }),
       () => store.waitingMessages(key),
-      () => store.dropWaiting(key, 'm1'),
       () => store.issueCalls(key, []),
       () => store.openCalls(key),
       () => store.findCall(key, { id: 'c1' }),

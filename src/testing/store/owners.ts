@@ -22,7 +22,6 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     () => store().moveCall(owner, { id: 'c1', from: 'approved', to: 'running' }, lineOf('consumed', 'c1')),
     () => store().moveCall(owner, { id: 'c9', from: 'approved', to: 'running' }, null),
     () => store().addWaiting(owner, { message: messageOf('m3', 'waits'), answerId: null }),
-    () => store().dropWaiting(owner, 'm3'),
     () => store().acceptRequest(owner, { requestId: 'r1', messageId: null, parts: 0 }),
     () => store().putFile(owner, 'f1', { mediaType: 'image/png', bytes: new Uint8Array([1]) }),
   ];

@@ -52,7 +52,6 @@ export function textsSuite({ test, expect }: TestRunner, { store }: Opened): voi
     await store().appendEvent(key, answerEvent('e2', [text]));
     expect(await store().openCalls(key)).toEqual([]);
     expect(await store().loadFile(key, text)).toMatchObject({ mediaType: 'image/png' });
-    expect(await store().dropWaiting(key, text)).toBe(true);
     expect(await store().truncateMessages(key, text)).toBe(true);
   });
 }

@@ -46,20 +46,11 @@ export function waitingSuite({ test, expect, beforeEach }: TestRunner, { store }
     expect(await ids()).toEqual(['m3']);
   });
 
-  test('one that is dropped waits no longer, and one that did not wait is not found', async () => {
-    await store().addWaiting(key, waitingOf('m1'));
-    expect(await store().dropWaiting(key, 'm2')).toBe(false);
-    expect(await store().dropWaiting(key, 'm1')).toBe(true);
-    expect(await store().dropWaiting(key, 'm1')).toBe(false);
-    expect(await ids()).toEqual([]);
-  });
-
   test('what waits is removed with the session, and nothing waits in one that is not there', async () => {
     await store().addWaiting(key, waitingOf('m1'));
     await store().deleteSession(key);
     expect(await ids()).toEqual([]);
     await expect(store().addWaiting(key, waitingOf('m1'))).rejects.toThrow(StoreError);
-    expect(await store().dropWaiting(key, 'm1')).toBe(false);
     await store().createSession(key, {});
     expect(await ids()).toEqual([]);
   });

@@ -8,7 +8,6 @@ export const WRITES = [
   'putMessage',
   'truncateMessages',
   'addWaiting',
-  'dropWaiting',
   'issueCalls',
   'moveCall',
   'decideCall',

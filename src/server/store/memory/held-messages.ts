@@ -51,10 +51,6 @@ export class HeldMessages {
     return [...this.#waiting.values()].map((text) => fromJson<WaitingMessage>(text));
   }
 
-  dropWaiting(id: string): boolean {
-    return this.#waiting.delete(id);
-  }
-
   /** What stands before a message of the agent is being answered. */
   #answerBefore(answer: string): void {
     if (this.#waiting.size === 0) return;

@@ -169,10 +169,6 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       return find(key)?.messages.waiting() ?? [];
     },
 
-    async dropWaiting(key, messageId): Promise<boolean> {
-      return findOwned(key)?.messages.dropWaiting(messageId) ?? false;
-    },
-
     async issueCalls(key, calls): Promise<void> {
       const writeCalls = need(key).calls.prepare(calls);
       const writeLines = calls
