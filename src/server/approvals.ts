@@ -1,6 +1,22 @@
 import { createHash } from 'node:crypto';
-import { type Answer, SIGNED_OUT } from '../protocol/index.ts';
-import type { AcceptedRequest, AuditEntry, AuditKind, CallRecord, OwnedKey, Store } from './store/store.ts';
+import {
+  type Answer,
+  APPROVAL_TIMED_OUT,
+  OUTCOME_UNKNOWN,
+  outputTimedOut,
+  SIGNED_OUT,
+} from '../protocol/index.ts';
+import type { Standing } from './conversation/call-flow.ts';
+import type { Failure, Settlement } from './settlement.ts';
+import type {
+  AcceptedRequest,
+  AuditEntry,
+  AuditKind,
+  CallRecord,
+  CallStatus,
+  OwnedKey,
+  Store,
+} from './store/store.ts';
 
 /** What became of a decision: it counts, it said nothing new, or it was refused. */
 export type Verdict =
@@ -11,6 +27,72 @@ export type Verdict =
   | { kind: 'ended'; call: CallRecord }
   /** `decided`: how it stands, when it was decided otherwise before. */
   | { kind: 'refused'; why: string; decided?: CallRecord };
+
+/** The steps of the ledger, each from one status to another: it happens only if the call still stands there. */
+export const LEDGER = {
+  show: { from: 'requested', to: 'requested' },
+  expire: { from: 'requested', to: 'expired' },
+  'sign-out-asked': { from: 'requested', to: 'expired' },
+  'sign-out-approved': { from: 'approved', to: 'expired' },
+  consume: { from: 'approved', to: 'running' },
+  take: { from: 'ready', to: 'running' },
+  park: { from: 'running', to: 'parked' },
+} as const satisfies Record<string, { from: CallStatus; to: CallStatus }>;
+
+/** What a decision finds in the ledger. `used`: it was consumed or ended, or there was nothing to decide. */
+const FOUND: Readonly<Record<CallStatus, 'undecided' | 'approved' | 'denied' | 'expired' | 'used'>> = {
+  requested: 'undecided',
+  approved: 'approved',
+  denied: 'denied',
+  expired: 'expired',
+  ready: 'used',
+  running: 'used',
+  parked: 'used',
+  settled: 'used',
+};
+
+/** What was decided about a call, as it is stored; null when nothing was, or when that is used up. */
+export function decisionIn({ status }: CallRecord): boolean | null {
+  return status === 'approved' || status === 'denied' ? status === 'approved' : null;
+}
+
+/** Whether a call, as it is stored, asks and nobody has decided. */
+export function isUndecided({ status }: CallRecord): boolean {
+  return status === 'requested';
+}
+
+/** How a call ends whose time is up; null when it has all the time. */
+export function lateSettlement({ status, runsOn, toolName }: CallRecord): Failure | null {
+  if (status === 'requested') return { kind: 'error', errorText: APPROVAL_TIMED_OUT };
+  return status === 'parked' || (status === 'running' && runsOn === 'client')
+    ? { kind: 'error', errorText: outputTimedOut(toolName) }
+    : null;
+}
+
+/** How a call ends that a process left in the middle of something; null when it goes on. */
+export function leftBehind({ status, reason, runsOn }: CallRecord): Settlement | null {
+  if (status === 'denied') return { kind: 'denied', reason };
+  if (status === 'expired') return { kind: 'error', errorText: reason ?? APPROVAL_TIMED_OUT };
+  return status === 'running' && runsOn === 'server' ? { kind: 'error', errorText: OUTCOME_UNKNOWN } : null;
+}
+
+/** Where a call stands that another process left open. `isShown`: a message shows its card. */
+export function standingOf(
+  { status, runsOn }: CallRecord,
+  isShown: boolean,
+): Exclude<Standing, 'issuing' | 'ending' | 'settled'> {
+  switch (status) {
+    case 'requested':
+      return isShown ? 'asked' : 'hidden';
+    case 'approved':
+    case 'denied':
+    case 'ready':
+    case 'parked':
+      return status;
+    default:
+      return runsOn === 'client' ? 'client' : 'running';
+  }
+}
 
 /** SHA-256 over JSON with sorted keys: the same arguments always give the same hash. */
 export function hashArgs(args: unknown): string {
@@ -41,13 +123,13 @@ export class Approvals {
     const call = await this.find(answer);
     if (!call || call.approvalId === null) return this.refuse(answer, null, 'no such approval');
     const wanted = answer.approved ? 'approved' : 'denied';
-    if (call.status === 'settled' || call.status === 'running') return { kind: 'ignored' };
-    if (call.status === 'denied' || call.status === 'approved') {
-      // The same decision again: whoever sent it did not hear that it counted.
-      if (call.status === wanted) return { kind: 'counts', call, isRepeated: true };
-      return { ...(await this.refuse(answer, call, `already ${call.status}`)), decided: call };
-    }
-    if (call.status === 'expired') return this.refuse(answer, call, 'expired');
+    const found = FOUND[call.status];
+    if (found === 'used') return { kind: 'ignored' };
+    // The same decision again: whoever sent it did not hear that it counted.
+    if (found === wanted) return { kind: 'counts', call, isRepeated: true };
+    if (found === 'expired') return this.refuse(answer, call, 'expired');
+    if (found !== 'undecided')
+      return { ...(await this.refuse(answer, call, `already ${found}`)), decided: call };
     if (!isShown(call)) return this.refuse(answer, call, 'not asked yet');
     if (answer.approvalId !== undefined && !namesCall(answer, call)) {
       return this.refuse(answer, call, 'belongs to another call');
@@ -74,17 +156,20 @@ export class Approvals {
     isShown: (call: CallRecord) => boolean,
   ): Promise<CallRecord | null> {
     const call = await this.find(answer);
-    const isAnswerable = call?.status === 'requested' && isShown(call) && answer.approved;
-    const ended = call && isAnswerable ? await this.signedOut(call, 'requested') : null;
+    const isAnswerable = call && FOUND[call.status] === 'undecided' && isShown(call) && answer.approved;
+    const ended = isAnswerable ? await this.signedOut(call, 'sign-out-asked') : null;
     if (!ended) await this.refuse(answer, call?.approvalId ? call : null, SIGNED_OUT);
     return ended;
   }
 
   /** Ends a call for good, because whoever approved it is signed in no more; null when it stands elsewhere. */
-  async signedOut(call: CallRecord, from: 'requested' | 'approved'): Promise<CallRecord | null> {
+  async signedOut(
+    call: CallRecord,
+    step: 'sign-out-asked' | 'sign-out-approved',
+  ): Promise<CallRecord | null> {
     return this.store.moveCall(
       this.key,
-      { id: call.id, from, to: 'expired', reason: SIGNED_OUT },
+      { id: call.id, ...LEDGER[step], reason: SIGNED_OUT },
       lineFor('refused', call, SIGNED_OUT),
     );
   }
@@ -93,7 +178,7 @@ export class Approvals {
   async consume(call: CallRecord, expiresAt: number | null): Promise<CallRecord | null> {
     return this.store.moveCall(
       this.key,
-      { id: call.id, from: 'approved', to: 'running', expiresAt },
+      { id: call.id, ...LEDGER.consume, expiresAt },
       lineFor('consumed', call, null),
     );
   }
@@ -102,7 +187,7 @@ export class Approvals {
   async expire(call: CallRecord, reason: string | null = null): Promise<CallRecord | null> {
     return this.store.moveCall(
       this.key,
-      { id: call.id, from: 'requested', to: 'expired', reason },
+      { id: call.id, ...LEDGER.expire, reason },
       lineFor('expired', call, reason),
     );
   }

@@ -1,15 +1,7 @@
 import type { Session as AdkSession, Event, EventActions } from '@google/adk';
 import { type Outcome, responseEvent, toResponse } from '../adk/for-server.ts';
 import { exhaustive } from '../protocol/exhaustive.ts';
-import {
-  APPROVAL_TIMED_OUT,
-  type Chunk,
-  denialText,
-  INTERRUPTED,
-  OUTCOME_UNKNOWN,
-  outputTimedOut,
-  SIGNED_OUT,
-} from '../protocol/index.ts';
+import { type Chunk, denialText, INTERRUPTED, SIGNED_OUT } from '../protocol/index.ts';
 import type { SessionOptions } from './engine.ts';
 import type { CallRecord } from './store/store.ts';
 
@@ -38,23 +30,6 @@ export const SIGNED_OUT_END: Failure = { kind: 'error', errorText: SIGNED_OUT };
 /** A deferred tool's outcome as a settlement. */
 export function settlementOf(outcome: Exclude<Outcome, { kind: 'asks' }>): Settlement {
   return outcome.kind === 'waits' ? { kind: 'output', output: null } : outcome;
-}
-
-/** How a call ends whose time is up. */
-export function lateSettlement(call: CallRecord): Failure | null {
-  if (call.status === 'requested') return { kind: 'error', errorText: APPROVAL_TIMED_OUT };
-  return call.status === 'parked' || (call.status === 'running' && call.runsOn === 'client')
-    ? { kind: 'error', errorText: outputTimedOut(call.toolName) }
-    : null;
-}
-
-/** How a call ends that a process left in the middle of something; null when it goes on. */
-export function leftBehind(call: CallRecord): Settlement | null {
-  if (call.status === 'denied') return { kind: 'denied', reason: call.reason };
-  if (call.status === 'expired') return { kind: 'error', errorText: call.reason ?? APPROVAL_TIMED_OUT };
-  return call.status === 'running' && call.runsOn === 'server'
-    ? { kind: 'error', errorText: OUTCOME_UNKNOWN }
-    : null;
 }
 
 /** What the model gets for the call. */

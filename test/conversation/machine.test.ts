@@ -35,6 +35,27 @@ it('[B6] a message that reaches a model which has just called something by itsel
   expect(world.isBusy).toBe(false);
 });
 
+it('[S10] what is posted while a message waits for the disk is answered, though nobody listens any more', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  world.say('bidi');
+  world.isHeld = true;
+  world.runs[0]?.complete();
+  // The end of the answer, and then the message that waited.
+  world.finishWrite('no');
+  world.finishWrite('fault');
+  world.isHeld = false;
+  world.finishWrite('no');
+  world.push({ type: 'left' });
+  const post = world.say('sse');
+  expect(post.is).toBe('waiting');
+  world.pass(1_000);
+  for (const run of world.runs) if (run.is === 'open') run.complete();
+  for (const run of world.runs) if (run.is === 'closing') run.end(null);
+  expect(post.is).toBe('begun');
+});
+
 it('[S8] a response that is stopped while its end is being written leaves no card open', () => {
   const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
   world.push({ type: 'joined' });

@@ -33,6 +33,12 @@ export class Acceptances {
     this.tell(asker, accepted);
   }
 
+  /** What a request was to be taken with is over: it is stored by itself. */
+  alone({ asker, accepted }: Accepting): void {
+    this.write(asker, accepted);
+    this.parts.core.emit({ type: 'begun', asker });
+  }
+
   /** A request could not be stored. */
   notTaken({ asker }: Accepting): void {
     const error = new ProtocolError('internal', 'The answer could not be kept.');

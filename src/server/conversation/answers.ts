@@ -55,8 +55,8 @@ export class Answers {
 
   /** Reads answers; whoever decides must still be signed in. */
   private read(given: GivenAnswers): void {
-    const { core, open } = this.parts;
-    const answers = given.answers.slice(0, MAX_ANSWERS).map((answer) => open.asDecision(answer));
+    const { core, decisions } = this.parts;
+    const answers = given.answers.slice(0, MAX_ANSWERS).map((answer) => decisions.asDecision(answer));
     const asked = { ...given, answers };
     this.areRead = true;
     const decides = answers.some(({ kind }) => kind === 'decision');
@@ -108,8 +108,8 @@ export class Answers {
       last.accepts = { asker, accepted };
       return;
     }
-    if (isAccepted) acceptances.tell(asker, accepted);
-    else acceptances.write(asker, accepted);
+    if (accepted && !isAccepted) return acceptances.alone({ asker, accepted });
+    acceptances.tell(asker, accepted);
     core.emit({ type: 'begun', asker });
   }
 

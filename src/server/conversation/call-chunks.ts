@@ -1,4 +1,5 @@
 import { type Chunk, CONFIRMATION_TOOL, type ToolFacts } from '../../protocol/index.ts';
+import { decisionIn } from '../approvals.ts';
 import { outputChunk, type Settlement } from '../settlement.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { Writing } from './messages.ts';
@@ -109,12 +110,12 @@ export class CallChunks {
   /** In the confirmation dialect the answer closes the confirmation, and the original call is announced. */
   confirm(call: OpenCall): void {
     const { messages } = this.parts;
-    const { approvalId, messageId, status } = call.record;
+    const { approvalId, messageId } = call.record;
     const writing = messages.get(messageId);
     if (!this.areConfirmed || approvalId === null || !writing) return;
     if (call.isConfirming) {
       call.isConfirming = false;
-      const output = { confirmed: status !== 'denied' };
+      const output = { confirmed: decisionIn(call.record) !== false };
       messages.say(writing, { type: 'tool-output-available', toolCallId: approvalId, output });
     }
     this.announce(call, writing);

@@ -1,5 +1,6 @@
 import type { Content } from '@google/genai';
 import { APPROVAL_TIMED_OUT, stateConflict } from '../../protocol/index.ts';
+import { isUndecided } from '../approvals.ts';
 import { modelErrorText } from '../model-error.ts';
 import { endEvent, responseOf, type Settlement } from '../settlement.ts';
 import type { CallRecord } from '../store/store.ts';
@@ -30,15 +31,13 @@ export class CallEnds {
   end(
     call: OpenCall,
     settlement: Settlement,
-    { isOffline = false, accepts }: { isOffline?: boolean; accepts?: Accepting | undefined } = {},
+    how: { isOffline?: boolean; accepts?: Accepting | undefined } = {},
   ): void {
     const { core, open, messages, run, life, policy, callChunks, executions, acceptances, turnByTurn } =
       this.parts;
     const { pauseEndsResponse: isPosted, pauseEndsRun } = policy;
-    if (call.state.is === 'issuing') {
-      call.state.isUnwanted = true;
-      return;
-    }
+    const { isOffline = false, accepts = open.acceptedWith(call) } = how;
+    if (open.unwant(call)) return;
     const isInterrupted = settlement.kind === 'error' && settlement.interrupted === true;
     const isForgotten = run.hasForgotten(call.record.id);
     const isHeard = !isInterrupted && !isOffline && !isForgotten && !life.isAbandoned && !isPosted;
@@ -97,10 +96,8 @@ export class CallEnds {
   /** Ends the calls that waited for a run, now that there is one, or that there will be none. */
   endPending(isOnline: boolean): void {
     const { open, messages } = this.parts;
-    for (const call of open.all) {
-      const { state } = call;
-      if (state.is !== 'ending') continue;
-      this.end(call, state.settlement, { isOffline: !isOnline, accepts: state.accepts });
+    for (const { call, settlement } of open.ending) {
+      this.end(call, settlement, { isOffline: !isOnline });
       const owner = messages.get(call.record.messageId);
       if (isOnline || !owner) continue;
       owner.failure ??= modelErrorText('UNKNOWN_ERROR', '');
@@ -109,7 +106,7 @@ export class CallEnds {
   }
 
   /** Ends a call while nobody listens: the history and the stored message say so. Returns the chunks that would tell. */
-  endQuietly(call: OpenCall, settlement: Settlement, accepts?: Accepting): LateCall {
+  endQuietly(call: OpenCall, settlement: Settlement, accepts = this.parts.open.acceptedWith(call)): LateCall {
     const { core, open, callChunks, executions, acceptances } = this.parts;
     const { record } = call;
     const { messageId } = record;
@@ -144,8 +141,8 @@ export class CallEnds {
   expire(): void {
     const { core, open } = this.parts;
     for (const { call, settlement } of open.overdue(core.now)) {
-      if (call.state.is === 'asked') this.runOut(call, false);
-      else if (call.state.is !== 'hidden') this.end(call, settlement);
+      if (open.isAsked(call)) this.runOut(call, false);
+      else if (!open.isUndecided(call)) this.end(call, settlement);
     }
   }
 
@@ -156,7 +153,7 @@ export class CallEnds {
   expireQuietly(): LateCall[] | null {
     const { core, open } = this.parts;
     for (const { call, settlement } of open.overdue(core.now)) {
-      if (call.record.status === 'requested') this.runOut(call, true);
+      if (open.isUndecided(call)) this.runOut(call, true);
       else this.late.push(this.endQuietly(call, settlement));
     }
     return open.areExpiring ? null : this.late.splice(0);
@@ -177,8 +174,7 @@ export class CallEnds {
   expired({ callId, isQuiet }: Expiry, decided: DecidedBefore | null): void {
     const { open, decisions, calls } = this.parts;
     const call = open.get(callId);
-    const isOpen = call?.state.is === 'asked' || call?.state.is === 'hidden';
-    if (!call || !isOpen) return this.ranOut(call);
+    if (!call || !open.isUndecided(call)) return this.ranOut(call);
     const step = decided ? decisions.decidedBefore(call, decided) : null;
     if (!decided) {
       call.record = { ...call.record, status: 'expired' };
@@ -190,8 +186,9 @@ export class CallEnds {
 
   /** That a card ran out of time could not be written: it ends all the same. */
   notExpired({ callId, isQuiet }: Expiry): void {
-    const call = this.parts.open.get(callId);
-    if (call?.state.is === 'asked' || call?.state.is === 'hidden') this.endLate(call, isQuiet);
+    const { open } = this.parts;
+    const call = open.get(callId);
+    if (call && open.isUndecided(call)) this.endLate(call, isQuiet);
     this.ranOut(call);
   }
 
@@ -258,10 +255,10 @@ export class CallEnds {
 }
 
 function endWrites(record: CallRecord, settlement: Settlement, accepts?: Accepting): Write[] {
-  const isUndecided = record.status === 'requested' && settlement.kind === 'error';
+  const expires = isUndecided(record) && settlement.kind === 'error';
   const seen = settlement.kind === 'output' ? settlement.session : undefined;
   return [
-    ...(isUndecided ? [{ do: 'expire' as const, call: record, reason: settlement.errorText }] : []),
+    ...(expires ? [{ do: 'expire' as const, call: record, reason: settlement.errorText }] : []),
     { do: 'append', event: endEvent(record, settlement), seen, accepted: accepts?.accepted },
   ];
 }

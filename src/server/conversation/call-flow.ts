@@ -1,4 +1,5 @@
-import type { CallStatus } from '../store/store.ts';
+import { type ToolCallState, waitingFor } from '../../protocol/index.ts';
+import type { CallRecord, CallStatus } from '../store/store.ts';
 
 /**
  * Where a call stands. `issuing`: it is being written down, and nobody has heard of it. `hidden`: it asks, and the person has not seen it yet. `ready`: it may run, and waits for the slot of
@@ -46,17 +47,34 @@ export const CALL_FLOW: Readonly<Record<Standing, Partial<Record<CallEvent, Stan
   settled: {},
 };
 
-/** What the store has of each standing. */
-export const STORED_AS: Readonly<Record<Standing, CallStatus>> = {
-  issuing: 'requested',
-  hidden: 'requested',
-  asked: 'requested',
-  approved: 'approved',
-  denied: 'denied',
-  ready: 'ready',
-  running: 'running',
-  client: 'running',
-  parked: 'parked',
-  ending: 'running',
-  settled: 'settled',
+/** What each standing is for everyone else: what the store has of it, and what a client sees. */
+const SEEN: Readonly<Record<Standing, { storedAs: CallStatus; state: ToolCallState; approved?: boolean }>> = {
+  issuing: { storedAs: 'requested', state: 'input-streaming' },
+  hidden: { storedAs: 'requested', state: 'input-streaming' },
+  asked: { storedAs: 'requested', state: 'approval-requested' },
+  approved: { storedAs: 'approved', state: 'approval-responded', approved: true },
+  denied: { storedAs: 'denied', state: 'approval-responded', approved: false },
+  ready: { storedAs: 'ready', state: 'input-available' },
+  running: { storedAs: 'running', state: 'input-available' },
+  client: { storedAs: 'running', state: 'input-available' },
+  parked: { storedAs: 'parked', state: 'input-available' },
+  ending: { storedAs: 'running', state: 'input-streaming' },
+  settled: { storedAs: 'settled', state: 'output-available' },
 };
+
+/** What the store has of a call that stands so. */
+export function storedAs(standing: Standing): CallStatus {
+  return SEEN[standing].storedAs;
+}
+
+/** Whom a call waits for. The output of a long-running tool comes from outside, though it was started on the server. */
+export function waitsFor(standing: Standing, { runsOn }: CallRecord): ReturnType<typeof waitingFor> {
+  const place = standing === 'parked' ? 'client' : runsOn;
+  return waitingFor({ ...SEEN[standing], runsOn: place, asks: false });
+}
+
+/** What the agent's call becomes when it is written down: a question, a tool that the server runs, or one of the browser. */
+export function issuedAs({ approvalId, runsOn }: Pick<CallRecord, 'approvalId' | 'runsOn'>) {
+  if (approvalId !== null) return 'ask';
+  return runsOn === 'server' ? 'allow' : 'hand-over';
+}

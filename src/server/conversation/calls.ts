@@ -1,5 +1,6 @@
 import { type DeferredCall, responseEvent } from '../../adk/for-server.ts';
 import { INTERRUPTION, responseOf, type Settlement } from '../settlement.ts';
+import { issuedAs } from './call-flow.ts';
 import type { About, Ticket } from './effects.ts';
 import type { Writing } from './messages.ts';
 import type { OpenCall, Step } from './open-calls.ts';
@@ -38,23 +39,22 @@ export class Calls {
     const call = open.get(callId);
     const writing = call && messages.get(call.record.messageId);
     if (!call) return core.emit({ type: 'let-go', ticket, error: null });
-    const { status, runsOn } = call.record;
-    const isUnwanted = call.state.is === 'issuing' && call.state.isUnwanted;
-    open.move(call, status === 'requested' ? 'ask' : runsOn === 'server' ? 'allow' : 'hand-over');
-    const { state } = call;
+    const isUnwanted = open.isUnwanted(call);
+    const becomes = issuedAs(call.record);
+    open.move(call, becomes);
     if (isUnwanted || !writing) {
       // Interrupted while it was written down. Nobody has heard of it, unless ADK announced it before.
       if (call.isAnnounced) this.settleLate(call, INTERRUPTION);
       else callEnds.endUnheard(call, INTERRUPTION);
       return core.emit({ type: 'let-go', ticket, error: null });
     }
-    if (run.isLive && state.is !== 'ready') messages.isAtWork = false;
+    if (run.isLive && becomes !== 'allow') messages.isAtWork = false;
     messages.interject(writing);
-    if (state.is === 'hidden') this.showNext();
+    if (becomes === 'ask') this.showNext();
     else {
       callChunks.announce(call, writing);
       messages.save(writing);
-      if (state.is === 'ready') executions.standInLine(call);
+      if (becomes === 'allow') executions.standInLine(call);
     }
     events.tellNext();
     core.emit({ type: 'let-go', ticket, error: null });
@@ -102,8 +102,7 @@ export class Calls {
   showNext(): void {
     const { core, open, messages, policy, callChunks } = this.parts;
     const { cardsTogether, approvalTimeoutMs, pauseEndsResponse } = policy;
-    for (const call of open.all) {
-      if (call.state.is !== 'hidden') continue;
+    for (const call of open.hidden) {
       if (!cardsTogether && open.isShowing) break;
       const writing = messages.get(call.record.messageId);
       // A response turn by turn shows the cards of its own message.
@@ -130,11 +129,11 @@ export class Calls {
 
   /** Does what an answer allows. */
   take(step: Step): void {
-    const { callChunks, callEnds, executions } = this.parts;
+    const { open, callChunks, callEnds, executions } = this.parts;
     const { call, next } = step;
     if (next === 'run') return executions.standInLine(call);
     if (next === 'hand-over') return this.handOver(call);
-    if (call.state.is !== 'approved') {
+    if (!open.holdsApproval(call)) {
       callChunks.confirm(call);
       return callEnds.end(call, step.settlement, step);
     }
@@ -160,9 +159,7 @@ export class Calls {
   /** Takes up what another run, or another process, left open. */
   takeUp(): void {
     const { open, executions } = this.parts;
-    for (const call of open.all) {
-      if (call.state.is === 'ready') executions.standInLine(call);
-      if (call.state.is !== 'approved') continue;
+    for (const call of open.due) {
       if (call.record.runsOn === 'server') executions.standInLine(call);
       else this.handOver(call);
     }

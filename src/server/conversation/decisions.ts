@@ -1,4 +1,5 @@
-import type { Verdict } from '../approvals.ts';
+import type { Answer } from '../../protocol/index.ts';
+import { decisionIn, hashArgs, type Verdict } from '../approvals.ts';
 import { type Settlement, SIGNED_OUT_END } from '../settlement.ts';
 import type { Identity } from '../sign-in.ts';
 import type { CallRecord } from '../store/store.ts';
@@ -47,7 +48,7 @@ export class Decisions {
     for (const writing of touched) messages.save(writing);
     for (const answer of answers) {
       if (answer.kind === 'decision') continue;
-      const meant = open.outputFor(answer);
+      const meant = this.outputFor(answer);
       if (!meant) continue;
       if ('refused' in meant) refused.push(meant.refused);
       else steps.set(meant.call.record.id, { call: meant.call, next: 'end', settlement: meant.settlement });
@@ -73,21 +74,23 @@ export class Decisions {
   /** A decision is refused because of another, that the store has and this process did not hear of: that one counts. */
   private learn(verdict: Verdict, { user: by }: Identity): Step | null {
     const decided = verdict.kind === 'refused' ? verdict.decided : undefined;
-    const call = decided && this.parts.open.get(decided.id);
-    return decided && call?.state.is === 'asked' ? this.decidedBefore(call, { call: decided, by }) : null;
+    const { open } = this.parts;
+    const call = decided && open.get(decided.id);
+    return decided && call && open.isAsked(call) ? this.decidedBefore(call, { call: decided, by }) : null;
   }
 
   /** A card was decided before, where its session was then. Returns what that allows. */
   decidedBefore(call: OpenCall, { call: decided, by }: DecidedBefore): Step | null {
     const { open, messages } = this.parts;
-    const { status, reason } = decided;
-    if (status !== 'approved' && status !== 'denied') {
+    const approved = decisionIn(decided);
+    if (approved === null) {
       // It was used or ended there.
       open.move(call, 'settle');
       return null;
     }
-    if (call.state.is === 'hidden') open.move(call, 'show');
-    const decision = { approved: status === 'approved', reason: reason ?? undefined };
+    // Nobody may have seen it here.
+    open.move(call, 'show');
+    const decision = { approved, reason: decided.reason ?? undefined };
     this.tellDecided(decision, decided, by);
     const step = this.applyDecision(decision, { kind: 'counts', call: decided, isRepeated: false }, null);
     const writing = messages.get(decided.messageId);
@@ -117,4 +120,37 @@ export class Decisions {
     call.by = by;
     return { call, next: runsOn === 'server' ? 'run' : 'hand-over' };
   }
+
+  /** In the confirmation dialect the output of the confirmation is the decision. */
+  asDecision(answer: Answer): Answer {
+    if (answer.kind !== 'output') return answer;
+    const call = this.parts.open.records.find(({ approvalId }) => approvalId === answer.toolCallId);
+    const confirmed = isRecord(answer.output) ? answer.output.confirmed : undefined;
+    if (!call || typeof confirmed !== 'boolean') return answer;
+    return { kind: 'decision', toolCallId: call.id, approvalId: answer.toolCallId, approved: confirmed };
+  }
+
+  /** What an output of the browser means for its call: how it ends, a word why it does not count, or nothing. */
+  private outputFor(
+    answer: Exclude<Answer, { kind: 'decision' }>,
+  ): { call: OpenCall; settlement: Settlement } | { refused: string } | null {
+    const { open } = this.parts;
+    const call = open.get(answer.toolCallId);
+    // Only what runs in the browser may be answered by it; a claimed output of a server tool is not even looked at.
+    if (!call || !open.isAnswerable(call)) return null;
+    if (answer.input !== undefined && hashArgs(answer.input) !== call.record.argsHash) {
+      return { refused: 'arguments differ from those of the call' };
+    }
+    return {
+      call,
+      settlement:
+        answer.kind === 'output'
+          ? { kind: 'output', output: answer.output }
+          : { kind: 'error', errorText: answer.errorText },
+    };
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -47,7 +47,7 @@ export type Write =
   | { do: 'rewind'; messageId: string; again?: BegunAgain }
   | { do: 'append'; event: Event; seen?: AdkSession | undefined; accepted?: AcceptedRequest | undefined }
   | { do: 'issue'; call: CallRecord }
-  | { do: 'show'; call: CallRecord }
+  | { do: 'show' | 'park'; call: CallRecord }
   | { do: 'take'; call: CallRecord }
   | { do: 'expire'; call: CallRecord; reason: string }
   | { do: 'save'; messageId: string }

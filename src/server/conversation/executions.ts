@@ -15,10 +15,8 @@ export class Executions {
 
   /** Waits for its turn among the server tools of the session. */
   standInLine(call: OpenCall): void {
-    const { state } = call;
-    if ((state.is !== 'approved' && state.is !== 'ready') || state.isInLine) return;
-    state.isInLine = true;
-    this.parts.core.emit({ type: 'want-slot', call: call.record });
+    const { core, open } = this.parts;
+    if (open.lineUp(call)) core.emit({ type: 'want-slot', call: call.record });
   }
 
   /** The call has the slot: it runs, if whoever approved it is still signed in. */
@@ -78,13 +76,13 @@ export class Executions {
   /** A tool of the server came to its end, or was started and is ended from outside. */
   ended(callId: string, outcome: Outcome): void {
     const { core, open, calls, callEnds } = this.parts;
-    const call = open.get(callId);
-    if (call?.state.is !== 'running') return core.emit({ type: 'give-slot-back', callId });
+    const call = open.running(callId);
+    if (!call) return core.emit({ type: 'give-slot-back', callId });
     call.givesSlotBack = true;
     if (outcome.kind === 'waits') {
       open.move(call, 'park');
       call.record = { ...call.record, expiresAt: calls.clientDeadline() };
-      core.storing([{ do: 'show', call: call.record }], null);
+      core.storing([{ do: 'park', call: call.record }], null);
       this.giveSlotBack(call);
       return this.parts.changed();
     }

@@ -59,30 +59,31 @@ export class Life {
   }
 
   shutDown(): void {
-    const { core, run, responses, inbox, answers, turnEnds } = this.parts;
+    const { core, run, open, responses, inbox, answers, turnEnds } = this.parts;
     this.state = 'closed';
     inbox.refuseAll();
     answers.takeHeld();
+    for (const { asker } of open.takeAccepting()) core.emit({ type: 'refuse', asker, error: closing() });
     core.emit({ type: 'abort-tools' });
     if (responses.current) turnEnds.interrupt();
     else if (!run.isNone) run.letGo();
   }
 
-  /** Time has passed: what ran out of it ends, if someone hears of it. */
+  /** Time has passed: what ran out of it ends, if someone hears of it, and what could not be begun is begun again. */
   time(): void {
     const { responses, inbox, callEnds } = this.parts;
     this.wakesAt = null;
-    if (!this.isHeard || responses.current) return;
-    callEnds.expire();
+    if (responses.current) return;
+    if (this.isHeard) callEnds.expire();
     inbox.time();
   }
 
-  /** Wakes up when the next call runs out of time, while someone listens. */
+  /** Wakes up when the next call runs out of time, while someone listens, or when something is begun again. */
   arm(): void {
     const { core, open, inbox, responses } = this.parts;
     if (this.state === 'leaving') this.letGo();
-    const times = [open.nextDeadline(), inbox.retryAt].filter((time) => time !== null);
-    const at = this.isHeard && !responses.current && times.length > 0 ? Math.min(...times) : null;
+    const times = [this.isHeard ? open.nextDeadline() : null, inbox.retryAt].filter((time) => time !== null);
+    const at = !responses.current && times.length > 0 ? Math.min(...times) : null;
     if (at === this.wakesAt) return;
     this.wakesAt = at;
     core.emit({ type: 'wake', at });

@@ -1,11 +1,11 @@
 import type { DeferredCall } from '../../adk/for-server.ts';
-import type { Answer, WaitingAnswer } from '../../protocol/index.ts';
-import { hashArgs } from '../approvals.ts';
-import { type Failure, lateSettlement, type Settlement } from '../settlement.ts';
+import type { WaitingAnswer } from '../../protocol/index.ts';
+import { hashArgs, lateSettlement } from '../approvals.ts';
+import type { Failure, Settlement } from '../settlement.ts';
 import type { Identity } from '../sign-in.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { Accepting } from './acceptances.ts';
-import { CALL_FLOW, type CallEvent, STORED_AS, type Standing } from './call-flow.ts';
+import { CALL_FLOW, type CallEvent, issuedAs, type Standing, storedAs, waitsFor } from './call-flow.ts';
 
 /** Where an open call stands, with what is known only there. */
 type CallState =
@@ -79,6 +79,72 @@ export class OpenCalls {
     return this.all.filter(({ record }) => record.messageId === messageId);
   }
 
+  /** The calls that are being written down. */
+  get issuing(): OpenCall[] {
+    return this.standing('issuing');
+  }
+
+  /** The calls whose card is not shown yet. */
+  get hidden(): OpenCall[] {
+    return this.standing('hidden');
+  }
+
+  /** The calls that may run, on the server or in the browser, and do not yet. */
+  get due(): OpenCall[] {
+    return this.standing('ready', 'approved');
+  }
+
+  /** The calls whose end waits for a run. */
+  get ending(): { call: OpenCall; settlement: Settlement }[] {
+    return this.all.flatMap((call) =>
+      call.state.is === 'ending' ? [{ call, settlement: call.state.settlement }] : [],
+    );
+  }
+
+  /** The request that is taken with the end of a call, when that waits for a run. */
+  acceptedWith({ state }: OpenCall): Accepting | undefined {
+    return state.is === 'ending' ? state.accepts : undefined;
+  }
+
+  /** The requests that were to be taken with ends which wait for a run that does not come; asked once. */
+  takeAccepting(): Accepting[] {
+    return this.all.flatMap(({ state }) => {
+      if (state.is !== 'ending' || !state.accepts) return [];
+      const { accepts } = state;
+      state.accepts = undefined;
+      return [accepts];
+    });
+  }
+
+  /** The call, if its tool runs on the server. */
+  running(id: string): OpenCall | undefined {
+    return this.standing('running').find(({ record }) => record.id === id);
+  }
+
+  private standing(...standings: Standing[]): OpenCall[] {
+    return this.all.filter(({ state }) => standings.includes(state.is));
+  }
+
+  /** Whether the card of a call is on screen and undecided. */
+  isAsked({ state, record }: OpenCall): boolean {
+    return waitsFor(state.is, record) === 'person';
+  }
+
+  /** Whether nobody has decided about a call that asks, shown or not. */
+  isUndecided({ state }: OpenCall): boolean {
+    return state.is === 'asked' || state.is === 'hidden';
+  }
+
+  /** Whether a call waits for an output from outside: from the browser, or for a tool that was started on the server. */
+  isAnswerable({ state, record }: OpenCall): boolean {
+    return waitsFor(state.is, record) === 'client';
+  }
+
+  /** Whether a call was approved, and the approval is not used yet. */
+  holdsApproval({ state }: OpenCall): boolean {
+    return state.is === 'approved';
+  }
+
   /** Whether some call is at work on the server, or about to be. */
   get areAtWork(): boolean {
     return this.all.some(isAtWork);
@@ -104,7 +170,7 @@ export class OpenCalls {
   }
 
   get shown(): ReadonlySet<string> {
-    return new Set(this.all.filter(({ state }) => state.is === 'asked').map(({ record }) => record.id));
+    return new Set(this.all.filter((call) => this.isAsked(call)).map(({ record }) => record.id));
   }
 
   /** The calls that are shown and wait for the person or the browser; a confirmation is a call of its own. */
@@ -112,9 +178,8 @@ export class OpenCalls {
     return this.all.flatMap(({ record, state, isConfirming }): WaitingAnswer[] => {
       const { id, approvalId, messageId } = record;
       const toolCallId = isConfirming && approvalId !== null ? approvalId : id;
-      if (state.is === 'asked') return [{ toolCallId, messageId, waitsFor: 'person' }];
-      const isOutside = state.is === 'client' || state.is === 'parked';
-      return isOutside ? [{ toolCallId, messageId, waitsFor: 'client' }] : [];
+      const who = waitsFor(state.is, record);
+      return who === 'person' || who === 'client' ? [{ toolCallId, messageId, waitsFor: who }] : [];
     });
   }
 
@@ -124,16 +189,17 @@ export class OpenCalls {
     messageId: string,
     { now, newId, clientDeadline }: { now: number; newId: () => string; clientDeadline: number | null },
   ): OpenCall {
-    const becomes: Standing = call.asks ? 'hidden' : call.runsOn === 'server' ? 'ready' : 'client';
+    const approvalId = call.asks ? `approval_${newId()}` : null;
+    const becomes = CALL_FLOW.issuing[issuedAs({ approvalId, runsOn: call.runsOn })] ?? 'settled';
     return this.add(
       {
         id: call.id,
-        approvalId: call.asks ? `approval_${newId()}` : null,
+        approvalId,
         toolName: call.toolName,
         args: call.args,
         argsHash: hashArgs(call.args),
         runsOn: call.runsOn,
-        status: STORED_AS[becomes],
+        status: storedAs(becomes),
         reason: null,
         messageId,
         agent: call.agent,
@@ -167,7 +233,7 @@ export class OpenCalls {
     if (next === undefined || next === 'ending') return false;
     call.state = stateOf(next);
     if (next === 'settled') this.open.delete(call.record.id);
-    else call.record = { ...call.record, status: STORED_AS[next] };
+    else call.record = { ...call.record, status: storedAs(next) };
     return true;
   }
 
@@ -178,11 +244,29 @@ export class OpenCalls {
     return true;
   }
 
+  /** A call that is still being written down is wanted no more, and ends when it is; false when it is not such a call. */
+  unwant({ state }: OpenCall): boolean {
+    if (state.is !== 'issuing') return false;
+    state.isUnwanted = true;
+    return true;
+  }
+
+  isUnwanted({ state }: OpenCall): boolean {
+    return state.is === 'issuing' && state.isUnwanted;
+  }
+
+  /** A call waits for the slot of the server tools; false when it cannot, or does already. */
+  lineUp({ state }: OpenCall): boolean {
+    if (!('isInLine' in state) || state.isInLine) return false;
+    state.isInLine = true;
+    return true;
+  }
+
   /** A call that could not be taken stands where it stood. */
   putBack(call: OpenCall): void {
     const standing = call.record.approvalId === null ? 'ready' : 'approved';
     call.state = stateOf(standing);
-    call.record = { ...call.record, status: STORED_AS[standing] };
+    call.record = { ...call.record, status: storedAs(standing) };
   }
 
   /** The calls whose time is up, with how they end. */
@@ -200,34 +284,6 @@ export class OpenCalls {
       record.expiresAt === null || isExpiring || !DEADLINED.has(state.is) ? [] : [record.expiresAt],
     );
     return times.length === 0 ? null : Math.min(...times);
-  }
-
-  /** In the confirmation dialect the output of the confirmation is the decision. */
-  asDecision(answer: Answer): Answer {
-    if (answer.kind !== 'output') return answer;
-    const call = this.records.find(({ approvalId }) => approvalId === answer.toolCallId);
-    const confirmed = isRecord(answer.output) ? answer.output.confirmed : undefined;
-    if (!call || typeof confirmed !== 'boolean') return answer;
-    return { kind: 'decision', toolCallId: call.id, approvalId: answer.toolCallId, approved: confirmed };
-  }
-
-  /** What an output of the browser means for its call: how it ends, a word why it does not count, or nothing. */
-  outputFor(
-    answer: Exclude<Answer, { kind: 'decision' }>,
-  ): { call: OpenCall; settlement: Settlement } | { refused: string } | null {
-    const call = this.open.get(answer.toolCallId);
-    // Only what runs in the browser may be answered by it; a claimed output of a server tool is not even looked at.
-    if (!call || !isAnswerable(call)) return null;
-    if (answer.input !== undefined && hashArgs(answer.input) !== call.record.argsHash) {
-      return { refused: 'arguments differ from those of the call' };
-    }
-    return {
-      call,
-      settlement:
-        answer.kind === 'output'
-          ? { kind: 'output', output: answer.output }
-          : { kind: 'error', errorText: answer.errorText },
-    };
   }
 }
 
@@ -255,14 +311,4 @@ function isAtWork({ state, isExpiring }: OpenCall): boolean {
     state.is === 'ending' ||
     ('isInLine' in state && state.isInLine)
   );
-}
-
-function isAnswerable({ record, state }: OpenCall): boolean {
-  return (
-    state.is === 'client' || state.is === 'parked' || (state.is === 'approved' && record.runsOn === 'client')
-  );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

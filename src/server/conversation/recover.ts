@@ -7,14 +7,13 @@ import {
   OUTCOME_UNKNOWN,
   toolNameOf,
 } from '../../protocol/index.ts';
-import { Approvals } from '../approvals.ts';
+import { Approvals, decisionIn, isUndecided, lateSettlement, leftBehind, standingOf } from '../approvals.ts';
 import type { Engine } from '../engine.ts';
 import { partsOf } from '../files.ts';
 import type { History } from '../history.ts';
 import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../reconcile.ts';
-import { endEvent, lateSettlement, leftBehind, outputChunk } from '../settlement.ts';
+import { endEvent, outputChunk } from '../settlement.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
-import type { Standing } from './call-flow.ts';
 import type { Asker } from './effects.ts';
 import type { Recovered, Said } from './inputs.ts';
 import { fingerprint } from './said-before.ts';
@@ -57,7 +56,7 @@ export async function recover(remains: Remains): Promise<TakenUp> {
   const calls = open.map((record) => {
     const owner = byId.get(record.messageId) ?? { id: record.messageId, role: 'assistant', parts: [] };
     owners.set(owner.id, owner);
-    return { record, ...standingOf(record, owner) };
+    return { record, ...viewOf(record, owner) };
   });
   const said = messages
     .filter(({ role }) => role === 'user')
@@ -126,22 +125,17 @@ async function stillWaiting(
 }
 
 /** Where a stored call stands; a card that the message does not show was not seen by anyone. */
-function standingOf(
-  { id, approvalId, status, runsOn }: CallRecord,
-  owner: Message,
-): { standing: Exclude<Standing, 'ending'>; isAnnounced: boolean; isConfirming: boolean } {
+function viewOf(record: CallRecord, owner: Message): Omit<Recovered['calls'][number], 'record'> {
+  const { id, approvalId } = record;
   const parts = owner.parts.filter((part) => 'toolCallId' in part);
   const own = parts.find((part) => part.toolCallId === id);
   const confirmation = parts.find((part) => part.toolCallId === approvalId);
   const isShown = confirmation !== undefined || (own !== undefined && 'approval' in own);
-  const view = {
+  return {
+    standing: standingOf(record, isShown),
     isAnnounced: own !== undefined,
     isConfirming: confirmation !== undefined && 'state' in confirmation && !isSettled(confirmation.state),
   };
-  if (status === 'requested') return { standing: isShown ? 'asked' : 'hidden', ...view };
-  if (status === 'approved' || status === 'ready' || status === 'parked')
-    return { standing: status, ...view };
-  return { standing: runsOn === 'client' ? 'client' : 'running', ...view };
 }
 
 /**
@@ -158,8 +152,8 @@ async function endLeftBehind(remains: Remains, calls: CallRecord[]): Promise<Cal
     const call = await expireIfLate(remains, found);
     const message = messages.get(call.messageId);
     const fold = message && new MessageFold(message);
-    const isDecided = call.status === 'approved' || call.status === 'denied';
-    if (isDecided) fold?.decide(call.id, call.status === 'approved', call.reason ?? undefined);
+    const decided = decisionIn(call);
+    if (decided !== null) fold?.decide(call.id, decided, call.reason ?? undefined);
     const settlement = leftBehind(call) ?? (isLate(call, engine) ? lateSettlement(call) : null);
     if (settlement) {
       await history.append(endEvent(call, settlement));
@@ -167,7 +161,7 @@ async function endLeftBehind(remains: Remains, calls: CallRecord[]): Promise<Cal
         if (id !== null && fold?.isOpen(id)) fold.push(outputChunk(id, settlement, options.denials));
       }
     } else open.push(call);
-    if (message && (isDecided || settlement)) await store.putMessage(key, message);
+    if (message && (decided !== null || settlement)) await store.putMessage(key, message);
   }
   return open;
 }
@@ -179,7 +173,7 @@ function isLate({ expiresAt }: CallRecord, { clock }: Engine): boolean {
 /** A card whose time is up has expired, unless someone decided it before. */
 async function expireIfLate({ key, engine }: Remains, call: CallRecord): Promise<CallRecord> {
   const { store, clock } = engine;
-  if (call.status !== 'requested' || !isLate(call, engine)) return call;
+  if (!isUndecided(call) || !isLate(call, engine)) return call;
   const approvals = new Approvals(store, key, () => clock.now());
   const expired = await approvals.expire(call, APPROVAL_TIMED_OUT);
   return expired ?? (await store.findCall(key, { id: call.id })) ?? call;

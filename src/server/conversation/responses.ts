@@ -83,8 +83,7 @@ export class Responses {
     response.isStopped = true;
     this.parts.core.emit({ type: 'abort-tools' });
     // A call that is being written down is shown to nobody any more.
-    for (const call of this.parts.open.all)
-      if (call.state.is === 'issuing') this.parts.callEnds.end(call, INTERRUPTION);
+    for (const call of this.parts.open.issuing) this.parts.callEnds.end(call, INTERRUPTION);
     if (response.stage.is === 'speaking') this.parts.run.close();
     else if (response.stage.is === 'answering') this.conclude();
     else if (response.stage.is === 'ending') this.endCalls();
@@ -137,6 +136,9 @@ export class Responses {
     const { core, messages, open } = this.parts;
     const { response } = this;
     if (!response || response.stage.is === 'ending') return;
+    // What was answered and is not done any more is taken all the same.
+    for (const step of 'steps' in response.stage ? response.stage.steps : [])
+      if ('accepts' in step && step.accepts) this.parts.acceptances.alone(step.accepts);
     response.stage = { is: 'ending' };
     const { writing, isStopped } = response;
     const { id: messageId } = writing.message;

@@ -1,14 +1,14 @@
 import { createEvent } from '@google/adk';
 import { exhaustive } from '../../protocol/exhaustive.ts';
 import type { Answer, Chunk, Message } from '../../protocol/index.ts';
-import type { Approvals, Verdict } from '../approvals.ts';
+import { type Approvals, LEDGER, type Verdict } from '../approvals.ts';
 import type { Engine } from '../engine.ts';
 import { externalise, storeMessage } from '../files.ts';
 import { cutText, heardLength, textOf } from '../hearing.ts';
 import type { History } from '../history.ts';
 import type { Output } from '../output.ts';
 import { missedOutputs } from '../reconcile.ts';
-import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
+import type { AcceptedRequest, CallMove, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Write } from './effects.ts';
 import type { DecidedBefore, WriteResults } from './inputs.ts';
 
@@ -85,7 +85,8 @@ export class Writes {
       case 'issue':
         return store.issueCalls(key, [write.call]);
       case 'show':
-        await store.moveCall(key, showMove(write.call), null);
+      case 'park':
+        await store.moveCall(key, deadlineOf(write), null);
         return;
       case 'take':
         results.isTaken = (await this.take(write.call)) !== null;
@@ -103,7 +104,7 @@ export class Writes {
         results.length = await this.cut(write.messageId, write.share);
         return;
       case 'withdraw':
-        await approvals.signedOut(write.call, 'approved');
+        await approvals.signedOut(write.call, 'sign-out-approved');
         return;
       case 'find-unfinished':
         results.unfinished = await this.unfinished(write.messageId);
@@ -192,7 +193,7 @@ export class Writes {
     const { key, engine, approvals } = this.context;
     if (call.approvalId !== null)
       return approvals.consume(call, call.runsOn === 'client' ? call.expiresAt : null);
-    return engine.store.moveCall(key, { id: call.id, from: 'ready', to: 'running' }, null);
+    return engine.store.moveCall(key, { id: call.id, ...LEDGER.take }, null);
   }
 
   /** The message whose calls are all answered but which the model has not gone on with: its process died in between. */
@@ -251,7 +252,10 @@ export class Writes {
   }
 }
 
-/** A card gets its deadline; a tool that was started and is ended from outside waits from now on. */
-function showMove({ id, status, expiresAt }: CallRecord) {
-  return { id, from: status === 'parked' ? ('running' as const) : status, to: status, expiresAt };
+/** A card gets its deadline, or a tool that was started and is ended from outside. */
+function deadlineOf({
+  do: step,
+  call: { id, expiresAt },
+}: Extract<Write, { do: 'show' | 'park' }>): CallMove {
+  return { id, ...LEDGER[step], expiresAt };
 }

@@ -55,6 +55,11 @@ export class Ears {
     this.check({ type: 'start', messageId: id });
   }
 
+  /** What is being said is a response over SSE. */
+  posted(): void {
+    if (this.current) this.current.isPosted = true;
+  }
+
   say(chunk: Chunk): void {
     this.chunks.push(chunk);
     if ('transient' in chunk && chunk.transient) {

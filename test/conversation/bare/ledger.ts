@@ -1,6 +1,6 @@
 import { getFunctionResponses } from '@google/adk';
 import type { Answer } from '../../../src/protocol/index.ts';
-import type { Verdict } from '../../../src/server/approvals.ts';
+import { LEDGER, type Verdict } from '../../../src/server/approvals.ts';
 import type { Write } from '../../../src/server/conversation/effects.ts';
 import type { DecidedBefore, WriteResults } from '../../../src/server/conversation/inputs.ts';
 import type { CallRecord, CallStatus } from '../../../src/server/store/store.ts';
@@ -22,9 +22,11 @@ export class Ledger {
       case 'issue':
         this.calls.set(write.call.id, write.call);
         return;
-      case 'show': {
-        const { id, status, expiresAt } = write.call;
-        this.move(id, status === 'parked' ? 'running' : status, status, { expiresAt });
+      case 'show':
+      case 'park': {
+        const { id, expiresAt } = write.call;
+        const { from, to } = LEDGER[write.do];
+        this.move(id, from, to, { expiresAt });
         return;
       }
       case 'take': {

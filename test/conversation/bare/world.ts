@@ -31,6 +31,7 @@ class FakeAsker implements Asker {
   readonly connection = null;
   readonly words: string | null;
   is: 'waiting' | 'begun' | 'refused' = 'waiting';
+  isAccepted = false;
 
   constructor(wire: 'sse' | 'bidi', name: string, words: string | null) {
     this.wire = wire;
@@ -44,7 +45,9 @@ class FakeAsker implements Asker {
     if (this.is === 'waiting') this.is = 'begun';
   }
 
-  accept(): void {}
+  accept(): void {
+    this.isAccepted = true;
+  }
 
   tell(): void {}
 
@@ -324,9 +327,10 @@ export class World {
         this.line.length = 0;
         return;
       case 'begun':
-        // What begins next is its response.
-        this.isPosted = effect.asker instanceof FakeAsker && effect.asker.wire === 'sse';
-        return effect.asker.begin();
+        if (effect.asker instanceof FakeAsker) this.begun(effect.asker);
+        return;
+      case 'accept':
+        return effect.asker.accept(effect.accepted);
       case 'refuse':
         return effect.asker.refuse(effect.error);
       case 'wake':
@@ -341,10 +345,18 @@ export class World {
     }
   }
 
+  private begun(asker: FakeAsker): void {
+    asker.begin();
+    // What begins next is its response; that of one which is taken with the end of a call has begun already.
+    this.isPosted = asker.wire === 'sse';
+    if (this.isPosted && asker.words === null && !asker.isAccepted) this.ears.posted();
+  }
+
   private finished(effect: Writing, how: World['failing']): void {
     const { ears } = this;
     switch (effect.type) {
       case 'finish':
+        this.isPosted = false;
         return ears.finish(effect.message, effect.chunks);
       case 'say-stored':
         return ears.say(effect.chunk);
