@@ -6,6 +6,7 @@ import { checkModel, chooseModel, withEars } from 'duologue/models';
 import { createDuologue } from 'duologue/server';
 import { nodeListener, serve } from 'duologue/server/node';
 import { openPostgresStore } from 'duologue/server/postgres';
+import { openRedisHub } from 'duologue/server/redis';
 import { openSqliteStore } from 'duologue/server/sqlite';
 import { loadTools } from '../tools/load.ts';
 import { createAgent } from './agent.ts';
@@ -32,6 +33,7 @@ async function main(): Promise<void> {
   const store = await (shared
     ? openPostgresStore({ url: shared.database })
     : openSqliteStore(settings.dataDir));
+  const hub = shared?.redis ? await openRedisHub({ url: shared.redis }) : undefined;
   const folder = join(settings.dataDir, 'voice');
   const from = { folder, registry: process.env.npm_config_registry || 'https://registry.npmjs.org/' };
   const voice = new Voice(from);
@@ -46,6 +48,7 @@ async function main(): Promise<void> {
     }),
     store,
     ...(shared && { node: { address: shared.address } }),
+    ...(hub && { hub }),
     apiKey: settings.apiKey,
     origins: settings.origins,
     hosts: settings.host === 'localhost' ? [] : [settings.host],
@@ -71,7 +74,7 @@ async function main(): Promise<void> {
   console.log(`Model: ${chosen.name} (${chosen.why})`);
   console.log(`Another model: ${chosen.howToChange}`);
   console.log(
-    `Data: ${shared ? `PostgreSQL; other nodes reach this one at ${shared.address}` : settings.dataDir}`,
+    `Data: ${shared ? `PostgreSQL${hub ? ' and Redis' : ''}; other nodes reach this one at ${shared.address}` : settings.dataDir}`,
   );
   // Told when it is known: nobody waits for it.
   checkModel(chosen.turn, { name: chosen.name })

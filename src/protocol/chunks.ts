@@ -89,6 +89,8 @@ export interface SessionInfo {
   model: ModelSenses;
   /** The connection that has the floor. */
   floor: string | null;
+  /** For development, where several nodes serve: the one that the connection came to, and the one that has the session. */
+  nodes?: { serves: string; owns: string };
 }
 
 /** The data of each `data-*` chunk of ours. */

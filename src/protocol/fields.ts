@@ -75,6 +75,7 @@ export const DATA_FIELDS: { readonly [N in keyof DataParts]: FieldsOf<DataParts[
     running: 'required',
     model: 'required',
     floor: 'required',
+    nodes: 'optional',
   },
   sound: { n: 'required', messageId: 'required', sampleRate: 'required', at: 'required' },
   heard: { messageId: 'required', length: 'required' },

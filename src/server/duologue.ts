@@ -168,7 +168,19 @@ export function createDuologue(options: DuologueOptions): Duologue {
         onLost: (key) => home.lose(key),
       })
     : new MemoryLogs(newId, lease);
-  const engine = createEngine(options, { clock, logger, store, owners, logs, newId, budget: budget.limits });
+  // Deadlines are told in times that all nodes tell alike.
+  const told: Clock = node
+    ? { now: () => node.now(), elapsed: () => clock.elapsed(), after: (ms, done) => clock.after(ms, done) }
+    : clock;
+  const engine = createEngine(options, {
+    clock: told,
+    logger,
+    store,
+    owners,
+    logs,
+    newId,
+    budget: budget.limits,
+  });
   const { signIn } = engine;
   if (options.authenticate && !signIn.isAsked) {
     logger.warn('open connections are not asked again who is signed in: give `stillSignedIn` for that');

@@ -1,3 +1,4 @@
+import type { SessionInfo } from '../protocol/index.ts';
 import type { Access } from './access.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Engine } from './engine.ts';
@@ -26,7 +27,7 @@ export interface HttpContext {
   /** Where the server is mounted, without a trailing slash. */
   basePath: string;
   isClosing: () => boolean;
-  /** Whether the ADK events of sessions are told. */
+  /** Whether the ADK events of sessions are told, and which nodes are at work. */
   inspect: boolean;
 }
 
@@ -53,3 +54,8 @@ export type Route = {
   inspection?: true;
   run: (call: RouteCall) => Reply | Promise<Reply>;
 };
+
+/** Which nodes are at work for a request, where that is told. */
+export function nodesOf(request: Request, { inspect, node }: HttpContext): Pick<SessionInfo, 'nodes'> {
+  return inspect && node ? { nodes: node.placesOf(request) } : {};
+}

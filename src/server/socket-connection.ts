@@ -10,6 +10,7 @@ import {
   ProtocolError,
   readFrame,
   readFrameValue,
+  type SessionInfo,
   toProtocolError,
   WATCHING_SUBPROTOCOL,
 } from '../protocol/index.ts';
@@ -37,6 +38,8 @@ export interface SocketConnectionContext {
   session: Session;
   /** Whose connection it is. */
   identity: Identity;
+  /** Which nodes are at work, for development, where that is told. */
+  nodes?: Pick<SessionInfo, 'nodes'>;
   /** What the client has, as it said it. */
   place: Place;
   clock: Clock;
@@ -123,7 +126,7 @@ export class SocketConnection implements Listener {
     writer.send(
       {
         type: 'data-session',
-        data: { sessionId, connectionId: this.id, epoch, resumed, newest, ...info },
+        data: { sessionId, connectionId: this.id, epoch, resumed, newest, ...info, ...context.nodes },
         transient: true,
       },
       formatChunkId({ epoch, seq: from }),

@@ -1,12 +1,12 @@
 import type { Duplex } from 'node:stream';
-import { ProtocolError, toProtocolError } from '../protocol/index.ts';
+import { ProtocolError, type SessionInfo, toProtocolError } from '../protocol/index.ts';
 import { withAddresses } from './files.ts';
 import type { Session } from './home.ts';
 import { requestIdOf } from './http.ts';
 import { NotHere } from './nodes/elsewhere.ts';
 import { FORWARDED } from './nodes/forward.ts';
 import { RateLimiter, rateLimited } from './rate-limit.ts';
-import type { HttpContext } from './route.ts';
+import { type HttpContext, nodesOf } from './route.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from './sign-in.ts';
 import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
@@ -39,6 +39,7 @@ interface Admitted {
   session: Session;
   url: URL;
   countOut: () => void;
+  nodes: Pick<SessionInfo, 'nodes'>;
 }
 
 /** The sockets of a server. */
@@ -111,7 +112,15 @@ export class Sockets {
         return null;
       }
       return {
-        accept: (socket) => this.accept(socket, { id: connectionId, identity, session, url, countOut }),
+        accept: (socket) =>
+          this.accept(socket, {
+            id: connectionId,
+            identity,
+            session,
+            url,
+            countOut,
+            nodes: nodesOf(request, this.context),
+          }),
         drop: countOut,
       };
     } catch (error) {
@@ -136,7 +145,7 @@ export class Sockets {
 
   private accept(socket: Socket, admitted: Admitted): SocketConnection {
     const { engine, pacing, limiter, basePath } = this.context;
-    const { id, identity, session, url, countOut } = admitted;
+    const { id, identity, session, url, countOut, nodes } = admitted;
     const { user } = identity;
     let unwatch: () => void = () => undefined;
     const connection = new SocketConnection({
@@ -144,6 +153,7 @@ export class Sockets {
       socket,
       session,
       identity,
+      nodes,
       place: {
         last: url.searchParams.get('last'),
         sound: parseSoundPlace(url.searchParams.get('sound')),

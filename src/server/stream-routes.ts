@@ -3,7 +3,7 @@ import { admit, withAddresses } from './files.ts';
 import type { Response } from './home.ts';
 import { type Reply, streamReply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
-import type { HttpContext, RouteCall } from './route.ts';
+import { type HttpContext, nodesOf, type RouteCall } from './route.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
 import { NO_LONGER_SIGNED_IN } from './sign-in.ts';
 import { Watcher } from './watcher.ts';
@@ -88,7 +88,7 @@ export async function watchSession({
   const last = searchParams.get('last') ?? request.headers.get('last-event-id');
   const watcher = new Watcher(engine.newId());
   const joined = await session.join(watcher, { last, sound: null });
-  const reader = new ResponseReader(watcher.response(id, joined, present), pacing);
+  const reader = new ResponseReader(watcher.response(id, joined, present, nodesOf(request, context)), pacing);
   const unwatch = engine.signIn.watch(identity, () => watcher.end('unauthorized', NO_LONGER_SIGNED_IN));
   reader.onClose(() => {
     unwatch();

@@ -1,4 +1,10 @@
-import { type Chunk, type ErrorCode, type Message, ProtocolError } from '../protocol/index.ts';
+import {
+  type Chunk,
+  type ErrorCode,
+  type Message,
+  ProtocolError,
+  type SessionInfo,
+} from '../protocol/index.ts';
 import type { Joined, Listener, Response } from './home.ts';
 import type { ResponseReader } from './response-reader.ts';
 
@@ -14,13 +20,18 @@ export class Watcher implements Listener {
   }
 
   /** What it reads: where it begins, as a socket would be told, and everything behind that. */
-  response(sessionId: string, joined: Joined, present: (messages: Message[]) => Message[]): Response {
+  response(
+    sessionId: string,
+    joined: Joined,
+    present: (messages: Message[]) => Message[],
+    nodes: Pick<SessionInfo, 'nodes'>,
+  ): Response {
     const { feed, from, resumed, newest, reset, opening, omitted, info } = joined;
     const { epoch } = feed.log;
     const first: Chunk[] = [
       {
         type: 'data-session',
-        data: { sessionId, connectionId: this.id, epoch, resumed, newest, ...info },
+        data: { sessionId, connectionId: this.id, epoch, resumed, newest, ...info, ...nodes },
         transient: true,
       },
       ...(reset

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, it } from 'vitest';
+import { beforeAll, describe, inject, it } from 'vitest';
 import { startBalancer } from '../../scripts/cluster/balancer.ts';
 import { freePort } from '../../scripts/cluster/free-port.ts';
+import { openRedisHub } from '../../src/server/redis/index.ts';
 import { serve } from '../../src/server/use/node.ts';
 import { sdks } from '../client/support/chat.ts';
 import { endsAlike } from '../contract/support/alike.ts';
@@ -48,6 +49,7 @@ const onThreeNodes: Staging = async (scenario, way, ran) => {
         appName,
         newId: randomUUID,
         store: await schema.open(),
+        hub: await openRedisHub({ url: inject('redis'), prefix: appName }),
         node: { address: `http://127.0.0.1:${port}` },
       });
       return { duologue, served: closing(await serve(duologue, { port, host: '127.0.0.1' })) };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type PostgresServer, startPostgres } from '../../scripts/cluster/postgres-server.ts';
+import { type RedisServer, startRedis } from '../../scripts/cluster/redis-server.ts';
 import { openPostgresStore } from '../../src/server/postgres/index.ts';
 import { answerBody, approve } from '../server/support/answers.ts';
 import { say } from '../support/harness.ts';
@@ -10,19 +11,22 @@ const schema = 'engines';
 
 describe.runIf(inject('canStartEngines'))('engines that restart under three nodes', () => {
   let postgres: PostgresServer;
+  let redis: RedisServer;
   let group: Group;
 
   beforeAll(async () => {
     postgres = await startPostgres();
+    redis = await startRedis();
     await openPostgresStore({ url: postgres.url, schema }).then((store) => store.close());
     // Longer than a restart takes on a busy machine: nobody is taken for dead.
-    group = new Group({ database: postgres.url, schema, leaseMs: 20_000 });
+    group = new Group({ database: postgres.url, redis: redis.url, schema, leaseMs: 20_000 });
     await group.open();
   });
   afterEach(() => group.refill());
   afterAll(async () => {
     await group.close();
     await postgres.close();
+    await redis.close();
   });
 
   test.each(['fast', 'immediate'] as const)(
@@ -46,4 +50,25 @@ describe.runIf(inject('canStartEngines'))('engines that restart under three node
       expect(deltas(await post(group.url, say('count 3', talking, 'more')))).toBe(counted(3));
     },
   );
+
+  test('Redis, empty afterwards: an answer goes on where it was, and a card is answered and paid once', async () => {
+    const [talking, paying] = [`s-${randomUUID()}`, `s-${randomUUID()}`];
+    const asked = await post(group.one(0).url, say('pay', paying));
+    const socket = await group.connect(group.one(1).url, talking);
+    const before = group.paid;
+    socket.say('count 150');
+    await socket.until(() => wordsOf(socket).startsWith(counted(20)), 'twenty words');
+    await redis.kill();
+    const answering = post(group.one(2).url, answerBody(asked, [approve()], paying));
+    await redis.start();
+    expect(deltas(await answering)).toMatch(/^Result: {"paid":50/);
+    await socket.done();
+    expect(wordsOf(socket)).toBe(counted(150));
+    expect(socket.received.some((one) => one.kind === 'chunk' && one.chunk.type === 'data-reset')).toBe(
+      false,
+    );
+    expect(group.paid - before).toBe(1);
+    expect(await auditOf(group.url, paying)).toEqual(['issued', 'approved', 'consumed']);
+    expect(deltas(await post(group.url, say('count 3', talking, 'more')))).toBe(counted(3));
+  });
 });

@@ -89,7 +89,14 @@ test('what is let go of is anyone’s: one session, or all of a node', async () 
   await store.nodes.leave('b');
   await take('a');
   await expect(store.putMessage(second, messageOf('m1', 'late'))).rejects.toThrow(StaleFence);
-  expect(await store.nodes.living()).toEqual([a]);
+  expect((await store.nodes.living()).nodes).toEqual([a]);
+  await store.nodes.leave('a');
+  const [{ now } = { now: 0 }] = await schema.sql(
+    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now',
+  );
+  const living = await store.nodes.living();
+  expect(living.nodes).toEqual([]);
+  expect(living.now).toBeGreaterThanOrEqual(Number(now));
 });
 
 test('a session that is not there is nobody’s', async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { commandOf } from '../src/inspector/commands.ts';
 import { linesOf } from '../src/inspector/lines.ts';
+import { nodesIn } from '../src/inspector/nodes.ts';
 import { redacted } from '../src/inspector/redact.ts';
 import { type Row, RowFold } from '../src/inspector/rows.ts';
 import { rulesIn, rulesOf } from '../src/inspector/rules.ts';
@@ -51,6 +52,28 @@ function rowsOf(events: readonly WireEvent[]): Row[] {
   const fold = new RowFold();
   return events.flatMap((event) => fold.push(event));
 }
+
+describe('the nodes behind a conversation', () => {
+  const session = (nodes?: object) => ({
+    type: 'data-session',
+    data: { sessionId: 's', ...(nodes && { nodes }) },
+  });
+
+  test('are those that were told last; one alone is not named', () => {
+    const first = heard(10, session({ serves: 'http://10.0.0.1:3000', owns: 'http://10.0.0.2:3000' }));
+    const second = heard(90, session({ serves: 'http://10.0.0.3:3000', owns: 'http://10.0.0.3:3000' }));
+    expect(nodesIn(rowsOf([first, ...conversation]))).toEqual({
+      serves: '10.0.0.1:3000',
+      owns: '10.0.0.2:3000',
+    });
+    expect(nodesIn(rowsOf([first, ...conversation, second]))).toEqual({
+      serves: '10.0.0.3:3000',
+      owns: '10.0.0.3:3000',
+    });
+    expect(nodesIn(rowsOf([heard(5, session()), ...conversation]))).toBeNull();
+    expect(nodesIn(rowsOf(conversation))).toBeNull();
+  });
+});
 
 describe('the lines of the inspector', () => {
   test('group rows by turn and fold runs of deltas, until they are unfolded', () => {

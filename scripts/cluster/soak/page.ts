@@ -5,6 +5,9 @@ import { BlockDecoder, type Chunk, type Message, WATCHING_SUBPROTOCOL } from '..
 /** After so long without a sign a page that waits for something tries another connection, as ours do. */
 const SILENCE_MS = 3000;
 
+/** What stands before the samples in a frame of sound. */
+const SOUND_HEADER = 8;
+
 /** A page of a conversation: it keeps coming back, says again what was not taken, and checks that every chunk comes once. */
 export class Page {
   readonly id = `s-${randomUUID()}`;
@@ -20,12 +23,14 @@ export class Page {
   readonly outputs = new Map<string, string>();
   /** Bytes of sound. */
   readonly sound: number[] = [];
-  /** When the last sign of the answer came. */
-  heardAt = performance.now();
+  /** The longest time without a sign since something was said, or the page was told to count anew. */
+  silence = 0;
   readonly #base: () => string;
   readonly #complain: (what: string) => void;
   readonly #looking: NodeJS.Timeout;
   #last = '';
+  #heardAt = performance.now();
+  #triedAt = performance.now();
   #socket: WebSocket | null = null;
   #isClosed = false;
   #pending: { requestId: string } | null = null;
@@ -37,8 +42,8 @@ export class Page {
     // A node that is frozen keeps its connections: who waits for an answer does not wait for long.
     this.#looking = setInterval(() => {
       const waits = this.state === 'waiting' || this.#pending !== null;
-      if (waits && performance.now() - this.heardAt > SILENCE_MS) {
-        this.heardAt = performance.now();
+      if (waits && performance.now() - Math.max(this.#heardAt, this.#triedAt) > SILENCE_MS) {
+        this.#triedAt = performance.now();
         this.#socket?.terminate();
       }
     }, 250);
@@ -104,7 +109,8 @@ export class Page {
 
   #send(data: object): void {
     this.state = 'waiting';
-    this.heardAt = performance.now();
+    this.#heardAt = performance.now();
+    this.silence = 0;
     this.#pending = { requestId: randomUUID(), ...data };
     this.#sendPending();
   }
@@ -141,12 +147,18 @@ export class Page {
   }
 
   #hear(frame: Buffer): void {
-    this.heardAt = performance.now();
-    for (let at = 4; at + 1 < frame.length; at += 960) this.sound.push(frame.readInt16LE(at));
+    this.#sign();
+    for (let at = SOUND_HEADER; at + 1 < frame.length; at += 960) this.sound.push(frame.readInt16LE(at));
+  }
+
+  #sign(): void {
+    const now = performance.now();
+    this.silence = Math.max(this.silence, now - this.#heardAt);
+    this.#heardAt = now;
   }
 
   #take(value: string, id: string | undefined): void {
-    this.heardAt = performance.now();
+    this.#sign();
     const chunk = value === '[DONE]' ? null : (JSON.parse(value) as Chunk);
     if (id) this.#follow(id, chunk);
     if (chunk) this.#apply(chunk);
@@ -197,6 +209,8 @@ export class Page {
       }
     }
     const last = messages.at(-1);
+    // What stands is shown: of an answer that is given anew, nothing.
+    this.text = '';
     if (last?.role !== 'assistant' || this.#pending) return;
     this.text = last.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
     if (last.metadata?.interrupted) this.state = 'interrupted';

@@ -3,7 +3,7 @@ import { request as overHttps } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { NodePlace } from '../store/nodes.ts';
 
-/** Stands on what one node hands on to another: that one answers it, or says that it cannot. */
+/** Stands on what one node hands on to another, with the address of the first: the other answers it, or says that it cannot. */
 export const FORWARDED = 'x-duologue-forwarded';
 /** Stands on the answer of a node that does not have the session, or not any more. */
 export const NOT_HERE = 'x-duologue-not-here';
@@ -45,13 +45,15 @@ export class Unreached extends Error {
 export interface Handover {
   request: Request;
   node: NodePlace;
+  /** The address of this one. */
+  from: string;
   /** Ends it, whether it is answered yet or not. */
   signal: AbortSignal;
 }
 
 /** Asks another node the same. Throws `Unreached` when it cannot, and another error when nobody knows what became of it. */
 export function forward(handover: Handover, body: string | null): Promise<Forwarded> {
-  const headers = headersFor(handover.request);
+  const headers = headersFor(handover);
   if (body !== null) headers['content-length'] = String(Buffer.byteLength(body));
   const asked = open(handover, headers);
   return new Promise((resolve, reject) => {
@@ -68,7 +70,7 @@ export function forward(handover: Handover, body: string | null): Promise<Forwar
 
 /** Joins a client's stream, which waits to be upgraded, to another node. False when that does not have the session. */
 export function forwardUpgrade(handover: Handover, stream: Duplex, head: Buffer): Promise<boolean> {
-  const headers = { ...headersFor(handover.request), connection: 'Upgrade', upgrade: 'websocket' };
+  const headers = { ...headersFor(handover), connection: 'Upgrade', upgrade: 'websocket' };
   const asked = open(handover, headers);
   return new Promise((resolve, reject) => {
     asked.once('error', (error) => reject(faultOf(error)));
@@ -123,7 +125,10 @@ function join(one: Duplex, other: Duplex): void {
   }
 }
 
-function open({ request, node, signal }: Handover, headers: Record<string, string>): ClientRequest {
+function open(
+  { request, node, signal }: Omit<Handover, 'from'>,
+  headers: Record<string, string>,
+): ClientRequest {
   const { pathname, search, protocol } = new URL(request.url);
   const to = new URL(pathname + search, node.address);
   // Addresses in the answer are written as the client knows them.
@@ -146,8 +151,8 @@ function faultOf(error: NodeJS.ErrnoException): Error {
   return isUnreached ? new Unreached(error) : error;
 }
 
-function headersFor(request: Request): Record<string, string> {
-  const headers: Record<string, string> = { [FORWARDED]: '1' };
+function headersFor({ request, from }: Handover): Record<string, string> {
+  const headers: Record<string, string> = { [FORWARDED]: from };
   request.headers.forEach((value, name) => {
     if (!OF_A_CONNECTION.has(name) && name !== 'content-length') headers[name] = value;
   });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Duplex } from 'node:stream';
+import type { SessionInfo } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Lease } from '../logs.ts';
@@ -46,6 +47,8 @@ type There<T> = (handover: Handover, end: () => void) => Promise<T | null>;
 const RENEWALS = 5;
 /** The part of a lease within which a node is sure that it has not ended: the clock of the store may be a little faster. */
 const SURE = 0.9;
+/** So far clocks may differ: it is what a card has more or less of its time. */
+const CLOCK_MS = 1000;
 /** Between two looks for the owner of a session. */
 const LOOK_MS = 200;
 /** Beyond a lease, how long an owner is looked for: the look that finds the lease ended, and the one that takes over. */
@@ -63,6 +66,8 @@ export class Node implements Lease {
   readonly #peers: Peers;
   #cancelRenewal: () => void = () => undefined;
   #isClosed = false;
+  /** What is added to the clock of this machine. */
+  #behindMs = 0;
   #joined: Promise<unknown> | null = null;
   #renewing: Promise<void> = Promise.resolve();
   /** Until then, by its own clock, nobody takes over what it owns. */
@@ -90,6 +95,11 @@ export class Node implements Lease {
     return (await this.#context.directory.stillOwned([key])).length > 0;
   }
 
+  /** Milliseconds since 1970, as all nodes tell them. */
+  now(): number {
+    return this.#context.clock.now() + this.#behindMs;
+  }
+
   /** Makes this node the owner of a session. Null when there is none such; throws `Elsewhere` when another node that lives owns it. */
   async take(key: SessionKey): Promise<OwnedKey | null> {
     const { directory, logger } = this.#context;
@@ -102,6 +112,12 @@ export class Node implements Lease {
     if (!found) return null;
     if (found.kind === 'elsewhere') throw new Elsewhere(found.node);
     return found.key;
+  }
+
+  /** The node that a request came to, and this one, which answers it. */
+  placesOf({ headers }: Request): NonNullable<SessionInfo['nodes']> {
+    const owns = this.place.address;
+    return { serves: headers.get(FORWARDED) ?? owns, owns };
   }
 
   /** Lets go of a session that nobody uses here. */
@@ -188,7 +204,10 @@ export class Node implements Lease {
     // When the other one does not live any more, its answer is not waited for.
     const end = this.#peers.follow(node, () => ending.abort());
     try {
-      const result = await there({ request: asked.request, node, signal: ending.signal }, end);
+      const result = await there(
+        { request: asked.request, node, from: this.place.address, signal: ending.signal },
+        end,
+      );
       this.#peers.reached(node);
       if (result === null) end();
       return result;
@@ -221,9 +240,23 @@ export class Node implements Lease {
     const wasSure = this.isSure;
     this.#sureUntil = askedAt + this.leaseMs * SURE;
     if (!wasSure) for (const callback of [...this.#onSure]) callback();
-    const others = (await directory.living()).filter(({ name }) => name !== this.place.name);
+    const asked = clock.elapsed();
+    const { nodes, now } = await directory.living();
+    this.#compareClocks(now + (clock.elapsed() - asked) / 2);
+    const others = nodes.filter(({ name }) => name !== this.place.name);
     this.#peers.cutAllBut(others);
     for (const node of others) if (this.#peers.isNew(node)) this.#meet(node);
+  }
+
+  /** Nodes tell the same time: that of the store, where the clock of this machine differs by more than a question takes. */
+  #compareClocks(now: number): void {
+    const { clock, logger } = this.#context;
+    const behindMs = Math.round(now - clock.now());
+    const isOff = Math.abs(behindMs) > CLOCK_MS;
+    if (isOff && this.#behindMs === 0) {
+      logger.warn('the clock of this machine is off: times are those of the database', { behindMs });
+    }
+    this.#behindMs = isOff ? behindMs : 0;
   }
 
   /** Finds out whether another node can be reached: one that was can be known to be dead before its lease ends. */

@@ -45,7 +45,9 @@ export function statementsIn(schema: string) {
     auditLines: `select at, kind, session_id, user_id as user, approval_id, tool_call_id, tool_name, args_hash, args, reason
       from ${schema}.audit_lines where name = $1 order by n`,
     requests: `select request_id, message_id, parts from ${ofSession('requests')} order by seq`,
-    living: `select name, address from ${schema}.nodes where until > clock_timestamp()`,
+    living: `select name, address, now
+      from (select (extract(epoch from clock_timestamp()) * 1000)::float8 as now) clock
+      left join ${schema}.nodes on until > clock_timestamp()`,
     fences: `select fence from ${schema}.sessions where name = any ($1)`,
     file: `select media_type, bytes from ${ofSession('files')} and id = $2`,
   };

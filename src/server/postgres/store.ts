@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
 import { answeredCalls, eventToJson, toJson } from '../store/json.ts';
-import type { Acquired, NodeDirectory, NodePlace, SharedStore } from '../store/nodes.ts';
+import type { Acquired, NodeDirectory, SharedStore } from '../store/nodes.ts';
 import {
   type AuditRow,
   auditLineOf,
@@ -69,7 +69,11 @@ export class PostgresStore implements SharedStore {
 
   readonly nodes: NodeDirectory = {
     renew: ({ name, address }, leaseMs) => this.#nodeValue('renew_node', [name, address, leaseMs]),
-    living: () => this.#read<NodePlace>('living', []),
+    living: async () => {
+      const rows = await this.#read<{ name: string | null; address: string; now: number }>('living', []);
+      const nodes = rows.flatMap(({ name, address }) => (name === null ? [] : { name, address }));
+      return { nodes, now: rows[0]?.now ?? Number.NaN };
+    },
     acquire: (key, node, suspect) => this.#acquire(key, node, suspect),
     release: (key) => this.#call(key, 'release', [nameIn(key), key.fence]),
     stillOwned: async (keys) => {

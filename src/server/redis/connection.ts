@@ -160,7 +160,8 @@ export function inWords(error: unknown, url: string): string {
   const where = placeOf(url);
   const { code } = (error ?? {}) as { code?: unknown };
   const message = error instanceof Error ? error.message : String(error);
-  if (/^E(CONNREFUSED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH)$/.test(String(code)))
+  // The driver wraps some of them: then the code is in the message alone.
+  if (/\bE(CONNREFUSED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH)\b/.test(`${code} ${message}`))
     return `No Redis answers at ${where}: check the address (REDIS_URL), and that it runs.`;
   if (/WRONGPASS|NOAUTH|invalid password/i.test(message))
     return `Redis at ${where} does not let this user in: check the name and the password (REDIS_URL).`;
@@ -168,7 +169,7 @@ export function inWords(error: unknown, url: string): string {
     return `The user of REDIS_URL may not do what is needed at ${where}: allow scripts, streams, hashes and SET on keys that begin with the prefix.`;
   if (/READONLY/.test(message))
     return `Redis at ${where} only reads (a replica?): give the address of one that writes.`;
-  if (/unknown command|syntax error|wrong number of arguments/i.test(message))
+  if (/unknown (redis )?command|syntax error|wrong number of arguments/i.test(message))
     return `Redis at ${where} is too old, or has no streams: version 6.2 or newer, or Valkey, is needed.`;
   if (/OOM/.test(message)) return `The memory of Redis at ${where} is full: nothing can be written.`;
   return `Redis at ${where} cannot be used: ${message}`;

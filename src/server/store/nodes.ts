@@ -21,8 +21,8 @@ export type Acquired =
 export interface NodeDirectory {
   /** The node lives for so long from now on. False when its lease had ended before, or it is new. */
   renew(node: NodePlace, leaseMs: number): Promise<boolean>;
-  /** The nodes that live. */
-  living(): Promise<NodePlace[]>;
+  /** The nodes that live, and what the clock of the store says: milliseconds since 1970. */
+  living(): Promise<{ nodes: NodePlace[]; now: number }>;
   /**
    * Makes a node the owner of a session, unless another owns it that lives. `suspect`: the fence of an owner that is known to be
    * dead. Null when there is no such session.

@@ -6,6 +6,7 @@ import { defineTool } from '../../../src/adk/index.ts';
 import { type EarsOptions, withEars } from '../../../src/models/index.ts';
 import { createDuologue } from '../../../src/server/index.ts';
 import { openPostgresStore } from '../../../src/server/postgres/index.ts';
+import { openRedisHub } from '../../../src/server/redis/index.ts';
 import { serve } from '../../../src/server/use/node.ts';
 import { call, text } from '../../support/scripted-model.ts';
 import type { NodeSettings } from './nodes.ts';
@@ -84,10 +85,13 @@ const store = await openPostgresStore({
   schema: settings.schema,
   patienceMs: 30_000,
 });
+const hub = settings.redis ? await openRedisHub({ url: settings.redis, prefix: settings.schema }) : undefined;
 const duologue = createDuologue({
   agent: new LlmAgent({ name: 'assistant', model: withEars(new CountingModel(), voice), tools: [pay] }),
   store,
+  ...(hub && { hub }),
   rateLimit: false,
+  inspect: true,
   approvalTimeoutMs: settings.approvalTimeoutMs,
   node: { address: `http://127.0.0.1:${port}`, leaseMs: settings.leaseMs },
 });

@@ -11,6 +11,7 @@ import { useWire } from '../wire/wire.tsx';
 import { AdkEvents, Note } from './adk-events.tsx';
 import { type Filter, filterRows } from './filter.ts';
 import { type Line, linesOf } from './lines.ts';
+import { nodesIn } from './nodes.ts';
 import { redacted } from './redact.ts';
 import { LineDetails } from './row-details.tsx';
 import { RowList } from './row-list.tsx';
@@ -107,6 +108,7 @@ function Wire({ rows: held }: { rows: Rows }) {
   const lines = useMemo(() => linesOf(shown, unfolded), [shown, unfolded]);
   const fold = (key: string, isUnfolded: boolean) =>
     setUnfolded((all) => new Set(isUnfolded ? [...all, key] : [...all].filter((one) => one !== key)));
+  const nodes = useMemo(() => nodesIn(rows), [rows]);
   const startedAt = rows[0]?.at ?? 0;
   // A run or a turn may have grown since it was selected.
   const current = lines.find(({ key }) => key === selected?.key) ?? selected;
@@ -122,6 +124,7 @@ function Wire({ rows: held }: { rows: Rows }) {
       <div className="flex items-center justify-between border-b border-line pr-2 pb-1 pl-4 text-xs text-soft">
         <p>
           {words.held(number(shown.length, language))}
+          {nodes && ` · ${words.nodes(nodes.serves, nodes.owns)}`}
           {isPaused ? ` · ${hasMore ? words.waiting : words.paused}` : ''}
         </p>
         <ListActions rows={held} />

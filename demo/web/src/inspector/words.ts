@@ -49,6 +49,8 @@ const en = {
   noneShown: 'What comes is not shown while this is paused.',
   noMatch: 'No row matches the filter.',
   held: (count: string) => `${count} rows`,
+  nodes: (serves: string, owns: string) =>
+    serves === owns ? `node ${owns} serves and owns` : `node ${serves} serves, ${owns} owns`,
   waiting: 'Paused. More is waiting.',
   paused: 'Paused',
   details: 'The selected row',
@@ -113,6 +115,8 @@ const TABLES: Record<Language, typeof en> = {
     noneShown: '一時停止中は、届いた内容を表示しません。',
     noMatch: '条件に合う行がありません。',
     held: (count) => `${count} 行`,
+    nodes: (serves, owns) =>
+      serves === owns ? `ノード ${owns} が接続と会話を担当` : `接続: ノード ${serves}、会話: ノード ${owns}`,
     waiting: '一時停止中。続きがあります。',
     paused: '一時停止中',
     details: '選んだ行',
