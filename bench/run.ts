@@ -1,7 +1,7 @@
 /**
  * All benchmarks, each against its floors and its peers, in one report.
  *
- *   npm run bench [-- streams engine store parse browser page voice attack sound] [-- --against <commit>]
+ *   npm run bench [-- streams engine store parse browser page voice attack sound nodes] [-- --against <commit>]
  *   npm run bench:quick
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -24,9 +24,10 @@ const PARTS: Record<string, string> = {
   voice: 'voice/run.ts',
   attack: 'attack/run.ts',
   sound: 'sound/run.ts',
+  nodes: 'nodes/run.ts',
 };
-/** Run when they are named: the rest takes twenty minutes, and voice fetches its models. */
-const BY_NAME = ['voice', 'sound'];
+/** Run when they are named: the rest takes twenty minutes, voice fetches its models, and nodes need PostgreSQL and Redis. */
+const BY_NAME = ['voice', 'sound', 'nodes'];
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
