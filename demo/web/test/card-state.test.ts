@@ -31,6 +31,7 @@ describe('an approval card', () => {
       'unknown',
       failed('The outcome is unknown: the server stopped while the tool was running. It was not run again.'),
     ],
+    ['unknown', failed('process_payment did not finish in time. The outcome is unknown.')],
     ['failed', failed('Insufficient funds.')],
   ])('says %s', (state, part) => {
     expect(cardStateOf(part)).toBe(state);

@@ -79,9 +79,9 @@ test('an answer whose rest is gone was cut off: the server can be reached', () =
 });
 
 describe('a call that failed', () => {
-  const said = (errorText: string) => {
-    const part = { type: 'tool-get_location', toolCallId: 'a', state: 'output-error' as const, errorText };
-    return [failureText(part, 'en'), failureText(part, 'ja')];
+  const said = (errorText: string, tool = 'get_location') => {
+    const part = { type: `tool-${tool}`, toolCallId: 'a', state: 'output-error' as const, errorText };
+    return [failureText(part, 'en', en), failureText(part, 'ja', ja)];
   };
 
   test('says why in the language of the page, where the page itself gave the reason', () => {
@@ -92,8 +92,16 @@ describe('a call that failed', () => {
     for (const reason of Object.values(LOCATION_FAILURES)) expect(said(reason)[1]).toMatch(/[ぁ-ん]/);
   });
 
+  test('says what a payment lacks', () => {
+    const text = 'Insufficient funds. Balance: 1000.00 USD, requested: 5000.50 USD.';
+    expect(said(text, 'process_payment')).toEqual([
+      text,
+      '残高が足りません。残高は 1000.00 USD、送金額は 5000.50 USD です。',
+    ]);
+  });
+
   test('says why in the words of the server, where they are its own', () => {
-    expect(said('Insufficient funds.')).toEqual(['Insufficient funds.', 'Insufficient funds.']);
+    expect(said('The tide is out.')).toEqual(['The tide is out.', 'The tide is out.']);
   });
 });
 

@@ -6,7 +6,7 @@ import type { CallSentence, PageTool } from '../../../web/src/tools/page-tool.ts
 import { WORDS } from './words.ts';
 
 /** Payments on the page. */
-const tool: PageTool = { name: 'process_payment', icon: CreditCard, words: WORDS, sentence, Result };
+const tool: PageTool = { name: 'process_payment', icon: CreditCard, words: WORDS, sentence, failure, Result };
 
 function sentence(
   input: Readonly<Record<string, unknown>>,
@@ -27,6 +27,11 @@ function sentence(
     values: { amount: money(amount, unit, language), recipient: reveal(recipient) },
     told: ['recipient', ...(isExact ? ['amount'] : []), ...(isNamed ? ['currency'] : [])],
   };
+}
+
+function failure(errorText: string, language: Language): string | undefined {
+  const [, balance, amount] = /^Insufficient funds\. Balance: (.+), requested: (.+)\.$/.exec(errorText) ?? [];
+  return balance && amount ? WORDS[language].insufficient(balance, amount) : undefined;
 }
 
 function Result({

@@ -11,6 +11,8 @@ const en = {
   sent: (amount: string, recipient: string) => `${amount} sent to ${recipient}`,
   balance: (amount: string) => `Balance ${amount}`,
   transaction: 'Transaction',
+  insufficient: (balance: string, amount: string) =>
+    `Insufficient funds. Balance: ${balance}, requested: ${amount}.`,
 };
 
 const ja: typeof en = {
@@ -24,6 +26,7 @@ const ja: typeof en = {
   sent: (amount, recipient) => `${recipient} さんに ${amount} を送金しました`,
   balance: (amount) => `残高 ${amount}`,
   transaction: '取引番号',
+  insufficient: (balance, amount) => `残高が足りません。残高は ${balance}、送金額は ${amount} です。`,
 };
 
 /** What the page says about payments. */

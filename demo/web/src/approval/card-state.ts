@@ -4,6 +4,7 @@ import {
   INTERRUPTED,
   OUTCOME_UNKNOWN,
   SUPERSEDED,
+  toolTimedOut,
 } from 'duologue/protocol';
 import { fields, type ToolPart, toolName } from '../tools/tool-part.ts';
 
@@ -64,12 +65,14 @@ function confirmationState(part: ToolPart): CardState {
   return part.state === 'output-error' ? endOf(part) : 'requested';
 }
 
-function endOf({ errorText = '' }: ToolPart): CardState {
+function endOf(part: ToolPart): CardState {
+  const { errorText = '' } = part;
   if (errorText.startsWith('User denied the tool call')) return 'denied';
   switch (errorText) {
     case APPROVAL_TIMED_OUT:
       return 'expired';
     case OUTCOME_UNKNOWN:
+    case toolTimedOut(toolName(part)):
       return 'unknown';
     case SUPERSEDED:
     case INTERRUPTED:

@@ -49,7 +49,7 @@ export function SettledCard({
       </Collapsible.Trigger>
       <Collapsible.Content className="space-y-2 px-4 pb-3.5 ps-10.5 text-sm text-soft">
         {text ? <p>{text(approval)}</p> : null}
-        {state === 'failed' ? <p className="text-ink">{failureText(part, language)}</p> : null}
+        {state === 'failed' ? <p className="text-ink">{failureText(part, language, messages)}</p> : null}
         {part.approval?.reason ? (
           <p>
             {approval.yourReason}: <q>{part.approval.reason}</q>

@@ -34,7 +34,7 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'cut_off':
       return [m.cutTitle, m.cutText, true];
     case 'model_error':
-      return [m.modelTitle, error.message || m.modelText, true];
+      return [m.modelTitle, m.said(error.message) || m.modelText, true];
     case 'internal':
     case 'idle':
       return [m.serverTitle, m.serverText, true];
@@ -67,5 +67,5 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
   }
   if (error instanceof TypeError) return [m.lostTitle, m.lostText, true];
   // What the server says inside an answer is meant for the person.
-  return [m.modelTitle, error.message || m.modelText, true];
+  return [m.modelTitle, m.said(error.message) || m.modelText, true];
 }

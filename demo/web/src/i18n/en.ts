@@ -133,7 +133,7 @@ export const en = {
     expiredText: 'Nobody answered in time. Nothing was done.',
     cancelledText: 'This was overtaken by something newer. Nothing was done.',
     unknownText:
-      'The server stopped while this was running, so nobody can say whether it happened. It was not tried again. Please check before you repeat it.',
+      'This was begun, and nobody can say whether it came to its end. It was not tried again. Please check before you repeat it.',
     processingText: 'Please wait, this is being carried out.',
     unsentText: 'There is no connection. Your answer is sent when it is back.',
     unsureText: 'Your answer may not have reached the server. Please try again.',
@@ -190,8 +190,7 @@ export const en = {
         ? `The connection was lost. Trying again in ${seconds} s. Nothing is lost.`
         : 'The connection was lost. Trying again now. Nothing is lost.',
     takenOverText: 'This conversation went on in another tab or on another device.',
-    watchingText:
-      'This conversation is also open in another tab or on another device, and used there. You see it live.',
+    watchingText: 'This conversation is used in another tab or on another device. You see it live.',
     useHere: 'Use here',
     tryNow: 'Try now',
     latency: (ms: number) => `${ms} ms there and back`,
@@ -290,6 +289,8 @@ export const en = {
     answerText: 'It came too late, or the question had been answered already.',
     refusedTitle: 'Not accepted',
     refusedText: 'The server did not understand this request.',
+    /** What the server says itself, in the language of the page; null where the page does not know the sentence. */
+    said: (sentence: string): string | null => sentence,
   },
 };
 

@@ -1,4 +1,5 @@
 import type { Messages } from './en.ts';
+import { saidInJapanese } from './said-ja.ts';
 
 /** Every sentence of the page, in Japanese. */
 export const ja: Messages = {
@@ -135,7 +136,7 @@ export const ja: Messages = {
     expiredText: '時間内に返事がありませんでした。何も行われていません。',
     cancelledText: '新しい操作に置き換えられました。何も行われていません。',
     unknownText:
-      '実行中にサーバーが止まったため、行われたかどうか分かりません。再実行はしていません。もう一度行う前に確認してください。',
+      '始めましたが、最後まで行われたかどうか分かりません。再実行はしていません。もう一度行う前に確認してください。',
     processingText: '実行しています。お待ちください。',
     unsentText: '接続が切れています。つながったら、あなたの返事を送ります。',
     unsureText: '返事がサーバーに届いていない可能性があります。もう一度お試しください。',
@@ -192,8 +193,7 @@ export const ja: Messages = {
         ? `接続が切れました。${seconds} 秒後に再接続します。内容は失われません。`
         : '接続が切れました。再接続しています。内容は失われません。',
     takenOverText: 'この会話は別のタブまたは端末で続いています。',
-    watchingText:
-      'この会話は別のタブまたは端末でも開かれ、そちらで使われています。内容はここにもそのまま表示されます。',
+    watchingText: 'この会話は別のタブまたは端末で使われています。内容はここにも表示されます。',
     useHere: 'ここで使う',
     tryNow: '今すぐ再接続',
     latency: (ms) => `往復 ${ms} ミリ秒`,
@@ -292,5 +292,6 @@ export const ja: Messages = {
     answerText: '期限を過ぎたか、すでに返事が済んでいました。',
     refusedTitle: '受け付けられませんでした',
     refusedText: 'サーバーがこの内容を理解できませんでした。',
+    said: saidInJapanese,
   },
 };

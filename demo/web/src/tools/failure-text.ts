@@ -1,9 +1,10 @@
+import type { Messages } from '../i18n/en.ts';
 import type { Language } from '../i18n/language.tsx';
 import { pageTool } from './page-tools.tsx';
 import { type ToolPart, toolName } from './tool-part.ts';
 
-/** Why a call failed, for the person: what this page told the assistant is said in the language of the page. */
-export function failureText(part: ToolPart, language: Language): string {
+/** Why a call failed, for the person: what this page or the server told the assistant is said in the language of the page. */
+export function failureText(part: ToolPart, language: Language, { errors }: Messages): string {
   const { errorText = '' } = part;
-  return pageTool(toolName(part))?.failure?.(errorText, language) ?? errorText;
+  return pageTool(toolName(part))?.failure?.(errorText, language) ?? errors.said(errorText) ?? errorText;
 }

@@ -34,7 +34,7 @@ export function ToolCard({ part }: { part: ToolPart }) {
         />
       </Collapsible.Trigger>
       {isDone ? <ToolResult part={part} className="px-4 pb-3" /> : null}
-      {isFailed ? <p className="px-4 pb-3 text-sm">{failureText(part, language)}</p> : null}
+      {isFailed ? <p className="px-4 pb-3 text-sm">{failureText(part, language, messages)}</p> : null}
       <Collapsible.Content className="border-t border-line">
         <ToolDetails part={part} />
       </Collapsible.Content>
