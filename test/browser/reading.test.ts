@@ -19,6 +19,16 @@ it('an answer is read to screen readers and printed as it is shown: without sign
   await page.emulateMedia({ media: 'print' });
   const colour = await person.answers.first().evaluate((answer) => getComputedStyle(answer).color);
   expect(colour).toBe('rgb(33, 31, 28)');
+  const pressable = await page
+    .getByRole('button')
+    .evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
+  expect([
+    pressable,
+    await page
+      .locator('pre')
+      .first()
+      .evaluate((one) => getComputedStyle(one).whiteSpace),
+  ]).toEqual([0, 'pre-wrap']);
 });
 
 it('what is chosen is seen where the browser takes colours away', async () => {
@@ -28,6 +38,14 @@ it('what is chosen is seen where the browser takes colours away', async () => {
     panel.getByRole('tab', { name }).evaluate((one) => getComputedStyle(one).backgroundColor);
   await panel.getByRole('tab', { name: 'Wire' }).waitFor();
   expect(await ground('Wire')).not.toBe(await ground('ADK events'));
+  // All that stands on such a ground is seen on it.
+  await person.say('Send $50 to Alice');
+  await person.card('requested').waitFor();
+  const entry = person.page.getByRole('listitem').filter({ hasText: 'Waiting for you' });
+  const colours = await entry
+    .locator('button[aria-current], time, p, p *')
+    .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).color))]);
+  expect(colours).toHaveLength(1);
 });
 
 it('a menu that was used with the mouse leaves no ring, and one that was used with keys does', async () => {

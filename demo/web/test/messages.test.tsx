@@ -48,6 +48,18 @@ const pressEnter = () =>
 describe('a message of the person', () => {
   const message: Message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Send $30 to Alice' }] };
 
+  test.each([
+    ['of few words is shown whole', 'word '.repeat(20), null],
+    ['of many words is folded', 'word '.repeat(300), 'false'],
+    ['of many lines is folded', 'word\n'.repeat(20), 'false'],
+  ])('%s', async (_, text, isUnfolded) => {
+    const long: Message = { ...message, parts: [{ type: 'text', text }] };
+    await show(<UserMessage message={long} onEdit={null} onRetry={null} />);
+    expect(button('Show all')?.getAttribute('aria-expanded') ?? null).toBe(isUnfolded);
+    await click('Show all');
+    expect(button('Show less')?.getAttribute('aria-expanded') ?? null).toBe(isUnfolded && 'true');
+  });
+
   test('keeps what is being changed in it while an answer comes, and is sent after that', async () => {
     const onEdit = vi.fn();
     await show(<UserMessage message={message} onEdit={onEdit} onRetry={null} />);

@@ -23,7 +23,7 @@ export function Countdown({ expiresAt }: { expiresAt: number }) {
   return (
     <span
       role="timer"
-      className={`inline-flex items-center gap-2 text-xs tabular-nums ${isSoon ? 'font-medium text-bad' : 'text-soft'}`}
+      className={`inline-flex items-center gap-2 text-xs tabular-nums print:hidden ${isSoon ? 'font-medium text-bad' : 'text-soft'}`}
     >
       <svg viewBox="0 0 20 20" className="size-4 -rotate-90" aria-hidden="true">
         <circle cx="10" cy="10" r="8" fill="none" stroke="var(--line)" strokeWidth="3" />

@@ -36,7 +36,7 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
     cost === null ? null : words.cost(dollars(cost, language)),
   ].filter((fact) => fact !== null);
   return (
-    <footer className="-ml-2 flex flex-wrap items-center gap-x-1 text-xs text-soft">
+    <footer className="-ml-2 flex items-center gap-x-1 text-xs text-soft">
       {text === '' ? null : <CopyButton text={text} className="size-8" />}
       {onRegenerate ? (
         <>
@@ -60,10 +60,12 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
           />
         </>
       ) : null}
-      {interrupted ? <span className="px-2">{cutOff ? words.cutOff : words.interrupted}</span> : null}
+      {interrupted ? (
+        <span className="shrink-0 px-2">{cutOff ? words.cutOff : words.interrupted}</span>
+      ) : null}
       <InspectButton target={{ messageId: message.id }} />
       {facts.length > 0 ? (
-        <span className="px-2 tabular-nums opacity-0 transition-opacity group-focus-within/answer:opacity-100 group-hover/answer:opacity-100">
+        <span className="min-w-0 truncate px-2 tabular-nums opacity-0 transition-opacity group-focus-within/answer:opacity-100 group-hover/answer:opacity-100">
           {facts.join(' · ')}
         </span>
       ) : null}

@@ -15,7 +15,7 @@ export function PictureButton({ url, alt, ...rest }: Shown & ComponentProps<'but
       <img
         src={url}
         alt={alt}
-        className="max-h-56 max-w-full rounded-xl border border-line bg-sunken object-contain"
+        className="max-h-56 min-h-10 min-w-10 max-w-full rounded-xl border border-line bg-sunken object-contain"
       />
     </button>
   );

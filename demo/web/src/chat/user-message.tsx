@@ -9,7 +9,11 @@ import { EditForm } from './edit-form.tsx';
 import { FilePart } from './file-part.tsx';
 import { filesOf, textOf } from './message-text.ts';
 
-/** A message of the person. */
+/** What is longer than this is folded, so that the answer to it is not far away. */
+const LONG = 1200;
+const LONG_LINES = 16;
+
+/** A message of the person: all of it, or its beginning and a way to the rest. */
 export const UserMessage = memo(function UserMessage({
   message,
   onEdit,
@@ -32,6 +36,8 @@ export const UserMessage = memo(function UserMessage({
   }, [isEditing]);
   const text = textOf(message);
   const files = filesOf(message);
+  const isLong = text.length > LONG || text.split('\n').length > LONG_LINES;
+  const [isUnfolded, setUnfolded] = useState(false);
   return (
     <article
       aria-label={words.message.you}
@@ -64,9 +70,21 @@ export const UserMessage = memo(function UserMessage({
           {text === '' ? null : (
             <p
               dir="auto"
-              className="max-w-[85%] min-w-0 rounded-2xl rounded-br-md bg-accent-tint px-4 py-2.5 break-words whitespace-pre-wrap"
+              className="max-w-[85%] min-w-0 rounded-2xl rounded-br-md border border-transparent bg-accent-tint px-4 py-2.5 break-words whitespace-pre-wrap"
             >
-              {text}
+              <span className={isLong && !isUnfolded ? 'line-clamp-12 print:line-clamp-none' : ''}>
+                {text}
+              </span>
+              {isLong ? (
+                <button
+                  type="button"
+                  aria-expanded={isUnfolded}
+                  onClick={() => setUnfolded(!isUnfolded)}
+                  className="mt-1 block text-sm text-accent underline underline-offset-2 print:hidden"
+                >
+                  {isUnfolded ? words.showLess : words.showAll}
+                </button>
+              ) : null}
             </p>
           )}
           <div

@@ -108,7 +108,8 @@ function List({ list, isGrowing, dir }: { list: Tokens.List; isGrowing: boolean;
 function Table({ table, dir }: { table: Tokens.Table; dir: Direction }) {
   const align = (index: number) => ({ textAlign: table.align[index] ?? undefined });
   return (
-    <div className="overflow-x-auto rounded-xl border border-line">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable without a pointer
+    <div tabIndex={0} className="overflow-x-auto rounded-xl border border-line">
       <table dir={dir} className="w-full border-collapse text-sm">
         <thead className="bg-sunken">
           <tr>

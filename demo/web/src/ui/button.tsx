@@ -1,7 +1,8 @@
 import type { ComponentProps } from 'react';
 
 const LOOKS = {
-  accent: 'bg-accent text-on-accent hover:bg-accent-hover',
+  // Where the browser takes colours away, the border is what is left of it.
+  accent: 'border border-transparent bg-accent text-on-accent hover:bg-accent-hover',
   quiet: 'border border-line-strong bg-surface text-ink hover:bg-sunken',
   danger: 'border border-bad-line bg-surface text-bad hover:bg-bad-tint',
   link: 'text-accent hover:bg-accent-tint',
@@ -18,7 +19,7 @@ export function Button({
     <button
       type="button"
       {...rest}
-      className={`inline-flex min-h-10 items-center justify-center gap-2 rounded-lg px-4 text-sm font-medium whitespace-nowrap transition-colors disabled:opacity-60 ${LOOKS[look]} ${className}`}
+      className={`inline-flex min-h-10 items-center justify-center gap-2 rounded-lg px-4 text-sm font-medium whitespace-nowrap transition-colors disabled:opacity-60 print:hidden ${LOOKS[look]} ${className}`}
     />
   );
 }

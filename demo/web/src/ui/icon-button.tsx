@@ -28,7 +28,7 @@ export function IconButton({
             onFocus?.(event);
             if (isGivenBack(event)) event.preventDefault();
           }}
-          className={`inline-flex size-9 shrink-0 items-center justify-center transition-colors disabled:pointer-events-none ${isRound ? 'rounded-full' : 'rounded-lg text-soft hover:bg-sunken hover:text-ink'} ${className}`}
+          className={`inline-flex size-9 shrink-0 items-center justify-center transition-colors disabled:pointer-events-none print:hidden ${isRound ? 'rounded-full border border-transparent' : 'rounded-lg text-soft hover:bg-sunken hover:text-ink'} ${className}`}
         >
           {children}
         </button>

@@ -37,7 +37,7 @@ export function InspectButton({ target, className = '' }: { target: Target; clas
     <button
       type="button"
       onClick={() => inspect('toolCallId' in target ? { toolCallId: target.toolCallId } : target)}
-      className={`inline-flex h-8 items-center gap-1.5 rounded-lg px-2 text-xs text-soft hover:bg-sunken hover:text-ink ${className}`}
+      className={`inline-flex h-8 shrink-0 items-center gap-1.5 rounded-lg px-2 text-xs text-soft hover:bg-sunken hover:text-ink print:hidden ${className}`}
     >
       <ScanSearch className="size-3.5" aria-hidden="true" />
       {settings.showRows}
