@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type OpenOptions, stage } from './support/browser.ts';
-import { Person } from './support/person.ts';
+import { DOT, Person } from './support/person.ts';
 import { overflows, violationsInBothSchemes } from './support/violations.ts';
 
 const here = stage();
@@ -113,6 +113,60 @@ describe('in light and in dark', () => {
     });
     await page.locator('[data-testid="replay-bar"][data-status="ended"]').waitFor();
     expect(await violationsInBothSchemes(page)).toEqual([]);
+  });
+
+  it('what waits, is changed, asked or shown large, and a page that watches another, have none either', async () => {
+    const person = new Person(await here.open());
+    const { page } = person;
+    const found: Record<string, string[]> = {};
+    const check = async (screen: string, on = page) => {
+      const wrong = await violationsInBothSchemes(on);
+      if (wrong.length > 0) found[screen] = wrong;
+    };
+    await page.getByTestId('picture-input').setInputFiles(DOT);
+    await page.getByRole('list', { name: 'Pictures to send' }).locator('img').waitFor();
+    await check('a picture to send');
+    await person.say('Count to 500');
+    await person.answers.getByText(/\b3\b/).waitFor();
+    await person.say('Play track 2');
+    await page.getByRole('listitem').getByRole('button', { name: 'Change' }).click();
+    await page.getByRole('textbox', { name: 'Change the message that waits' }).waitFor();
+    await check('a message that waits');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await page.locator('[data-track="2"]').click();
+    await page.getByRole('slider').waitFor();
+    await check('the music');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Open picture: a.png' }).click();
+    await page.getByRole('dialog').waitFor();
+    await check('a large picture');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => person.isBusy()).toBe(false);
+    await person.own.last().getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Edit your message' }).waitFor();
+    await check('an edit');
+    await page.keyboard.press('Escape');
+    const choose = async (name: string) => {
+      await page.getByRole('navigation').getByRole('button', { name: 'Count to 500', exact: true }).hover();
+      await page.getByRole('button', { name: 'Actions for Count to 500' }).click();
+      await page.getByRole('menu').waitFor();
+      if (name === 'Delete') await check('the menu of a conversation');
+      await page.getByRole('menuitem', { name }).click();
+    };
+    await choose('Delete');
+    await page.getByRole('alertdialog').waitFor();
+    await check('a question');
+    await page.keyboard.press('Escape');
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+    await choose('Rename');
+    await page.getByRole('textbox', { name: 'Name of the conversation' }).waitFor();
+    await check('a new name');
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.getByText(/You see it live/).waitFor();
+    await check('a page that watches', other);
+    expect(found).toEqual({});
   });
 
   it('a conversation that is missing, and one that cannot be deleted, have none either', async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stage } from './support/browser.ts';
 import { Person } from './support/person.ts';
 import { DemoServer } from './support/server.ts';
+import { violationsInBothSchemes } from './support/violations.ts';
 
 const here = stage();
 
@@ -155,6 +156,7 @@ describe('a server with a key', () => {
     await page.getByLabel('Key').fill('wrong');
     await page.getByRole('button', { name: 'Enter' }).click();
     await page.getByText('That is not the key.').waitFor();
+    expect(await violationsInBothSchemes(page)).toEqual([]);
     await page.getByLabel('Key').fill('correct horse');
     await page.getByRole('button', { name: 'Enter' }).click();
     await person.say('What is the weather in Tokyo?');

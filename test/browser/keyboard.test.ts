@@ -1,7 +1,7 @@
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { stage } from './support/browser.ts';
-import { Person } from './support/person.ts';
+import { DOT, Person } from './support/person.ts';
 
 const here = stage();
 
@@ -158,6 +158,27 @@ describe('the focus', () => {
     await again.click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Answer again' }).click();
     await hasFocus(person.card('requested'));
+  });
+
+  it('goes to the message box when what had it is gone: a picture, an error, the way to the end, a banner', async () => {
+    const person = new Person(await here.open({ viewport: { width: 900, height: 500 } }));
+    const { page } = person;
+    await page.getByTestId('picture-input').setInputFiles(DOT);
+    await page.getByRole('button', { name: 'Remove a.png' }).click();
+    await hasFocus(person.box);
+    await person.say('x'.repeat(100_001));
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await hasFocus(person.box);
+    await person.say('Show Markdown');
+    await expect.poll(() => person.isBusy()).toBe(true);
+    await expect.poll(() => person.isBusy()).toBe(false);
+    await page.locator('[data-conversation]').evaluate((list) => list.scrollTo(0, 0));
+    await page.getByRole('button', { name: 'Latest' }).click();
+    await hasFocus(person.box);
+    const other = new Person(await page.context().newPage());
+    await other.page.goto(page.url());
+    await other.page.getByRole('button', { name: 'Use here' }).click();
+    await hasFocus(other.box);
   });
 
   it('stays in a panel that stands over the conversation, and so do the keys of a card', async () => {

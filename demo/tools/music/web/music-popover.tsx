@@ -1,16 +1,20 @@
 import { Popover } from 'radix-ui';
+import { useLanguage } from '../../../web/src/i18n/language.tsx';
 import { MusicButton } from './music-button.tsx';
 import MusicControls from './music-controls.tsx';
 import type { MusicPlayer } from './player.ts';
+import { WORDS } from './words.ts';
 
 /** The button, and what opens from it. */
 export default function MusicPopover({ player }: { player: MusicPlayer }) {
+  const { title } = WORDS[useLanguage().language];
   return (
     <Popover.Root defaultOpen>
       <Popover.Trigger asChild>
         <MusicButton player={player} />
       </Popover.Trigger>
       <Popover.Content
+        aria-label={title}
         align="end"
         sideOffset={8}
         collisionPadding={12}

@@ -3,6 +3,7 @@ import { ArrowDown, ShieldQuestion } from 'lucide-react';
 import { type ComponentProps, type ReactNode, useEffect } from 'react';
 import { goToCard } from '../approval/go-to-card.ts';
 import { useUnseenCards } from '../approval/use-unseen-cards.ts';
+import { handFocusOn } from '../composer/focus-box.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { briefThought } from './brief-thought.ts';
 import { Dots } from './dots.tsx';
@@ -110,6 +111,7 @@ export function Conversation({
 function Pill(props: ComponentProps<'button'>) {
   return (
     <button
+      ref={handFocusOn}
       type="button"
       {...props}
       className="absolute bottom-3 left-1/2 inline-flex h-10 -translate-x-1/2 animate-fade items-center gap-2 rounded-full print:hidden border border-line bg-surface px-4 text-sm whitespace-nowrap shadow-float hover:bg-sunken"

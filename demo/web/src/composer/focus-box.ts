@@ -4,9 +4,9 @@ export function focusBox(): void {
   document.querySelector<HTMLElement>('#message')?.focus();
 }
 
-/** A ref: what is taken away while it has the focus gives it to the place where one writes. */
+/** A ref: what is taken away while the focus is in it gives that to the place where one writes. */
 export function handFocusOn(node: HTMLElement | null): () => void {
   return () => {
-    if (node === document.activeElement) focusBox();
+    if (node?.contains(document.activeElement)) focusBox();
   };
 }

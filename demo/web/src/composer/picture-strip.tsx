@@ -1,6 +1,7 @@
 import { LoaderCircle, X } from 'lucide-react';
 import { useMessages } from '../i18n/language.tsx';
 import type { Pictures } from '../images/use-pictures.ts';
+import { handFocusOn } from './focus-box.ts';
 
 /** The pictures that go with the message, each with a way to take it out; and why others do not. */
 export function PictureStrip({ pictures: { places, refusals, remove } }: { pictures: Pictures }) {
@@ -25,6 +26,7 @@ export function PictureStrip({ pictures: { places, refusals, remove } }: { pictu
                   className="size-16 rounded-lg border border-line object-cover"
                 />
                 <button
+                  ref={handFocusOn}
                   type="button"
                   aria-label={composer.removePicture(name)}
                   onClick={() => remove(id)}

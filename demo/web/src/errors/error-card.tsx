@@ -1,5 +1,6 @@
 import { CircleAlert, RotateCcw, X } from 'lucide-react';
 import { useState } from 'react';
+import { handFocusOn } from '../composer/focus-box.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
@@ -24,6 +25,7 @@ export function ErrorCard({
   const seconds = secondsUntil(until, useNow(until > Date.now()));
   return (
     <section
+      ref={handFocusOn}
       role="alert"
       data-testid="error-card"
       className="animate-rise rounded-2xl border border-bad-line bg-bad-tint p-4"

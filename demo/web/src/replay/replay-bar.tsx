@@ -1,5 +1,6 @@
 import { CheckCircle2, FastForward, Pause, Play, RotateCcw, StepForward, TriangleAlert } from 'lucide-react';
-import { useSyncExternalStore } from 'react';
+import { useEffect, useSyncExternalStore } from 'react';
+import { focusBox } from '../composer/focus-box.ts';
 import { number } from '../i18n/format.ts';
 import { useLanguage } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
@@ -14,6 +15,10 @@ export default function ReplayBar({ player }: { player: ReplayPlayer }) {
   const { language } = useLanguage();
   const { showReplay } = useWire();
   const { status, position, total, matches } = useSyncExternalStore(player.subscribe, () => player.state);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was pressed is gone, or cannot be pressed at the end
+  useEffect(() => {
+    if (document.activeElement === document.body) focusBox();
+  }, [status]);
   return (
     <section
       // The link at the top of the page leads here, where the message box was.

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { handFocusOn } from '../composer/focus-box.ts';
 
 /** A line above the place where one writes: what is the matter, and what to do about it. */
 export function Banner({
@@ -16,6 +17,7 @@ export function Banner({
 }) {
   return (
     <div
+      ref={handFocusOn}
       role="status"
       aria-live="polite"
       data-testid={id}
