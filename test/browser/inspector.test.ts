@@ -96,6 +96,9 @@ describe('the inspector', () => {
     await run.click();
     const details = panel.getByRole('region', { name: 'The selected row' });
     await details.getByText(/1 2 3 .* 60/).waitFor();
+    // What is told of it takes room from the list, and it stays in sight.
+    const [row, box] = [await run.boundingBox(), await list.boundingBox()];
+    expect((row?.y ?? 0) >= (box?.y ?? 1) && (row?.y ?? 0) < (box?.y ?? 0) + (box?.height ?? 0)).toBe(true);
     await details
       .getByRole('region', { name: 'Rules' })
       .getByText(/A text or reasoning block is one start/)

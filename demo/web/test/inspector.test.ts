@@ -28,7 +28,7 @@ const said = (at: number, frame: object): WireEvent => ({
 const delta = (text: string) => ({ type: 'text-delta', id: 't', delta: text });
 const message = (text: string) => ({
   type: 'message',
-  data: { messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text }] }] },
+  data: { requestId: 'r0', messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text }] }] },
 });
 const conversation: WireEvent[] = [
   { at: 0, channel: 1, type: 'open', path: '/live?session=a&last=e-3' },
@@ -164,7 +164,14 @@ describe('the rules of the protocol', () => {
 describe('a command', () => {
   const commands = rowsOf([
     ...conversation,
-    { at: 200, channel: 2, type: 'request', method: 'POST', path: '/stream', body: `{"a":"it's"}` },
+    {
+      at: 200,
+      channel: 2,
+      type: 'request',
+      method: 'POST',
+      path: '/stream',
+      body: `{"a":"it's","requestId":"r1"}`,
+    },
     { at: 210, channel: 3, type: 'request', method: 'GET', path: '/sessions/a?before=b', body: null },
   ]).map((row) => commandOf(row, 'http://localhost:3000'));
 
@@ -173,7 +180,7 @@ describe('a command', () => {
       {
         tool: 'wscat',
         text: expect.stringMatching(
-          /^wscat -s duologue\.v2 -c 'ws:\/\/localhost:3000\/live\?session=a' -w 30 -x '\{.*It'\\''s Alice.*\}'$/,
+          /^wscat -s duologue\.v2 -c 'ws:\/\/localhost:3000\/live\?session=a' -w 30 -x '\{(?!.*requestId).*It'\\''s Alice.*\}'$/,
         ),
       },
       {

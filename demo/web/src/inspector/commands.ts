@@ -10,13 +10,29 @@ export function commandOf(
     const url = new URL(sent.path, origin.replace(/^http/, 'ws'));
     // Where the page was is no place for another client to go on from.
     url.searchParams.delete('last');
-    return { tool: 'wscat', text: `wscat -s duologue.v2 -c ${quoted(url.href)} -w 30 -x ${quoted(body)}` };
+    return {
+      tool: 'wscat',
+      text: `wscat -s duologue.v2 -c ${quoted(url.href)} -w 30 -x ${quoted(unnamed(body))}`,
+    };
   }
   const words = ['curl', '-N'];
   if (sent.method !== 'GET') words.push('-X', sent.method);
   words.push(quoted(origin + sent.path));
-  if (sent.body !== null) words.push('-H', quoted('content-type: application/json'), '-d', quoted(sent.body));
+  if (sent.body !== null)
+    words.push('-H', quoted('content-type: application/json'), '-d', quoted(unnamed(sent.body)));
   return { tool: 'curl', text: words.join(' ') };
+}
+
+/** The same without the name of its request, by which the server would know it and pass it over (B24). */
+function unnamed(json: string): string {
+  const bare = ({ requestId, ...others }: { requestId?: unknown }) => others;
+  try {
+    const { data, ...rest } = JSON.parse(json) as { data?: object };
+    return JSON.stringify(data === undefined ? bare(rest) : { ...rest, data: bare(data) });
+  } catch {
+    // A recording may hold anything.
+    return json;
+  }
 }
 
 /** A word of a POSIX shell that stands for this text. */

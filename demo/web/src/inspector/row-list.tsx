@@ -38,6 +38,17 @@ export function RowList({
   const isAtEnd = useRef(true);
   const [view, setView] = useState({ top: 0, height: 400 });
 
+  const index = lines.findIndex(({ key }) => key === selected);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a line that is chosen is shown once, wherever it goes later
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element || index === -1) return;
+    isAtEnd.current = false;
+    if (index * HEIGHT < element.scrollTop) element.scrollTop = index * HEIGHT;
+    // What is told of it has taken room from the list.
+    const below = (index + 1) * HEIGHT - element.clientHeight;
+    if (below > element.scrollTop) element.scrollTop = below;
+  }, [selected]);
   useLayoutEffect(() => {
     const element = box.current;
     if (element && isAtEnd.current) element.scrollTop = element.scrollHeight;
@@ -50,17 +61,10 @@ export function RowList({
     return () => observer.disconnect();
   }, []);
 
-  const index = lines.findIndex(({ key }) => key === selected);
   const go = (target: number) => {
     const place = Math.max(0, Math.min(lines.length - 1, target));
     const line = lines[place];
-    const element = box.current;
-    if (!line || !element) return;
-    isAtEnd.current = false;
-    if (place * HEIGHT < element.scrollTop) element.scrollTop = place * HEIGHT;
-    const below = (place + 1) * HEIGHT - element.clientHeight;
-    if (below > element.scrollTop) element.scrollTop = below;
-    onSelect(line);
+    if (line) onSelect(line);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const page = Math.max(1, Math.floor(view.height / HEIGHT) - 1);
