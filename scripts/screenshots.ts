@@ -1,11 +1,13 @@
-// `npm run screenshots`: makes the pictures of the README with the real page, server and embedded model.
+// `npm run screenshots`: makes the pictures of the README with the real page, server and embedded model. The server fetches its
+// ears and its voice for one of them, once.
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { built, root } from '../test/browser/support/built.ts';
 import { launch } from '../test/browser/support/launch.ts';
-import { Person } from '../test/browser/support/person.ts';
+import type { Person } from '../test/browser/support/person.ts';
 import { DemoServer } from '../test/browser/support/server.ts';
+import { furnish, Talker } from '../test/browser/support/talker.ts';
 
 const folder = resolve(root, 'docs/images');
 const wide = { width: 1200, height: 720 };
@@ -20,7 +22,7 @@ const phone: BrowserContextOptions = {
 interface Shot {
   name: string;
   options: BrowserContextOptions;
-  act: (person: Person) => Promise<unknown>;
+  act: (person: Talker) => Promise<unknown>;
 }
 
 async function toSecondCard(person: Person): Promise<void> {
@@ -59,11 +61,33 @@ const shots: Shot[] = [
       await panel.getByRole('listbox').getByText('tool-approval-request').click();
     },
   },
+  {
+    name: 'voice',
+    options: { colorScheme: 'light' },
+    async act(person) {
+      await prepareVoice(person);
+      await person.talk('weather');
+      await person.own.getByText('What is the weather in Tokyo?').waitFor();
+      await person.hears();
+      await person.answers.getByText('not a real measurement').waitFor();
+    },
+  },
 ];
 
 /** Waits until the agent has said all. */
 async function rested({ page }: Person): Promise<void> {
   await page.locator('[data-testid="message-assistant"][aria-busy="true"]').waitFor({ state: 'detached' });
+}
+
+/** Has the server fetch what it hears and speaks with. */
+async function prepareVoice({ page }: Person): Promise<void> {
+  const url = new URL('/voice', page.url());
+  for (let method = 'POST'; ; method = 'GET') {
+    const now = (await (await fetch(url, { method })).json()) as { status: string; message?: string };
+    if (now.status === 'ready') return;
+    if (now.status === 'failed') throw new Error(`The voice could not be fetched: ${now.message}`);
+    await page.waitForTimeout(500);
+  }
 }
 
 async function take(browser: Browser, url: string, { name, options, act }: Shot): Promise<void> {
@@ -74,9 +98,10 @@ async function take(browser: Browser, url: string, { name, options, act }: Shot)
     reducedMotion: 'reduce',
     ...options,
   });
+  await furnish(context);
   const page: Page = await context.newPage();
   await page.goto(url);
-  await act(new Person(page));
+  await act(Talker.at(page));
   await page.mouse.move(0, 0);
   await page.evaluate(() => document.fonts.ready);
   // What is said at the end of a card is drawn once more.
@@ -87,13 +112,22 @@ async function take(browser: Browser, url: string, { name, options, act }: Shot)
   await context.close();
 }
 
+/** What voice is made of comes from where npm gets its packages. */
+function asNpmFetches(): Record<string, string> {
+  const names = ['npm_config_registry', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
 await built();
 mkdirSync(folder, { recursive: true });
 const browser = await launch();
 try {
   for (const shot of shots) {
     // Each has a server of its own, so that no picture shows the conversations of another.
-    const server = await new DemoServer({ DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000' }).start();
+    const server = await new DemoServer({
+      DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000',
+      ...asNpmFetches(),
+    }).start();
     try {
       await take(browser, server.url, shot);
     } finally {
