@@ -7,7 +7,8 @@ interface Tensor {
 interface Model {
   run(feeds: Record<string, Tensor>): Promise<Record<string, Tensor>>;
 }
-interface Runtime {
+/** The runtime of the model, as far as it is used. */
+export interface Runtime {
   env: { wasm: { numThreads: number; wasmPaths: string } };
   Tensor: new (type: string, data: Float32Array | BigInt64Array, dims: readonly number[]) => Tensor;
   InferenceSession: { create(model: Uint8Array): Promise<Model> };
@@ -17,6 +18,8 @@ const RUNTIME = '/voice/files/onnxruntime-web-1.30.0/dist/';
 const MODEL = '/voice/files/vad-web-0.0.31/dist/silero_vad_v5.onnx';
 /** Samples of a frame at 16 kHz: 32 ms. */
 const FRAME = 512;
+/** The model looks at a frame together with the end of the one before; without it, quiet beginnings go unnoticed. */
+const CONTEXT = 64;
 /** What the model remembers of the sound before. */
 const MEMORY = [2, 1, 128] as const;
 /** Frames that may wait: a machine that is too slow loses some instead of falling behind. */
@@ -28,26 +31,31 @@ export async function loadSilero(): Promise<(sensitivity: number) => DetectSpeec
     import(/* @vite-ignore */ `${RUNTIME}ort.wasm.bundle.min.mjs`) as Promise<Runtime>,
     fetch(MODEL).then((response) => response.arrayBuffer()),
   ]);
-  const { env, Tensor, InferenceSession } = runtime;
+  return silero(runtime, RUNTIME, new Uint8Array(model));
+}
+
+/** The detector, on a runtime whose files lie in a folder. */
+export async function silero(
+  { env, Tensor, InferenceSession }: Runtime,
+  folder: string,
+  bytes: Uint8Array,
+): Promise<(sensitivity: number) => DetectSpeech> {
   env.wasm.numThreads = 1;
-  env.wasm.wasmPaths = RUNTIME;
-  const silero = await InferenceSession.create(new Uint8Array(model));
+  env.wasm.wasmPaths = folder;
+  const model = await InferenceSession.create(bytes);
   const rate = new Tensor('int64', BigInt64Array.of(16_000n), []);
 
   return (sensitivity) => (onSpeech) => {
     const frames = new SpeechFrames(sensitivity);
     let memory = new Tensor('float32', new Float32Array(256), MEMORY);
-    let frame = new Float32Array(FRAME);
-    let filled = 0;
+    let frame = new Float32Array(CONTEXT + FRAME);
+    let filled = CONTEXT;
     let waiting = 0;
     let isClosed = false;
     let last: Promise<void> = Promise.resolve();
     const look = async (sound: Float32Array) => {
-      const { output, stateN } = await silero.run({
-        input: new Tensor('float32', sound, [1, FRAME]),
-        state: memory,
-        sr: rate,
-      });
+      const input = new Tensor('float32', sound, [1, sound.length]);
+      const { output, stateN } = await model.run({ input, state: memory, sr: rate });
       waiting--;
       memory = stateN ?? memory;
       const happened = frames.push(output?.data[0] ?? 0);
@@ -57,10 +65,11 @@ export async function loadSilero(): Promise<(sensitivity: number) => DetectSpeec
       push(pcm) {
         for (const sample of pcm) {
           frame[filled++] = sample / 32_768;
-          if (filled < FRAME) continue;
+          if (filled < frame.length) continue;
           const sound = frame;
-          frame = new Float32Array(FRAME);
-          filled = 0;
+          frame = new Float32Array(CONTEXT + FRAME);
+          frame.set(sound.subarray(FRAME));
+          filled = CONTEXT;
           if (waiting >= MAX_WAITING) continue;
           waiting++;
           last = last.then(() => look(sound));

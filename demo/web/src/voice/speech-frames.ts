@@ -1,6 +1,8 @@
 /** How many of the last frames, of 32 ms each, must sound like speech before it has begun. */
 const SPEECH_FRAMES = 2;
 const WITHIN = 3;
+/** From this likelihood on one frame is enough: noise never sounds so much like speech, and a beginning must not wait. */
+const CERTAIN = 0.9;
 /** How much less likely speech may become before it counts as a pause. */
 const SLACK = 0.15;
 /** How long a pause ends it: 500 ms. */
@@ -28,7 +30,7 @@ export class SpeechFrames {
       return 'ends';
     }
     this.recent = [...this.recent, likelihood >= this.threshold].slice(-WITHIN);
-    if (this.recent.filter(Boolean).length < SPEECH_FRAMES) return null;
+    if (likelihood < CERTAIN && this.recent.filter(Boolean).length < SPEECH_FRAMES) return null;
     this.isOpen = true;
     this.pause = 0;
     return 'begins';

@@ -5,6 +5,9 @@ export interface Clip {
   file: string;
   voice: string;
   text: string;
+  /** Where speech begins and ends in it. */
+  fromMs: number;
+  toMs: number;
 }
 
 const folder = new URL('../clips/', import.meta.url);
@@ -17,4 +20,9 @@ export function clips(): Clip[] {
 /** The sound of a clip: 16 kHz, mono, 16 bits, as bytes. */
 export function soundOf(file: string): Buffer {
   return readFileSync(new URL(file, folder)).subarray(44);
+}
+
+/** The sound of a clip, as numbers. */
+export function samplesOf(file: string): Int16Array {
+  return new Int16Array(new Uint8Array(soundOf(file)).buffer);
 }
