@@ -23,7 +23,7 @@ const ROUNDS = 9;
 const ROUND_MS = 700;
 const WARM_MS = 1500;
 /** People at once, ever more, and how long each number is tried. */
-const CROWDS = [50, 100, 200, 300, 400, 600, 800, 1000, 1300];
+const CROWDS = [25, 50, 100, 200, 300, 400, 600, 800, 1000, 1300];
 const CROWD_MS = 1500;
 const MOST_MS = 20;
 

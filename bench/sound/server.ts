@@ -46,7 +46,10 @@ setLogLevel(LogLevel.ERROR);
 const HEADER = 8;
 const PCM = Buffer.alloc(DOWN_BYTES, 7);
 const PCM64 = PCM.toString('base64');
-const FRAME = encodeBinary({ kind: BINARY.audioDown, utterance: 1, sampleRate: 24_000, payload: PCM });
+// A `Buffer`, as those are that a session makes of what a model says.
+const FRAME = Buffer.from(
+  encodeBinary({ kind: BINARY.audioDown, utterance: 1, sampleRate: 24_000, payload: PCM }),
+);
 /** A client that is measured sends faster than a person speaks. */
 const limits = {
   ...DEFAULT_SOCKET_LIMITS,

@@ -1,6 +1,5 @@
 import { ProtocolError } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
-import { RateLimiter } from './rate-limit.ts';
 import type { SocketLimits } from './socket.ts';
 
 /** Frames that are dropped before the connection ends. */
@@ -20,43 +19,66 @@ export interface FrameMeterContext {
   onFlood: () => void;
 }
 
+/** What may be taken of something: so much at once, and so much a millisecond. */
+class Allowance {
+  private readonly burst: number;
+  private readonly perMs: number;
+  private left: number;
+  private at: number;
+
+  constructor(perSecond: number, burstSeconds: number, now: number) {
+    this.burst = perSecond * burstSeconds;
+    this.perMs = perSecond / 1000;
+    this.left = this.burst;
+    this.at = now;
+  }
+
+  /** Takes so much, if it is there. */
+  take(count: number, now: number): boolean {
+    this.left = Math.min(this.burst, this.left + (now - this.at) * this.perMs);
+    this.at = now;
+    if (this.left < count) return false;
+    this.left -= count;
+    return true;
+  }
+}
+
 /** Counts what one client sends. What is more than it may is dropped: some of it is answered, and too much of it ends the connection. */
 export class FrameMeter {
   private readonly context: FrameMeterContext;
-  private readonly frames: RateLimiter;
-  private readonly mediaFrames: RateLimiter;
-  private readonly mediaBytes: RateLimiter;
+  private readonly frames: Allowance;
+  private readonly mediaFrames: Allowance;
+  private readonly mediaBytes: Allowance;
   private dropped = 0;
 
   constructor(context: FrameMeterContext) {
     this.context = context;
     const { limits, clock } = context;
-    const limiter = (perSecond: number, burst: number) =>
-      new RateLimiter({ burst: perSecond * burst, perMinute: perSecond * 60 }, clock);
-    this.frames = limiter(limits.framesPerSecond, 2);
-    this.mediaFrames = limiter(limits.mediaFramesPerSecond, MEDIA_BURST);
-    this.mediaBytes = limiter(limits.mediaBytesPerSecond, MEDIA_BURST);
+    const now = clock.elapsed();
+    this.frames = new Allowance(limits.framesPerSecond, 2, now);
+    this.mediaFrames = new Allowance(limits.mediaFramesPerSecond, MEDIA_BURST, now);
+    this.mediaBytes = new Allowance(limits.mediaBytesPerSecond, MEDIA_BURST, now);
   }
 
   /** Counts a frame that asks for an answer: false when it is one too many, and dropped. */
   allows(): boolean {
-    return this.count(this.frames, 1);
+    return this.count(this.frames.take(1, this.context.clock.elapsed()));
   }
 
-  /** Counts a binary frame. */
-  allowsMedia(): boolean {
-    return this.count(this.mediaFrames, 1);
+  /** Counts a binary frame and its bytes. With one look at the clock: it comes fifty times a second from everyone who speaks. */
+  allowsMedia(bytes: number): boolean {
+    const now = this.context.clock.elapsed();
+    return this.count(this.mediaFrames.take(1, now) && this.mediaBytes.take(bytes, now));
   }
 
-  /** Counts the bytes of sound and pictures. */
+  /** Counts the bytes of sound and pictures that come as text. */
   allowsMediaBytes(bytes: number): boolean {
-    return this.count(this.mediaBytes, bytes);
+    return this.count(this.mediaBytes.take(bytes, this.context.clock.elapsed()));
   }
 
-  private count(limiter: RateLimiter, count: number): boolean {
-    if (limiter.take('', count) === 0) return true;
-    this.drop();
-    return false;
+  private count(isAllowed: boolean): boolean {
+    if (!isAllowed) this.drop();
+    return isAllowed;
   }
 
   private drop(): void {

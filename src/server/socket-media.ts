@@ -30,34 +30,37 @@ export class SocketMedia {
 
   /** A binary frame. Throws when it is refused. */
   take(bytes: Uint8Array, isRich: boolean, limits: Limits): void {
-    if (!this.meter.allowsMedia()) return;
+    // Before it is read: what is too much costs as little as it can.
+    if (!this.meter.allowsMedia(bytes.byteLength)) return;
     try {
       if (!isRich)
         throw new ProtocolError('unknown_frame', 'Binary frames need the subprotocol duologue.v1 or v2.');
       const frame = readBinaryFrame(bytes, limits);
-      if (frame.type === 'audio') this.hear(toBase64(frame.pcm));
-      else this.see(toBase64(frame.jpeg));
+      if (frame.type === 'audio') this.giveSound(toBase64(frame.pcm));
+      else this.give('image/jpeg', toBase64(frame.jpeg));
     } catch (thrown) {
       // Each refusal is answered: it counts as what asks for an answer does.
       if (this.meter.allows()) throw thrown;
     }
   }
 
-  /** Sound, as base64. */
+  /** Sound that came as text, in base64. */
   hear(pcm: string): void {
-    if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
-    this.give({ mimeType: 'audio/pcm;rate=16000', data: pcm });
+    if (this.meter.allowsMediaBytes(pcm.length)) this.giveSound(pcm);
   }
 
-  /** A picture of the camera, as base64. */
+  /** A picture of the camera that came as text, in base64. */
   see(jpeg: string): void {
-    this.give({ mimeType: 'image/jpeg', data: jpeg });
+    if (this.meter.allowsMediaBytes(jpeg.length)) this.give('image/jpeg', jpeg);
   }
 
-  /** Sound and pictures beyond what a person can give are dropped before they gather anywhere. */
-  private give(blob: { mimeType: string; data: string }): void {
-    if (!this.meter.allowsMediaBytes(blob.data.length)) return;
+  private giveSound(data: string): void {
+    if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
+    this.give('audio/pcm;rate=16000', data);
+  }
+
+  private give(mimeType: string, data: string): void {
     this.session.takeFloor(this.listener);
-    this.session.media(blob, this.listener);
+    this.session.media({ mimeType, data }, this.listener);
   }
 }

@@ -29,11 +29,12 @@ it('[B21] 200 frames may come at once, and 100 in each second after', () => {
 
 it('[B21] frames of sound and their bytes have limits of their own, eight seconds of them at once', () => {
   const { clock, meter, count } = meterOf();
-  expect(count(5000, () => meter.allowsMedia())).toBe(4000);
-  expect(count(20, () => meter.allowsMediaBytes(1024 * 1024))).toBe(16);
+  expect(count(5000, () => meter.allowsMedia(640))).toBe(4000);
+  expect(count(20, () => meter.allowsMediaBytes(1024 * 1024))).toBe(13);
   expect(meter.allows()).toBe(true);
   clock.advance(1000);
-  expect(count(1000, () => meter.allowsMedia())).toBe(500);
+  expect(count(1000, () => meter.allowsMedia(640))).toBe(500);
+  expect(count(2, () => meter.allowsMedia(2 * 1024 * 1024))).toBe(0);
 });
 
 it('[B21] of 100 dropped frames one is told, and after 2,000 the connection is flooded', () => {
