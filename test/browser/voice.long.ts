@@ -84,7 +84,7 @@ describe('without a key, offline once its parts are there', () => {
     await person.card('done').waitFor();
   }, 120_000);
 
-  test("the browser's own microphone is heard", async () => {
+  test("the browser's own microphones are heard, and exchanged while they are on, as are its loudspeakers", async () => {
     const file = join(folder, 'question.wav');
     const clip = readFileSync(new URL('weather.wav', clips));
     const pause = Buffer.alloc(RATE * 2 * 8);
@@ -101,10 +101,25 @@ describe('without a key, offline once its parts are there', () => {
     try {
       const person = await talker(await own.newContext({ locale: 'en-US', permissions: ['microphone'] }));
       await person.handsFree();
-      await person.own
-        .getByText(/weather in Tokyo/)
-        .first()
-        .waitFor();
+      const questions = person.own.getByText(/weather in Tokyo/);
+      await questions.first().waitFor();
+      const names = await person.page.evaluate(async () => {
+        const all = await navigator.mediaDevices.enumerateDevices();
+        const last = (kind: string) =>
+          all.findLast((one) => one.kind === kind && one.deviceId !== 'default')?.label ?? '';
+        return { microphone: last('audioinput'), loudspeaker: last('audiooutput') };
+      });
+      const chosen = (name: string) =>
+        person.page.getByRole('menuitemradio', { name, exact: true, checked: true });
+      // Each of them says the same, from its beginning on when it is switched on.
+      const before = await questions.count();
+      await person.choose(names.microphone);
+      await questions.nth(before).waitFor();
+      await person.choose(names.loudspeaker);
+      await person.bar.getByRole('button', { name: 'Voice settings' }).click();
+      await chosen(names.microphone).waitFor();
+      await chosen(names.loudspeaker).waitFor();
+      expect(await person.page.getByTestId('voice-error').count()).toBe(0);
     } finally {
       await own.close();
     }

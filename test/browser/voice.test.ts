@@ -1,52 +1,27 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type OpenOptions, stage } from './support/browser.ts';
+import { describe, expect, it } from 'vitest';
 import { Relay } from './support/relay.ts';
 import { furnish, Talker } from './support/talker.ts';
-import { startVoiceDemo, type VoiceDemo } from './support/voice-demo.ts';
+import { LONG, voiceStage } from './support/voice-stage.ts';
 
-/** Nothing can be fetched from there: the server of the stage has no ears, and loudness decides what speech is. */
-const NOWHERE = { npm_config_registry: 'http://127.0.0.1:9/' };
-const here = stage(NOWHERE);
-let demo: VoiceDemo;
-beforeAll(async () => {
-  demo = await startVoiceDemo({}, { ...NOWHERE, DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000' });
-});
-afterAll(() => demo?.dispose());
-
-/** Somebody at a page of the demo on a live model. */
-async function talker(options: OpenOptions = {}): Promise<Talker> {
-  demo.fake.utterances.length = 0;
-  demo.fake.refused.length = 0;
-  return Talker.at(await here.open({ url: demo.url, prepare: furnish, ...options }));
-}
-
-const LONG =
-  'This is a long answer that takes its time, because every four characters sound for a while. '.repeat(3);
-
-/** Has the model say that, until the test is over. */
-function answer(text: string, call?: { name: string; args: Record<string, unknown> }): void {
-  demo.fake.http.answer = () => ({ text, calls: call ? [{ id: '', ...call }] : [], finish: 'stop' });
-  here.after(() => {
-    demo.fake.http.answer = undefined;
-  });
-}
+const staged = voiceStage();
+const { here, talker, answer } = staged;
 
 describe('with a live model', () => {
   it('[B29] holding the button ends in a tool call and an answer that is heard', async () => {
     const person = await talker();
-    demo.fake.utterances.push('What is the weather in Tokyo?');
+    staged.demo.fake.utterances.push('What is the weather in Tokyo?');
     await person.talk('weather');
     await person.own.getByText('What is the weather in Tokyo?').waitFor();
     const { pitch } = await person.hears();
     expect(Math.abs(pitch - 440)).toBeLessThan(15);
     await person.answers.getByText(/Tokyo/).first().waitFor();
     expect(await person.toolsDone()).toEqual(['get_weather']);
-    expect(demo.fake.refused).toEqual([]);
+    expect(staged.demo.fake.refused).toEqual([]);
   });
 
   it('is no longer limited to push to talk: hands-free, whoever begins to speak is heard, and heard out', async () => {
     const person = await talker();
-    demo.fake.utterances.push('What is the weather in Tokyo?');
+    staged.demo.fake.utterances.push('What is the weather in Tokyo?');
     await person.handsFree();
     await person.utter('weather');
     await person.own.getByText('What is the weather in Tokyo?').waitFor();
@@ -59,7 +34,7 @@ describe('with a live model', () => {
   it('no longer plays an answer only when it is whole: sound begins while it is being written', async () => {
     const person = await talker();
     answer(LONG);
-    demo.fake.utterances.push('Go on.');
+    staged.demo.fake.utterances.push('Go on.');
     await person.talk('payment');
     await person.hears();
     expect(await person.isBusy()).toBe(true);
@@ -69,7 +44,7 @@ describe('with a live model', () => {
   it('[B28] whoever presses to talk silences the agent within 50 ms, and only what was heard is kept', async () => {
     const person = await talker();
     answer(LONG);
-    demo.fake.utterances.push('Go on.', 'Stop it.');
+    staged.demo.fake.utterances.push('Go on.', 'Stop it.');
     await person.talk('payment');
     await person.hears();
     answer('Fine.');
@@ -82,12 +57,20 @@ describe('with a live model', () => {
     const interrupted = await person.answers.nth(0).innerText();
     expect(LONG).toContain(interrupted.split('\n')[0]?.trim());
     expect(interrupted.length).toBeLessThan(LONG.length / 2);
+    // What is stored ends there, too.
+    await person.page.reload();
+    await person.answers.getByText('Fine.').waitFor();
+    expect((await person.answers.nth(0).innerText()).split('\n')[0]).toBe(interrupted.split('\n')[0]);
   });
 
   it('[B28] [B14] hands-free, too: silent within 50 ms of the first sound that counts as speech, and a card stays open', async () => {
     const person = await talker();
     answer('One moment.', { name: 'process_payment', args: { amount: 50, recipient: 'Alice' } });
-    demo.fake.utterances.push('Send fifty dollars to Alice.', 'Tell me something meanwhile.', 'Yes, do it.');
+    staged.demo.fake.utterances.push(
+      'Send fifty dollars to Alice.',
+      'Tell me something meanwhile.',
+      'Yes, do it.',
+    );
     await person.handsFree();
     await person.utter('payment');
     await person.cards.first().waitFor();
@@ -111,13 +94,13 @@ describe('with a live model', () => {
     answer('Paid.');
     await person.approve();
     await person.card('done').waitFor();
-    expect(demo.fake.refused).toEqual([]);
+    expect(staged.demo.fake.refused).toEqual([]);
   });
 
   it('no longer gives text or sound but not both: both sides are read while sound plays, and typed words go the same way', async () => {
     const person = await talker();
     answer(LONG);
-    demo.fake.utterances.push('Tell me something.');
+    staged.demo.fake.utterances.push('Tell me something.');
     await person.talk('payment');
     await person.own.getByText('Tell me something.').waitFor();
     await person.hears();
@@ -133,10 +116,10 @@ describe('with a live model', () => {
   });
 
   it('no longer loses a session on reconnect: what is said while the network is away is heard when it is back', async () => {
-    const relay = await new Relay(demo.url).start();
+    const relay = await new Relay(staged.demo.url).start();
     here.after(() => relay.dispose());
     const person = await talker({ url: relay.url });
-    demo.fake.utterances.push('First words.', 'What is the weather in Tokyo?');
+    staged.demo.fake.utterances.push('First words.', 'What is the weather in Tokyo?');
     await person.talk('payment');
     await person.own.getByText('First words.').waitFor();
     await person.hold();
@@ -152,13 +135,13 @@ describe('with a live model', () => {
 
   it('no longer is blind: a picture of the camera reaches the model, which says what it sees', async () => {
     const person = await talker();
-    demo.fake.utterances.push('Hello.');
+    staged.demo.fake.utterances.push('Hello.');
     await person.talk('payment');
     await person.own.getByText('Hello.').waitFor();
     await person.bar.getByRole('button', { name: 'Show the camera' }).click();
     await person.page.getByTestId('camera-preview').waitFor();
-    await expect.poll(() => JSON.stringify(demo.fake.sent('realtimeInput'))).toContain('image/jpeg');
-    demo.fake.utterances.push('What do you see?');
+    await expect.poll(() => JSON.stringify(staged.demo.fake.sent('realtimeInput'))).toContain('image/jpeg');
+    staged.demo.fake.utterances.push('What do you see?');
     await person.talk('weather');
     await person.answers.getByText(/red/i).first().waitFor();
     await person.bar.getByRole('button', { name: 'Switch the camera off' }).click();
@@ -167,24 +150,24 @@ describe('with a live model', () => {
 
   it('[B31] whoever loses the floor in the middle of a sentence is told, and the microphone is off', async () => {
     const person = await talker();
-    demo.fake.utterances.push('Hello.');
+    staged.demo.fake.utterances.push('Hello.');
     await person.talk('payment');
     await person.own.getByText('Hello.').waitFor();
     const other = Talker.at(await person.page.context().newPage());
     await other.page.goto(person.page.url());
     await other.own.getByText('Hello.').waitFor();
-    await person.handsFree();
+    await person.hold();
+    const spoken = person.utter('payment');
+    await person.speaker('person').waitFor();
     await other.page.getByRole('button', { name: 'Use here' }).click();
-    await person.page
-      .getByTestId('voice-error')
-      .getByText(/another tab/)
-      .waitFor();
+    await person.error(/another tab/).waitFor();
     await person.status('off').waitFor();
+    await spoken;
   });
 
   it('the key that is held alone talks, and a shortcut does not', async () => {
     const person = await talker();
-    demo.fake.utterances.push('Hello.', 'Again.');
+    staged.demo.fake.utterances.push('Hello.', 'Again.');
     await person.talk('payment');
     await person.own.getByText('Hello.').waitFor();
     const asked = () => person.page.evaluate(() => window.room.asked.length);
@@ -198,32 +181,61 @@ describe('with a live model', () => {
     expect(await asked()).toBe(2);
   });
 
-  it('a microphone can be muted, taken away, exchanged and refused, and each is told in words', async () => {
+  it('a microphone that is muted hears nothing, and hangs nothing up', async () => {
     const person = await talker();
     await person.handsFree();
     await person.bar.getByRole('button', { name: 'Mute the microphone' }).click();
-    await person.utter('weather');
     await person.bar.getByText('Muted: you are not heard').waitFor();
+    await person.utter('weather');
     await person.bar.getByRole('button', { name: 'Unmute the microphone' }).click();
-    demo.fake.utterances.push('Heard again.');
+    staged.demo.fake.utterances.push('Heard again.');
     await person.utter('weather');
     await person.own.getByText('Heard again.').waitFor();
-    await person.page.evaluate(() => window.room.unplug());
-    await person.page
-      .getByTestId('voice-error')
-      .getByText(/unplugged/)
-      .waitFor();
-    await person.status('off').waitFor();
+    expect(await person.own.count()).toBe(1);
+    expect(await person.page.evaluate(() => [window.room.asked.length, window.room.awake])).toEqual([
+      1,
+      ['on', 'off', 'on'],
+    ]);
+  });
+
+  it('a microphone is exchanged while it is on: the new one is heard, the old one is not, and one that cannot be had changes nothing', async () => {
+    const person = await talker();
+    staged.demo.fake.utterances.push('From the headset.', 'From the headset again.');
+    await person.handsFree();
+    await person.choose('Headset');
+    await expect
+      .poll(() => person.page.evaluate(() => window.room.asked.map(({ audio }) => audio)))
+      .toMatchObject([{}, { deviceId: { exact: 'Headset' } }]);
+    await person.status('listening').waitFor();
+    await person.utter('payment', 'Desk');
+    await person.utter('weather', 'Headset');
+    await person.own.getByText('From the headset.').waitFor();
     await person.page.evaluate(() => {
-      window.room.refusal = 'NotAllowedError';
+      window.room.refusal = 'NotReadableError';
     });
-    await person.microphone.focus();
-    await person.page.keyboard.press('Enter');
-    await person.page
-      .getByTestId('voice-error')
-      .getByText(/allow it/)
-      .waitFor();
-    expect(demo.fake.refused).toEqual([]);
+    await person.choose('Desk');
+    await person.error(/Another program/).waitFor();
+    await person.page.evaluate(() => {
+      window.room.refusal = null;
+    });
+    await person.utter('weather', 'Headset');
+    await person.own.getByText('From the headset again.').waitFor();
+    expect(await person.own.count()).toBe(2);
+    expect(await person.page.evaluate(() => window.room.recording())).toEqual(['Headset']);
+  });
+
+  it('a tap on the button listens hands-free, and says nothing by itself', async () => {
+    const person = await talker();
+    staged.demo.fake.utterances.push('Said after the tap.');
+    await person.tap();
+    await person.status('listening').waitFor();
+    await person.bar.getByText('Listening', { exact: true }).waitFor();
+    await person.utter('weather');
+    await person.own.getByText('Said after the tap.').waitFor();
+    expect(await person.page.evaluate(() => window.room.asked.length)).toBe(1);
+    await person.tap();
+    await person.status('off').waitFor();
+    expect(await person.own.count()).toBe(1);
   });
 });
 
@@ -240,10 +252,7 @@ describe('with another model', () => {
     });
     await person.microphone.focus();
     await person.page.keyboard.press('Enter');
-    await person.page
-      .getByTestId('voice-error')
-      .getByText(/cannot hear/)
-      .waitFor();
+    await person.error(/cannot hear/).waitFor();
     expect(await person.page.evaluate(() => window.room.asked)).toEqual([]);
   });
 

@@ -15,13 +15,13 @@ const WORDS: Readonly<Record<AudioErrorCode, string>> = {
   deaf: 'The model behind this conversation cannot hear. Write to it instead.',
   unreachable: 'There is no connection to the server.',
   elsewhere: 'The conversation went on in another tab or on another device, and so did its sound.',
-  refused: 'The microphone may not be used: allow it in the settings of the browser for this page.',
-  none: 'There is no microphone, or not the one that was chosen.',
-  busy: 'The microphone cannot be read: another program may be using it.',
+  refused: 'The device may not be used: allow it in the settings of the browser for this page.',
+  none: 'There is no such device, or not the one that was chosen.',
+  busy: 'The device cannot be used: another program may be using it.',
   insecure: 'Microphones work only on pages that come over https or from localhost.',
   unsupported: 'This browser cannot do that.',
   worklet: 'The sound worklet could not be loaded: see the option workletUrl.',
-  unplugged: 'The microphone was unplugged or switched off.',
+  unplugged: 'The device was unplugged or switched off.',
 };
 
 const NAMES: Readonly<Record<string, AudioErrorCode>> = {
@@ -43,7 +43,7 @@ export class AudioError extends Error {
     this.code = code;
   }
 
-  /** What the browser said when it was asked for a microphone. */
+  /** What the browser said when it was asked for a device. */
   static from(cause: unknown): AudioError {
     if (cause instanceof AudioError) return cause;
     return new AudioError(NAMES[(cause as Error | null)?.name ?? ''] ?? 'unsupported', cause);

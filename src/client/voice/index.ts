@@ -10,11 +10,5 @@ export {
   energyGate,
   type SpeechDetector,
 } from './speech-detector.ts';
-export {
-  type Microphone,
-  type Speaking,
-  Voice,
-  type VoiceOptions,
-  type VoiceState,
-  type VoiceTransport,
-} from './voice.ts';
+export { Voice } from './voice.ts';
+export type { Microphone, Speaking, VoiceOptions, VoiceState, VoiceTransport } from './voice-state.ts';

@@ -9,8 +9,22 @@ interface Room {
   /** What is asked of the browser, and what it shall answer. */
   asked: MediaStreamConstraints[];
   refusal: string | null;
-  say(clip: string): Promise<void>;
-  unplug(): void;
+  /** What can be recorded and played with, by kind: names, which are their ids as well. */
+  devices: { audioinput: string[]; audiooutput: string[] };
+  /** The loudspeakers that the agent was given, one after the other. */
+  loudspeakers: string[];
+  /** Whether the screen was kept on, and let go. */
+  awake: ('on' | 'off')[];
+  /** Plays a clip before a microphone: the one that was asked for last, unless it is named. */
+  say(clip: string, device?: string): Promise<void>;
+  /** The microphones that are on. */
+  recording(): string[];
+  /** Takes a device away: the microphone that is on, unless it is named. */
+  unplug(device?: string): void;
+  /** The sound that was given to the loudspeaker: where each piece begins in its utterance, and where it ends. */
+  played: [from: number, to: number][];
+  /** How far the music of the page is turned up. */
+  music(): number;
   /** The sound of the page: loudness and pitch of the last samples, and how far behind a moment the last loud one is. */
   listen(): { level: number; pitch: number };
   /** Milliseconds on the clock of the sound, from the moment that the page was to be silent until it was. */
@@ -38,27 +52,48 @@ export async function furnish(context: BrowserContext): Promise<void> {
   await context.addInitScript('globalThis.__name ??= (one) => one;');
   await context.addInitScript((files: Record<string, string>) => {
     const air = new AudioContext();
-    let microphone: MediaStreamAudioDestinationNode | null = null;
+    /** By device, the newest last. */
+    const microphones = new Map<string, MediaStreamAudioDestinationNode>();
     let meter: AnalyserNode | null = null;
+    let music: GainNode | null = null;
+    const used = (device?: string) =>
+      device === undefined ? [...microphones.values()].at(-1) : microphones.get(device);
+    const refuse = (name: string) => Promise.reject(new DOMException('no', name));
     const clock = () => meter?.context.currentTime ?? 0;
     const room: Room = {
       asked: [],
       refusal: null,
+      devices: { audioinput: ['Desk', 'Headset'], audiooutput: ['Speakers', 'Headphones'] },
+      loudspeakers: [],
+      awake: [],
+      played: [],
       moment: 0,
       markAt: 'press',
-      async say(clip) {
+      async say(clip, device) {
         const bytes = Uint8Array.from(atob(files[clip] ?? ''), (one) => one.charCodeAt(0));
         const source = new AudioBufferSourceNode(air, { buffer: await air.decodeAudioData(bytes.buffer) });
-        if (!microphone) throw new Error('The microphone is off.');
+        const microphone = used(device);
+        if (!microphone) throw new Error('The microphone was never on.');
         source.connect(microphone);
         source.start();
         await new Promise((done) => {
           source.onended = done;
         });
       },
-      unplug() {
-        for (const track of microphone?.stream.getTracks() ?? []) track.dispatchEvent(new Event('ended'));
+      recording: () =>
+        [...microphones].flatMap(([device, { stream }]) =>
+          stream.getTracks().some((track) => track.readyState === 'live') ? [device] : [],
+        ),
+      unplug(device) {
+        for (const kind of ['audioinput', 'audiooutput'] as const) {
+          room.devices[kind] = room.devices[kind].filter((one) => one !== device);
+        }
+        const tracks =
+          device === undefined || microphones.has(device) ? used(device)?.stream.getTracks() : [];
+        for (const track of tracks ?? []) track.dispatchEvent(new Event('ended'));
+        navigator.mediaDevices.dispatchEvent(new Event('devicechange'));
       },
+      music: () => music?.gain.value ?? 0,
       listen() {
         if (!meter) return { level: 0, pitch: 0 };
         const samples = new Float32Array(2048);
@@ -86,21 +121,60 @@ export async function furnish(context: BrowserContext): Promise<void> {
       if (target instanceof AudioDestinationNode && target.context.sampleRate === 24_000) {
         meter = new AnalyserNode(target.context, { fftSize: 32_768, smoothingTimeConstant: 0 });
         connect.call(this, meter as unknown as AudioParam);
-      }
+      } else if (target instanceof AudioDestinationNode && this instanceof GainNode) music = this;
       return (connect as (...all: never[]) => never).apply(this, to);
     } as typeof connect;
     navigator.mediaDevices.getUserMedia = async (wanted = {}) => {
       room.asked.push(wanted);
       if (room.refusal !== null) throw new DOMException('no', room.refusal);
       if (wanted.video) return picture();
+      const { deviceId } = wanted.audio as { deviceId?: { exact: string } };
+      const [standard = ''] = room.devices.audioinput;
+      const device = deviceId?.exact ?? standard;
+      if (!room.devices.audioinput.includes(device)) return refuse('OverconstrainedError');
       await air.resume();
-      microphone = new MediaStreamAudioDestinationNode(air);
+      const microphone = new MediaStreamAudioDestinationNode(air);
+      microphones.delete(device);
+      microphones.set(device, microphone);
       return microphone.stream;
     };
+    navigator.mediaDevices.getDisplayMedia = async (wanted = {}) => {
+      room.asked.push(wanted);
+      return room.refusal === null ? picture() : refuse(room.refusal);
+    };
+    // Before the microphone was allowed, a browser tells no names.
+    navigator.mediaDevices.enumerateDevices = async () =>
+      Object.entries(room.devices).flatMap(([kind, names]) =>
+        names.map((label) => {
+          const shown = microphones.size > 0 ? { deviceId: label, label } : { deviceId: '', label: '' };
+          return { kind, groupId: '', ...shown } as MediaDeviceInfo;
+        }),
+      );
+    const sinks = AudioContext.prototype as AudioContext & { setSinkId(id: string): Promise<void> };
+    sinks.setSinkId = async (id) => {
+      if (room.refusal !== null) return refuse(room.refusal);
+      if (id !== '' && !room.devices.audiooutput.includes(id)) return refuse('NotFoundError');
+      room.loudspeakers.push(id);
+    };
+    Object.defineProperty(navigator, 'wakeLock', {
+      value: {
+        async request() {
+          room.awake.push('on');
+          return { release: async () => void room.awake.push('off') };
+        },
+      },
+    });
     const mark = (why: Room['markAt']) => {
       if (room.markAt === why) room.moment = clock();
     };
     window.addEventListener('pointerdown', () => mark('press'), true);
+    const { postMessage } = MessagePort.prototype;
+    MessagePort.prototype.postMessage = function (this: MessagePort, ...given: never[]) {
+      const [order] = given as { type?: string; at: number; samples: Float32Array }[];
+      if (order?.type === 'push' && order.samples.length > 0)
+        room.played.push([order.at, order.at + order.samples.length]);
+      return (postMessage as (...all: never[]) => void).apply(this, given);
+    } as typeof postMessage;
     const { send } = WebSocket.prototype;
     WebSocket.prototype.send = function (data: Parameters<typeof send>[0]) {
       if (typeof data === 'string' && /"audio_control".*"start"/.test(data)) mark('speech');
@@ -148,9 +222,20 @@ export class Talker extends Person {
     return this.page.locator(`[data-testid="microphone"][data-status="${status}"]`);
   }
 
-  /** Plays a clip to the microphone. */
-  async utter(clip: Clip): Promise<void> {
-    await this.page.evaluate((name) => window.room.say(name), clip);
+  /** Plays a clip to the microphone, or to the one with that name. */
+  async utter(clip: Clip, device?: string): Promise<void> {
+    await this.page.evaluate(([name, id]) => window.room.say(name, id), [clip, device] as const);
+  }
+
+  /** Chooses a device, or another entry of the menu of voice. */
+  async choose(entry: string): Promise<void> {
+    await this.bar.getByRole('button', { name: 'Voice settings' }).click();
+    await this.page.getByRole('menuitemradio', { name: entry, exact: true }).click();
+  }
+
+  /** What is told in words. */
+  error(words: RegExp): Locator {
+    return this.page.getByTestId('voice-error').getByText(words);
   }
 
   /** Presses the microphone button until `letGo`. */
@@ -163,6 +248,27 @@ export class Talker extends Person {
   async letGo(): Promise<void> {
     await this.page.mouse.up();
     await this.status('off').waitFor();
+  }
+
+  /** Presses the microphone button for a moment, however busy the machine is. */
+  async tap(): Promise<void> {
+    const box = await this.microphone.boundingBox();
+    if (!box) throw new Error('There is no microphone button.');
+    const hand = await this.page.context().newCDPSession(this.page);
+    const at = {
+      x: box.x + box.width / 2,
+      y: box.y + box.height / 2,
+      button: 'left',
+      clickCount: 1,
+    } as const;
+    const timestamp = Date.now() / 1000;
+    await hand.send('Input.dispatchMouseEvent', { type: 'mousePressed', ...at, timestamp });
+    await hand.send('Input.dispatchMouseEvent', {
+      type: 'mouseReleased',
+      ...at,
+      timestamp: timestamp + 0.05,
+    });
+    await hand.detach();
   }
 
   /** Says a clip while the button is held. */

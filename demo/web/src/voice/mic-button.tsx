@@ -4,7 +4,7 @@ import { useRef } from 'react';
 import { IconButton } from '../ui/icon-button.tsx';
 import type { WORDS } from './words.ts';
 
-/** Shorter than this is a press, not holding. */
+/** Shorter than this is a tap, not holding. */
 const TAP_MS = 300;
 
 /** The microphone: held, the person is heard for as long; pressed once, it listens until it is pressed again. */
@@ -19,21 +19,23 @@ export function MicButton({
   prepare: () => Promise<boolean>;
 }) {
   const downAt = useRef<number | null>(null);
+  /** Whether a press ends hands-free: the click that belongs to one that began it must not. */
+  const isEnd = useRef(false);
   const isHandsFree = voice.status !== 'off' && voice.how === 'hands-free';
   const isOn = voice.status !== 'off';
-  const down = async () => {
+  // By the time of the events, not of this code: a page that is busy makes no tap longer.
+  const down = async (since: number) => {
+    isEnd.current = isHandsFree;
     if (isHandsFree) return;
-    const since = performance.now();
     downAt.current = since;
     if ((await prepare()) && downAt.current === since) await voice.press();
   };
-  const up = async () => {
+  const up = async (now: number) => {
     const since = downAt.current;
     if (since === null) return;
     downAt.current = null;
-    const isTap = performance.now() - since < TAP_MS;
+    if (now - since < TAP_MS) await begin();
     await voice.release();
-    if (isTap) await begin();
   };
   const begin = async () => {
     if (await prepare()) await voice.start();
@@ -49,15 +51,16 @@ export function MicButton({
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         event.currentTarget.setPointerCapture(event.pointerId);
-        void down();
+        void down(event.timeStamp);
       }}
-      onPointerUp={() => void up()}
-      onPointerCancel={() => void up()}
+      onPointerUp={(event) => void up(event.timeStamp)}
+      onPointerCancel={(event) => void up(event.timeStamp)}
       onContextMenu={(event) => event.preventDefault()}
       onClick={(event) => {
         // With a pointer only the end of hands-free comes here; with a keyboard, all of it does.
-        if (isHandsFree) void voice.stop();
-        else if (event.detail === 0) void begin();
+        const isKeyboard = event.detail === 0;
+        if (isKeyboard ? isHandsFree : isEnd.current) void voice.stop();
+        else if (isKeyboard) void begin();
       }}
       className={`mb-0.5 touch-none select-none ${
         isOn ? 'bg-bad text-canvas hover:bg-bad-hover' : 'text-soft hover:bg-sunken hover:text-ink'

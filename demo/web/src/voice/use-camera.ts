@@ -47,7 +47,9 @@ export function useCamera(
         (cause: unknown) => {
           if (camera.current !== next) return;
           camera.current = null;
-          onError(AudioError.from(cause));
+          const error = AudioError.from(cause);
+          // Whoever closes the browser's choice of screens wants none.
+          if (source === 'camera' || error.code !== 'refused') onError(error);
         },
       );
     },

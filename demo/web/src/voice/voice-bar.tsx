@@ -1,4 +1,3 @@
-import type { AudioError } from 'duologue/client/voice';
 import type { UseVoiceHelpers } from 'duologue/react';
 import { Camera, CameraOff, MicOff, MonitorUp, MonitorX, Square, Volume2, VolumeX, X } from 'lucide-react';
 import { IconButton } from '../ui/icon-button.tsx';
@@ -8,6 +7,7 @@ import { Preview } from './preview.tsx';
 import { ProgressBar } from './progress-bar.tsx';
 import type { Sensitivity } from './sensitivity.ts';
 import type { useCamera } from './use-camera.ts';
+import type { VoiceDevices } from './use-devices.ts';
 import type { HeardSoFar } from './use-heard.ts';
 import { KEY_NAME } from './use-hold-key.ts';
 import type { Preparation } from './use-preparation.ts';
@@ -19,6 +19,7 @@ export function VoiceBar({
   voice,
   words,
   camera,
+  devices,
   detector,
   heard,
   isConnected,
@@ -26,11 +27,11 @@ export function VoiceBar({
   onSensitivity,
   onStop,
   onClose,
-  onError,
 }: {
   voice: UseVoiceHelpers;
   words: (typeof WORDS)['en'];
   camera: ReturnType<typeof useCamera>;
+  devices: VoiceDevices;
   /** How far the better detector is; null where none is wanted. */
   detector: Preparation | null;
   /** What became so far of what the person said. */
@@ -40,7 +41,6 @@ export function VoiceBar({
   onSensitivity: (sensitivity: Sensitivity) => void;
   onStop: () => void;
   onClose: () => void;
-  onError: (error: AudioError) => void;
 }) {
   const isTouch = useMedia('(pointer: coarse)');
   const isOn = voice.status !== 'off';
@@ -134,11 +134,10 @@ export function VoiceBar({
             </IconButton>
           )}
           <VoiceMenu
-            voice={voice}
+            devices={devices}
             words={words}
             sensitivity={sensitivity}
             onSensitivity={onSensitivity}
-            onError={onError}
           />
           <IconButton label={words.closeBar} onClick={onClose}>
             <X className="size-4.5" />

@@ -11,6 +11,7 @@ import { ProgressBar } from './progress-bar.tsx';
 import { useSensitivity } from './sensitivity.ts';
 import { useCamera } from './use-camera.ts';
 import { useDetector } from './use-detector.ts';
+import { useDevices } from './use-devices.ts';
 import { useHeard } from './use-heard.ts';
 import { useHoldKey } from './use-hold-key.ts';
 import { usePreparation } from './use-preparation.ts';
@@ -41,6 +42,7 @@ export default function VoiceDock({
   const [error, setError] = useState<AudioError | null>(null);
   const offline = usePreparation('/voice');
   const camera = useCamera(duologue.live, duologue.session.id, setError);
+  const devices = useDevices(voice, setError);
   const heard = useHeard(duologue.live, voice.speaker === 'person');
 
   const isHandsFree = voice.status !== 'off' && voice.how === 'hands-free';
@@ -146,6 +148,7 @@ export default function VoiceDock({
           voice={voice}
           words={words}
           camera={camera}
+          devices={devices}
           detector={isHandsFree ? detector : null}
           heard={heard}
           isConnected={isConnected}
@@ -153,7 +156,6 @@ export default function VoiceDock({
           onSensitivity={setSensitivity}
           onStop={interrupt}
           onClose={close}
-          onError={setError}
         />
       ) : null}
     </>

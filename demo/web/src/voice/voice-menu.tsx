@@ -1,41 +1,25 @@
-import { AudioError } from 'duologue/client/voice';
-import type { UseVoiceHelpers } from 'duologue/react';
 import { Settings2 } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
-import { useState } from 'react';
 import { Choice, ChoiceGroup, MENU, MenuLine } from '../ui/choice-menu.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import type { Sensitivity } from './sensitivity.ts';
-import { useDevices } from './use-devices.ts';
+import { type DeviceChoice, STANDARD, type VoiceDevices } from './use-devices.ts';
 import type { WORDS } from './words.ts';
-
-const STANDARD = '';
 
 /** With what one talks and hears, and how readily one is heard. */
 export function VoiceMenu({
-  voice,
+  devices: { microphone, loudspeaker, look },
   words,
   sensitivity,
   onSensitivity,
-  onError,
 }: {
-  voice: UseVoiceHelpers;
+  devices: VoiceDevices;
   words: (typeof WORDS)['en'];
   sensitivity: Sensitivity;
   onSensitivity: (sensitivity: Sensitivity) => void;
-  onError: (error: AudioError) => void;
 }) {
-  const { microphones, loudspeakers } = useDevices();
-  const [microphone, setMicrophone] = useState(STANDARD);
-  const [loudspeaker, setLoudspeaker] = useState(STANDARD);
-  const choose = (deviceId: string, take: (id: string) => Promise<void>, done: (id: string) => void) => {
-    take(deviceId).then(
-      () => done(deviceId),
-      (cause: unknown) => onError(AudioError.from(cause)),
-    );
-  };
   return (
-    <DropdownMenu.Root modal={false}>
+    <DropdownMenu.Root modal={false} onOpenChange={(isOpen) => isOpen && look()}>
       <DropdownMenu.Trigger asChild>
         <IconButton label={words.menu}>
           <Settings2 className="size-4.5" />
@@ -48,23 +32,9 @@ export function VoiceMenu({
         collisionPadding={12}
         className={`max-h-[70dvh] w-72 overflow-y-auto ${MENU}`}
       >
-        <ChoiceGroup
-          label={words.microphone}
-          value={microphone}
-          onChange={(id) => choose(id, voice.switchMicrophone, setMicrophone)}
-        >
-          <Choice value={STANDARD}>{words.standard}</Choice>
-          <Devices devices={microphones} />
-        </ChoiceGroup>
+        <Devices label={words.microphone} choice={microphone} standard={words.standard} />
         <MenuLine />
-        <ChoiceGroup
-          label={words.loudspeaker}
-          value={loudspeaker}
-          onChange={(id) => choose(id, voice.switchLoudspeaker, setLoudspeaker)}
-        >
-          <Choice value={STANDARD}>{words.standard}</Choice>
-          <Devices devices={loudspeakers} />
-        </ChoiceGroup>
+        <Devices label={words.loudspeaker} choice={loudspeaker} standard={words.standard} />
         <MenuLine />
         <ChoiceGroup
           label={words.sensitivity}
@@ -82,10 +52,16 @@ export function VoiceMenu({
   );
 }
 
-function Devices({ devices }: { devices: readonly MediaDeviceInfo[] }) {
-  return devices.map(({ deviceId, label, kind }) => (
-    <Choice key={deviceId} value={deviceId}>
-      <span className="truncate">{label || kind}</span>
-    </Choice>
-  ));
+function Devices({ label, choice, standard }: { label: string; choice: DeviceChoice; standard: string }) {
+  const { all, chosen, choose } = choice;
+  return (
+    <ChoiceGroup label={label} value={chosen} onChange={choose}>
+      <Choice value={STANDARD}>{standard}</Choice>
+      {all.map((one) => (
+        <Choice key={one.deviceId} value={one.deviceId}>
+          <span className="truncate">{one.label || one.kind}</span>
+        </Choice>
+      ))}
+    </ChoiceGroup>
+  );
 }

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll } from 'vitest';
+import { type OpenOptions, type Stage, stage } from './browser.ts';
+import { furnish, Talker } from './talker.ts';
+import { startVoiceDemo, type VoiceDemo } from './voice-demo.ts';
+
+/** What a test file about talking works with: the demo on a fake of Gemini Live, and people who talk to it. */
+export interface VoiceStage {
+  here: Stage;
+  readonly demo: VoiceDemo;
+  /** Somebody at a page of the demo on a live model. */
+  talker(options?: OpenOptions): Promise<Talker>;
+  /** Has the model say that, until the test is over. */
+  answer(text: string, call?: { name: string; args: Record<string, unknown> }): void;
+}
+
+/** Nothing can be fetched from there: the server of the stage has no ears, and loudness decides what speech is. */
+const NOWHERE = { npm_config_registry: 'http://127.0.0.1:9/' };
+
+/** Something that takes its time to be said. */
+export const LONG =
+  'This is a long answer that takes its time, because every four characters sound for a while. '.repeat(3);
+
+/** Sets a test file about talking up. */
+export function voiceStage(): VoiceStage {
+  const here = stage(NOWHERE);
+  let started: VoiceDemo | undefined;
+  beforeAll(async () => {
+    started = await startVoiceDemo({}, { ...NOWHERE, DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000' });
+  });
+  afterAll(() => started?.dispose());
+  const staged: VoiceStage = {
+    here,
+    get demo() {
+      if (!started) throw new Error('The demo has not started.');
+      return started;
+    },
+    async talker(options = {}) {
+      const { fake, url } = staged.demo;
+      fake.utterances.length = 0;
+      fake.refused.length = 0;
+      return Talker.at(await here.open({ url, prepare: furnish, ...options }));
+    },
+    answer(text, call) {
+      const { http } = staged.demo.fake;
+      http.answer = () => ({ text, calls: call ? [{ id: '', ...call }] : [], finish: 'stop' });
+      here.after(() => {
+        http.answer = undefined;
+      });
+    },
+  };
+  return staged;
+}

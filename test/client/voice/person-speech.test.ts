@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import type { Connection } from '../../../src/client/connection.ts';
+import { PersonSpeech } from '../../../src/client/voice/person-speech.ts';
+import type { DetectSpeech } from '../../../src/client/voice/speech-detector.ts';
+
+/** Somebody before a microphone, and what the server gets of it: `start`, `stop`, and sound by its first sample. */
+function person(options: { detect?: DetectSpeech } = {}) {
+  const sent: (string | number)[] = [];
+  const connection = {
+    state: { status: 'live' },
+    send(frame: string | Uint8Array<ArrayBuffer>) {
+      sent.push(
+        typeof frame === 'string'
+          ? JSON.parse(frame).data.action
+          : new DataView(frame.buffer).getInt16(8, true),
+      );
+      return true;
+    },
+  } as unknown as Connection;
+  const told: (boolean | 'heard')[] = [];
+  const speech = new PersonSpeech(
+    options,
+    (isSpeech) => told.push(isSpeech),
+    () => told.push('heard'),
+  );
+  speech.connect(connection);
+  /** Pieces of 20 ms with these numbers. */
+  const push = (from: number, to: number) => {
+    for (let value = from; value <= to; value++) speech.push(Int16Array.of(value, 0));
+  };
+  return { speech, sent, told, push };
+}
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+describe('what the person says aloud', () => {
+  test('[B29] goes along with half a second from before its beginning was noticed', () => {
+    const { speech, sent, push } = person();
+    push(1, 40);
+    speech.begin(false);
+    push(41, 42);
+    speech.end();
+    push(43, 50);
+    expect(sent).toEqual(['start', ...numbers(16, 42), 'stop']);
+  });
+
+  test('[B29] leaves after 300 ms while something is held, and a word that is shorter leaves when that is let go', () => {
+    const { speech, sent, told, push } = person();
+    speech.begin(true);
+    push(1, 14);
+    expect([sent, speech.isTalking, speech.isHeard]).toEqual([[], true, false]);
+    push(15, 16);
+    expect([sent, told, speech.isHeard]).toEqual([['start', ...numbers(1, 16)], ['heard'], true]);
+    speech.end();
+    speech.begin(true);
+    push(17, 18);
+    speech.end();
+    expect(sent.slice(17)).toEqual(['stop', 'start', 17, 18, 'stop']);
+  });
+
+  test('[B29] is nothing when it was a tap; what was heard during it belongs to what is said next', () => {
+    const { speech, sent, told, push } = person();
+    speech.begin(true);
+    push(1, 3);
+    speech.cancel();
+    push(4, 5);
+    expect([sent, told, speech.isTalking]).toEqual([[], [], false]);
+    speech.begin(false);
+    speech.end();
+    expect(sent).toEqual(['start', ...numbers(1, 5), 'stop']);
+  });
+
+  test('is found by another detector only once whoever speaks was heard out', () => {
+    const made: string[] = [];
+    const detector = (name: string): DetectSpeech => {
+      return () => {
+        made.push(name);
+        return { push: () => undefined, close: () => made.push(`${name} closed`) };
+      };
+    };
+    const { speech } = person({ detect: detector('first') });
+    speech.detect();
+    speech.begin(false);
+    speech.detectWith(detector('second'));
+    expect(made).toEqual(['first']);
+    speech.end();
+    speech.close();
+    expect(made).toEqual(['first', 'first closed', 'second', 'second closed']);
+  });
+});
