@@ -1,6 +1,6 @@
 import { LlmAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
-import { decodeBinary, type Message } from '../../src/protocol/index.ts';
+import { decodeBinary, type Message, WATCHING_SUBPROTOCOL } from '../../src/protocol/index.ts';
 import { say } from '../support/harness.ts';
 import { live } from '../support/live.ts';
 import { ScriptedLiveConnection, ScriptedModel, text } from '../support/scripted-model.ts';
@@ -89,6 +89,31 @@ describe('the sound of a message', () => {
     expect(data).toEqual({ chunk: 'AAA=', sampleRate: 1000, channels: 1, bitDepth: 16, messageId });
     connection.push({ turnComplete: true });
     await socket.done();
+  });
+
+  it('[B27] that was spoken while nobody had the floor is heard by a client that comes back', async () => {
+    const { connect, connection } = await speaking();
+    const watching = { protocols: [WATCHING_SUBPROTOCOL] };
+    const first = await connect('?session=s', watching);
+    const witness = await connect('?session=s', watching);
+    first.say('one');
+    await until(() => connection.sent.some(({ kind }) => kind === 'content'));
+    connection.push(sound(5));
+    await hasPlayed(first, 2);
+    const { messageId } = await first.chunk('start');
+    first.close();
+    await witness.until(
+      () => witness.received.some((one) => one.kind === 'chunk' && one.chunk.type === 'data-floor'),
+      'the floor to be free',
+    );
+    connection.push(sound(4));
+    connection.push(words('One.', true));
+    connection.push({ turnComplete: true });
+    await witness.done();
+    const second = await connect(`?session=s&last=${first.lastId}&sound=1-5`, watching);
+    await hasPlayed(second, 2);
+    expect(played(second)).toEqual([{ n: 1, messageId, sampleRate: 1000, at: 5 }, [1, 4]]);
+    expect(played(witness)).toEqual([]);
   });
 
   it('[B27] goes on for a client that comes back where that was, and for one that names another utterance from now on', async () => {

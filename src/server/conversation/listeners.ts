@@ -107,7 +107,9 @@ export class Listeners {
 
   /** A message is spoken. */
   play({ messageId, sampleRate, data }: { messageId: string; sampleRate: number; data: string }): void {
-    this.floor.holder?.play(this.utterances.add(messageId, sampleRate, data));
+    // Kept in any case: whoever has the floor may be away for a moment.
+    const sound = this.utterances.add(messageId, sampleRate, data);
+    this.floor.holder?.play(sound);
   }
 
   /** Nobody wants to hear what was said so far. */
