@@ -101,8 +101,9 @@ describe('any request on any node', () => {
 });
 
 describe('an owner that dies', () => {
-  test('by a kill, while it speaks: another takes the conversation over, with what was said, and goes on', async () => {
-    for (let kill = 0; kill < 3; kill++) {
+  test.each([1, 2, 3])(
+    'by a kill, while it speaks: another takes the conversation over, with what was said, and goes on (%s)',
+    async () => {
       const id = `s-${randomUUID()}`;
       const owner = group.one(0);
       const first = await group.connect(owner.url, id);
@@ -126,9 +127,8 @@ describe('an owner that dies', () => {
       back.say('count 5');
       await back.done(2);
       expect(wordsOf(back).slice(length)).toBe(counted(5));
-      await group.refill();
-    }
-  });
+    },
+  );
 
   test('between the card and the answer: the card is open elsewhere, and what is approved is paid once', async () => {
     const id = `s-${randomUUID()}`;
