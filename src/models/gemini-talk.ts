@@ -58,6 +58,8 @@ export class GeminiTalk {
   private held: Given[] = [];
   /** Whether the person speaks, where the client says so. */
   private isTalking = false;
+  /** Whether the person interrupted something that has not ended: nobody hears the model until it does. */
+  private isHushed = false;
   private notices: { text: string; isSilent: boolean }[] = [];
   private readonly silence: GeminiSilence;
   private wasBusy = false;
@@ -118,8 +120,9 @@ export class GeminiTalk {
     if ('content' in given) this.silence.moved(now);
     const isInterrupted = 'activity' in given && given.activity === 'start';
     // Whoever interrupts waits for an end: here there is nothing to end.
-    if (isInterrupted && !this.isBusy) {
-      this.tell([{ turnComplete: true, customMetadata: { goesOn: false, isIdle: true } }]);
+    if (isInterrupted) {
+      this.isHushed = true;
+      if (!this.isBusy) this.unhush();
     }
     if (this.isReady) this.give(given);
     else this.hold(given);
@@ -171,6 +174,14 @@ export class GeminiTalk {
     this.send({ clientContent: { turns, turnComplete } });
   }
 
+  /** Ends what the person interrupted, for whoever waits for that. */
+  private unhush(): void {
+    if (!this.isHushed) return;
+    this.isHushed = false;
+    const response = { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } };
+    this.out.push({ type: 'tell', response });
+  }
+
   private hold(given: Given): void {
     this.held.push(given);
     const media = this.held.filter((one) => 'blob' in one);
@@ -188,6 +199,8 @@ export class GeminiTalk {
     const responses = (content.parts ?? []).flatMap((part) => part.functionResponse ?? []);
     if (responses.length > 0) return this.answer(responses);
     this.tell(this.messages.complete());
+    // What the model had not begun to say when it was interrupted may never have an end of its own.
+    if (!this.messages.isBusy) this.unhush();
     this.tellNotices(false);
     this.calls.leaveTurn();
     this.debt.said(content, this.messages.isBusy);
@@ -266,6 +279,7 @@ export class GeminiTalk {
   private tell(responses: LlmResponse[]): void {
     for (const response of responses) {
       const { turnComplete, interrupted, customMetadata } = response;
+      if (turnComplete) this.isHushed = false;
       const isEarlier = turnComplete === true && this.debt.endedTurn();
       if (isEarlier || (turnComplete && this.calls.areLatestOpen)) {
         this.calls.leaveTurn();
@@ -285,6 +299,7 @@ export class GeminiTalk {
   }
 
   private tellEarlierEnd(customMetadata: LlmResponse['customMetadata']): void {
+    this.isHushed = false;
     const response = { turnComplete: true, customMetadata: { ...customMetadata, ...GOES_ON } };
     this.out.push({ type: 'tell', response });
   }

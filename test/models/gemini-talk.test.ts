@@ -128,3 +128,17 @@ test('one that falls silent in the middle of a word beside an open card is notic
   thinks.hear({ turnComplete: true, interactionStatus: 'IN_PROGRESS' } as LiveServerContent, 0);
   expect([thinks.talk.isBusy, thinks.talk.wakesAt]).toEqual([true, null]);
 });
+
+test('what was interrupted before the model began with it is over when the person goes on', () => {
+  const { talk: one, hear, wait } = talk();
+  const typed = (text: string) => ({ content: { role: 'user', parts: [{ text }] } });
+  one.take(typed('Tell me a story.'), 0);
+  expect(one.take({ activity: 'start' }, 10)).toEqual([]);
+  expect(one.take(typed('Hello?'), 20)).toEqual([
+    { type: 'tell', response: { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } } },
+    { type: 'send', frame: { realtimeInput: { text: 'Hello?' } } },
+  ]);
+  hear(SOUND, 100);
+  hear({ turnComplete: true }, 200);
+  expect(wait(500)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
+});

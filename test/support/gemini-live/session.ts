@@ -362,8 +362,11 @@ export class LiveSession {
       },
       ...(quirks.usage === 'with the end' ? { usageMetadata } : {}),
     });
-    if (said && quirks.transcripts === 'late')
+    if (said && quirks.transcripts === 'late') {
+      const sound = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: SILENCE } };
+      this.tell({ serverContent: { modelTurn: { parts: [sound] } } });
       this.tell({ serverContent: { outputTranscription: { text: said } } });
+    }
     if (quirks.usage === 'late') this.tell({ usageMetadata });
     if (quirks.handles === 'again and again') {
       this.tell({ sessionResumptionUpdate: { newHandle: this.handle, resumable: true } });

@@ -27,7 +27,7 @@ export interface Quirks {
   speaksOfResults: 'together' | 'one by one';
   /** Whether handles are given out. */
   handles: 'once' | 'again and again' | 'never';
-  /** Whether the words of speech come before its end, after it, or not at all. */
+  /** Whether the words of speech come before its end, after it together with the last of its sound, or not at all. */
   transcripts: 'in time' | 'late' | 'missing' | 'repeated';
   /** Where token counts are told. */
   usage: 'with the end' | 'alone' | 'late' | 'missing';
