@@ -461,6 +461,21 @@ describe('a disk that fails', () => {
     await world.shutDown();
   });
 
+  it('[T22] a tool whose start cannot be written down runs when the disk works again', async () => {
+    const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
+    await world.join('lost');
+    world.say();
+    await settle();
+    world.store.failOnce('moveCall');
+    world.model.call(['look_up']);
+    await settle();
+    expect(world.bench.runs).toEqual([]);
+    world.pass(1_000);
+    await settle();
+    expect(world.bench.runs.map(({ callId }) => callId)).toEqual(['c1']);
+    await world.shutDown();
+  });
+
   it('[T1] a call whose deadline cannot be written down is answered once', async () => {
     const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
     await world.join('lost');

@@ -1,6 +1,9 @@
 import type { SessionOptions } from '../engine.ts';
 import type { About, Effect, Write } from './effects.ts';
 
+/** How long what the disk did not take waits before it is tried again. */
+export const RETRY_MS = 1000;
+
 /** What every part of the machine uses: time and ids are passed in, effects are handed out. */
 export class Core {
   readonly options: SessionOptions;

@@ -2,11 +2,14 @@ import type { Outcome } from '../../adk/for-server.ts';
 import { ProtocolError } from '../../protocol/index.ts';
 import { SIGNED_OUT_END, settlementOf } from '../settlement.ts';
 import type { Standing } from '../sign-in.ts';
+import { RETRY_MS } from './core.ts';
 import type { OpenCall } from './open-calls.ts';
 import type { Parts } from './parts.ts';
 
 /** Calls that the server runs itself: each waits for the slot, runs once, and gives the slot back when its end is stored. */
 export class Executions {
+  /** When calls that could not be taken are taken up again; null when there are none. */
+  retryAt: number | null = null;
   private readonly parts: Parts;
 
   constructor(parts: Parts) {
@@ -63,14 +66,22 @@ export class Executions {
     if (!call) return;
     if (!isFailure) open.move(call, 'settle');
     else {
-      // It stands as it did before, and is taken up when someone comes back.
+      // It stands as it did before, and is taken up when the disk has had a moment.
       open.putBack(call);
+      this.retryAt = core.now + RETRY_MS;
       const error = new ProtocolError('internal', 'The call could not be written down.');
       const { approvedOver: connection } = call;
       if (connection !== null) core.emit({ type: 'tell-connection', connection, error });
       else messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
     }
     this.parts.changed();
+  }
+
+  /** Time has passed: what could not be taken is tried again. */
+  time(): void {
+    if (this.retryAt === null || this.retryAt > this.parts.core.now) return;
+    this.retryAt = null;
+    this.parts.calls.takeUp();
   }
 
   /** A tool of the server came to its end, or was started and is ended from outside. */

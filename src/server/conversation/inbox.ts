@@ -1,12 +1,11 @@
 import { ProtocolError } from '../../protocol/index.ts';
+import { RETRY_MS } from './core.ts';
 import type { Asker } from './effects.ts';
 import type { Posted, Said } from './inputs.ts';
 import { closing } from './life.ts';
 import type { Parts } from './parts.ts';
 import { fingerprint } from './said-before.ts';
 
-/** How long a message that was accepted and could not be begun waits before it is tried again. */
-const RETRY_MS = 1000;
 /** Messages that may wait for the agent. */
 const MAX_WAITING = 16;
 

@@ -71,18 +71,22 @@ export class Life {
 
   /** Time has passed: what ran out of it ends, if someone hears of it, and what could not be begun is begun again. */
   time(): void {
-    const { responses, inbox, callEnds } = this.parts;
+    const { responses, inbox, callEnds, executions } = this.parts;
     this.wakesAt = null;
     if (responses.current) return;
-    if (this.isHeard) callEnds.expire();
+    if (this.isHeard) {
+      callEnds.expire();
+      executions.time();
+    }
     inbox.time();
   }
 
   /** Wakes up when the next call runs out of time, while someone listens, or when something is begun again. */
   arm(): void {
-    const { core, open, inbox, responses } = this.parts;
+    const { core, open, inbox, responses, executions } = this.parts;
     if (this.state === 'leaving') this.letGo();
-    const times = [this.isHeard ? open.nextDeadline() : null, inbox.retryAt].filter((time) => time !== null);
+    const heard = this.isHeard ? [open.nextDeadline(), executions.retryAt] : [];
+    const times = [...heard, inbox.retryAt].filter((time) => time !== null);
     const at = !responses.current && times.length > 0 ? Math.min(...times) : null;
     if (at === this.wakesAt) return;
     this.wakesAt = at;

@@ -92,7 +92,7 @@ function turns(world: World, heard: Heard[]): string[] {
   const hasFailed = hasFailedWrite(world);
   /** Where messages were interrupted. */
   const over = new Map<string, string>();
-  const ended = new Set<string>();
+  const ended = new Map<string, string>();
   const posted = new Set(heard.flatMap(({ isPosted, messageId }) => (isPosted ? [messageId] : [])));
   const hides = hiddenAt(world, heard);
   for (const { chunk, messageId, id, at } of heard) {
@@ -101,7 +101,8 @@ function turns(world: World, heard: Heard[]): string[] {
     }
     if ('transient' in chunk && chunk.transient) continue;
     // An end that could not be stored is unknown to the next process.
-    if (over.has(messageId) && !(hasFailed && isOfNextProcess(over.get(messageId), id)))
+    const isUnknown = (end: string | undefined) => hasFailed && isOfNextProcess(end, id);
+    if (over.has(messageId) && !isUnknown(over.get(messageId)))
       wrong.push(`[B6] ${id} ${chunk.type} comes after the interruption of ${messageId}`);
     const calls = open.get(messageId) ?? new Set();
     open.set(messageId, calls);
@@ -116,8 +117,8 @@ function turns(world: World, heard: Heard[]): string[] {
     const isOpen = [...calls].some((call) => told.has(call));
     const isPause = isOpen || chunk.finishReason === 'tool-calls';
     if (isPause) wrong.push(`[B13] ${messageId} ends while ${[...calls].join(', ')} is open`);
-    if (ended.has(messageId)) wrong.push(`[B13] ${messageId} ends twice`);
-    ended.add(messageId);
+    if (ended.has(messageId) && !isUnknown(ended.get(messageId))) wrong.push(`[B13] ${messageId} ends twice`);
+    ended.set(messageId, id);
   }
   return wrong;
 }
