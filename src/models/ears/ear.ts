@@ -9,8 +9,8 @@ const PRE_ROLL = 6400;
 const LONGEST = 960_000;
 
 /**
- * Finds the utterances in a stream of sound. Who speaks marks them (`press`, `release`: a key that is held, or detection in the page);
- * otherwise loudness does. With `marked: true` nothing outside the marks is listened to.
+ * Finds the utterances in a stream of sound. With `marked: true` the page marks them (`press`, `release`: a key that is held, or detection
+ * there), and nothing outside the marks is listened to; otherwise loudness does, and `release` ends what is being said.
  */
 export class Ear {
   private readonly isMarked: boolean;
@@ -24,8 +24,9 @@ export class Ear {
     this.isMarked = options.marked;
   }
 
+  /** Where nobody marks anything, this is somebody who stopped the model: nothing is said yet. */
   press(): void {
-    this.isPressed = true;
+    this.isPressed = this.isMarked;
   }
 
   release(): Heard[] {

@@ -99,8 +99,7 @@ export class EarsConnection implements BaseLlmConnection {
   private async begin(): Promise<void> {
     this.hush();
     if (this.unheard.size >= MOST_UNHEARD) return this.misunderstood('too much was said at once.');
-    const heard = (text: string) =>
-      this.out.push({ inputTranscription: { text, finished: false }, partial: true });
+    const heard = (text: string) => this.hear(text, false);
     // One at a time: whoever says much does not keep others waiting.
     const before = Promise.allSettled([...this.unheard].map(({ text }) => text));
     this.utterance = new Utterance(this.options.recognise, heard, before);
@@ -123,17 +122,25 @@ export class EarsConnection implements BaseLlmConnection {
       if (utterance.isDropped) return;
       if (text === '') {
         // Whoever spoke wants to know that nothing was understood. Nothing of it is kept.
-        this.out.push({ inputTranscription: { text, finished: true }, partial: true });
+        this.hear('', true);
         return;
       }
       this.isSpoken = true;
       this.out.push({ inputTranscription: { text, finished: true }, partial: false });
       await this.inner.sendContent(this.withPicture({ role: 'user', parts: [{ text }] }));
     } catch (error) {
-      if (!utterance.isDropped) this.misunderstood(messageOf(error));
+      if (utterance.isDropped) return;
+      // The words so far lead nowhere: what is said next does not continue them.
+      if (utterance.isPartlyHeard) this.hear('', true);
+      this.misunderstood(messageOf(error));
     } finally {
       this.unheard.delete(utterance);
     }
+  }
+
+  /** Tells words that are shown, not kept. */
+  private hear(text: string, finished: boolean): void {
+    this.out.push({ inputTranscription: { text, finished }, partial: true });
   }
 
   private misunderstood(why: string): void {

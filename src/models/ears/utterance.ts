@@ -5,6 +5,8 @@ import type { Recognise } from './options.ts';
 export class Utterance {
   /** What was said; empty when nothing was. */
   readonly text: Promise<string>;
+  /** Whether words of it were told while it went on. */
+  isPartlyHeard = false;
   private readonly sound = new AsyncQueue<Int16Array>();
   private readonly controller = new AbortController();
 
@@ -12,7 +14,9 @@ export class Utterance {
   constructor(recognise: Recognise, heard: (words: string) => void, before: Promise<unknown>) {
     const { signal } = this.controller;
     const told = (words: string) => {
-      if (!signal.aborted) heard(words);
+      if (signal.aborted) return;
+      this.isPartlyHeard = true;
+      heard(words);
     };
     this.text = before.then(() => this.recognise(recognise, signal, told));
     // Whoever waits for it hears of a failure; nobody may be waiting.

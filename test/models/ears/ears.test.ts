@@ -82,6 +82,21 @@ describe('a model with ears', () => {
     expect(heard.map(Number)).toEqual([16, 12]);
   });
 
+  test('without marks, whoever stops the model has not begun to speak, and is heard later', async () => {
+    const model = new ScriptedModel([streamed('Typed.'), streamed('Heard.')]);
+    const live = await new TestRun(withEars(model, { recognise })).live();
+    live.queue.sendActivityStart();
+    for (let at = 0; at < 2000; at += 20) hear(live, quiet(20));
+    live.say('hi');
+    await live.until((run) => run.seen.some((event) => event.turnComplete && !event.isIdle));
+    for (let at = 0; at < 600; at += 20) hear(live, loud(20));
+    for (let at = 0; at < 1000; at += 20) hear(live, quiet(20));
+    await live.until((run) => JSON.stringify(run.seen).includes('Heard.'));
+    await live.close();
+    // In tenths of a second: not the two seconds of silence before.
+    expect(lines(model.lastContents).at(-1)).toBe('user: so many: 16');
+  });
+
   test('who types is answered in writing', async () => {
     const model = new ScriptedModel([streamed('Hello there.')]);
     const live = await new TestRun(withEars(model, { recognise, speak })).live();
@@ -149,6 +164,26 @@ describe('a model with ears', () => {
       errorCode: 'RECOGNISER_ERROR',
       errorMessage: 'What was said could not be understood: its weights are missing',
     });
+  });
+
+  test('words that were told of something that is not understood in the end are taken back', async () => {
+    const model = new ScriptedModel([]);
+    const broken: Recognise = async (sound, { heard }) => {
+      for await (const _ of sound) heard('so ');
+      throw new Error('it broke');
+    };
+    const live = await new TestRun(withEars(model, { recognise: broken, speak })).live(MARKED);
+    live.queue.sendActivityStart();
+    hear(live, loud(300));
+    live.queue.sendActivityEnd();
+    await live.until((run) => run.events.some((event) => event.errorCode));
+    await live.close();
+    const told = live.seen.filter((event) => event.inputTranscription || event.errorCode);
+    expect(told).toEqual([
+      { inputTranscription: { text: 'so ', finished: false }, partial: true },
+      { inputTranscription: { text: '', finished: true }, partial: true },
+      expect.objectContaining({ errorCode: 'RECOGNISER_ERROR' }),
+    ]);
   });
 
   test('what is said is understood one after the other, and what would wait for too long is told', async () => {
