@@ -7,6 +7,8 @@ import { type Figure, submit } from '../report/figure.ts';
 import { median, spread } from '../report/stats.ts';
 
 const REPETITIONS = Number(process.argv[2] ?? 5);
+/** So often the server is started anew, each for one person and for two. */
+const COLD = 3;
 const GOAL_MS = 1_500;
 /** A call of a tool and a spoken answer each. */
 const CLIPS = ['weather.wav', 'rain-seattle.wav', 'umbrella-dublin.wav'];
@@ -26,30 +28,37 @@ const voiced = new VoiceServer();
 try {
   const states = await voiced.start();
   if (states.at(-1)?.status !== 'ready') throw new Error(`voice is not ready: ${states.at(-1)?.message}`);
-  // The first one waits for the threads and their models as well.
-  const first = await ask(voiced.url, 'first', 'weather.wav');
+  const cold: number[] = [];
+  const coldTogether: number[] = [];
   const alone: number[] = [];
   const together: number[] = [];
+  const two = async (name: string, clip: string) =>
+    Math.max(...(await Promise.all(['a', 'b'].map((who) => ask(voiced.url, `${who}-${name}`, clip)))));
+  for (let time = 0; time < COLD; time++) {
+    // The first ones wait for the threads and their models as well, as after a minute without anybody.
+    if (time > 0) await voiced.restart();
+    cold.push(await ask(voiced.url, `cold-${time}`, 'weather.wav'));
+    await voiced.restart();
+    coldTogether.push(await two(`cold-${time}`, 'weather.wav'));
+  }
   for (let time = 0; time < REPETITIONS; time++) {
     for (const clip of CLIPS) {
       alone.push(await ask(voiced.url, `alone-${time}-${clip}`, clip));
-      const both = [`a-${time}-${clip}`, `b-${time}-${clip}`].map((session) =>
-        ask(voiced.url, session, clip),
-      );
-      together.push(Math.max(...(await Promise.all(both))));
+      together.push(await two(`${time}-${clip}`, clip));
     }
   }
   const ms = (times: number[]) =>
     `${median(times).toFixed(0)} ms (${Math.min(...times).toFixed(0)}–${Math.max(...times).toFixed(0)})`;
   console.log(`end of speech to first sound: alone ${ms(alone)}, the slower of two at once ${ms(together)}`);
-  console.log(`the very first: ${first.toFixed(0)} ms`);
+  console.log(`models not loaded yet: alone ${ms(cold)}, the slower of two at once ${ms(coldTogether)}`);
   const ratios = (times: number[]) => spread(times.map((time) => time / GOAL_MS));
   const figures: Figure[] = [
     { name: 'end of speech to first sound / 1.5 s', ratio: ratios(alone), goal: { atMost: 1 } },
     { name: 'the slower of two people at once / 1.5 s', ratio: ratios(together), goal: { atMost: 1 } },
-    { name: 'the very first, models loaded / 1.5 s', ratio: ratios([first]) },
+    { name: 'alone, models not loaded yet / 1.5 s', ratio: ratios(cold) },
+    { name: 'the slower of two, models not loaded yet / 1.5 s', ratio: ratios(coldTogether) },
   ];
-  submit(figures, { alone, together, first });
+  submit(figures, { alone, together, cold, coldTogether });
 } finally {
   await voiced.dispose();
 }

@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Accidents } from '../demo/voice/support/accidents.ts';
 import { launch } from './support/launch.ts';
 import { DemoServer } from './support/server.ts';
 import { furnish, Talker } from './support/talker.ts';
@@ -10,25 +11,28 @@ import { furnish, Talker } from './support/talker.ts';
 const RATE = 16_000;
 const clips = new URL('../demo/voice/clips/', import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), 'voice-'));
+const data = join(folder, 'data');
+const WEIGHTS = 'moonshine-js-0.1.29/dist/model/tiny/quantized/decoder_model_merged.onnx';
+/** As npm fetches: the same registry, trusted in the same way. */
+const network = named('npm_config_registry', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE');
+const accidents = new Accidents(join(folder, 'accidents'));
 const server = new DemoServer({
-  DUOLOGUE_DATA: join(folder, 'data'),
+  DUOLOGUE_DATA: data,
   DUOLOGUE_APPROVAL_TIMEOUT_MS: '120000',
-  // As npm fetches: the same registry, trusted in the same way.
-  ...named('npm_config_registry', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'),
+  ...accidents.environment,
 });
 let browser: Browser;
+/** What pages wanted from elsewhere. */
+const outside: string[] = [];
 
-/** The demo as a new user has it, without a key; what voice needs is fetched once, as the page does it. */
+/** The demo as a new user has it, without a key; what voice needs is fetched once, as the page does it. From then on there is no network. */
 beforeAll(async () => {
-  [browser] = await Promise.all([launch(), server.start()]);
-  for (const path of ['/voice', '/voice/detector']) {
-    let now = await (await fetch(server.url + path, { method: 'POST' })).json();
-    while (now.status === 'fetching') {
-      await new Promise((resolve) => setTimeout(resolve, 500));
-      now = await (await fetch(server.url + path)).json();
-    }
-    expect(now).toEqual({ status: 'ready' });
-  }
+  const online = new DemoServer({ DUOLOGUE_DATA: data, ...network });
+  [browser] = await Promise.all([launch(), online.start()]);
+  for (const path of ['/voice', '/voice/detector'])
+    expect(await fetched(online, path)).toEqual({ status: 'ready' });
+  await online.dispose();
+  await server.start();
 }, 300_000);
 
 afterAll(async () => {
@@ -37,15 +41,37 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function talker(context?: BrowserContext): Promise<Talker> {
+afterEach(() => {
+  accidents.happen(null);
+  expect([outside, server.printed.match(/WENT OUTSIDE.*/g)]).toEqual([[], null]);
+});
+
+/** Has the server fetch a part of voice, and gives how that ended. */
+async function fetched(from: DemoServer, path: string): Promise<unknown> {
+  let now = await (await fetch(from.url + path, { method: 'POST' })).json();
+  while (now.status === 'fetching') {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    now = await (await fetch(from.url + path)).json();
+  }
+  return now;
+}
+
+async function talker(context?: BrowserContext, url = server.url): Promise<Talker> {
   const own = context ?? (await browser.newContext({ locale: 'en-US' }));
   own.setDefaultTimeout(60_000);
+  await own.route(
+    ({ hostname }) => hostname !== 'localhost',
+    (route) => {
+      outside.push(route.request().url());
+      return route.abort();
+    },
+  );
   await own.addInitScript(() => {
     if (self.origin !== 'null') localStorage.setItem('duologue.mode', 'bidi');
   });
   if (!context) await furnish(own);
   const page = await own.newPage();
-  await page.goto(server.url);
+  await page.goto(url);
   return Talker.at(page);
 }
 
@@ -60,6 +86,7 @@ describe('without a key, offline once its parts are there', () => {
     expect(await person.silentAfter()).toBeLessThan(50);
     await person.utter('payment');
     await person.letGo();
+    await person.card('requested').waitFor();
   }, 120_000);
 
   test('two people at once: hands-free, with the detector that knows voices', async () => {
@@ -74,7 +101,21 @@ describe('without a key, offline once its parts are there', () => {
         expect(await person.toolsDone()).toEqual(['get_weather']);
       }),
     );
+    await Promise.all(people.map(({ page }) => page.context().close()));
   }, 180_000);
+
+  test('hands-free, whoever begins to speak is not talked over, and is heard', async () => {
+    const person = await talker();
+    await person.handsFree();
+    await person.page.locator('[data-testid="voice-bar"][data-detector="ready"]').waitFor();
+    await person.utter('weather');
+    await person.hears();
+    const spoken = person.utter('payment');
+    await person.speaker('person').waitFor();
+    await person.page.waitForFunction(() => window.room.listen().level < 0.001);
+    await spoken;
+    await person.card('requested').waitFor();
+  }, 120_000);
 
   test('a payment that is asked for aloud opens a card, and only the card decides', async () => {
     const person = await talker();
@@ -83,6 +124,31 @@ describe('without a key, offline once its parts are there', () => {
     await person.approve();
     await person.card('done').waitFor();
   }, 120_000);
+
+  test('typed Japanese is answered in Japanese, in writing', async () => {
+    const person = await talker();
+    await person.say('東京の天気は？');
+    await person.answers.getByText(/東京/).first().waitFor();
+    expect(await person.toolsDone()).toEqual(['get_weather']);
+  }, 120_000);
+
+  test('a thread that dies while it listens is told, one that dies in the middle of a sentence leaves the text whole, and the next one goes on', async () => {
+    const person = await talker();
+    accidents.happen('listening');
+    await person.talk('weather');
+    await person.page.getByText(/could not be understood: the thread that does it ended/).waitFor();
+    accidents.happen('speaking');
+    await person.talk('weather');
+    await person.own.getByText('What is the weather in Tokyo?').waitFor();
+    await person.answers.last().getByText(/Tokyo/).first().waitFor();
+    await expect.poll(() => person.isBusy()).toBe(false);
+    const cut = await person.answers.last().innerText();
+    accidents.happen(null);
+    await person.talk('weather');
+    await expect.poll(() => person.answers.count()).toBe(2);
+    await person.hears();
+    await expect.poll(() => person.answers.last().innerText()).toBe(cut);
+  }, 180_000);
 
   test("the browser's own microphones are heard, and exchanged while they are on, as are its loudspeakers", async () => {
     const file = join(folder, 'question.wav');
@@ -123,6 +189,33 @@ describe('without a key, offline once its parts are there', () => {
     } finally {
       await own.close();
     }
+  }, 180_000);
+});
+
+describe('weights that are not what they should be', () => {
+  test('those that were cut short since are missed, told, fetched again when there is a network, and then voice works', async () => {
+    const weights = join(data, 'voice', WEIGHTS);
+    await server.stop();
+    truncateSync(weights, 1_000_000);
+    await server.start();
+    const person = await talker();
+    await person.microphone.click();
+    await person.page
+      .getByTestId('voice-failed')
+      .getByText(/Voice could not be fetched/)
+      .waitFor();
+    await person.say('What is the weather in Tokyo?');
+    await person.answers.getByText(/Tokyo/).first().waitFor();
+    await person.page.context().close();
+    await server.stop();
+    const online = await new DemoServer({ DUOLOGUE_DATA: data, ...network }).start();
+    expect(await fetched(online, '/voice')).toEqual({ status: 'ready' });
+    await online.dispose();
+    await server.start();
+    const again = await talker();
+    await again.talk('weather');
+    await again.own.getByText('What is the weather in Tokyo?').waitFor();
+    await again.hears();
   }, 180_000);
 });
 

@@ -35,7 +35,11 @@ export async function fetchPart(
   mkdirSync(folder, { recursive: true });
   const scratch = mkdtempSync(join(folder, `${part.name}.new-`));
   try {
-    const response = await fetch(new URL(part.tarball, registry), { signal });
+    const response = await fetch(new URL(part.tarball, registry), { signal }).catch((error: unknown) => {
+      throw new Error(
+        `${part.name} could not be fetched: ${registry} cannot be reached (${reasonOf(error)}).`,
+      );
+    });
     if (!response.ok || !response.body) {
       throw new Error(`${part.name} could not be fetched: ${registry} answered ${response.status}.`);
     }
@@ -49,7 +53,10 @@ export async function fetchPart(
       }
     };
     const body = Readable.fromWeb(response.body as ReadableStream);
-    await pipeline(body, counted, createWriteStream(tarball), { signal });
+    const arrived = pipeline(body, counted, createWriteStream(tarball), { signal });
+    await arrived.catch((error: unknown) => {
+      throw new Error(`${part.name} broke off on its way (${reasonOf(error)}).`);
+    });
     if (hash.digest('base64') !== part.sha512) {
       throw new Error(`${part.name} is not what it should be: its checksum is wrong.`);
     }
@@ -63,6 +70,12 @@ export async function fetchPart(
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** `fetch` says why it failed in the cause alone. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 function lengthOf(file: string): number | null {

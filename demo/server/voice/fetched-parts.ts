@@ -39,7 +39,7 @@ export class FetchedParts {
         this.state = { status: 'ready' };
       })
       .catch((error: unknown) => {
-        const message = wordsOf(error);
+        const message = error instanceof Error ? error.message : String(error);
         this.state = { status: 'failed', message, total: bytesOf(this.missing()) };
       });
   }
@@ -72,12 +72,6 @@ export class FetchedParts {
       });
     }
   }
-}
-
-/** `fetch` says why it failed in the cause alone. */
-function wordsOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
 function bytesOf(parts: readonly VoicePart[]): number {

@@ -36,6 +36,11 @@ export class JobWorker {
     this.folder = folder;
   }
 
+  /** Whether nobody would wait for a job that could also be left out. */
+  get isFree(): boolean {
+    return this.current === undefined && this.jobs.length === 0;
+  }
+
   /** Starts the thread for a job that comes soon: what it loads is there then. */
   warm(): void {
     this.worker ??= this.start();

@@ -11,22 +11,21 @@ export interface VoicePart {
   files: Readonly<Record<string, number>>;
 }
 
-/** Runs models, on the server and in the page. MIT. */
-const RUNTIME: VoicePart = {
-  name: 'onnxruntime-web-1.30.0',
-  tarball: 'onnxruntime-web/-/onnxruntime-web-1.30.0.tgz',
-  sha512: 'q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzcV7svNc4rKY3jL02Vb7QmRMDs1SigqR4CXAfKYQ==',
-  bytes: 33_106_585,
-  files: {
-    'dist/ort.wasm.bundle.min.mjs': 73_054,
-    'dist/ort-wasm-simd-threaded.mjs': 24_381,
-    'dist/ort-wasm-simd-threaded.wasm': 14_239_897,
-  },
-};
-
-/** What understands speech: a runtime, the weights of Moonshine tiny (English), and its vocabulary. All MIT. */
+/** What understands speech: an engine (Apache-2.0), the weights of Moonshine tiny (English) and its vocabulary (both MIT). */
 export const EARS: readonly VoicePart[] = [
-  RUNTIME,
+  {
+    name: 'sherpa-onnx-1.13.8',
+    tarball: 'sherpa-onnx/-/sherpa-onnx-1.13.8.tgz',
+    sha512: 'bsZ7K55hNakFbCVIrCsuwEFLLiWa/1/KI6dXEK3CwtI6N/j/Zc1LMheo1syMJhG0e4gu7MXPwbtKfbm44BQYIg==',
+    bytes: 4_320_484,
+    files: {
+      'sherpa-onnx-wasm-nodejs.js': 102_175,
+      'sherpa-onnx-wasm-nodejs.wasm': 15_133_706,
+      'sherpa-onnx-asr.js': 53_867,
+      // Its folder says that it holds no modules.
+      'package.json': 1152,
+    },
+  },
   {
     name: 'moonshine-js-0.1.29',
     tarball: '@moonshine-ai/moonshine-js/-/moonshine-js-0.1.29.tgz',
@@ -60,7 +59,18 @@ export const MOUTH: readonly VoicePart[] = [
 
 /** What finds speech in sound, in the page: Silero VAD, as a package of the registry brings it. All MIT. */
 export const DETECTOR: readonly VoicePart[] = [
-  RUNTIME,
+  {
+    // Of all versions that can be loaded as a module the smallest.
+    name: 'onnxruntime-web-1.21.1',
+    tarball: 'onnxruntime-web/-/onnxruntime-web-1.21.1.tgz',
+    sha512: 'be7zmmN9z8vCj7g6LISNGyeWH9pZjomDjBZ1PYtodoE5VCX7ebabVl3zJHTGjOABFsj2D+kNfy48L7NXNGGU4w==',
+    bytes: 19_931_970,
+    files: {
+      'dist/ort.wasm.bundle.min.mjs': 46_531,
+      'dist/ort-wasm-simd-threaded.mjs': 20_890,
+      'dist/ort-wasm-simd-threaded.wasm': 11_058_146,
+    },
+  },
   {
     name: 'vad-web-0.0.31',
     tarball: '@ricky0123/vad-web/-/vad-web-0.0.31.tgz',

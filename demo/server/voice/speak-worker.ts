@@ -12,15 +12,16 @@ interface Speaker {
 
 const RATE = 24_000;
 const { folder } = workerData as { folder: string };
-const ready = load();
-ready.catch(() => undefined);
+// What cannot be loaded ends the thread, and says why; the next job starts another one.
+const speaker = await load();
 
 parentPort?.on('message', (text: string) => {
-  speak(text).then(
-    () => parentPort?.postMessage({ end: true }),
-    (error: unknown) =>
-      parentPort?.postMessage({ error: error instanceof Error ? error.message : String(error) }),
-  );
+  try {
+    speak(text);
+    parentPort?.postMessage({ end: true });
+  } catch (error) {
+    parentPort?.postMessage({ error: error instanceof Error ? error.message : String(error) });
+  }
 });
 
 async function load(): Promise<Speaker> {
@@ -32,8 +33,7 @@ async function load(): Promise<Speaker> {
   return new eSpeakNGWorker();
 }
 
-async function speak(text: string): Promise<void> {
-  const speaker = await ready;
+function speak(text: string): void {
   const language = /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u.test(text) ? 'ja' : 'en-us';
   speaker.set_voice(language, language);
   const resample = resampler(speaker.samplerate, RATE);

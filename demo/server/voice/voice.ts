@@ -2,12 +2,18 @@ import type { Recognise, Speak } from 'duologue/models';
 import { FetchedParts, type FetchState } from './fetched-parts.ts';
 import { JobWorker } from './job-worker.ts';
 import { EARS, MOUTH } from './parts.ts';
+import { Recording } from './recording.ts';
+import { StableWords } from './stable-words.ts';
 
+/** So much further sound is worth another look at what is being said: a second at 16 kHz. */
+const BETWEEN_LOOKS = 16_000;
+/** Beyond this a look takes so long that the end would wait for it: 8 s. */
+const LONGEST_LOOK = 128_000;
 /** Shorter than this is a slip of the finger: a fifth of a second at 16 kHz. */
 const SHORTEST = 3200;
 
 /**
- * Ears and a mouth for any model, without a key and offline once they are fetched: some 67 MB, when voice is first used. English is
+ * Ears and a mouth for any model, without a key and offline once they are fetched: some 39 MB, when voice is first used. English is
  * understood; what is spoken may be Japanese too.
  */
 export class Voice {
@@ -30,22 +36,30 @@ export class Voice {
     this.fetched.prepare();
   }
 
-  readonly recognise: Recognise = async (sound, { signal }) => {
+  readonly recognise: Recognise = async (sound, { signal, heard }) => {
     if (this.now.status === 'ready') for (const worker of [this.ears, this.mouth]) worker.warm();
-    const pieces: Int16Array[] = [];
-    for await (const samples of sound) pieces.push(samples);
-    this.check();
-    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    if (length < SHORTEST) return '';
-    const whole = new Int16Array(length);
-    let at = 0;
-    for (const piece of pieces) {
-      whole.set(piece, at);
-      at += piece.length;
+    const recording = new Recording();
+    const stable = new StableWords();
+    const isOver = new AbortController();
+    const look = async () => {
+      const words = await this.understood(recording.whole(), AbortSignal.any([signal, isOver.signal]));
+      const further = stable.push(words);
+      if (further !== '') heard(further);
+    };
+    let seen = 0;
+    for await (const samples of sound) {
+      recording.push(samples);
+      const { length } = recording;
+      if (length - seen < BETWEEN_LOOKS || length > LONGEST_LOOK) continue;
+      // Nobody waits for words that are only shown on the way.
+      if (this.now.status !== 'ready' || !this.ears.isFree) continue;
+      seen = length;
+      // What goes wrong with it is told when all of it is looked at.
+      look().catch(() => undefined);
     }
-    let text = '';
-    for await (const value of this.done(this.ears, whole, signal)) text = String(value);
-    return text;
+    isOver.abort();
+    this.check();
+    return recording.length < SHORTEST ? '' : this.understood(recording.whole(), signal);
   };
 
   readonly speak: Speak = (text, { signal }) => this.spoken(text, signal);
@@ -53,6 +67,12 @@ export class Voice {
   async close(): Promise<void> {
     this.fetched.close();
     await Promise.all([this.ears.close(), this.mouth.close()]);
+  }
+
+  private async understood(sound: Int16Array, signal: AbortSignal): Promise<string> {
+    let text = '';
+    for await (const value of this.done(this.ears, sound, signal)) text = String(value);
+    return text;
   }
 
   private async *spoken(text: string, signal: AbortSignal): AsyncGenerator<Int16Array, void> {

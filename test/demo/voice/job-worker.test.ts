@@ -40,6 +40,14 @@ test('a thread that dies takes its job along, and the next job has a new one', a
   expect(await after).toBe('after');
 });
 
+test('it is free when nothing is being done and nothing waits', async () => {
+  expect(worker.isFree).toBe(true);
+  const job = run('job');
+  expect(worker.isFree).toBe(false);
+  await job;
+  expect(worker.isFree).toBe(true);
+});
+
 test('a job that fails says why, and the next is done', async () => {
   await expect(run('fail')).rejects.toThrow('it failed');
   expect(await run('next')).toBe('next');

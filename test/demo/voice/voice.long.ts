@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Worker } from 'node:worker_threads';
@@ -84,18 +85,58 @@ test('two people who speak at once are both answered', async () => {
   expect(heard.every(({ seconds }) => seconds > 2)).toBe(true);
 });
 
+/** The samples of a clip. */
+function samplesOf(file: string): Int16Array {
+  const bytes = soundOf(file);
+  return new Int16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+}
+
+async function* all(...pieces: Int16Array[]): AsyncGenerator<Int16Array, void> {
+  yield* pieces;
+}
+
+test('words that stay are told while somebody still speaks', async () => {
+  const voice = await ownVoice();
+  const signal = new AbortController().signal;
+  const told: string[] = [];
+  const said = new Int16Array(16_000 * 5);
+  said.set(samplesOf('weather.wav'));
+  const slowly = async function* () {
+    for (let at = 0; at < said.length; at += 16_000) {
+      yield said.subarray(at, at + 16_000);
+      // The ears do one job after the other: when this is done, so is the look before.
+      await voice.recognise(all(new Int16Array(4800)), { signal, heard: () => undefined });
+    }
+  };
+  const heard = await voice.recognise(slowly(), { signal, heard: (words) => told.push(words) });
+  expect(heard).toBe('What is the weather in Tokyo?');
+  expect(told.length).toBeGreaterThan(0);
+  expect(heard.startsWith(told.join('').trim())).toBe(true);
+});
+
+test('whoever gets a long answer does not keep others waiting', async () => {
+  const voice = await ownVoice();
+  const long = 'One sentence after the other, so that speaking takes a while. '.repeat(400);
+  const model = new ScriptedModel([streamed(long), streamed('It is sunny.')]);
+  const agent = new LlmAgent({ name: 'assistant', model: withEars(model, voice) });
+  const served = await serve(harness([], [], { agent }).duologue, { port: 0 });
+  onTestFinished(() => served.close());
+  const [first, second] = await Promise.all([speaker('long', served.url), speaker('short', served.url)]);
+  await first.say('weather.wav');
+  await first.until(({ seconds }) => seconds > 0);
+  await second.say('weather.wav');
+  const heard = await second.until(isOver());
+  expect(heard.seconds).toBeGreaterThan(0.5);
+  expect(ofType(first.heard, 'finish')).toEqual([]);
+});
+
 test('of 24 clips of several voices at most 15 words in a hundred are misheard', async () => {
   const voice = await ownVoice();
   const signal = new AbortController().signal;
   let [words, errors] = [0, 0];
   const lines: string[] = [];
   for (const { file, voice: by, text } of clips()) {
-    const bytes = soundOf(file);
-    const samples = new Int16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
-    const sound = (async function* () {
-      yield samples;
-    })();
-    const heard = await voice.recognise(sound, { signal, heard: () => undefined });
+    const heard = await voice.recognise(all(samplesOf(file)), { signal, heard: () => undefined });
     const wrong = wordErrors(wordsOf(text), wordsOf(heard));
     words += wordsOf(text).length;
     errors += wrong;
@@ -105,6 +146,22 @@ test('of 24 clips of several voices at most 15 words in a hundred are misheard',
   process.stdout.write(`${lines.join('\n')}\nword error rate ${rate} % (${errors} of ${words} words)\n`);
   expect(clips().length).toBeGreaterThanOrEqual(20);
   expect(errors / words).toBeLessThanOrEqual(0.15);
+});
+
+test('weights that were spoilt on the disk are told, and voice goes on when they are right again', async () => {
+  const voice = await ownVoice();
+  const file = `${voiced.folder}/voice/moonshine-js-0.1.29/dist/model/tiny/quantized/decoder_model_merged.onnx`;
+  const right = readFileSync(file);
+  onTestFinished(() => writeFileSync(file, right));
+  const listen = () =>
+    voice.recognise(all(samplesOf('hello.wav')), {
+      signal: new AbortController().signal,
+      heard: () => undefined,
+    });
+  writeFileSync(file, Buffer.alloc(right.length));
+  await expect(listen()).rejects.toThrow();
+  writeFileSync(file, right);
+  expect(await listen()).toBe('Hello.');
 });
 
 test('a thread that is killed while it listens or speaks is told or left out, and the next one goes on', async () => {

@@ -14,7 +14,7 @@ export interface Runtime {
   InferenceSession: { create(model: Uint8Array): Promise<Model> };
 }
 
-const RUNTIME = '/voice/files/onnxruntime-web-1.30.0/dist/';
+const RUNTIME = '/voice/files/onnxruntime-web-1.21.1/dist/';
 const MODEL = '/voice/files/vad-web-0.0.31/dist/silero_vad_v5.onnx';
 /** Samples of a frame at 16 kHz: 32 ms. */
 const FRAME = 512;

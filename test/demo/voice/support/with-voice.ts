@@ -27,6 +27,12 @@ export class VoiceServer {
     return states;
   }
 
+  /** Starts anew: no thread of before is left. */
+  async restart(): Promise<void> {
+    await this.server.stop();
+    await this.server.start();
+  }
+
   async dispose(): Promise<void> {
     await this.server.dispose();
     rmSync(this.folder, { recursive: true, force: true });
