@@ -9,6 +9,9 @@ import { DemoServer } from './support/server.ts';
 import { furnish, Talker } from './support/talker.ts';
 
 const RATE = 16_000;
+/** What is said in the clips. */
+const QUESTION = 'What is the weather in Tokyo?';
+const ORDER = 'Send fifty dollars to Alice.';
 const clips = new URL('../demo/voice/clips/', import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), 'voice-'));
 const data = join(folder, 'data');
@@ -79,13 +82,14 @@ describe('without a key, offline once its parts are there', () => {
   test('a question is understood, calls the tool and is answered aloud; whoever presses again is not talked over', async () => {
     const person = await talker();
     await person.talk('weather');
-    await person.own.getByText('What is the weather in Tokyo?').waitFor();
+    await person.own.getByText(QUESTION).waitFor();
     await person.hears();
     expect(await person.toolsDone()).toEqual(['get_weather']);
     await person.hold();
     expect(await person.silentAfter()).toBeLessThan(50);
     await person.utter('payment');
     await person.letGo();
+    await expect.poll(() => person.own.allInnerTexts()).toEqual([QUESTION, ORDER]);
     await person.card('requested').waitFor();
   }, 120_000);
 
@@ -96,7 +100,7 @@ describe('without a key, offline once its parts are there', () => {
         await person.handsFree();
         await person.page.locator('[data-testid="voice-bar"][data-detector="ready"]').waitFor();
         await person.utter('weather');
-        await person.own.getByText('What is the weather in Tokyo?').waitFor();
+        await person.own.getByText(QUESTION).waitFor();
         await person.hears();
         expect(await person.toolsDone()).toEqual(['get_weather']);
       }),
@@ -114,6 +118,7 @@ describe('without a key, offline once its parts are there', () => {
     await person.speaker('person').waitFor();
     await person.page.waitForFunction(() => window.room.listen().level < 0.001);
     await spoken;
+    await expect.poll(() => person.own.allInnerTexts()).toEqual([QUESTION, ORDER]);
     await person.card('requested').waitFor();
   }, 120_000);
 
@@ -139,7 +144,7 @@ describe('without a key, offline once its parts are there', () => {
     await person.page.getByText(/could not be understood: the thread that does it ended/).waitFor();
     accidents.happen('speaking');
     await person.talk('weather');
-    await person.own.getByText('What is the weather in Tokyo?').waitFor();
+    await person.own.getByText(QUESTION).waitFor();
     await person.answers.last().getByText(/Tokyo/).first().waitFor();
     await expect.poll(() => person.isBusy()).toBe(false);
     const cut = await person.answers.last().innerText();
@@ -204,7 +209,7 @@ describe('weights that are not what they should be', () => {
       .getByTestId('voice-failed')
       .getByText(/Voice could not be fetched/)
       .waitFor();
-    await person.say('What is the weather in Tokyo?');
+    await person.say(QUESTION);
     await person.answers.getByText(/Tokyo/).first().waitFor();
     await person.page.context().close();
     await server.stop();
@@ -214,7 +219,7 @@ describe('weights that are not what they should be', () => {
     await server.start();
     const again = await talker();
     await again.talk('weather');
-    await again.own.getByText('What is the weather in Tokyo?').waitFor();
+    await again.own.getByText(QUESTION).waitFor();
     await again.hears();
   }, 180_000);
 });
