@@ -1,7 +1,7 @@
 /** A thread that understands speech: Moonshine tiny, run by sherpa-onnx. */
 import { renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 
@@ -33,10 +33,11 @@ parentPort?.on('message', (sound: Int16Array) => {
 });
 
 async function load(): Promise<Recogniser> {
-  const require = createRequire(pathToFileURL(join(folder, 'sherpa-onnx-1.13.8', 'package.json')));
+  const require = createRequire(import.meta.url);
+  const engine = (file: string) => require(resolve(folder, 'sherpa-onnx-1.13.8', file));
   const runtime = {};
-  require('./sherpa-onnx-wasm-nodejs.js')(runtime);
-  const { OfflineRecognizer } = require('./sherpa-onnx-asr.js') as Engine;
+  engine('sherpa-onnx-wasm-nodejs.js')(runtime);
+  const { OfflineRecognizer } = engine('sherpa-onnx-asr.js') as Engine;
   const weights = join(folder, 'moonshine-js-0.1.29', 'dist', 'model', 'tiny', 'quantized');
   const moonshine = {
     encoder: join(weights, 'encoder_model.onnx'),
