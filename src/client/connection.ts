@@ -1,11 +1,12 @@
 import type { Chunk, SessionInfo } from '../protocol/chunks.ts';
-import { KEY_SUBPROTOCOL, SUBPROTOCOL, WATCHING_SUBPROTOCOL } from '../protocol/codec.ts';
 import { encodeFrame } from '../protocol/encode-frame.ts';
 import { ERRORS } from '../protocol/errors.ts';
+import { type DialOptions, dialWebSocket, type WebSocketLike } from './dial.ts';
 import { type ConnectionEvent, Incoming } from './incoming.ts';
 import { browserNetwork, type Network } from './network.ts';
 import { type Letter, Outbox } from './outbox.ts';
 import type { Played } from './played.ts';
+import { Pulse } from './pulse.ts';
 import { systemTimers, type Timers } from './timers.ts';
 
 /** How a connection is doing. */
@@ -18,18 +19,6 @@ export type ConnectionState =
   | { status: 'taken-over' }
   | { status: 'closed'; code: number; reason: string };
 
-/** A WebSocket as the browser has it. */
-export interface WebSocketLike {
-  binaryType: string;
-  readonly bufferedAmount: number;
-  onopen: ((event: never) => void) | null;
-  onmessage: ((event: never) => void) | null;
-  onclose: ((event: never) => void) | null;
-  onerror: ((event: never) => void) | null;
-  send(data: string | Uint8Array<ArrayBuffer>): void;
-  close(code?: number, reason?: string): void;
-}
-
 /** What plays the sound of a connection. */
 export interface SoundEnd {
   /** Says how much sound it has in the address of a new socket, which goes on behind it. */
@@ -39,17 +28,9 @@ export interface SoundEnd {
 }
 
 /** How to connect. */
-export interface ConnectionOptions {
-  /** Where the server is mounted: an http(s) or ws(s) address, or a path of this page's host. */
-  url: string;
-  /** The server's key, for pages that may know it; others log in for a cookie. */
-  key?: string | undefined;
-  /** For places without a WebSocket of their own. */
-  WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
+export interface ConnectionOptions extends DialOptions {
   /** Opens something else in place of a WebSocket, to a session and behind a chunk. */
   dial?: ((session: string, last: string | null) => WebSocketLike) | undefined;
-  /** Whether the page goes on watching when another has the floor, and shows what that does; else it is closed. */
-  watches?: boolean | undefined;
   timers?: Timers | undefined;
   network?: Network | undefined;
   heartbeatMs?: number | undefined;
@@ -57,7 +38,6 @@ export interface ConnectionOptions {
   onFrame?: ((direction: 'in' | 'out', data: string | Uint8Array) => void) | undefined;
 }
 
-const HEARTBEAT_MS = 15_000;
 const HANDSHAKE_MS = 15_000;
 /** A page that comes back does not wait long to learn that its socket died meanwhile. */
 const RETURN_MS = 5_000;
@@ -65,6 +45,9 @@ const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 /** Sound that may wait in the socket; what comes on top is dropped, since late sound is worse than none. */
 const MAX_BUFFERED = 256 * 1024;
+
+/** No chunk id: a server does not know what comes after it. */
+const NOWHERE = '-';
 
 /** Close codes that say: what you sent will not do. */
 const REFUSED: readonly number[] = [ERRORS.invalid_frame.close, ERRORS.too_large.close];
@@ -86,6 +69,7 @@ export class Connection {
   readonly #timers: Timers;
   readonly #network: Network;
   readonly #outbox = new Outbox();
+  readonly #pulse: Pulse;
   readonly #watchers = new Set<() => void>();
   readonly #listeners = new Set<(event: ConnectionEvent) => void>();
   #current: ConnectionState = { status: 'idle' };
@@ -93,7 +77,6 @@ export class Connection {
   readonly #incoming = new Incoming();
   #session: string | null = null;
   #attempt = 0;
-  #unanswered = 0;
   /** Why the server closed, when it wants to know anew who is there; the next try is the last. */
   #refusal: { code: number; reason: string } | null = null;
   #cancelTimer: (() => void) | null = null;
@@ -103,6 +86,13 @@ export class Connection {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
     this.#network = options.network ?? browserNetwork;
+    this.#pulse = new Pulse(
+      this.#timers,
+      options.heartbeatMs,
+      () => this.#write(encodeFrame('ping', { timestamp: this.#timers.now() })),
+      () => this.#dead(),
+      () => this.#pause(),
+    );
   }
 
   get state(): ConnectionState {
@@ -145,6 +135,19 @@ export class Connection {
     this.#open();
   }
 
+  /** Whether all is heard that was said before the connection began. */
+  get isPresent(): boolean {
+    return this.#incoming.isPresent;
+  }
+
+  /** Hears the whole conversation anew, as one who has missed too much of it. What was sent is still on its way. */
+  renew(): void {
+    this.#incoming.last = NOWHERE;
+    if (!this.#socket) return;
+    this.#release(1000);
+    this.#open();
+  }
+
   /** Ends the connection; it does not come back unless told to. */
   close(): void {
     this.#release(1000);
@@ -177,7 +180,11 @@ export class Connection {
   #open(): void {
     this.#cancelTimer?.();
     const { dial } = this.#options;
-    const socket = dial ? dial(String(this.#session), this.#incoming.last) : this.#newWebSocket();
+    const { last } = this.#incoming;
+    const place = (query: URLSearchParams) => this.player?.place(query);
+    const socket = dial
+      ? dial(String(this.#session), last)
+      : dialWebSocket(this.#options, this.#session, last, place);
     this.#socket = socket;
     this.#incoming.begin();
     socket.onmessage = (event: { data: unknown }) => this.#receive(event.data);
@@ -187,30 +194,8 @@ export class Connection {
     this.#become({ status: 'connecting', attempt: this.#attempt });
   }
 
-  #newWebSocket(): WebSocketLike {
-    const Socket = this.#options.WebSocket ?? (globalThis.WebSocket as ConnectionOptions['WebSocket']);
-    if (!Socket) throw new Error('There is no WebSocket here: give its constructor as an option.');
-    const { key } = this.#options;
-    const keys = key === undefined ? [] : [KEY_SUBPROTOCOL + base64Url(key)];
-    const protocols = [...(this.#options.watches ? [WATCHING_SUBPROTOCOL] : []), SUBPROTOCOL, ...keys];
-    const socket = new Socket(this.#address(), protocols);
-    socket.binaryType = 'arraybuffer';
-    return socket;
-  }
-
-  #address(): string {
-    const query = new URLSearchParams();
-    if (this.#session !== null) query.set('session', this.#session);
-    if (this.#incoming.last !== null) query.set('last', this.#incoming.last);
-    this.player?.place(query);
-    const url = new URL(`${this.#options.url.replace(/\/$/, '')}/live`, globalThis.location?.href);
-    url.protocol = url.protocol.replace('http', 'ws');
-    url.search = query.toString();
-    return url.href;
-  }
-
   #receive(data: unknown): void {
-    this.#unanswered = 0;
+    this.#pulse.heard();
     const frame = typeof data === 'string' ? data : new Uint8Array(data as ArrayBuffer);
     this.#options.onFrame?.('in', frame);
     for (const event of this.#incoming.push(frame)) {
@@ -228,36 +213,20 @@ export class Connection {
     this.info = session;
     this.#attempt = 0;
     this.#refusal = null;
-    this.#beat();
+    this.#cancelTimer?.();
+    this.#pulse.start();
     this.#tell({ type: 'session', session });
     // What waited goes first: nobody may send before it.
     for (const text of this.#outbox.renew(session.received)) this.#write(text);
     this.#become({ status: 'live', sessionId: session.sessionId, connectionId: session.connectionId });
   }
 
-  #beat(): void {
-    this.#cancelTimer?.();
-    this.#unanswered = 0;
-    const next = () => {
-      this.#cancelTimer = this.#timers.after(this.#options.heartbeatMs ?? HEARTBEAT_MS, () => {
-        if (this.#unanswered >= 2) return this.#dead();
-        if (this.isPosting && this.#network.isHidden?.() && this.isAtRest()) return this.#pause();
-        this.#ping();
-        next();
-      });
-    };
-    next();
-  }
-
   /** A page that nobody sees leaves its stream to others: a browser has six for a server. It comes back when it is seen. */
-  #pause(): void {
+  #pause(): boolean {
+    if (!this.isPosting || !this.#network.isHidden?.() || !this.isAtRest()) return false;
     this.#release(1000);
     this.#become({ status: 'idle' });
-  }
-
-  #ping(): void {
-    this.#unanswered++;
-    this.#write(encodeFrame('ping', { timestamp: this.#timers.now() }));
+    return true;
   }
 
   #write(frame: string | Uint8Array<ArrayBuffer>): void {
@@ -289,7 +258,7 @@ export class Connection {
 
   #retry(): void {
     if (this.#refusal) return this.#become({ status: 'closed', ...this.#refusal });
-    const ceiling = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.#attempt, 10));
+    const ceiling = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** this.#attempt);
     const isOnline = this.#network.isOnline();
     const delay = isOnline ? ceiling * (0.5 + this.#timers.random() / 2) : MAX_DELAY_MS;
     this.#attempt++;
@@ -305,16 +274,13 @@ export class Connection {
       this.#attempt = 0;
       this.#open();
     } else if (status === 'live') {
-      if (!this.#network.isOnline()) return this.#dead();
-      this.#ping();
-      this.#cancelTimer?.();
-      this.#cancelTimer = this.#timers.after(RETURN_MS, () =>
-        this.#unanswered > 0 ? this.#dead() : this.#beat(),
-      );
+      if (this.#network.isOnline()) this.#pulse.look(RETURN_MS);
+      else this.#dead();
     }
   }
 
   #release(code?: number): void {
+    this.#pulse.stop();
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     const socket = this.#socket;
@@ -345,9 +311,4 @@ export class Connection {
 /** The request that the server has spoken about. */
 function requestOf(chunk: Chunk): string | undefined {
   return chunk.type === 'data-accepted' || chunk.type === 'data-error' ? chunk.data.requestId : undefined;
-}
-
-function base64Url(text: string): string {
-  const binary = String.fromCharCode(...new TextEncoder().encode(text));
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

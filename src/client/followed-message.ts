@@ -33,6 +33,8 @@ export class FollowedMessage {
   #isShown = false;
   /** Whether a step with approval requests is open: several may share it, and arrive one by one. */
   #isAsking = false;
+  /** Whether its turn was over before a call of it had ended. */
+  #isDone = false;
   /** Whether a chunk of it came. */
   hasBegun = false;
   /** Whether an error ended it; it may go on. */
@@ -80,6 +82,7 @@ export class FollowedMessage {
   /** It goes on, also after a failure. */
   goOn(): void {
     this.hasFailed = false;
+    this.#isDone = false;
     if (this.is === 'failed') this.#standing = { is: 'paused' };
   }
 
@@ -131,11 +134,17 @@ export class FollowedMessage {
   done(): ResponsesOutput[] {
     const standing = this.#standing;
     // More is to come of it: the end of a response and an answer may cross.
-    if (standing.is !== 'failed' && this.#hasCallInHand) return [];
+    this.#isDone = standing.is !== 'failed' && this.#hasCallInHand;
+    if (this.#isDone) return [];
     if (standing.is === 'kept') standing.isOver = true;
     else if (standing.is === 'read') return this.close('over');
     else this.#standing = { is: 'over' };
     return [];
+  }
+
+  /** A call of it ended beside its chunks. When its turn is over, nothing else is to come. */
+  settled(): ResponsesOutput[] {
+    return this.#isDone ? this.done() : [];
   }
 
   /** All that has arrived is here: a pause ends the response, and what waits is told. */

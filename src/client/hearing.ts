@@ -1,7 +1,7 @@
 import type { UIMessage } from 'ai';
 import type { AcceptedRequest, Chunk, DataParts, Message } from '../protocol/chunks.ts';
 import { ERRORS, ProtocolError } from '../protocol/errors.ts';
-import { endedCall } from './call-tracker.ts';
+import { endedCall, type TrackedCall } from './call-tracker.ts';
 import type { Connection } from './connection.ts';
 import { endingOf, toError } from './failure.ts';
 import type { ResponsesOutput } from './followed-message.ts';
@@ -47,11 +47,13 @@ export class Hearing {
   readonly requests = new Requests();
   /** Whether the agent was at work when the connection began. */
   isRunning = false;
+  /** Whether pages spoke at the same moment, and this one cannot tell the order of the server any more: only all of it, read anew, can. */
+  isBehind = false;
   /** Whether all of a response has come. */
   #isWhole = true;
   /** Whether this page has the floor. */
   #isFloorHere = true;
-  /** The messages that this page asked for, or answers in: over HTTP their browser tools run here. */
+  /** The messages that this page asked for, or answers in, and the calls that it answered: over HTTP browser tools of theirs run here. */
   readonly #own = new Set<string>();
   readonly #readings: Readings;
   readonly #connection: Connection;
@@ -73,20 +75,21 @@ export class Hearing {
     connection.subscribe(() => this.#watch());
   }
 
-  /** This page asked for a message, or answers in it. */
-  claim(messageId: string): void {
-    this.#own.add(messageId);
+  /** This page asked for a message, or answers a call in it. */
+  claim(...ids: string[]): void {
+    for (const id of ids) this.#own.add(id);
   }
 
-  /** Whether the browser tools that a message calls run on this page. */
-  runsToolsOf(messageId: string): boolean {
-    return this.#connection.isPosting ? this.#own.has(messageId) : this.#isFloorHere;
+  /** Whether a call of a browser tool runs on this page; one that asks does where the person approved it. */
+  runs({ id, asks, messageId }: TrackedCall): boolean {
+    const isOwn = !this.#connection.isPosting || this.#own.has(asks ? id : messageId);
+    return isOwn && this.#isFloorHere;
   }
 
-  /** Whether they run now: what a response asks for goes in one post. */
-  runsNow(messageId: string): boolean {
-    const isLate = this.#isWhole && !this.responses.hasFailed(messageId);
-    return this.runsToolsOf(messageId) && (isLate || !this.#connection.isPosting);
+  /** Whether it runs now: what a response asks for goes in one post. */
+  runsNow(call: TrackedCall): boolean {
+    const isLate = this.#isWhole && !this.responses.hasFailed(call.messageId);
+    return this.runs(call) && (isLate || !this.#connection.isPosting);
   }
 
   /** Opens a response for the chat to read. */
@@ -166,7 +169,10 @@ export class Hearing {
     if (chunk.type === 'data-reset') return this.#reset(chunk.data.messages);
     if (chunk.type === 'data-accepted') return this.#accept(chunk.data);
     if (chunk.type === 'data-floor') return this.#moveFloor(chunk.data.connectionId);
-    if (this.#isEcho(chunk)) return;
+    const isEcho = this.#isEcho(chunk);
+    if (chunk.type === 'data-rewind') this.isBehind ||= this.responses.kept.length > 0;
+    if (chunk.type === 'data-message') this.isBehind ||= !isEcho && this.requests.after([]).length > 0;
+    if (isEcho) return;
     if (chunk.type === 'data-decided') {
       // Nobody need send it again.
       const { toolCallId, approved } = chunk.data;

@@ -1,6 +1,6 @@
 import type { Block } from '../protocol/codec.ts';
 import { ERRORS, ProtocolError } from '../protocol/errors.ts';
-import type { WebSocketLike } from './connection.ts';
+import type { WebSocketLike } from './dial.ts';
 import { type DuologueHttp, pathOf } from './http.ts';
 import { readBlocks } from './read-blocks.ts';
 import { SharedStream } from './shared-stream.ts';
@@ -9,6 +9,12 @@ import type { Timers } from './timers.ts';
 /** A stream that was silent for longer than this has missed a sign of life. */
 const SILENCE_MS = 20_000;
 const LOST = 1006;
+
+/** What a frame says, with the headers of its post. */
+interface Data {
+  requestId?: string;
+  headers?: Record<string, string>;
+}
 
 /**
  * A socket that is made of requests: what the page says is posted, and what it hears comes in the stream of one who
@@ -37,8 +43,8 @@ export class HttpSocket implements WebSocketLike {
   }
 
   send(text: string | Uint8Array): void {
-    const { type, data } = JSON.parse(String(text)) as { type: string; data: { requestId?: string } };
-    if (type === 'message') this.#post({ ...data, id: this.#session, watches: true });
+    const { type, data } = JSON.parse(String(text)) as { type: string; data: Data };
+    if (type === 'message') this.#post(data);
     else if (type === 'interrupt') void this.#stop(data.requestId);
     else if (type === 'floor') void this.#floor();
     else if (type === 'ping' && this.#timers.now() - this.#heardAt < SILENCE_MS) this.#hear('{}');
@@ -72,13 +78,14 @@ export class HttpSocket implements WebSocketLike {
     this.#hear(blocks.map(({ id, data }) => `${id ? `id: ${id}\n` : ''}data: ${data}\n\n`).join(''));
   }
 
-  #post(body: { id: string; requestId?: string; watches: true }): void {
+  #post({ headers = {}, ...data }: Data): void {
+    const body = { ...data, id: this.#session, watches: true };
+    const { signal } = this.#controller;
     this.#posted = this.#posted.then(async () => {
       try {
-        const response = await this.#http.send('POST', '/stream', body, { signal: this.#controller.signal });
-        void this.#readAside(response);
+        void this.#readAside(await this.#http.send('POST', '/stream', body, { signal, headers }));
       } catch (error) {
-        this.#refused(error, body.requestId);
+        this.#refused(error, data.requestId);
       }
     });
   }

@@ -19,8 +19,15 @@ export class Incoming {
   last: string | null = null;
   #decoder = new BlockDecoder();
   #replayedTo = 0;
+  /** The place of what was read last; the end of a turn has one, too. */
+  #seq = 0;
   /** Where the connection goes on once it has its reset. */
   #afterReset: string | null = null;
+
+  /** Whether all is read that was said before this connection began. */
+  get isPresent(): boolean {
+    return this.#seq >= this.#replayedTo;
+  }
 
   /** A new socket begins; what the old one left unfinished is dropped. */
   begin(): void {
@@ -35,7 +42,10 @@ export class Incoming {
     }
     if (frame.startsWith('{')) return [];
     const events = this.#decoder.push(frame).flatMap(({ data, id }) => {
-      const event: ConnectionEvent | null = data === '[DONE]' ? { type: 'done' } : this.#read(data, id);
+      const isDone = data === '[DONE]';
+      const seq = parseChunkId(id ?? '')?.seq;
+      this.#seq = seq ?? this.#seq + Number(isDone);
+      const event = isDone ? { type: 'done' as const } : this.#read(data, seq);
       if (event) this.#advance(event, id);
       return event ?? [];
     });
@@ -50,21 +60,16 @@ export class Incoming {
     else if (id) this.last = id;
   }
 
-  #read(text: string, id: string | undefined): ConnectionEvent | null {
+  #read(text: string, seq = Number.NaN): ConnectionEvent | null {
     const chunk = readJson(text) as Chunk | null;
     if (typeof chunk?.type !== 'string') return null;
     if (chunk.type !== 'data-session') {
-      return { type: 'chunk', chunk, ...(this.#isReplay(id) ? { isReplay: true } : {}) };
+      return { type: 'chunk', chunk, ...(seq <= this.#replayedTo ? { isReplay: true } : {}) };
     }
     const session = chunk.data;
     // What follows a chunk that is known is new here, whenever it was said.
     this.#replayedTo = session.resumed ? 0 : (parseChunkId(session.newest)?.seq ?? 0);
     return { type: 'session', session };
-  }
-
-  #isReplay(id: string | undefined): boolean {
-    const seq = id ? parseChunkId(id)?.seq : undefined;
-    return seq !== undefined && seq <= this.#replayedTo;
   }
 }
 

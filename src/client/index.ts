@@ -9,8 +9,8 @@ export {
   type ConnectionOptions,
   type ConnectionState,
   type SoundEnd,
-  type WebSocketLike,
 } from './connection.ts';
+export type { WebSocketLike } from './dial.ts';
 export type { Executor, ExecutorContext, Executors } from './executors.ts';
 export type { HearingOptions, Pending } from './hearing.ts';
 export {

@@ -6,9 +6,14 @@ import type { ToolPart } from './parts.ts';
 import type { Played } from './played.ts';
 import type { Request, Requests } from './requests.ts';
 
+/** What a single request of the chat brings along: only a post can carry it. */
+export interface RequestExtras {
+  headers?: Record<string, string> | Headers | undefined;
+  body?: object | undefined;
+}
+
 /** What the person says, as `useChat` sends it. */
-interface Said {
-  chatId: string;
+interface Said extends RequestExtras {
   message: UIMessage;
   trigger: 'submit-message' | 'regenerate-message';
   messageId: string | undefined;
@@ -16,6 +21,7 @@ interface Said {
 
 /** What a page sends: each request in a frame of its own, with a name, kept until the server has spoken about it. */
 export class Outgoing {
+  chatId: string | null = null;
   readonly #connection: Connection;
   readonly #requests: Requests;
   readonly #newId: () => string;
@@ -27,12 +33,14 @@ export class Outgoing {
   }
 
   /** Says something, in a request of that name, for a response. Throws when too much waits already. */
-  say({ chatId, message, trigger, messageId }: Said, requestId: string, response: number): void {
+  say(said: Said, requestId: string, response: number): void {
+    const { message, trigger, messageId } = said;
     const text = encodeFrame('message', {
-      id: chatId,
+      ...this.#extras(said),
+      id: this.chatId,
       messages: [message],
       trigger,
-      ...(messageId === undefined ? {} : { messageId }),
+      messageId,
       requestId,
     });
     this.#requests.add({ requestId, response, message });
@@ -45,9 +53,15 @@ export class Outgoing {
   }
 
   /** Sends answers to the calls of a message, for a response if one waits for them. */
-  answer(chatId: string | null, messageId: string | undefined, answers: ToolPart[], response?: number): void {
+  answer(
+    messageId: string | undefined,
+    answers: ToolPart[],
+    response?: number,
+    extras?: RequestExtras,
+  ): void {
     const data = {
-      id: chatId,
+      ...this.#extras(extras),
+      id: this.chatId,
       messages: [{ id: messageId, role: 'assistant', parts: answers }],
       trigger: 'submit-message' as const,
       messageId,
@@ -65,6 +79,11 @@ export class Outgoing {
 
   interrupt(played: Played | undefined): void {
     this.#post({}, (requestId) => encodeFrame('interrupt', { reason: 'user_abort', ...played, requestId }));
+  }
+
+  /** A frame on a socket has no headers, and is read by nobody on the way. */
+  #extras({ headers, body }: RequestExtras = {}): object {
+    return this.#connection.isPosting ? { ...body, headers: Object.fromEntries(new Headers(headers)) } : {};
   }
 
   #post(request: Omit<Request, 'requestId'>, text: (requestId: string) => string): void {

@@ -132,6 +132,13 @@ export class Responses {
     return this.#all.find(({ isUnread }) => isUnread)?.id ?? null;
   }
 
+  /** The messages of which chunks wait for a reader, oldest first. */
+  get kept(): { messageId: string; isNew: boolean }[] {
+    return this.#all.flatMap(({ is, id: messageId, isUnread: isNew }) =>
+      is === 'kept' ? { messageId, isNew } : [],
+    );
+  }
+
   /** Whether chunks of the message wait for someone to read them. */
   isKept(messageId: string): boolean {
     return this.#messages.get(messageId)?.is === 'kept';
@@ -199,6 +206,14 @@ export class Responses {
   /** Data that is told and not kept goes to whoever reads. */
   #tell(chunk: Chunk): ResponsesOutput[] {
     this.#ledger.push(chunk, this.#current?.id ?? '');
+    if (chunk.type === 'data-settled') {
+      const { messageId } = chunk.data;
+      return [...this.#give(chunk), ...(this.#messages.get(messageId)?.settled() ?? [])];
+    }
+    return this.#give(chunk);
+  }
+
+  #give(chunk: Chunk): ResponsesOutput[] {
     const reader = [this.#current, ...this.#all.reverse()].find((message) => message?.is === 'read');
     const response = reader?.response ?? this.#asking.values().next().value;
     return response === undefined ? [] : [{ type: 'chunk', response, chunk }];

@@ -4,14 +4,13 @@ import { encodeFrame } from '../protocol/encode-frame.ts';
 import { ProtocolError } from '../protocol/errors.ts';
 import { isSettled } from '../protocol/tool-call.ts';
 import { Advice } from './advice.ts';
-import type { TrackedCall } from './call-tracker.ts';
+import { Answers } from './answers.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { type ExecutorResult, ExecutorRuns } from './executors.ts';
+import { ExecutorRuns } from './executors.ts';
 import { endingOf } from './failure.ts';
-import { Hearing, type HearingOptions } from './hearing.ts';
+import { Hearing, type HearingOptions, type Pending } from './hearing.ts';
 import type { TransportOptions } from './options.ts';
 import { Outgoing } from './outgoing.ts';
-import { factsOf, type ToolPart } from './parts.ts';
 import type { Played } from './played.ts';
 import type { Opened } from './readings.ts';
 import type { Responses } from './responses.ts';
@@ -40,6 +39,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   readonly #advice: Advice;
   readonly #hearing: Hearing;
   readonly #outgoing: Outgoing;
+  readonly #answers: Answers;
   #resumes = 0;
   #chatId: string | null = null;
 
@@ -52,10 +52,11 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.#newId = options.newId ?? (() => crypto.randomUUID());
     this.#hearing = new Hearing(this.connection, options, {
       has: (toolName) => this.#runs.has(toolName),
-      due: () => this.#execute(),
-      ended: (toolCallId, isReplay) => this.#ended(toolCallId, isReplay),
+      due: () => this.#answers.runDue(),
+      ended: (toolCallId, isReplay) => this.#answers.ended(toolCallId, isReplay),
     });
     this.#outgoing = new Outgoing(this.connection, this.#hearing.requests, this.#newId);
+    this.#answers = new Answers(this.connection, this.#runs, this.#hearing, this.#outgoing);
     this.connection.isAtRest = () => this.isAtRest && !this.#hearing.isRead();
     this.connection.subscribe(() => {
       if (endingOf(this.connection.state)) this.#runs.cancelAll();
@@ -76,6 +77,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.connection.connect(this.#options.sessionId ?? chatId);
     if (this.#chatId !== null && this.#chatId !== chatId) this.#hearing.end();
     this.#chatId = chatId;
+    this.#outgoing.chatId = chatId;
   }
 
   async sendMessages(options: SendOptions<M>): Promise<ReadableStream<UIMessageChunk>> {
@@ -85,7 +87,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const target = messages.find((message) => message.id === messageId) ?? messages.at(-1);
     const { number, readable } =
       trigger === 'submit-message' && target?.role === 'assistant'
-        ? this.#goOn(target, messages)
+        ? this.#goOn(target, options)
         : this.#ask(options);
     abortSignal?.addEventListener('abort', () => this.#abort(number), { once: true });
     return readable;
@@ -124,19 +126,28 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const hearing = this.#hearing;
     const waiting = { connection, timers, signal };
     await until(waiting, () => connection.state.status === 'live');
-    if (hearing.isRunning) await until(waiting, () => hearing.responses.unread !== null, UNREAD_MS);
+    // A chat that took up half of what was said would show less than it did before.
+    const isHere = () => hearing.responses.unread !== null && connection.isPresent;
+    if (hearing.isRunning) await until(waiting, isHere, UNREAD_MS);
     return hearing.responses.unread;
+  }
+
+  /** Resolves when the connection is there, or could not be made. Says which. */
+  async arrived(signal: AbortSignal): Promise<boolean> {
+    const { connection } = this;
+    await until({ connection, timers: this.#timers, signal }, () => connection.state.status !== 'connecting');
+    return connection.state.status === 'live';
   }
 
   /** Sends the output of a browser tool, or `{confirmed}` for a confirmation. */
   sendToolResult(toolCallId: string, result: unknown): void {
     const output = result ?? null;
-    this.#answer(toolCallId, { state: 'output-available', output }, { result: output });
+    this.#answers.give(toolCallId, { state: 'output-available', output }, { result: output });
   }
 
   /** Says that a browser tool failed. */
   sendToolError(toolCallId: string, errorText: string): void {
-    this.#answer(toolCallId, { state: 'output-error', errorText }, { error: errorText });
+    this.#answers.give(toolCallId, { state: 'output-error', errorText }, { error: errorText });
   }
 
   /** Sends a decision at once, also while a response is read. */
@@ -144,8 +155,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const why = reason === undefined ? {} : { reason };
     const approval = { id: this.#calls.get(toolCallId)?.approvalId ?? '', approved, ...why };
     const status = approved ? ('approved' as const) : ('rejected' as const);
-    this.#answer(toolCallId, { state: 'approval-responded', approval }, { status, ...why });
-    this.#execute();
+    this.#answers.give(toolCallId, { state: 'approval-responded', approval }, { status, ...why });
+    this.#answers.runDue();
   }
 
   /**
@@ -162,14 +173,25 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.connection.send(encodeFrame('floor', {}));
   }
 
-  /** Whether a message waits that the page has not begun to read. */
-  get isUnread(): boolean {
-    return this.#hearing.responses.unread !== null;
+  /** The messages of which chunks wait for a reader, oldest first. */
+  get kept(): Pending[] {
+    return this.#hearing.responses.kept;
   }
 
   /** Whether the page has heard all that there is until someone says or answers something. */
   get isAtRest(): boolean {
     return this.#hearing.responses.isAtRest;
+  }
+
+  /** Whether what is shown may stand in another order than on the server. */
+  get isBehind(): boolean {
+    return this.#hearing.isBehind;
+  }
+
+  /** Hears the whole conversation anew (`onReset`). */
+  hearAnew(): void {
+    this.#hearing.isBehind = false;
+    this.connection.renew();
   }
 
   /** The page has read these messages from the server: how their calls go on is told without repeating them. */
@@ -187,19 +209,21 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.connection.close();
   }
 
-  #ask({ chatId, messages, trigger, messageId }: SendOptions<M>): Opened {
+  #ask(options: SendOptions<M>): Opened {
+    const { messages } = options;
     const message = messages.findLast(({ role }) => role === 'user');
     if (!message) throw new ProtocolError('empty_message', 'There is nothing to send.');
     for (const unsent of unsentOutputs(messages, this.#calls)) {
       this.#hearing.push({ type: 'answer', answers: unsent.answers });
-      this.#outgoing.answer(chatId, unsent.message.id, unsent.answers);
+      this.#outgoing.answer(unsent.message.id, unsent.answers, undefined, options);
     }
+    this.#hearing.isBehind ||= this.kept.length > 0;
     const opened = this.#hearing.open();
     const { number: response } = opened;
     const requestId = this.#newId();
     this.#hearing.push({ type: 'ask', response, requestId });
     try {
-      this.#outgoing.say({ chatId, message, trigger, messageId }, requestId, response);
+      this.#outgoing.say({ ...options, message }, requestId, response);
     } catch (error) {
       this.#hearing.leave(response);
       throw error;
@@ -208,7 +232,8 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   /** Goes on with a message: sends what was answered, if anything, and reads what comes. */
-  #goOn(target: M, messages: M[]): Opened {
+  #goOn(target: M, options: SendOptions<M>): Opened {
+    const { messages } = options;
     const last = messages.at(-1);
     const answered = messages.flatMap((message) => {
       const answers = unsentAnswers(message, this.#calls, message === target || message === last);
@@ -221,7 +246,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     for (const { message, answers } of answered) {
       this.#hearing.push({ type: 'show', message });
       this.#hearing.push({ type: 'answer', answers });
-      this.#hearing.claim(message.id);
+      for (const { toolCallId } of answers) this.#hearing.claim(message.id, toolCallId);
       this.#advice.hear(answers);
     }
     const opened = this.#hearing.open();
@@ -229,30 +254,10 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     const expects = mine.length > 0;
     this.#hearing.push({ type: 'open', response, messageId: target.id, expects, repeats });
     for (const { message, answers } of answered) {
-      void this.#deliver(message.id, answers, response, message === target);
+      void this.#answers.deliver(message.id, answers, response, message === target, options);
     }
-    this.#execute();
+    this.#answers.runDue();
     return opened;
-  }
-
-  /** Sends answers. In a post a decision and the output of the browser tool that it allows go together. */
-  async #deliver(messageId: string, answers: ToolPart[], response: number, isAwaited: boolean) {
-    const send = (parts: ToolPart[]) =>
-      this.#outgoing.answer(this.#chatId, messageId, parts, isAwaited ? response : undefined);
-    if (!this.connection.isPosting) return send(answers);
-    const parts = await Promise.all(answers.map((part) => this.#complete(part)));
-    if (!this.#hearing.isRead(response)) return;
-    this.#hearing.push({ type: 'answer', answers: parts });
-    send(parts);
-  }
-
-  async #complete(part: ToolPart): Promise<ToolPart> {
-    const { toolCallId, approval, state } = part;
-    const call = this.#calls.get(toolCallId);
-    const isApproved = state === 'approval-responded' && approval?.approved === true;
-    if (!call || !isApproved || factsOf(part.toolMetadata).runsOn !== 'client') return part;
-    const result = await this.#runs.run(call);
-    return result ? withResult(part, result) : part;
   }
 
   /** A helper that asks again and again about calls that are settled gets one refusal instead of empty responses without end. */
@@ -262,55 +267,6 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     if (isSettledForGood && this.#hearing.responses.isIdle(target.id)) {
       throw new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
     }
-  }
-
-  #answer(toolCallId: string, answer: Omit<ToolPart, 'type' | 'toolCallId'>, data: object): void {
-    const call = this.#calls.get(toolCallId);
-    const part = { type: `tool-${call?.toolName}`, toolCallId, ...answer };
-    if (this.connection.isPosting) this.#outgoing.answer(this.#chatId, call?.messageId, [part]);
-    else this.#outgoing.result(part, data);
-    this.#hearing.push({ type: 'answer', answers: [part] });
-  }
-
-  /** Runs the browser tools that are due: announced, approved where they ask, and still waited for. */
-  #execute(): void {
-    const due = this.#calls.open().filter((call) => this.#isDue(call));
-    if (due.length === 0) return;
-    if (this.connection.isPosting) return void this.#postResults(due);
-    for (const call of due) {
-      void this.#runs.run(call).then((result) => {
-        if (!result) return;
-        if ('output' in result) this.sendToolResult(call.id, result.output);
-        else this.sendToolError(call.id, result.errorText);
-      });
-    }
-  }
-
-  #isDue(call: TrackedCall): boolean {
-    const isNew = !this.#runs.hasBegun(call.id) && !call.optimistic;
-    return isNew && this.#calls.isDue(call) && this.#hearing.runsNow(call.messageId);
-  }
-
-  /** What the tools give goes in one post. */
-  async #postResults(due: TrackedCall[]): Promise<void> {
-    const parts = await Promise.all(
-      due.map(async (call): Promise<ToolPart[]> => {
-        const { id: toolCallId, toolName, input } = call;
-        const result = await this.#runs.run(call);
-        return result ? [withResult({ type: `tool-${toolName}`, toolCallId, input }, result)] : [];
-      }),
-    );
-    const answers = parts.flat();
-    if (answers.length === 0) return;
-    this.#hearing.push({ type: 'answer', answers });
-    this.#outgoing.answer(this.#chatId, due[0]?.messageId, answers);
-  }
-
-  #ended(toolCallId: string, isReplay: boolean): void {
-    const call = this.#calls.get(toolCallId);
-    if (!call?.optimistic) return this.#runs.cancel(toolCallId);
-    // The server has gone on with an output of its own; the browser only acts.
-    if (!isReplay && this.#hearing.runsToolsOf(call.messageId)) void this.#runs.run(call);
   }
 
   #abort(number: number): void {
@@ -329,8 +285,4 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       `This transport still carries the chat "${this.#chatId}". Make a transport for each chat.`,
     );
   }
-}
-
-function withResult(part: Omit<ToolPart, 'state'>, result: ExecutorResult): ToolPart {
-  return { ...part, state: 'output' in result ? 'output-available' : 'output-error', ...result };
 }

@@ -1,53 +1,21 @@
 import { Chat } from '@ai-sdk/react';
 import {
-  type ConnectionState,
   DuologueHttp,
   DuologueSseTransport,
   type DuologueSseTransportOptions,
   DuologueTransport,
   type DuologueTransportOptions,
   type Executors,
-  type HttpOptions,
-  type Pending,
   shouldResume,
-  type WebSocketLike,
 } from '../client/index.ts';
-import type { Chunk, Message } from '../protocol/chunks.ts';
+import type { Message } from '../protocol/chunks.ts';
 import { ProtocolError } from '../protocol/errors.ts';
-import { type PendingApproval, pendingApprovals } from './approvals.ts';
+import type { PendingApproval } from './approvals.ts';
 import type { Mode } from './mode.ts';
+import { newestTools } from './newest-tools.ts';
+import { News } from './news.ts';
+import type { ConversationOptions, ConversationState, ToldData } from './options.ts';
 import { ShownMessages } from './shown-messages.ts';
-
-/** Data that the server tells and that is not kept in a message. */
-export type ToldData = Extract<Chunk, { type: `data-${string}` }>;
-
-/** What a conversation is made of. */
-export interface ConversationOptions extends HttpOptions {
-  mode: Mode;
-  sessionId: string;
-  /** The browser tools of the page. Which there are is settled at the beginning; what they do may change. */
-  tools?: Executors | undefined;
-  /** What was said before; without it the server is asked. */
-  messages?: Message[] | undefined;
-  toolTimeoutMs?: number | undefined;
-  WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
-  onData?: ((data: ToldData) => void) | undefined;
-  onError?: ((error: Error) => void) | undefined;
-  onFinish?: ((result: { message: Message; messages: Message[] }) => void) | undefined;
-  /** Sees every frame of the socket, as it goes and comes. */
-  onFrame?: ((direction: 'in' | 'out', data: string | Uint8Array) => void) | undefined;
-}
-
-/** What the page may want to know beside the messages. */
-export interface ConversationState {
-  /** The mode in force. A change waits for the end of the response that is being read. */
-  mode: Mode;
-  connection: ConnectionState;
-  /** Where what was said before is: on its way, here, or not to be had. */
-  history: { status: 'loading' } | { status: 'ready' } | { status: 'failed'; error: Error };
-  /** Whether this page has the floor: it runs browser tools and hears sound, the others watch. */
-  floor: { isHere: boolean; take(): void };
-}
 
 type SendOptions = Parameters<DuologueTransport<Message>['sendMessages']>[0];
 type ReconnectOptions = Parameters<DuologueTransport<Message>['reconnectToStream']>[0];
@@ -62,7 +30,6 @@ export class Conversation {
   live: DuologueTransport<Message>;
   readonly #shown: ShownMessages;
   readonly #watchers = new Set<() => void>();
-  readonly #pending = new Map<string, Pending>();
   readonly #executors: Executors;
   #current: ConversationState;
   #wanted: Mode;
@@ -72,16 +39,13 @@ export class Conversation {
   /** Resolves when the chat has begun to read the message that it takes up. */
   #takingUp: Promise<void> = Promise.resolve();
   #onTakenUp: () => void = () => undefined;
-  /** Whether something was said elsewhere before what this page has said and not heard of yet. */
-  #isBehind = false;
-  /** What happened elsewhere while the chat was reading, in order. */
-  readonly #news: ToldData[] = [];
+  readonly #news: News;
 
   constructor(options: ConversationOptions) {
     const { mode, sessionId } = options;
     this.#options = options;
     this.#wanted = mode;
-    this.#executors = this.#executorsFor(options.tools ?? {});
+    this.#executors = newestTools(options.tools ?? {}, () => this.#options.tools);
     this.live = this.#newLive(mode);
     this.#current = {
       mode,
@@ -101,6 +65,7 @@ export class Conversation {
       onFinish: ({ message, messages }) => this.#options.onFinish?.({ message, messages }),
     });
     this.#shown = new ShownMessages(this.chat);
+    this.#news = new News(this.#shown);
   }
 
   get state(): ConversationState {
@@ -139,11 +104,7 @@ export class Conversation {
   /** Connects again: now, or here, when another page has the conversation. */
   async reconnect(): Promise<void> {
     this.chat.clearError();
-    if (this.#current.connection.status === 'taken-over') {
-      // What was typed elsewhere is in no chunk: all is read anew.
-      this.#renewLive();
-      await this.#load(true);
-    } else this.live.connect(this.chat.id);
+    this.live.connect(this.chat.id);
   }
 
   /** Stops the agent; the answer keeps what was said, and open calls end. */
@@ -156,28 +117,26 @@ export class Conversation {
     const { id, toolCallId, messageId, isConfirmation } = approval;
     // A chat that takes up a message writes it anew: what is answered in that moment would be lost with the old one.
     await this.#takingUp;
-    // The chat keeps an answer until it is at rest and all its cards are answered; a socket takes each at once.
-    const isKept = this.#isBusy || pendingApprovals(this.chat.messages).some((other) => other.id !== id);
-    const isNow = this.#current.mode === 'bidi' && isKept;
+    const output = { confirmed: approved };
     if (isConfirmation) {
-      const output = { confirmed: approved };
-      if (isNow) this.live.sendToolResult(toolCallId, output);
-      await this.chat.addToolOutput({
-        tool: 'adk_request_confirmation' as never,
-        toolCallId,
-        output: output as never,
-      });
-      return;
+      const tool = 'adk_request_confirmation' as never;
+      await this.chat.addToolOutput({ tool, toolCallId, output: output as never });
+    } else {
+      this.#decided = messageId;
+      await this.chat.addToolApprovalResponse({ id, approved, ...(reason ? { reason } : {}) });
     }
-    if (isNow) this.live.sendDecision(toolCallId, approved, reason);
-    this.#decided = messageId;
-    await this.chat.addToolApprovalResponse({ id, approved, ...(reason ? { reason } : {}) });
+    // The chat keeps an answer while it reads, and until all its cards are answered: others may be answered on another page.
+    setTimeout(() => {
+      const { live } = this;
+      if (live.memory.wasSent(toolCallId, isConfirmation ? 'output' : 'decision')) return;
+      if (isConfirmation) live.sendToolResult(toolCallId, output);
+      else live.sendDecision(toolCallId, approved, reason);
+    }, 0);
   }
 
   /** The chat may have come to rest: what waited for that happens now. */
   chatSettled(): void {
-    if (this.#isBusy) return;
-    if (this.#isBehind) return this.#readAnew();
+    if (this.#isBusy || this.#hearAnew()) return;
     this.#catchUp();
     if (this.#wanted !== this.#current.mode) this.#change(this.#wanted);
     this.#attach();
@@ -199,8 +158,7 @@ export class Conversation {
   /** A transport goes on after the last chunk that it saw; what the page got elsewhere meanwhile would come twice. */
   #renewLive(mode = this.#current.mode): void {
     this.live.close();
-    this.#pending.clear();
-    this.#news.length = 0;
+    this.#news.clear();
     this.live = this.#newLive(mode);
     this.#become({ connection: this.live.connection.state });
   }
@@ -219,18 +177,15 @@ export class Conversation {
       watches: true,
       onData: (data: ToldData) => this.#hear(data),
       onFrame: (direction, data) => this.#options.onFrame?.(direction, data),
-      onPending: (pending) => {
-        if (live !== this.live) return;
-        this.#pending.set(pending.messageId, pending);
-        this.#attach();
+      onPending: () => {
+        if (live === this.live) this.#attach();
       },
       onFloor: (isHere) => {
         if (live === this.live) this.#become({ floor: { ...this.#current.floor, isHere } });
       },
       shows: (messageId) => this.chat.messages.some(({ id }) => id === messageId),
       onReset: (messages) => {
-        this.#pending.clear();
-        this.#news.length = 0;
+        this.#news.clear();
         this.#shown.reset(messages);
         this.#become(READY);
       },
@@ -242,33 +197,24 @@ export class Conversation {
     return live;
   }
 
-  #executorsFor(tools: Executors): Executors {
-    return Object.fromEntries(
-      Object.keys(tools).map((name) => [
-        name,
-        (input: never, context) => {
-          const tool = this.#options.tools?.[name];
-          if (!tool) throw new Error(`This page has no tool ${name} any more.`);
-          return tool(input, context);
-        },
-      ]),
-    ) as Executors;
-  }
-
   #send(request: SendOptions): Promise<ReadableStream> {
     if (request.messageId === this.#decided) this.#decided = null;
-    this.#isBehind ||= this.live.isUnread && request.messages.at(-1)?.role === 'user';
-    return this.live.sendMessages(request);
+    const sent = this.live.sendMessages(request);
+    this.#hearAnew();
+    return sent;
+  }
+
+  /** What pages said at the same moment stands in the order of the server, as soon as no answer is being shown. */
+  #hearAnew(): boolean {
+    const isWanted = this.live.isBehind && this.chat.status !== 'streaming';
+    if (isWanted) this.live.hearAnew();
+    return isWanted;
   }
 
   async #reconnectToStream(request: ReconnectOptions): Promise<ReadableStream | null> {
-    const loading = this.#loading;
     const stream = await this.live.reconnectToStream(request);
     // Once the chat knows that it is busy.
-    setTimeout(() => {
-      this.#onTakenUp();
-      if (loading && loading === this.#loading) this.#ready();
-    }, 0);
+    setTimeout(() => this.#onTakenUp(), 0);
     return stream;
   }
 
@@ -280,13 +226,12 @@ export class Conversation {
     this.#loading = loading;
     this.#become({ history: { status: 'loading' } });
     try {
-      const isRunning = await this.#read(loading.signal);
-      // What is said before the answer in progress is followed would get in its way.
-      if (this.#isBusy || !isRunning) this.#ready();
-      if (this.#isBusy) return;
-      await this.#takeUp();
-      loading.signal.throwIfAborted();
-      this.#ready();
+      // What is said from now on is heard. If that cannot be, or an answer is being given, all is heard anew, in one piece.
+      const isHere = await this.live.arrived(loading.signal);
+      await this.#read(loading.signal);
+      const isQuiet = this.live.isAtRest;
+      if (!isHere || !isQuiet) this.live.hearAnew();
+      if (!isHere || isQuiet) this.#ready();
     } catch (error) {
       if (loading.signal.aborted) return;
       const failure = error instanceof Error ? error : new Error(String(error));
@@ -311,59 +256,32 @@ export class Conversation {
     this.#attach();
   }
 
-  async #read(signal: AbortSignal): Promise<boolean> {
+  async #read(signal: AbortSignal): Promise<void> {
     const session = await new DuologueHttp(this.#options).readSession(this.chat.id, signal);
     signal.throwIfAborted();
     this.chat.messages = session?.messages ?? [];
     this.live.loaded(this.chat.messages);
-    return session?.isRunning ?? false;
   }
 
   #hear(data: ToldData): void {
     if (data.type === 'data-settled') this.#shown.settle(data.data);
-    const isWaiting = this.#isBusy && this.chat.messages.at(-1)?.role === 'user';
-    this.#isBehind ||= data.type === 'data-message' && isWaiting;
-    this.#news.push(data);
+    this.#news.add(data, this.live.kept.at(-1)?.messageId);
+    this.#hearAnew();
     this.#catchUp();
     this.#options.onData?.(data);
-  }
-
-  /** What two pages said at once stands in the order of the server. */
-  #readAnew(): void {
-    this.#isBehind = false;
-    this.#renewLive();
-    void this.#load(true);
   }
 
   /** Shows what happened elsewhere. A chat that reads would write over it. */
   #catchUp(): void {
     if (this.#isBusy || this.#current.history.status === 'loading') return;
-    for (const told of this.#news.splice(0)) {
-      if (told.type === 'data-heard') this.#shown.cut(told.data);
-      if (told.type === 'data-message') this.#shown.say(this.#withAddresses(told.data.message));
-      if (told.type === 'data-decided') this.#shown.decide(told.data);
-      if (told.type === 'data-rewind') this.#shown.rewind(told.data);
-    }
-  }
-
-  /** What is told to all has the addresses of files as the server knows them. */
-  #withAddresses(message: Message): Message {
-    const http = new DuologueHttp(this.#options);
-    const parts = message.parts.map((part) =>
-      part.type === 'file' && part.url.startsWith('/') ? { ...part, url: http.addressOf(part.url) } : part,
-    );
-    return { ...message, parts };
+    this.#news.show(this.live.kept);
   }
 
   #failed(error: Error): void {
     this.#options.onError?.(error);
     const code = error instanceof ProtocolError ? error.code : null;
     // The page shows a decision that does not count: what counts is on the server.
-    if (code === 'answer_refused' || code === 'nothing_to_answer') {
-      this.#read(new AbortController().signal).catch((reason: unknown) =>
-        this.#options.onError?.(reason as Error),
-      );
-    }
+    if (code === 'answer_refused' || code === 'nothing_to_answer') this.live.hearAnew();
   }
 
   /** Shows chunks that came while nobody read: as a response where the chat can read one, else at once. */
@@ -371,20 +289,19 @@ export class Conversation {
     // What was said before comes first, and takes the place of all that is shown.
     if (this.#current.history.status === 'loading') return;
     this.#catchUp();
-    for (const { messageId, isNew } of [...this.#pending.values()]) {
+    for (const { messageId, isNew } of this.live.kept) {
       if (isNew) {
         if (this.#isBusy) continue;
-        this.#pending.delete(messageId);
         void this.#takeUp();
         return;
       }
-      this.#pending.delete(messageId);
       if (!this.#isBusy && this.#continues(messageId)) {
         void this.chat.sendMessage();
         return;
       }
       this.#shown.add(messageId, this.live.takePending(messageId));
     }
+    this.#catchUp();
   }
 
   /** Whether `sendMessage()` without a message goes on with this one. */

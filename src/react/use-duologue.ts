@@ -2,7 +2,8 @@ import { type UseChatHelpers, useChat } from '@ai-sdk/react';
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import type { Message, TokenUsage } from '../protocol/chunks.ts';
 import { type PendingApproval, pendingApprovals } from './approvals.ts';
-import { Conversation, type ConversationOptions, type ConversationState } from './conversation.ts';
+import { Conversation } from './conversation.ts';
+import type { ConversationOptions, ConversationState } from './options.ts';
 import { totalUsage } from './usage.ts';
 
 /** Options of `useDuologue`. */

@@ -138,6 +138,33 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     ]);
   });
 
+  test('the headers and the body of a single request go with its post, also when that is sent again', async () => {
+    const w = world(sdk, { headers: { 'x-app': '1' } });
+    w.http.answers.push(() => Promise.reject(new TypeError('terminated')));
+    w.http.answer(START, ...announce('pay-1', 'process_payment', {}, PAY), request('pay-1'), PAUSE);
+    w.http.answer(START, output('pay-1', 'ok'), FINISH);
+    const extras = { headers: { 'x-trace': 't1' }, body: { plan: 'b', id: 'mine', requestId: 'mine' } };
+    void w.chat.sendMessage({ text: 'hi' }, extras);
+    await w.settle();
+    await w.settle(1_000);
+    await w.decide('pay-1', true);
+    const posts = w.http.asked.filter(({ method }) => method === 'POST');
+    expect(
+      posts.map(({ headers, body }) => [
+        headers['x-app'],
+        headers['x-trace'],
+        body?.plan,
+        body?.id,
+        body?.requestId,
+      ]),
+    ).toEqual([
+      ['1', 't1', 'b', 'chat-1', 'request-1'],
+      ['1', 't1', 'b', 'chat-1', 'request-1'],
+      ['1', undefined, undefined, 'chat-1', 'request-2'],
+    ]);
+    expect(posts.every(({ body }) => body?.headers === undefined)).toBe(true);
+  });
+
   test('several cards are answered in one request', async () => {
     const w = world(sdk);
     w.http.answer(

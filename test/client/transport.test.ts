@@ -529,6 +529,30 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     expect([chat.status, chat.messages.length]).toEqual(['ready', 2]);
   });
 
+  test('a message that was shown before is taken up when all that was said of it is here: no card is gone for an instant', async () => {
+    const card = part('pay-1', 'pay', PAY, {
+      state: 'approval-requested',
+      approval: { id: 'approval-pay-1' },
+    });
+    const w = world(sdk, {}, { messages: [{ id: 'a1', role: 'assistant', parts: [card] }] });
+    w.server.tells = { running: 'a1', newest: 'e1-9' };
+    void w.chat.resumeStream();
+    await w.settle();
+    const shown: unknown[] = [];
+    for (const chunk of [
+      START,
+      ...text('t', 'Well'),
+      ...announce('pay-1', 'pay', {}, PAY),
+      ...ask('pay-1'),
+    ]) {
+      w.server.say(chunk);
+      await w.settle(1);
+      shown.push(w.last().at(-1));
+    }
+    expect(shown).toEqual(shown.map(() => ['pay-1', 'approval-requested']));
+    expect(w.last()).toEqual(['Well', ['pay-1', 'approval-requested']]);
+  });
+
   test('resumeStream() finds nothing when nothing runs', async () => {
     const { server, chat, settle } = world(sdk);
     server.tells = { running: null };

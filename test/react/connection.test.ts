@@ -145,7 +145,8 @@ describe('the connection of a page', () => {
       const second = here(served.url, other);
       await second.until(isThere);
       // Whoever posts has the floor when no socket has it.
-      expect([first.now.floor.isHere, second.now.floor.isHere]).toEqual([true, one === 'sse']);
+      await first.until(({ floor }) => floor.isHere === (one === 'bidi' || other === 'sse'));
+      expect(second.now.floor.isHere).toBe(one === 'sse');
       void second.now.sendMessage({ text: '2' });
       await first.until((now) => story(now).flat().includes('Well, '));
       goOn();
@@ -204,6 +205,35 @@ describe('the connection of a page', () => {
       expect([log, first.now.approvals, second.now.approvals]).toEqual([['pay Alice 30'], [], []]);
       const by = other === 'bidi' && connection.status === 'live' ? connection.connectionId : 'live_user';
       expect(told).toEqual({ first: [by], second: [] });
+    });
+
+    test('[S6] [T17] of two cards one is answered here and one there, and both count', async () => {
+      const log: string[] = [];
+      const { payment } = fourTools(log);
+      const both = calls(
+        { name: 'process_payment', args: PAY },
+        { name: 'process_payment', args: { amount: 40, recipient: 'Bob' } },
+      );
+      const { served } = await live([[both], [text('Done.')]], [payment], { approvals: 'parallel' });
+      const first = here(served.url, one, { messages: [] });
+      void first.now.sendMessage({ text: 'pay both' });
+      const asked = await first.until(
+        ({ approvals, status }) => approvals.length === 2 && status === 'ready',
+      );
+      const second = here(served.url, other);
+      const seen = await second.until((now) => isThere(now) && now.approvals.length === 2);
+      void first.now.approve(firstApproval(asked));
+      await second.until(({ approvals }) => approvals.length === 1);
+      void second.now.deny(seen.approvals[1] as (typeof seen.approvals)[number]);
+      const whole = story(await first.said('Done.'));
+      expect(story(await second.said('Done.'))).toEqual(whole);
+      expect(whole[1]).toEqual([
+        'assistant',
+        ['process_payment', 'output-available', PAID],
+        ['process_payment', 'output-error', 'User denied the tool call'],
+        'Done.',
+      ]);
+      expect(log).toEqual(['pay Alice 30']);
     });
 
     test('[B30] [S21] a browser tool runs on the page where it was approved, and only there', async () => {

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Message } from '../../src/protocol/index.ts';
 import { pendingApprovals } from '../../src/react/approvals.ts';
-import { Conversation } from '../../src/react/conversation.ts';
 import { ModelServer } from '../client/support/model-server.ts';
+import { plain } from './support/alike.ts';
+import { BarePage } from './support/bare-page.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
@@ -13,16 +14,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A page as `useDuologue` makes one, without its components. */
-class Page {
-  readonly conversation: Conversation;
-  readonly close: () => void;
+/** A page and the person in front of it. */
+class Page extends BarePage {
   private count = 0;
   private readonly name: string;
 
   constructor(server: ModelServer, name: string) {
-    this.name = name;
-    this.conversation = new Conversation({
+    super({
       mode: 'bidi',
       url: 'http://localhost:1',
       sessionId: 'chat',
@@ -30,30 +28,11 @@ class Page {
       fetch: server.fetch,
       tools: { music: () => 'on', locate: () => 'here' },
     });
-    const { chat } = this.conversation;
-    const stop = chat['~registerStatusCallback'](() =>
-      setTimeout(() => {
-        if (this.isReady) this.conversation.chatSettled();
-      }, 0),
-    );
-    const end = this.conversation.start();
-    this.close = () => {
-      stop();
-      end();
-    };
-  }
-
-  get messages(): Message[] {
-    return this.conversation.chat.messages;
-  }
-
-  get isReady(): boolean {
-    const { status } = this.conversation.chat;
-    return status === 'ready' || status === 'error';
+    this.name = name;
   }
 
   say(): void {
-    if (!this.isReady || this.conversation.state.history.status !== 'ready') return;
+    if (!this.isOpen) return;
     const id = `${this.name}-${++this.count}`;
     void this.conversation.chat.sendMessage({ id, role: 'user', parts: [{ type: 'text', text: id }] });
   }
@@ -78,28 +57,6 @@ const steps = fc.array(fc.tuple(fc.constantFrom(...WHAT), fc.nat(11), fc.constan
   maxLength: 60,
   size: 'max',
 });
-
-/**
- * Messages as they are compared: without steps, and neighbouring texts as one. A page that is loaded while an answer goes on is not
- * told what was decided before in it, only what came of it.
- */
-function plain(messages: readonly Message[]): unknown[] {
-  return messages.map(({ id, role, parts, metadata = {} }) => {
-    const kept: Record<string, unknown>[] = [];
-    for (const part of parts) {
-      if (part.type === 'step-start') continue;
-      const before = kept.at(-1);
-      if (part.type === 'text') {
-        if (before?.type === 'text') before.text = `${before.text}${part.text}`;
-        else kept.push({ type: 'text', text: part.text });
-      } else {
-        const { approval, ...rest } = part as Record<string, unknown>;
-        kept.push(String(rest.state).startsWith('output') ? rest : { ...rest, approval });
-      }
-    }
-    return JSON.parse(JSON.stringify({ id, role, parts: kept, metadata })) as unknown;
-  });
-}
 
 const wordsOf = (message: Message | undefined) =>
   (message?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');

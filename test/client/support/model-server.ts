@@ -160,10 +160,11 @@ export class ModelServer implements SocketServer {
 
   private greetNow(socket: FakeSocket): void {
     if (!this.floor?.isOpen) this.floor = socket;
-    const last = parseChunkId(new URL(socket.url).searchParams.get('last') ?? '');
+    const { searchParams } = new URL(socket.url);
+    const last = parseChunkId(searchParams.get('last') ?? '');
     const resumed = last?.epoch === String(this.epoch);
     const running = this.current;
-    const isNew = last === null;
+    const isNew = !searchParams.has('last');
     const seq = resumed ? last.seq : ((isNew ? running?.from : undefined) ?? this.log.length);
     socket.deliver(
       encodeBlock(

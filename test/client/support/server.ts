@@ -190,7 +190,7 @@ export class FakeServer implements SocketServer {
         transient: true,
       }),
     );
-    if (last !== null && !resumed) {
+    if (query.has('last') && !resumed) {
       socket.deliver(encodeBlock({ type: 'data-reset', data: { messages: this.history }, transient: true }));
       this.written = this.log.length;
     } else this.written = resumed ? last.seq : 0;

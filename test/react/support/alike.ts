@@ -1,0 +1,112 @@
+import { expect, vi } from 'vitest';
+import type { Message } from '../../../src/protocol/index.ts';
+import type { Duologue } from '../../../src/server/index.ts';
+import type { BarePage } from './bare-page.ts';
+
+/** Lets what is under way happen, and a little of the time that tests count pass with each turn of the loop. */
+export async function pass(turns: number, ms = 5): Promise<void> {
+  for (let i = 0; i < turns; i++) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+}
+
+/** Waits for something that takes time which only tests let pass. */
+export async function passUntilDone<T>(work: Promise<T>): Promise<T> {
+  let isDone = false;
+  const done = work.finally(() => {
+    isDone = true;
+  });
+  while (!isDone) await pass(1, 100);
+  return done;
+}
+
+/**
+ * Messages as they are compared: without steps, neighbouring texts as one, and what a person said without what the server notes of it. A
+ * page that is loaded while an answer goes on is not told what was decided before in it, only what came of it.
+ */
+export function plain(messages: readonly Message[]): unknown[] {
+  return messages.map(({ id, role, parts, metadata = {} }) => {
+    const kept: Record<string, unknown>[] = [];
+    for (const part of parts) {
+      if (part.type === 'step-start') continue;
+      const before = kept.at(-1);
+      if (part.type === 'text') {
+        if (before?.type === 'text') before.text = `${before.text}${part.text}`;
+        else kept.push({ type: 'text', text: part.text });
+      } else if (part.type === 'file') {
+        // What a page said itself it shows with the bytes, others with the address.
+        kept.push({ type: 'file', mediaType: part.mediaType });
+      } else {
+        const { approval, ...rest } = part as Record<string, unknown>;
+        kept.push(String(rest.state).startsWith('output') ? rest : { ...rest, approval });
+      }
+    }
+    const known = role === 'user' ? {} : { metadata };
+    return JSON.parse(JSON.stringify({ id, role, parts: kept, ...known })) as unknown;
+  });
+}
+
+interface Stored {
+  messages: Message[];
+  isRunning: boolean;
+}
+
+/** A session as the server has it. */
+async function stored(duologue: Duologue, sessionId: string): Promise<Stored> {
+  const response = await duologue.fetch(new Request(`http://localhost/sessions/${sessionId}`));
+  if (response.status === 404) return { messages: [], isRunning: false };
+  return (await response.json()) as Stored;
+}
+
+/**
+ * Waits until server and pages are at rest and alike for a while; fails with what differs when that does not come. `mayWait`: what
+ * waits for a card of another message has not begun: the page that said it awaits it, and others are not told of it yet.
+ */
+export async function expectAlike(
+  { duologue, sessionId }: { duologue: Duologue; sessionId: string },
+  pages: readonly BarePage[],
+  when: string,
+  {
+    view = plain,
+    mayWait = false,
+  }: { view?: (messages: readonly Message[]) => unknown[]; mayWait?: boolean } = {},
+): Promise<void> {
+  const whole = (messages: readonly Message[]) => {
+    const begun = messages.filter(({ parts }) => parts.length > 0);
+    const count = begun.findLastIndex(({ role }) => role === 'assistant') + 1;
+    return mayWait ? begun.slice(0, count) : messages;
+  };
+  const look = async () => {
+    const { messages, isRunning } = await stored(duologue, sessionId);
+    return {
+      when,
+      isRunning,
+      rests: pages.map((page) => mayWait || page.isAtRest || page.standing),
+      shown: pages.map((page) => view(whole(page.messages))),
+      server: view(whole(messages)),
+    };
+  };
+  for (let round = 0, rounds = 0; round < 600; round++) {
+    // Long enough for a browser tool that nobody runs to run out.
+    await pass(3, 60);
+    const { isRunning, rests, shown, server } = await look();
+    const text = JSON.stringify(server);
+    const isAlike =
+      !isRunning &&
+      rests.every((rests) => rests === true) &&
+      shown.every((one) => JSON.stringify(one) === text);
+    rounds = isAlike ? rounds + 1 : 0;
+    if (rounds > 5) return;
+  }
+  const last = await look();
+  const { server } = last;
+  expect(last).toEqual({
+    when,
+    isRunning: false,
+    rests: pages.map(() => true),
+    shown: pages.map(() => server),
+    server,
+  });
+  throw new Error('It did not stay so.');
+}

@@ -1,0 +1,86 @@
+import { WebSocket } from 'ws';
+import type { Message } from '../../../src/protocol/index.ts';
+import { Conversation } from '../../../src/react/conversation.ts';
+import type { ConversationOptions } from '../../../src/react/options.ts';
+
+/** A page as `useDuologue` makes one, without its components. */
+export class BarePage {
+  readonly conversation: Conversation;
+  readonly close: () => void;
+
+  constructor(options: ConversationOptions) {
+    this.conversation = new Conversation(options);
+    const stop = this.conversation.chat['~registerStatusCallback'](() =>
+      setTimeout(() => {
+        if (this.isReady) this.conversation.chatSettled();
+      }, 0),
+    );
+    const end = this.conversation.start();
+    this.close = () => {
+      stop();
+      end();
+    };
+  }
+
+  get messages(): Message[] {
+    return this.conversation.chat.messages;
+  }
+
+  /** Whether the chat reads nothing. */
+  get isReady(): boolean {
+    const { status } = this.conversation.chat;
+    return status === 'ready' || status === 'error';
+  }
+
+  /** Whether the person may type: a page keeps what is typed before that. */
+  get isOpen(): boolean {
+    return this.isReady && this.conversation.state.history.status === 'ready';
+  }
+
+  /** Whether what was said before could not be read. */
+  get hasFailed(): boolean {
+    return this.conversation.state.history.status === 'failed';
+  }
+
+  /** How it stands, in words. */
+  get standing(): string {
+    const { state, live, chat } = this.conversation;
+    const heard = live.isAtRest ? 'all is heard' : 'more is to come';
+    const { history, connection } = state;
+    const why = history.status === 'failed' ? ` (${history.error.message})` : '';
+    return [chat.status, history.status + why, connection.status, heard].join(', ');
+  }
+
+  /** Whether it is connected, and has heard all that there is. */
+  get isAtRest(): boolean {
+    const { state, live } = this.conversation;
+    return this.isOpen && state.connection.status === 'live' && live.isAtRest;
+  }
+}
+
+/** A network of one page, whose line breaks when a test says so, with all that is under way on it. */
+export function breakableLine(): Pick<ConversationOptions, 'WebSocket' | 'fetch'> & { drop: () => void } {
+  const sockets = new Set<WebSocket>();
+  let line = new AbortController();
+  class LineSocket extends WebSocket {
+    constructor(address: string, protocols: string[]) {
+      super(address, protocols);
+      sockets.add(this);
+      this.on('error', () => undefined);
+      this.on('close', () => sockets.delete(this));
+    }
+  }
+  return {
+    WebSocket: LineSocket as never,
+    fetch: (input, init) =>
+      fetch(input, {
+        ...init,
+        signal: AbortSignal.any([line.signal, ...(init?.signal ? [init.signal] : [])]),
+      }),
+    drop: () => {
+      for (const socket of sockets) socket.terminate();
+      line.abort(new TypeError('terminated'));
+      line = new AbortController();
+    },
+  };
+}

@@ -1,0 +1,279 @@
+import fc from 'fast-check';
+import { vi } from 'vitest';
+import { pendingApprovals } from '../../../src/react/approvals.ts';
+import type { Mode } from '../../../src/react/mode.ts';
+import type { Duologue } from '../../../src/server/index.ts';
+import { serve } from '../../../src/server/use/node.ts';
+import { fourTools } from '../../support/demo-tools.ts';
+import { harness } from '../../support/harness.ts';
+import { calls, partial, type ScriptedTurn, streamed, text } from '../../support/scripted-model.ts';
+import { expectAlike, pass, passUntilDone } from './alike.ts';
+import { BarePage, breakableLine } from './bare-page.ts';
+
+/** What the person may ask for: the first word of what they say. */
+const KINDS = ['talk', 'say', 'pay', 'both', 'where', 'music', 'weather'] as const;
+
+/** What happens next, in the order in which it is simplest. */
+const WHAT = ['wait', 'say', 'decide', 'say', 'interrupt', 'again', 'change', 'drop', 'load'] as const;
+
+type Step = [what: (typeof WHAT)[number], page: 0 | 1, pick: number, turns: number];
+
+const steps = fc.array(
+  fc.tuple(
+    fc.constantFrom(...WHAT),
+    fc.constantFrom<0 | 1>(0, 1),
+    fc.nat(41),
+    // How much of what is under way happens before the next step: nothing, a little, all of it.
+    fc.constantFrom(0, 1, 4, 40),
+  ),
+  { minLength: 2, maxLength: 24, size: 'max' },
+);
+
+/** How fast the agent speaks: a word with every step, until all that is said is wanted. */
+class Pace {
+  #isFree = false;
+  readonly #waiting = new Set<() => void>();
+
+  next(signal?: AbortSignal): Promise<void> {
+    if (this.#isFree || signal?.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting.add(resolve);
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  step(): void {
+    for (const go of this.#waiting) go();
+    this.#waiting.clear();
+  }
+
+  free(): void {
+    this.#isFree = true;
+    this.step();
+  }
+}
+
+const pay = (recipient: string, amount: number) => ({
+  name: 'process_payment',
+  args: { amount, recipient },
+});
+
+/** A model that does what it is told, and says after each call that it is done; no two answers are alike. */
+function modelOf(pace: () => Pace): ScriptedTurn {
+  let count = 0;
+  return async function* ({ contents }, _stream, signal) {
+    const n = ++count;
+    const parts = contents.at(-1)?.parts ?? [];
+    const said = parts.findLast((part) => part.text)?.text ?? '';
+    if (parts.some((part) => part.functionResponse)) return yield* streamed(`Done ${n}`, '.');
+    switch (said.split(' ')[0]) {
+      case 'talk': {
+        for (const word of ['One', 'two', 'three']) {
+          await pace().next(signal);
+          if (signal?.aborted) return;
+          yield partial(`${word} ${n} `);
+        }
+        return yield text(`One ${n} two ${n} three ${n} `);
+      }
+      case 'pay':
+        return yield calls(pay('Alice', n));
+      case 'both':
+        return yield calls(pay('Alice', n), pay('Bob', n));
+      case 'where':
+        return yield calls({ name: 'get_location' });
+      case 'music':
+        return yield calls({ name: 'change_bgm', args: { track: n } });
+      case 'weather':
+        return yield calls({ name: 'get_weather', args: { location: `Place ${n}` } });
+      default:
+        return yield* streamed(`Yes ${n}`, '.');
+    }
+  };
+}
+
+/** A page and the person in front of it. */
+class Page extends BarePage {
+  /** The line breaks. */
+  readonly drop: () => void;
+  readonly #name: string;
+  #count = 0;
+
+  constructor(options: { url: string; sessionId: string; mode: Mode }, name: string) {
+    const { drop, ...line } = breakableLine();
+    const tools = { change_bgm: () => 'on', get_location: () => 'here' };
+    super({ ...options, ...line, tools });
+    this.drop = drop;
+    this.#name = name;
+  }
+
+  say(pick: number): void {
+    if (!this.isOpen) return;
+    const id = `${this.#name}-${++this.#count}`;
+    const words = `${KINDS[pick % KINDS.length]} ${id}`;
+    void this.conversation.chat.sendMessage({ id, role: 'user', parts: [{ type: 'text', text: words }] });
+  }
+
+  decide(pick: number): void {
+    const approvals = pendingApprovals(this.messages);
+    const approval = approvals[pick % Math.max(1, approvals.length)];
+    if (approval) void this.conversation.decide(approval, pick % 3 > 0);
+  }
+
+  /** Asks again for the last answer. */
+  again(): void {
+    if (this.isOpen && this.messages.at(-1)?.role === 'assistant') void this.conversation.chat.regenerate();
+  }
+
+  /** Says an earlier message anew. */
+  change(pick: number): void {
+    const own = this.messages.filter(({ role }) => role === 'user');
+    const messageId = own[pick % Math.max(1, own.length)]?.id;
+    if (!this.isOpen || messageId === undefined) return;
+    const words = `${KINDS[pick % KINDS.length]} again ${this.#name}-${++this.#count}`;
+    void this.conversation.chat.sendMessage({ text: words, messageId });
+  }
+}
+
+/** Plays one list of steps on two pages of one session. */
+async function play(
+  { url, duologue, pace }: { url: string; duologue: Duologue; pace: Pace },
+  sessionId: string,
+  modes: readonly [Mode, Mode],
+  all: readonly Step[],
+): Promise<void> {
+  let loads = 0;
+  const load = (index: 0 | 1) => new Page({ url, sessionId, mode: modes[index] }, `p${index}-${++loads}`);
+  const pages: [Page, Page] = [load(0), load(1)];
+  try {
+    for (let turns = 0; turns < 500 && !pages.every((page) => page.isAtRest); turns++) await pass(1);
+    for (const [what, index, pick, turns] of all) {
+      const page = pages[index];
+      switch (what) {
+        case 'say':
+          page.say(pick);
+          break;
+        case 'decide':
+          page.decide(pick);
+          break;
+        case 'interrupt':
+          page.conversation.interrupt();
+          break;
+        case 'again':
+          page.again();
+          break;
+        case 'change':
+          page.change(pick);
+          break;
+        case 'drop':
+          page.drop();
+          break;
+        case 'load':
+          page.close();
+          pages[index] = load(index);
+          break;
+        default:
+          what satisfies 'wait';
+      }
+      await pass(turns);
+      pace.step();
+    }
+    pace.free();
+    const session = { duologue, sessionId };
+    await pass(100, 20);
+    // A page that could not be loaded says so, and the person loads it again.
+    for (const page of pages) if (page.hasFailed) void page.conversation.reload();
+    await expectAlike(session, pages, 'cards are open', { mayWait: true });
+    for (let round = 0; round < 12; round++) {
+      for (const page of pages) page.decide(1);
+      await pass(20);
+    }
+    await expectAlike(session, pages, 'all is answered');
+  } finally {
+    for (const page of pages) page.close();
+    pace.free();
+  }
+}
+
+/** What two pages once came apart by. */
+export const ONCE_APART: Step[][] = [
+  [
+    ['drop', 1, 0, 0],
+    ['say', 0, 0, 40],
+    ['wait', 0, 0, 4],
+    ['wait', 0, 0, 1],
+    ['wait', 0, 0, 40],
+    ['say', 0, 16, 4],
+    ['decide', 0, 27, 0],
+  ],
+  [
+    ['say', 1, 19, 0],
+    ['say', 0, 0, 0],
+    ['wait', 0, 0, 0],
+  ],
+  [
+    ['say', 0, 0, 4],
+    ['wait', 0, 0, 40],
+    ['wait', 0, 0, 4],
+    ['wait', 0, 0, 40],
+    ['change', 1, 0, 0],
+    ['wait', 0, 0, 0],
+    ['again', 0, 0, 0],
+  ],
+  [
+    ['say', 1, 38, 4],
+    ['wait', 0, 15, 0],
+    ['say', 0, 16, 0],
+    ['decide', 1, 1, 4],
+    ['interrupt', 1, 2, 0],
+    ['decide', 1, 27, 4],
+    ['again', 0, 25, 1],
+  ],
+];
+
+/** The pairs of modes that two pages may have. */
+export const PAIRS = [
+  ['bidi', 'bidi'],
+  ['sse', 'sse'],
+  ['bidi', 'sse'],
+  ['sse', 'bidi'],
+] as const;
+
+/** Whatever two pages do in whatever order, at rest both show what the server has. */
+export async function expectTwoPagesAlike(
+  modes: readonly [Mode, Mode],
+  numRuns: number,
+  examples: readonly (readonly Step[])[] = ONCE_APART,
+): Promise<void> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let pace = new Pace();
+  const model = modelOf(() => pace);
+  const { payment, location, music, weather } = fourTools();
+  const runs = Number(process.env.DUOLOGUE_RUNS ?? numRuns);
+  const { duologue } = harness(
+    Array.from({ length: 500 * runs }, () => model),
+    [payment, location, music, weather],
+    { newId: () => crypto.randomUUID(), approvalTimeoutMs: null, rateLimit: false },
+  );
+  const served = await serve(duologue, { port: 0 });
+  let count = 0;
+  try {
+    await fc.assert(
+      fc.asyncProperty(steps, async (all) => {
+        pace = new Pace();
+        await play({ url: served.url, duologue, pace }, `chat-${++count}`, modes, all);
+      }),
+      {
+        numRuns: runs,
+        // To make a failure smaller takes minutes: only for whoever looks for its cause.
+        endOnFailure: !process.env.DUOLOGUE_SHRINK,
+        examples: examples.map((one) => [[...one]] as [Step[]]),
+        // A new one each time; a failure names it, and the variable repeats it.
+        ...(process.env.DUOLOGUE_SEED && { seed: Number(process.env.DUOLOGUE_SEED) }),
+        ...(process.env.DUOLOGUE_PATH && { path: process.env.DUOLOGUE_PATH }),
+      },
+    );
+  } finally {
+    await passUntilDone(served.close());
+    vi.useRealTimers();
+  }
+}

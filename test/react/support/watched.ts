@@ -1,0 +1,128 @@
+import { expect, vi } from 'vitest';
+import type { Message } from '../../../src/protocol/index.ts';
+import { pendingApprovals } from '../../../src/react/approvals.ts';
+import type { Mode } from '../../../src/react/mode.ts';
+import { serve } from '../../../src/server/use/node.ts';
+import { brief } from '../../client/support/chat.ts';
+import { executorsOf, type Scenario, scenarios } from '../../contract/support/scenarios.ts';
+import { fourTools } from '../../support/demo-tools.ts';
+import { harness } from '../../support/harness.ts';
+import { calls, text } from '../../support/scripted-model.ts';
+import { expectAlike, pass, passUntilDone, plain } from './alike.ts';
+import { BarePage, breakableLine } from './bare-page.ts';
+
+const DENIED = 'User denied the tool call';
+const sends: Scenario['sends'] = { sse: 2, stock: 2, bidi: { message: 2, tool_result: 0 } };
+
+const APPROVAL_MS = 30_000;
+
+/** The stories that the contract of the transports leaves to others. */
+const further: Scenario[] = [
+  {
+    name: 'a browser tool that is denied',
+    turns: () => [[calls({ id: 'call-l', name: 'get_location' })], [text('Then not.')]],
+    tools: (log) => [fourTools(log).location],
+    decisions: { 'call-l': { approved: false } },
+    sends,
+    answer: [['call-l', 'output-error', false, DENIED], 'Then not.'],
+  },
+  {
+    name: 'a card that nobody answers',
+    turns: () => [
+      [calls({ id: 'call-a', name: 'process_payment', args: { amount: 30, recipient: 'Alice' } })],
+      [text('Too late.')],
+    ],
+    tools: (log) => [fourTools(log).payment],
+    options: { approvalTimeoutMs: APPROVAL_MS },
+    sends,
+    answer: [['call-a', 'output-error', 'Approval request timed out'], 'Too late.'],
+  },
+];
+
+/** Every story, with every pair of pages that can play it: over SSE a card has no end. */
+export const stories = [...scenarios, ...further].flatMap((scenario) =>
+  (['bidi', 'sse'] as const).flatMap((player) =>
+    (['bidi', 'sse'] as const).flatMap((watcher) =>
+      player === 'sse' && scenario.options?.approvalTimeoutMs
+        ? []
+        : [[scenario.name, player, watcher, scenario] as const],
+    ),
+  ),
+);
+
+/** The SDK stops reading at an error: what the end of the message says of it is only stored. */
+function withoutEnd(messages: readonly Message[]): unknown[] {
+  return plain(
+    messages.map((message) => {
+      const { usage: _usage, failed: _failed, ...metadata } = message.metadata ?? {};
+      return { ...message, metadata };
+    }),
+  );
+}
+
+/** Does what the person does next; false when nothing waits for them. */
+async function answerNext(scenario: Scenario, page: BarePage, done: Set<string>): Promise<boolean> {
+  const approval = pendingApprovals(page.messages).find(({ toolCallId }) => scenario.decisions?.[toolCallId]);
+  const decision = approval && scenario.decisions?.[approval.toolCallId];
+  if (decision) {
+    await page.conversation.decide(approval, decision.approved, decision.reason);
+    return true;
+  }
+  for (const part of page.messages.at(-1)?.parts ?? []) {
+    if (!('toolCallId' in part) || done.has(part.toolCallId) || scenario.hasExecutors) continue;
+    const tool = part.type.slice('tool-'.length);
+    const output = scenario.outputs?.[tool];
+    if (output === undefined || part.state.startsWith('output')) continue;
+    const { toolCallId } = part;
+    done.add(toolCallId);
+    await page.conversation.chat.addToolOutput({ tool, toolCallId, output } as never);
+    return true;
+  }
+  return false;
+}
+
+/** One page plays a story, another watches it: after every step both show what the server has. */
+export async function expectMirrored(scenario: Scenario, player: Mode, watcher: Mode): Promise<void> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const ran: string[] = [];
+  const ranHere: string[] = [];
+  const ranThere: string[] = [];
+  const { duologue, model } = harness(scenario.turns(), scenario.tools?.(ran) ?? [], {
+    approvalTimeoutMs: null,
+    rateLimit: false,
+    ...scenario.options,
+  });
+  const served = await serve(duologue, { port: 0 });
+  const { url } = served;
+  const sessionId = 'chat-1';
+  const open = (mode: Mode, log: string[]) => {
+    const { drop: _drop, ...line } = breakableLine();
+    return new BarePage({ url, sessionId, mode, ...line, tools: executorsOf(scenario, log) });
+  };
+  const pages: [BarePage, BarePage] = [open(player, ranHere), open(watcher, ranThere)];
+  const [page] = pages;
+  try {
+    const alike = (when: string) =>
+      expectAlike({ duologue, sessionId }, pages, when, { view: scenario.fails ? withoutEnd : plain });
+    await alike('before a word');
+    const { text: words, files } = scenario.says ?? { text: 'go' };
+    void page.conversation.chat.sendMessage({ text: words, ...(files ? { files } : {}) });
+    const done = new Set<string>();
+    await alike('after the first words');
+    for (let step = 1; await answerNext(scenario, page, done); step++) await alike(`after answer ${step}`);
+    // A card that nobody answers runs out.
+    if (scenario.options?.approvalTimeoutMs) await pass(10, APPROVAL_MS / 5);
+    await alike('at the end');
+    expect({ answer: brief(page.messages[1]), ran, ranThere, left: model.left }).toEqual({
+      answer: scenario.answer,
+      ran: scenario.ran ?? [],
+      ranThere: [],
+      left: 0,
+    });
+    expect(ranHere).toEqual(scenario.hasExecutors ? Object.keys(scenario.outputs ?? {}) : []);
+  } finally {
+    for (const one of pages) one.close();
+    await passUntilDone(served.close());
+    vi.useRealTimers();
+  }
+}
