@@ -55,7 +55,7 @@ const en = {
     deaf: 'The model of this server cannot hear. Write to it instead.',
     unreachable: 'There is no connection to the server.',
     elsewhere: 'The conversation went on in another tab or on another device, and so did its sound.',
-    refused: 'The browser may not use it: allow it for this page in the browser’s settings.',
+    refused: 'The device may not be used: allow it for this page in the browser’s settings.',
     none: 'The device was not found. Plug it in, or choose another one.',
     busy: 'The device cannot be used. Another program may be using it.',
     insecure: 'Microphones and cameras work only on pages that come over https or from localhost.',
