@@ -32,14 +32,13 @@ const write = (files: Record<string, string>) => {
 
 const IMPORT = "import { AudioPlayer, AudioRecorder } from 'duologue/client/audio';";
 
-/** A page of Next.js that is built into files, by either of its bundlers; says where they lie. */
-async function buildNext(bundler: 'turbopack' | 'webpack'): Promise<string> {
-  const name = `next-${bundler}`;
+/** A page of Next.js that is built into files; says where they lie. */
+async function buildNext(): Promise<string> {
+  const name = 'next';
   write({
     [`${name}/package.json`]: JSON.stringify({ name: `page-${name}`, private: true, type: 'module' }),
     [`${name}/next.config.mjs`]: `export default {
       output: 'export',
-      turbopack: { root: ${JSON.stringify(root)} },
       outputFileTracingRoot: ${JSON.stringify(root)},
     };`,
     [`${name}/pages/index.js`]: `${IMPORT}
@@ -50,7 +49,7 @@ async function buildNext(bundler: 'turbopack' | 'webpack'): Promise<string> {
       }`,
   });
   const next = resolve(root, 'node_modules/next/dist/bin/next');
-  await promisify(execFile)(process.execPath, [next, 'build', join(folder, name), `--${bundler}`], {
+  await promisify(execFile)(process.execPath, [next, 'build', join(folder, name), '--webpack'], {
     env: { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' },
   });
   return join(folder, name, 'out');
@@ -169,8 +168,7 @@ async function soundOn(files: string): Promise<{ recorder: string; player: strin
 const OWN = ['pcm-player-processor 200', 'pcm-recorder-processor 200'];
 
 test.each<[string, () => Promise<string>]>([
-  ['Next.js with Turbopack', () => buildNext('turbopack')],
-  ['Next.js with webpack', () => buildNext('webpack')],
+  ['Next.js with webpack', buildNext],
   ['Vite', () => buildVite('vite', plain)],
   ['Vite that inlines whatever it may', () => buildVite('vite-named', named, EVERYTHING)],
 ])(
