@@ -1,4 +1,4 @@
-import { type Event, LlmAgent, LongRunningFunctionTool, ParallelAgent } from '@google/adk';
+import { type Event, FunctionTool, LlmAgent, LongRunningFunctionTool, ParallelAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
@@ -210,6 +210,34 @@ describe('agents and tools that are not made for live runs', () => {
     expect(socket.chunks.find(({ type }) => type === 'tool-input-start')).toMatchObject({
       toolMetadata: { runsOn: 'server' },
     });
+  });
+});
+
+describe('a tool that asks while it runs', () => {
+  it('[T12] is refused in words over BIDI, and the next message is answered', async () => {
+    const tool = new FunctionTool({
+      name: 'wipe',
+      description: 'Wipes',
+      parameters: z.object({}),
+      execute: (_, context) => {
+        context?.requestConfirmation({ hint: 'Really?' });
+        return { wiped: false };
+      },
+    });
+    const turns = [[call('wipe', {}, 'call-w')], [text('It cannot ask here.')], [text('Yes?')]];
+    const { connect } = await live(turns, [tool]);
+    const socket = await connect();
+    socket.say('wipe');
+    await socket.done();
+    expect(socket.chunks.filter(({ type }) => type === 'tool-output-error')).toEqual([
+      {
+        type: 'tool-output-error',
+        toolCallId: 'call-w',
+        errorText: 'wipe asks for a confirmation while it runs, which it can only do over SSE.',
+      },
+    ]);
+    socket.say('hello');
+    await socket.done(2);
   });
 });
 

@@ -230,8 +230,7 @@ export class CallEnds {
       const call = open.get(id);
       if (!call) continue;
       run.forgetCall(id);
-      const isDone = call.state.is === 'running' || call.state.is === 'ending';
-      if (!isDone) this.end(call, settlement);
+      if (!open.hasBegun(call)) this.end(call, settlement);
     }
     calls.showNext();
     this.parts.changed();

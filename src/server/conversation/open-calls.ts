@@ -140,6 +140,11 @@ export class OpenCalls {
     return waitsFor(state.is, record) === 'client';
   }
 
+  /** Whether the tool of a call runs, or has ended: what the call does is done. */
+  hasBegun({ state }: OpenCall): boolean {
+    return state.is === 'running' || state.is === 'ending';
+  }
+
   /** Whether a call was approved, and the approval is not used yet. */
   holdsApproval({ state }: OpenCall): boolean {
     return state.is === 'approved';
