@@ -188,9 +188,15 @@ export function createDuologue(options: DuologueOptions): Duologue {
   const { rateLimit = DEFAULT_RATE_LIMIT } = options;
   const { newSessions = rateLimit && DEFAULT_NEW_SESSIONS } = options;
   const { readLimit = rateLimit && DEFAULT_READ_LIMIT } = options;
-  const limiterOf = (limit: RateLimit | false) => (limit ? new RateLimiter(limit, clock) : null);
+  const newLimiter = (name: string, limit: RateLimit) =>
+    new RateLimiter(
+      limit,
+      clock,
+      hub ? (user, count) => hub.spend({ limit: name, user, count, ...limit }) : null,
+    );
+  const limiterOf = (name: string, limit: RateLimit | false) => (limit ? newLimiter(name, limit) : null);
   const home = new LocalHome(engine);
-  const sessions = new Sessions(engine, home, limiterOf(newSessions));
+  const sessions = new Sessions(engine, home, limiterOf('sessions', newSessions));
   const access = new Access({
     apiKey: options.apiKey,
     origins: options.origins ?? [],
@@ -204,8 +210,10 @@ export function createDuologue(options: DuologueOptions): Duologue {
     sessions,
     node: node ?? null,
     access,
-    limiter: limiterOf(rateLimit),
-    reads: { limiter: limiterOf(readLimit), turnstile: new Turnstile() },
+    limiter: limiterOf('requests', rateLimit),
+    reads: { limiter: limiterOf('reads', readLimit), turnstile: new Turnstile() },
+    newLimiter,
+    connections: hub ? (user, count) => hub.connections(user, count) : null,
     budget,
     large: new LargeJson(),
     pacing: { window: new BatchTimer(clock, 12), keepAlive: new Heartbeat(clock, 15_000) },

@@ -105,7 +105,8 @@ async function run(
   try {
     if (!context.node) return await here();
     const isRepeatable = () => route.run !== postStream || read?.requestId !== undefined;
-    const asked = { request, body: () => read && JSON.stringify(read), isRepeatable };
+    const handedOn = () => limiter?.giveBack(user);
+    const asked = { request, body: () => read && JSON.stringify(read), isRepeatable, handedOn };
     return await context.node.answer(asked, here);
   } catch (thrown) {
     throw named(thrown, read, engine.options.limits.idLength);

@@ -22,15 +22,30 @@ export function rateLimited(what: string, waitMs: number): ProtocolError {
   return new ProtocolError('rate_limited', message, { retryAfterMs: waitMs });
 }
 
-/** A bucket of tokens for each user; users who have been quiet long enough are forgotten. */
+/** Takes tokens of a user that all nodes share, or gives some back; resolves with how many are left. */
+export type SharedBucket = (user: string, count: number) => Promise<number>;
+
+interface Bucket {
+  tokens: number;
+  at: number;
+  /** What was taken and the other nodes may not know of yet. */
+  untold: number;
+}
+
+/**
+ * A bucket of tokens for each user; users who have been quiet long enough are forgotten. Where nodes share the tokens, each counts by itself at once and is told
+ * what is left in all: nothing waits for that, and while it cannot be told each counts alone.
+ */
 export class RateLimiter {
   private readonly limit: RateLimit;
   private readonly clock: Clock;
-  private readonly buckets = new Map<string, { tokens: number; at: number }>();
+  private readonly shared: SharedBucket | null;
+  private readonly buckets = new Map<string, Bucket>();
 
-  constructor(limit: RateLimit, clock: Clock) {
+  constructor(limit: RateLimit, clock: Clock, shared: SharedBucket | null = null) {
     this.limit = limit;
     this.clock = clock;
+    this.shared = shared;
   }
 
   /** Takes a token, or several: 0 when they were there, else the milliseconds until they are. */
@@ -40,14 +55,36 @@ export class RateLimiter {
     let bucket = this.buckets.get(user);
     if (!bucket) {
       if (this.buckets.size >= 10_000) this.forgetQuiet(now);
-      bucket = { tokens: this.limit.burst, at: now };
+      bucket = { tokens: this.limit.burst, at: now, untold: 0 };
       this.buckets.set(user, bucket);
     }
     const filled = Math.min(this.limit.burst, bucket.tokens + (now - bucket.at) * perMs);
     const isThere = filled >= count;
     bucket.tokens = isThere ? filled - count : filled;
     bucket.at = now;
+    if (isThere) this.tell(user, count, bucket);
     return isThere ? 0 : Math.ceil((count - filled) / perMs);
+  }
+
+  /** Another node answers, and counts: what was taken for it here is given back, where both count together. */
+  giveBack(user: string): void {
+    const bucket = this.buckets.get(user);
+    if (!bucket || !this.shared) return;
+    bucket.tokens += 1;
+    this.tell(user, -1, bucket);
+  }
+
+  private tell(user: string, count: number, bucket: Bucket): void {
+    if (!this.shared) return;
+    bucket.untold += count;
+    const told = () => {
+      bucket.untold -= count;
+    };
+    this.shared(user, count).then((left) => {
+      told();
+      bucket.tokens = left - bucket.untold;
+      bucket.at = this.clock.elapsed();
+    }, told);
   }
 
   private forgetQuiet(now: number): void {

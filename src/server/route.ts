@@ -4,7 +4,7 @@ import type { ByteBudget } from './byte-budget.ts';
 import type { Engine } from './engine.ts';
 import type { LargeJson } from './large-json.ts';
 import type { Node } from './nodes/node.ts';
-import type { RateLimiter } from './rate-limit.ts';
+import type { RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Reply } from './reply.ts';
 import type { Pacing } from './response-reader.ts';
 import type { Sessions } from './sessions.ts';
@@ -21,6 +21,10 @@ export interface HttpContext {
   limiter: RateLimiter | null;
   /** What reads, renames or removes is limited apart, and the reads of one user follow one after the other. */
   reads: { limiter: RateLimiter | null; turnstile: Turnstile };
+  /** A limit that counts at all nodes together. */
+  newLimiter: (name: string, limit: RateLimit) => RateLimiter;
+  /** A user has so many connections here; resolves with those at all nodes together. Null where this one is alone. */
+  connections: ((user: string, count: number) => Promise<number>) | null;
   budget: ByteBudget;
   large: LargeJson;
   pacing: Pacing;

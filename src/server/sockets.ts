@@ -5,7 +5,7 @@ import type { Session } from './home.ts';
 import { requestIdOf } from './http.ts';
 import { NotHere } from './nodes/elsewhere.ts';
 import { FORWARDED } from './nodes/forward.ts';
-import { RateLimiter, rateLimited } from './rate-limit.ts';
+import { type RateLimiter, rateLimited } from './rate-limit.ts';
 import { type HttpContext, nodesOf } from './route.ts';
 import { checkSessionId, newSessionId } from './session-id.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from './sign-in.ts';
@@ -54,7 +54,7 @@ export class Sockets {
     this.context = context;
     this.limits = { ...DEFAULT_SOCKET_LIMITS, ...limits };
     const { answersPerMinute: perMinute } = this.limits;
-    this.answers = new RateLimiter({ burst: perMinute, perMinute }, context.engine.clock);
+    this.answers = context.newLimiter('answers', { burst: perMinute, perMinute });
   }
 
   /** Whether a request asks for a socket of ours. */
@@ -106,9 +106,14 @@ export class Sockets {
     if (wait > 0) throw rateLimited('Too many connections', wait);
     const countOut = this.countIn(user);
     try {
-      const session = await find(() => sessions.getOrCreate(user, sessionId));
+      const session = await find(async () => {
+        const found = await sessions.getOrCreate(user, sessionId);
+        await this.checkEverywhere(user);
+        return found;
+      });
       if (!session) {
         countOut();
+        this.context.reads.limiter?.giveBack(user);
         return null;
       }
       return {
@@ -185,11 +190,7 @@ export class Sockets {
   /** Counts a connection of a user; the returned function counts it out, once. */
   private countIn(user: string): () => void {
     const count = this.counts.get(user) ?? 0;
-    if (count >= this.limits.connectionsPerUser) {
-      throw new ProtocolError('rate_limited', `You have ${count} connections. Close one, then try again.`, {
-        retryAfterMs: CROWDED_MS,
-      });
-    }
+    if (count >= this.limits.connectionsPerUser) throw crowded(count);
     this.counts.set(user, count + 1);
     let isCounted = true;
     return () => {
@@ -198,7 +199,19 @@ export class Sockets {
       const rest = (this.counts.get(user) ?? 1) - 1;
       if (rest > 0) this.counts.set(user, rest);
       else this.counts.delete(user);
+      this.tellCount(user);
     };
+  }
+
+  /** Whether a user has too many connections at all nodes together; while that cannot be known, each counts alone. */
+  private async checkEverywhere(user: string): Promise<void> {
+    const all = await this.tellCount(user);
+    if (all !== null && all > this.limits.connectionsPerUser) throw crowded(all - 1);
+  }
+
+  private async tellCount(user: string): Promise<number | null> {
+    const { connections } = this.context;
+    return connections ? connections(user, this.counts.get(user) ?? 0).catch(() => null) : null;
   }
 
   private take(connection: SocketConnection, session: Session): void {
@@ -221,4 +234,10 @@ export class Sockets {
     logger.info('disconnected', { connection: connection.id, session: session.key.id });
     session.leave(connection);
   }
+}
+
+function crowded(count: number): ProtocolError {
+  return new ProtocolError('rate_limited', `You have ${count} connections. Close one, then try again.`, {
+    retryAfterMs: CROWDED_MS,
+  });
 }

@@ -38,6 +38,8 @@ export interface Asked {
   body: () => string | null;
   /** Whether it may be asked again when nobody knows what became of it. */
   isRepeatable: () => boolean;
+  /** Another node answers it. */
+  handedOn: () => void;
 }
 
 /** Hands a request on; null when the session is not there. Whoever gives a result calls `end` when that is over. */
@@ -153,7 +155,7 @@ export class Node implements Lease {
 
   /** Opens a socket here, or joins its stream to the node that owns the session; then there is nothing to open. */
   async admit<T>(request: Request, here: () => Promise<T>, stream: Duplex, head: Buffer): Promise<T | null> {
-    const asked = { request, body: () => null, isRepeatable: () => true };
+    const asked = { request, body: () => null, isRepeatable: () => true, handedOn: () => undefined };
     const admitted = await this.#route<{ session: T | null }>(
       asked,
       async () => ({ session: await here() }),
@@ -210,6 +212,7 @@ export class Node implements Lease {
       );
       this.#peers.reached(node);
       if (result === null) end();
+      else asked.handedOn();
       return result;
     } catch (error) {
       end();

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type RedisServer, startRedis } from '../../scripts/cluster/redis-server.ts';
+import type { Chunk } from '../../src/protocol/index.ts';
+import { systemClock } from '../../src/server/clock.ts';
+import type { Hub } from '../../src/server/hub.ts';
+import { KeptLogs } from '../../src/server/kept-logs.ts';
+import { openRedisHub } from '../../src/server/redis/index.ts';
+
+const word = (delta: string): Chunk => ({ type: 'text-delta', id: '0', delta });
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const logsOf = (hub: Hub) =>
+  new KeptLogs({
+    hub,
+    clock: systemClock,
+    logger: silent,
+    newId: randomUUID,
+    lease: null,
+    isOwner: async () => true,
+    onLost: () => undefined,
+  });
+const newKey = () => ({ app: 'app', user: 'user', id: randomUUID(), fence: 1 });
+
+describe('a Redis that cannot be used is refused with a sentence', () => {
+  let guarded: RedisServer;
+  let evicting: RedisServer;
+  beforeAll(async () => {
+    [guarded, evicting] = await Promise.all([
+      startRedis(['requirepass secret']),
+      startRedis(['maxmemory 10mb', 'maxmemory-policy allkeys-lru']),
+    ]);
+  });
+  afterAll(async () => {
+    await Promise.all([guarded.close(), evicting.close()]);
+  });
+
+  test('nobody is there, or the address is no address', async () => {
+    await expect(openRedisHub({ url: 'redis://127.0.0.1:1' })).rejects.toThrow(
+      /No Redis answers at 127.0.0.1:1/,
+    );
+    await expect(openRedisHub({ url: 'nonsense' })).rejects.toThrow(/the given address/);
+  });
+
+  test('the password is missing or wrong, and is not told', async () => {
+    await expect(openRedisHub({ url: guarded.url })).rejects.toThrow(/does not let this user in/);
+    const wrong = guarded.url.replace('redis://', 'redis://:wrong@');
+    const refused = openRedisHub({ url: wrong });
+    await expect(refused).rejects.toThrow(/check the name and the password \(REDIS_URL\)/);
+    await expect(refused).rejects.not.toThrow(/wrong/);
+    await (await openRedisHub({ url: guarded.url.replace('redis://', 'redis://:secret@') })).close();
+  });
+
+  test('it throws keys away when its memory is full', async () => {
+    await expect(openRedisHub({ url: evicting.url })).rejects.toThrow(/allkeys-lru\): set it to noeviction/);
+  });
+
+  test('it has no streams', async () => {
+    const admin = createClient({ url: evicting.url });
+    await admin.connect();
+    await admin.configSet('maxmemory-policy', 'noeviction');
+    await admin.sendCommand(['ACL', 'SETUSER', 'plain', 'on', '>x', '~*', '+@all', '-@stream']);
+    admin.destroy();
+    const url = evicting.url.replace('redis://', 'redis://plain:x@');
+    await expect(openRedisHub({ url })).rejects.toThrow(/may not do what is needed/);
+  });
+});
+
+describe('a Redis in trouble', () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.close());
+
+  test('one that comes back empty gets the log again, and what was said meanwhile', async () => {
+    const warnings: string[] = [];
+    const hub = await openRedisHub({ url: redis.url, onWarning: (text) => warnings.push(text) });
+    const key = newKey();
+    const log = await logsOf(hub).open(key);
+    log.chunks.append(word('a'));
+    await log.told();
+    await redis.kill();
+    log.chunks.append(word('b'));
+    expect(log.shown.last).toBe(1);
+    await redis.start();
+    await log.told();
+    expect(log.shown.last).toBe(2);
+    expect(warnings).toEqual([expect.stringContaining('Redis is away'), 'Redis is back.']);
+    const next = await logsOf(hub).open({ ...key, fence: 2 });
+    expect([next.chunks.epoch, next.shown.first, next.shown.last]).toEqual([log.chunks.epoch, 1, 2]);
+    await hub.close();
+  });
+
+  test('a log of which nothing is said meanwhile is written again, too', async () => {
+    const hub = await openRedisHub({ url: redis.url });
+    const key = newKey();
+    const log = await logsOf(hub).open(key);
+    log.chunks.append(word('a'));
+    await log.told();
+    await redis.kill();
+    await redis.start();
+    const look = await openRedisHub({ url: redis.url });
+    await vi.waitFor(async () => {
+      const { epoch, windows } = await look.take(key, 'looking');
+      expect([epoch, windows.length]).toEqual([log.chunks.epoch, 1]);
+    });
+    await hub.close();
+    await look.close();
+  });
+
+  test('one that answers nothing is waited for, and what was said is kept once when it goes on', async () => {
+    const hub = await openRedisHub({ url: redis.url });
+    const key = newKey();
+    const log = await logsOf(hub).open(key);
+    log.chunks.append(word('a'));
+    await log.told();
+    redis.freeze();
+    log.chunks.append(word('b'));
+    await expect(log.told()).rejects.toMatchObject({ code: 'internal', retryAfterMs: 5000 });
+    expect(log.shown.last).toBe(1);
+    redis.thaw();
+    await log.told();
+    const next = await logsOf(hub).open({ ...key, fence: 2 });
+    expect([next.shown.first, next.shown.last]).toEqual([1, 2]);
+    await hub.close();
+  });
+});
