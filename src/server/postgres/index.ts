@@ -1,6 +1,6 @@
 /**
  * Everything of a conversation in one schema of PostgreSQL, for servers that outgrow one process: several may use it at once. `tables.ts` is what is stored,
- * `functions.ts` has a function of the database for each write, and `store.ts` calls them; `database.ts` has the connections, and sends again what was lost.
+ * `functions.ts` has a function of the database for each write, and `store.ts` calls them (through `schema-calls.ts`), as `node-directory.ts` does for nodes; `database.ts` has the connections, and sends again what was lost.
  * A change of tables or functions is a new step in `schema.ts`. State lives in the database alone.
  */
 import type { SharedStore } from '../store/nodes.ts';

@@ -45,16 +45,9 @@ export class Connection {
   static async open(options: RedisOptions, beat: readonly string[]): Promise<Connection> {
     const connection = new Connection(options, beat);
     // What is wrong from the beginning is told, and not waited for.
-    const client = await newClient(options.url, (_, cause) => cause);
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      await client.sendCommand([...beat]);
-    } catch (cause) {
-      throw new StoreError(inWords(cause, options.url), { cause });
-    } finally {
-      client.destroy();
-    }
+    await tryOnce(options.url, beat).catch((cause: unknown) => {
+      throw cause instanceof StoreError ? cause : new StoreError(inWords(cause, options.url), { cause });
+    });
     await connection.#connect();
     connection.#timer = setInterval(() => connection.#sayAlive(), BEAT_MS);
     connection.#timer.unref();
@@ -144,6 +137,18 @@ export class Connection {
   }
 }
 
+/** Connects, sends a command, and goes. */
+async function tryOnce(url: string, command: readonly string[]): Promise<void> {
+  const client = await newClient(url, (_, cause) => cause);
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.sendCommand([...command]);
+  } finally {
+    client.destroy();
+  }
+}
+
 async function newClient(url: string, reconnectStrategy: (retries: number, cause: Error) => number | Error) {
   const { createClient } = await loadDriver();
   return createClient({
@@ -158,14 +163,16 @@ async function newClient(url: string, reconnectStrategy: (retries: number, cause
 /** What is wrong with a Redis that cannot be used, in words that say what to do. The password is in none of them. */
 export function inWords(error: unknown, url: string): string {
   const where = placeOf(url);
-  const { code } = (error ?? {}) as { code?: unknown };
   const message = error instanceof Error ? error.message : String(error);
+  const { code } = (error ?? {}) as { code?: unknown };
+  const isUnreached =
+    /\bE(CONNREFUSED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH)\b|Connection timeout/;
   // The driver wraps some of them: then the code is in the message alone.
-  if (/\bE(CONNREFUSED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH)\b/.test(`${code} ${message}`))
+  if (isUnreached.test(`${code} ${message}`))
     return `No Redis answers at ${where}: check the address (REDIS_URL), and that it runs.`;
   if (/WRONGPASS|NOAUTH|invalid password/i.test(message))
     return `Redis at ${where} does not let this user in: check the name and the password (REDIS_URL).`;
-  if (/NOPERM/.test(message))
+  if (/NOPERM|can't run this command/.test(message))
     return `The user of REDIS_URL may not do what is needed at ${where}: allow scripts, streams, hashes and SET on keys that begin with the prefix.`;
   if (/READONLY/.test(message))
     return `Redis at ${where} only reads (a replica?): give the address of one that writes.`;

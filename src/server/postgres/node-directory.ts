@@ -1,0 +1,43 @@
+import type { Acquired, NodeDirectory } from '../store/nodes.ts';
+import type { SessionKey } from '../store/store.ts';
+import type { SchemaCalls } from './schema-calls.ts';
+import { nameIn } from './values.ts';
+
+/** Which nodes live, and which owns a session. */
+export function nodeDirectory(calls: SchemaCalls): NodeDirectory {
+  return {
+    renew: ({ name, address }, leaseMs) => calls.value(null, 'renew_node', [name, address, leaseMs]),
+    living: async () => {
+      const rows = await calls.read<{ name: string | null; address: string; now: number }>('living', []);
+      const nodes = rows.flatMap(({ name, address }) => (name === null ? [] : { name, address }));
+      return { nodes, now: rows[0]?.now ?? Number.NaN };
+    },
+    acquire: (key, node, suspect) => acquire(calls, key, node, suspect),
+    release: (key) => calls.call(key, 'release', [nameIn(key), key.fence]),
+    stillOwned: async (keys) => {
+      const rows = await calls.read<{ fence: number }>('fences', [keys.map(nameIn)]);
+      // No two sessions ever have the same fence.
+      const fences = new Set(rows.map(({ fence }) => fence));
+      return keys.filter(({ fence }) => fences.has(fence));
+    },
+    leave: (name) => calls.value(null, 'leave_node', [name]),
+  };
+}
+
+async function acquire(
+  calls: SchemaCalls,
+  key: SessionKey,
+  node: string,
+  suspect: number | null,
+): Promise<Acquired | null> {
+  const { rows } = await calls.run<{ fence: number; node: string; address: string | null }>(key, 'acquire', [
+    nameIn(key),
+    node,
+    suspect,
+  ]);
+  const [row] = rows;
+  if (!row) return null;
+  const { fence, address } = row;
+  if (address !== null) return { kind: 'elsewhere', node: { name: row.node, address }, fence };
+  return { kind: 'mine', key: { app: key.app, user: key.user, id: key.id, fence } };
+}

@@ -1,0 +1,65 @@
+import { noSuchSession, recordedAlready } from '../store/rules.ts';
+import { type SessionKey, StaleFence, StateConflict, StoreError } from '../store/store.ts';
+import { codeOf, type Database, inWords, type Value } from './database.ts';
+import { statementsIn } from './statements.ts';
+
+/** Calls statements and functions of one schema; what goes wrong is an error of the store. */
+export class SchemaCalls {
+  readonly #db: Database;
+  readonly #schema: string;
+  readonly #url: string;
+  readonly #sql: ReturnType<typeof statementsIn>;
+
+  constructor(db: Database, schema: string, url: string) {
+    this.#db = db;
+    this.#schema = schema;
+    this.#url = url;
+    this.#sql = statementsIn(schema);
+  }
+
+  async read<Row extends object>(
+    name: keyof ReturnType<typeof statementsIn>,
+    values: Value[],
+  ): Promise<Row[]> {
+    try {
+      return (await this.#db.query<Row>(`duologue ${name}`, this.#sql[name], values)).rows;
+    } catch (error) {
+      throw this.#translated(error, null);
+    }
+  }
+
+  async call(key: SessionKey, name: string, values: Value[]): Promise<void> {
+    await this.run(key, name, values);
+  }
+
+  /** What a function returns; with no key, one that is about no session. */
+  async value<T>(key: SessionKey | null, name: string, values: Value[]): Promise<T> {
+    return ((await this.run<{ value: T }>(key, name, values)).rows[0] as { value: T }).value;
+  }
+
+  /** Calls a function of the schema. `again`: it was sent more than once. */
+  async run<Row extends object>(
+    key: SessionKey | null,
+    name: string,
+    values: Value[],
+  ): Promise<{ rows: Row[]; again: boolean }> {
+    const places = values.map((_, index) => `$${index + 1}`).join(', ');
+    try {
+      const text = `select * from ${this.#schema}.${name}(${places}) as value`;
+      return await this.#db.query<Row>(`duologue ${name}`, text, values);
+    } catch (error) {
+      throw this.#translated(error, key);
+    }
+  }
+
+  #translated(error: unknown, key: SessionKey | null): Error {
+    if (error instanceof StoreError) return error;
+    const code = codeOf(error);
+    if (key && code === 'DL001') return new StaleFence(key);
+    if (key && code === 'DL002') return noSuchSession(key);
+    if (key && code === 'DL003') return new StoreError(`The session ${key.id} exists.`);
+    if (code === 'DL004') return new StateConflict(`Changed meanwhile: ${(error as Error).message}`);
+    if (code === '23505') return recordedAlready('call or approval');
+    return new StoreError(inWords(error, this.#url), { cause: error });
+  }
+}
