@@ -182,7 +182,10 @@ export class GeminiMessages {
       return;
     }
     this.isGenerating = false;
-    out.push(...this.usage.splice(0), ...this.flushHeard(), ...this.flushSaid());
+    const { hasSpoken } = this;
+    // A second end is that of another turn: what came between them was no late part of the first.
+    out.push(...this.complete(), ...this.usage.splice(0), ...this.flushHeard(), ...this.flushSaid());
+    this.hasSpoken = hasSpoken;
     if (reason && reason !== 'TURN_COMPLETE_REASON_UNSPECIFIED' && reason !== 'NEED_MORE_INPUT') {
       out.push({ errorCode: reason, errorMessage: 'The live model gave no other reason.' });
     }

@@ -142,3 +142,13 @@ test('what was interrupted before the model began with it is over when the perso
   hear({ turnComplete: true }, 200);
   expect(wait(500)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
 });
+
+test('two turns that end at once have two ends', () => {
+  const { hear, wait } = talk();
+  hear({ inputTranscription: { text: 'One?' } }, 0);
+  hear(SOUND, 100);
+  expect(hear({ turnComplete: true }, 110)).toEqual([]);
+  hear(SOUND, 120);
+  expect(hear({ turnComplete: true }, 130)).toMatchObject([{ turnComplete: true }]);
+  expect(wait(430)).toMatchObject([{ turnComplete: true }]);
+});
