@@ -123,8 +123,8 @@ test('whatever is cut, repeated, taken over, reset or rewound, the page ends wit
     }),
     {
       numRuns: Number(process.env.DUOLOGUE_RUNS ?? 60),
-      // A new one each time; a failure names it, and the variable repeats it.
-      ...(process.env.DUOLOGUE_SEED && { seed: Number(process.env.DUOLOGUE_SEED) }),
+      // The same each time, so that a failure is of the change at hand; the variable looks elsewhere.
+      seed: Number(process.env.DUOLOGUE_SEED ?? 1),
     },
   );
 });
