@@ -28,8 +28,10 @@ const SESSIONS = 100;
 const EVERY_MS = 50;
 const WORDS = 100;
 const ROUNDS = 3;
-const APPROVALS = 150;
-const KILLS = 10;
+/** Before the times of approvals count. */
+const WARM = 20;
+const APPROVALS = 100;
+const KILLS = 8;
 const LEASE_MS = 5000;
 
 interface Used {
@@ -73,7 +75,7 @@ class Server {
 /** Many people are answered at once, each over a socket to `at`, by sessions that `owner` has; the CPU of a word, of all servers. */
 async function speak(owner: Server, at: Server, servers: readonly Server[]): Promise<number> {
   const ids = Array.from({ length: SESSIONS }, () => `s-${randomUUID()}`);
-  for (const id of ids) await post(owner.url, say('say 1 every 0', id));
+  await Promise.all(ids.map((id) => post(owner.url, say('say 1 every 0', id))));
   const sockets = await Promise.all(ids.map((id) => connect(at, id)));
   for (const server of servers) await server.ask('begin');
   await Promise.all(
@@ -132,12 +134,16 @@ const ways = {
 type Way = keyof typeof ways;
 const names = Object.keys(ways) as Way[];
 const costs: Record<Way, number[]> = { one: [], owner: [], reader: [], again: [] };
+console.log('Words ...');
 for (const name of names) await ways[name]();
 for (let round = 0; round < ROUNDS; round++) {
   for (let index = 0; index < names.length; index++) {
     const name = names[(index + round) % names.length] ?? 'one';
     costs[name].push(await ways[name]());
   }
+  console.log(
+    `CPU of a word, µs: ${names.map((name) => `${name} ${costs[name].at(-1)?.toFixed(0)}`).join(', ')}`,
+  );
 }
 
 /** From the answer to a card to the end of what follows, at the owner and at another node. */
@@ -148,8 +154,12 @@ for (let index = 0; index < APPROVALS * 2; index++) {
   const name = index % 2 === 0 ? 'owner' : 'other';
   const began = performance.now();
   await post((name === 'owner' ? owner : other).url, answerBody(asked, [approve()], id));
-  if (index >= 20) times[name].push(performance.now() - began);
+  if (index >= WARM) times[name].push(performance.now() - began);
 }
+
+console.log(
+  `An approval, ms: ${median(times.owner).toFixed(1)} at the owner, ${median(times.other).toFixed(1)} at another node`,
+);
 
 /** What a turn of ten seconds asks of the database. */
 const id = `s-${randomUUID()}`;
@@ -183,6 +193,7 @@ async function waits(text: string, isReady: (page: Page) => boolean, signal: 'SI
     const replaced = cluster.replace(owner, signal);
     await page.until(() => page.greetings > greetings, 'the new owner');
     found.push(performance.now() - began);
+    console.log(`${signal} ${round + 1} of ${KILLS}: ${Math.round(found.at(-1) ?? 0)} ms`);
     page.close();
     await replaced;
   }
@@ -244,6 +255,6 @@ printTable(
     verdict: verdict(figure),
   })),
 );
-console.log(`A/A ${noise.toFixed(2)}; an approval at the owner ${median(times.owner).toFixed(1)} ms`);
+console.log(`A/A ${noise.toFixed(2)}`);
 submit(figures, { costs, times, asked, takeOvers, handOvers });
 process.exit(0);
