@@ -17,8 +17,8 @@ import type { AcceptedRequest, PageRequest, SessionKey } from './store/store.ts'
 import type { Sound } from './utterances.ts';
 
 /**
- * Where sessions live. Today that is this process (`local-home.ts`); a home of several processes returns the same `Session`
- * for one that lives in another.
+ * The sessions of this process (`local-home.ts`). A request about a session of another process never gets here: it is handed on to
+ * that one first (`nodes/`).
  */
 export interface SessionHome {
   /** The session; null when there is none such. */
@@ -30,8 +30,8 @@ export interface SessionHome {
 }
 
 /**
- * One session, as doors see it. It may live in another process: what is given to it can be written down, what it returns
- * comes later, and only what it says (`Feed`) and who listens (`Listener`) are objects of this process.
+ * One session, as doors see it. They give it plain values and get promises; only what is said (`Feed`) and who listens
+ * (`Listener`) are objects that live on.
  */
 export interface Session {
   readonly key: SessionKey;

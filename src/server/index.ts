@@ -1,10 +1,11 @@
 /**
- * Who is talking: sessions, approvals, HTTP and sockets around one agent. `createDuologue` is the only way in. A session is
- * owned by its home; its state is changed by the machine in `conversation/` alone, and what outlives the process is in
- * a store: `store/` says what that is, `sqlite/` is one. Doors (`use/`) translate and keep nothing.
+ * Who is talking: sessions, approvals, HTTP and sockets around one agent. `createDuologue` is the only way in, and puts everything
+ * together. A session is owned by its home; its state is changed by the machine in `conversation/` alone. What outlives the process is
+ * in a store (`store/` is the contract; `sqlite/` and `postgres/` keep it). What several processes share beside the store is in a
+ * hub (`hub.ts`; `redis/` is one). Doors (`use/`) translate and keep nothing.
  */
 export type { Clock } from './clock.ts';
-export { createDuologue, type Duologue, type DuologueOptions } from './duologue.ts';
+export { createDuologue, type Duologue } from './duologue.ts';
 export type {
   AnsweredBy,
   Asked,
@@ -24,6 +25,7 @@ export type {
 export type * from './hub.ts';
 export type { Logger } from './logger.ts';
 export type { NodeOptions } from './nodes/node.ts';
+export type { DuologueOptions } from './options.ts';
 export type { RateLimit } from './rate-limit.ts';
 export type { Reply } from './reply.ts';
 export type { ResponseReader } from './response-reader.ts';

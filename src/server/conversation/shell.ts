@@ -16,7 +16,7 @@ export interface ShellContext extends Surroundings {
 }
 
 /** Something that is read in its place among the effects. */
-interface Reading {
+interface QueuedRead {
   type: 'read';
   read: () => Promise<void>;
 }
@@ -31,7 +31,7 @@ export class Shell {
   private readonly engine: Engine;
   private readonly output: Output;
   private readonly hands: Hands;
-  private readonly queue: (Effect | Reading)[] = [];
+  private readonly queue: (Effect | QueuedRead)[] = [];
   private lastTouch: number;
   private isPerforming = false;
   private isDropped = false;
@@ -145,7 +145,7 @@ export class Shell {
   }
 
   /** Does one thing; one that fails in an unforeseen way leaves the rest to be done. */
-  private attempt(effect: Effect | Reading): Promise<void> | undefined {
+  private attempt(effect: Effect | QueuedRead): Promise<void> | undefined {
     try {
       return effect.type === 'read' ? effect.read() : this.hands.act(effect);
     } catch (error) {

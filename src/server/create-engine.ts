@@ -1,0 +1,84 @@
+import { Runner } from '@google/adk';
+import { checkCopy, driverOf, GatePlugin, instrument, waitsInWorkflows } from '../adk/for-server.ts';
+import { instrumentModels, sensesOf } from '../models/for-server.ts';
+import { LIMITS, type Limits } from '../protocol/index.ts';
+import { type BudgetLimits, shareOfHeap } from './byte-budget.ts';
+import { DraftPace } from './draft-pace.ts';
+import type { Engine, Owners, SessionOptions } from './engine.ts';
+import type { DuologueOptions } from './options.ts';
+import { SignIn } from './sign-in.ts';
+import { StoreSessionService } from './store/adk-sessions.ts';
+
+/** What the engine is given; the rest it makes from the options. */
+interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'newId'> {
+  owners: Owners;
+  budget: BudgetLimits;
+}
+
+/** What all sessions of a server share: the agent behind its gate, ADK's runner on the store, and the options with their defaults. */
+export function createEngine(options: DuologueOptions, base: Base): Engine {
+  const { clock, logger, store, owners, logs, newId, budget } = base;
+  const { agent, appName = 'duologue', driver = driverOf(agent) } = options;
+  checkCopy(agent);
+  for (const text of waitsInWorkflows(agent, options.toolsRequiringApproval)) logger.warn(text);
+  instrument(agent);
+  instrumentModels(agent, { patience: { ...options.patience, timer: clock } });
+  const plugin = new GatePlugin(options.toolsRequiringApproval);
+  const sessionService = new StoreSessionService(
+    store,
+    // With several nodes another may have changed what sessions share: it is read anew for each turn.
+    { sessions: options.node ? 0 : 500, characters: shareOfHeap(256 * 1024 * 1024) },
+    (session, event) => plugin.withdraw(session, event),
+  );
+  const runner = new Runner({
+    appName,
+    agent,
+    sessionService,
+    // First, so that no other plugin can keep a call from its gate.
+    plugins: [plugin, ...(options.plugins ?? [])],
+    // Whoever made a call goes on when it is answered: nothing inside of a workflow waits for one.
+    resumabilityConfig: { isResumable: true },
+  });
+  return {
+    appName,
+    rootAgent: agent,
+    runner,
+    plugin,
+    store,
+    owners,
+    logs,
+    sessionService,
+    clock,
+    drafts: new DraftPace(clock),
+    newId,
+    logger,
+    signIn: new SignIn(options.stillSignedIn, clock, logger),
+    senses: () => ({ ...sensesOf(agent), ...(driver === 'turn' ? { hears: false } : {}) }),
+    options: {
+      images: options.images ?? 'file',
+      denials: options.denials ?? 'tool-output-error',
+      confirmations: options.confirmations ?? 'approval',
+      approvals: options.approvals ?? 'sequential',
+      approvalTimeoutMs: timeouts(options.approvalTimeoutMs),
+      clientTimeoutMs: options.clientTimeoutMs === undefined ? 60_000 : options.clientTimeoutMs,
+      toolTimeoutMs: options.toolTimeoutMs === undefined ? 60_000 : options.toolTimeoutMs,
+      concurrentTools: options.concurrentTools ?? [],
+      whenBusy: options.whenBusy ?? 'queue',
+      maxQueued: 16,
+      limits: limitsWithin(budget, options.limits),
+      live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },
+      driver,
+    },
+  };
+}
+
+/** What alone would not find room is too large, rather than to be sent again later. */
+function limitsWithin({ userBytes, serverBytes }: BudgetLimits, given: Partial<Limits> = {}): Limits {
+  const limits = { ...LIMITS, ...given };
+  return { ...limits, bodyBytes: Math.min(limits.bodyBytes, userBytes, serverBytes) };
+}
+
+function timeouts(given: DuologueOptions['approvalTimeoutMs']): SessionOptions['approvalTimeoutMs'] {
+  if (given === null || typeof given === 'number') return { sse: given, bidi: given };
+  return { sse: given?.sse ?? null, bidi: given?.bidi === undefined ? 30_000 : given.bidi };
+}
