@@ -160,6 +160,20 @@ describe('import boundaries', () => {
     }
   });
 
+  test('`parts.ts` is known to the machine, which makes it, and to the types of the parts that it lists', () => {
+    const parts = 'src/server/conversation/parts.ts';
+    const listed = importsOf(parts).map(({ specifier }) => posix.join(posix.dirname(parts), specifier));
+    const importing = (kinds: Import['kind'][]) =>
+      sources.filter((file) =>
+        importsOf(file).some(
+          ({ specifier, kind }) =>
+            kinds.includes(kind) && posix.join(posix.dirname(file), specifier) === parts,
+        ),
+      );
+    expect(importing(['static', 'dynamic'])).toEqual(['src/server/conversation/machine.ts']);
+    expect(importing(['type']).filter((file) => !listed.includes(file))).toEqual([]);
+  });
+
   test('demo and examples import the library by its published entries alone', () => {
     const published = new Set(entries.map((entry) => entry.name));
     const wrong = ['demo', 'examples'].flatMap((folder) =>

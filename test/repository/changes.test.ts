@@ -1,5 +1,7 @@
 import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { TRANSIENT_DATA } from '../../src/protocol/chunks.ts';
+import { DATA_FIELDS } from '../../src/protocol/fields.ts';
 import { FRAME_SCHEMAS } from '../../src/protocol/frame-schemas.ts';
 import { importsOf, isRelative } from './support/module.ts';
 import { read, sourcesUnder } from './support/repository.ts';
@@ -39,9 +41,23 @@ describe('what a change touches (CONTRIBUTING.md)', () => {
     },
   );
 
-  test('a store is a folder that nothing else of the library imports', () => {
-    expect(importersOf('src/server/sqlite/')).toEqual([]);
-  });
+  test.each(TRANSIENT_DATA)(
+    'in the protocol the chunk data-%s is named by its data and its fields, and nowhere else',
+    (name) => {
+      const naming = sourcesUnder('src/protocol').filter((file) => read(file).includes(`'data-${name}'`));
+      const places = ['src/protocol/chunks.ts', 'src/protocol/fields.ts'];
+      expect(naming.filter((file) => !places.includes(file))).toEqual([]);
+      expect(Object.keys(DATA_FIELDS)).toContain(name);
+    },
+  );
+
+  test.each(['sqlite', 'postgres', 'redis'])(
+    'a store or a hub is a folder that nothing else of the library imports: %s',
+    (name) => {
+      expect(sourcesUnder(`src/server/${name}`).length).toBeGreaterThan(1);
+      expect(importersOf(`src/server/${name}/`)).toEqual([]);
+    },
+  );
 
   test('a provider of models is a file that only the list of them names', () => {
     expect(importersWithin('src/models/providers', 'anthropic.ts')).toEqual([

@@ -21,8 +21,17 @@ export function parseFile(path: string, text: string = read(path)) {
 const literal = (node: ESTree.Node | null | undefined): string | undefined =>
   node?.type === 'Literal' && typeof node.value === 'string' ? node.value : undefined;
 
-/** Every import of a file: statements, re-exports, `import()` expressions and `import()` types. */
+const known = new Map<string, Import[]>();
+
+/** Every import of a file: statements, re-exports, `import()` expressions and `import()` types. Files are read once. */
 export function importsOf(path: string, text?: string): Import[] {
+  if (text !== undefined) return importsIn(path, text);
+  const found = known.get(path) ?? importsIn(path);
+  known.set(path, found);
+  return found;
+}
+
+function importsIn(path: string, text?: string): Import[] {
   const { program } = parseFile(path, text);
   const found: Import[] = [];
   const add = (source: ESTree.Node | null | undefined, kind: Import['kind']) => {
