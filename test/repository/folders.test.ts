@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { expect, test } from 'vitest';
+import { CALL_FLOW } from '../../src/server/conversation/call-flow.ts';
 import { read, repositoryFiles, sourcesUnder } from './support/repository.ts';
 
 const files = new Set(repositoryFiles());
@@ -36,6 +37,16 @@ test('the files that it names are there', () => {
       .map((name) => `${folder}: ${name}`);
   });
   expect(missing).toEqual([]);
+});
+
+test('the table of the life of a call in ARCHITECTURE.md is the one of the code', () => {
+  const rows = read('ARCHITECTURE.md').split('| stands | meaning | may become |')[1]?.split('\n\n')[0] ?? '';
+  const told = [...rows.matchAll(/^\| (\w+) \|.*\| ([\w, ]+) \|$/gm)].map(([, stands, become = '']) => [
+    stands,
+    become.split(', ').sort(),
+  ]);
+  const flow = Object.entries(CALL_FLOW).map(([stands, next]) => [stands, Object.values(next).sort()]);
+  expect(told).toEqual(flow.filter(([stands]) => stands !== 'settled'));
 });
 
 test('ARCHITECTURE.md names files and folders that are there', () => {
