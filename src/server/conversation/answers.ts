@@ -181,9 +181,7 @@ export class Answers {
     const writing = messages.add(message);
     this.tellRefused(asker, refused);
     this.accept(about, isInterrupted ? [] : steps, isAccepted);
-    // What is known is stored before anything is done that takes its time.
-    const isEnd = ({ next }: Step) => next === 'end';
-    responses.beginWith(writing, [...steps.filter(isEnd), ...steps.filter((step) => !isEnd(step))]);
+    responses.beginWith(writing, inOrder(steps));
     messages.resume(writing);
     for (const one of late) {
       if (one.messageId !== message.id) callEnds.tellSettled(one);
@@ -200,6 +198,13 @@ export class Answers {
       this.parts.core.emit({ type: 'tell', asker, error });
     }
   }
+}
+
+/** The order of the calls; but a request that is taken with an end does not wait for tools that take their time. */
+function inOrder(steps: Step[]): Step[] {
+  const isEnd = (step: Step) => step.next === 'end';
+  if (!steps.some((step) => step.next === 'end' && step.accepts)) return steps;
+  return [...steps.filter(isEnd), ...steps.filter((step) => !isEnd(step))];
 }
 
 /** Why nothing comes of answers. */

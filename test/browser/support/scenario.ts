@@ -25,8 +25,8 @@ export async function holdThroughClicks(
     await person.card('requested').first().waitFor();
     if (end === 'done') await person.approve();
     else if (end === 'denied') await person.deny();
-    // Over SSE the decisions leave together; over BIDI each at once.
-    if (mode === 'bidi') await person.card(end).last().waitFor();
+    // Each decision leaves at once, and counts.
+    await person.card(end).last().waitFor();
   }
   await person.answers.getByText(text, { exact: true }).waitFor();
   await expect.poll(() => person.statesOfCards()).toEqual(cards);
@@ -34,7 +34,7 @@ export async function holdThroughClicks(
   await expect.poll(() => person.isBusy()).toBe(false);
   if (tools.includes('change_bgm')) await page.locator('[data-track="2"]').waitFor();
   expect(requests.filter((request) => request === 'POST /stream')).toHaveLength(
-    mode === 'bidi' ? 0 : cards.length > 0 ? 2 : 1,
+    mode === 'bidi' ? 0 : 1 + cards.length,
   );
   expect(await person.answers.count()).toBe(1);
   return person;
