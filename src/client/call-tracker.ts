@@ -13,6 +13,8 @@ export interface TrackedCall extends ToolFacts {
   state: ToolCallState;
   approved?: boolean;
   approvalId?: string;
+  /** The call in which the person confirmed this one, where a confirmation is a call of its own. */
+  confirmation?: string;
 }
 
 /** An answer as the part that shows it. */
@@ -22,7 +24,8 @@ export type AnswerPart = Pick<ToolPart, 'toolCallId' | 'state'> & { approval?: {
 export class CallTracker implements AnswerMemory {
   readonly #calls = new Map<string, TrackedCall>();
   readonly #sent = new Set<string>();
-  readonly #confirmed = new Set<string>();
+  /** Confirmed calls, and the calls in which they were. */
+  readonly #confirmed = new Map<string, string>();
   /** Calls that waited for an answer when the connection began, also of messages that came from elsewhere. */
   #awaited: ReadonlySet<string> = new Set();
   readonly #runnable: (toolName: string) => boolean;
@@ -198,7 +201,8 @@ export class CallTracker implements AnswerMemory {
     const { toolCallId: id, toolName } = chunk;
     const known = this.#calls.get(id);
     // Only an approved browser call whose output is missing is announced again after its card.
-    const isApproved = known?.state === 'approval-requested' || this.#confirmed.has(id);
+    const confirmation = this.#confirmed.get(id);
+    const isApproved = known?.state === 'approval-requested' || confirmation !== undefined;
     const approved = isApproved ? true : known?.approved;
     this.#calls.set(id, {
       ...factsOf(chunk.toolMetadata),
@@ -208,6 +212,7 @@ export class CallTracker implements AnswerMemory {
       input,
       state,
       ...(approved === undefined ? {} : { approved }),
+      ...(confirmation && { confirmation }),
     });
   }
 
@@ -217,7 +222,7 @@ export class CallTracker implements AnswerMemory {
     const { originalFunctionCall } = (call.input ?? {}) as { originalFunctionCall?: { id?: unknown } };
     const isConfirmed = (output as { confirmed?: unknown } | null)?.confirmed === true;
     if (isConfirmed && typeof originalFunctionCall?.id === 'string')
-      this.#confirmed.add(originalFunctionCall.id);
+      this.#confirmed.set(originalFunctionCall.id, call.id);
   }
 
   #settle(id: string, state: ToolCallState): void {

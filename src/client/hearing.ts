@@ -81,8 +81,8 @@ export class Hearing {
   }
 
   /** Whether a call of a browser tool runs on this page; one that asks does where the person approved it. */
-  runs({ id, asks, messageId }: TrackedCall): boolean {
-    const isOwn = !this.#connection.isPosting || this.#own.has(asks ? id : messageId);
+  runs({ id, asks, messageId, confirmation = id }: TrackedCall): boolean {
+    const isOwn = !this.#connection.isPosting || this.#own.has(asks ? confirmation : messageId);
     return isOwn && this.#isFloorHere;
   }
 
