@@ -7,11 +7,10 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** What axe finds wrong on the page, in short. */
 export async function violations(page: Page): Promise<string[]> {
   // Colours are measured as they are, not as they fade in, or as they come and go.
-  await page.evaluate(async () => {
-    const isOnce = ({ effect }: Animation) => effect?.getComputedTiming().iterations === 1;
-    const animations = document.getAnimations();
-    for (const animation of animations) if (!isOnce(animation)) animation.cancel();
-    await Promise.allSettled(animations.filter(isOnce).map(({ finished }) => finished));
+  await page.evaluate(() => {
+    const still = new CSSStyleSheet();
+    still.replaceSync('*, *::before, *::after { transition: none !important; animation: none !important; }');
+    document.adoptedStyleSheets = [still];
   });
   // Half a megabyte: once for each load of the page.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
@@ -24,6 +23,7 @@ export async function violations(page: Page): Promise<string[]> {
       };
     };
     const { violations: found } = await engine.run({ resultTypes: ['violations'] });
+    document.adoptedStyleSheets = [];
     return found.flatMap(({ id, nodes }) =>
       nodes.map(
         ({ target, failureSummary }) =>
