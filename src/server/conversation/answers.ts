@@ -3,7 +3,7 @@ import { type Identity, NO_LONGER_SIGNED_IN, type Standing } from '../sign-in.ts
 import type { AcceptedRequest } from '../store/store.ts';
 import type { About, Asker, GivenAnswers, LateCall } from './effects.ts';
 import type { Posted, WriteResults } from './inputs.ts';
-import type { Step } from './open-calls.ts';
+import type { Step } from './open-call.ts';
 import type { Parts } from './parts.ts';
 
 type Decided = Extract<About, { what: 'decision' }>;

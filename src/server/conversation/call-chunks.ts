@@ -3,7 +3,7 @@ import { decisionIn } from '../approvals.ts';
 import { outputChunk, type Settlement } from '../settlement.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { Writing } from './messages.ts';
-import type { OpenCall } from './open-calls.ts';
+import type { OpenCall } from './open-call.ts';
 import type { Parts } from './parts.ts';
 
 type NamedCall = Pick<CallRecord, 'id' | 'toolName' | 'args'>;

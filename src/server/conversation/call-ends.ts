@@ -9,7 +9,7 @@ import { anyway } from './core.ts';
 import type { About, LateCall, Write } from './effects.ts';
 import type { DecidedBefore } from './inputs.ts';
 import type { Writing } from './messages.ts';
-import type { OpenCall } from './open-calls.ts';
+import type { OpenCall } from './open-call.ts';
 import type { Parts } from './parts.ts';
 
 type Expiry = Extract<About, { what: 'expiry' }>;

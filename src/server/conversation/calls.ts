@@ -3,7 +3,7 @@ import { INTERRUPTION, responseOf, type Settlement } from '../settlement.ts';
 import { issuedAs } from './call-flow.ts';
 import type { About, Ticket } from './effects.ts';
 import type { Writing } from './messages.ts';
-import type { OpenCall, Step } from './open-calls.ts';
+import type { OpenCall, Step } from './open-call.ts';
 import type { Parts } from './parts.ts';
 
 /** The flow of every call, in both modes: written down, shown, answered, handed to the browser or to the server's tools. */

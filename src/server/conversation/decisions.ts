@@ -6,7 +6,7 @@ import type { CallRecord } from '../store/store.ts';
 import type { GivenAnswers } from './effects.ts';
 import type { DecidedBefore } from './inputs.ts';
 import type { Writing } from './messages.ts';
-import type { OpenCall, Step } from './open-calls.ts';
+import type { OpenCall, Step } from './open-call.ts';
 import type { Parts } from './parts.ts';
 
 type Decision = { approved: boolean; reason?: string | undefined };

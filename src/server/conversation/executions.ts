@@ -3,7 +3,7 @@ import { ProtocolError } from '../../protocol/index.ts';
 import { SIGNED_OUT_END, settlementOf } from '../settlement.ts';
 import type { Standing } from '../sign-in.ts';
 import { RETRY_MS } from './core.ts';
-import type { OpenCall } from './open-calls.ts';
+import type { OpenCall } from './open-call.ts';
 import type { Parts } from './parts.ts';
 
 /** Calls that the server runs itself: each waits for the slot, runs once, and gives the slot back when its end is stored. */

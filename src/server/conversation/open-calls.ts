@@ -2,54 +2,10 @@ import type { DeferredCall } from '../../adk/for-server.ts';
 import type { WaitingAnswer } from '../../protocol/index.ts';
 import { hashArgs, lateSettlement } from '../approvals.ts';
 import type { Failure, Settlement } from '../settlement.ts';
-import type { Identity } from '../sign-in.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { Accepting } from './acceptances.ts';
 import { CALL_FLOW, type CallEvent, issuedAs, type Standing, storedAs, waitsFor } from './call-flow.ts';
-
-/** Where an open call stands, with what is known only there. */
-type CallState =
-  | {
-      is: 'issuing';
-      /** It is wanted no more, and ends as soon as it is written down. */
-      isUnwanted: boolean;
-    }
-  | {
-      is: 'approved' | 'ready';
-      /** Whether it stands in line for the slot of the server tools. */
-      isInLine: boolean;
-    }
-  | {
-      is: 'ending';
-      /** How it ends, which cannot be told yet. */
-      settlement: Settlement;
-      accepts: Accepting | undefined;
-    }
-  | { is: Exclude<Standing, 'issuing' | 'approved' | 'ready' | 'ending'> };
-
-/** A call that is not settled yet. */
-export interface OpenCall {
-  record: CallRecord;
-  state: CallState;
-  /** Whether the person was told that there is such a call. */
-  isAnnounced: boolean;
-  /** In the confirmation dialect: the confirmation was shown and is not closed. */
-  isConfirming: boolean;
-  /** Its time is up, and the store is asked whether someone decided it before. */
-  isExpiring: boolean;
-  /** Its tool has ended, and the slot is given back when its end is written down. */
-  givesSlotBack: boolean;
-  /** Who approved it, in this process, and over which connection. */
-  by: Identity | null;
-  approvedOver: string | null;
-}
-
-/** What an answer lets happen next. */
-export type Step =
-  | { call: OpenCall; next: 'run' }
-  | { call: OpenCall; next: 'hand-over' }
-  /** `accepts`: the request that is taken with its end. */
-  | { call: OpenCall; next: 'end'; settlement: Settlement; accepts?: Accepting };
+import { isAtWork, type OpenCall, stateOf } from './open-call.ts';
 
 /** The calls of a session that are not settled, in the order of issue. */
 export class OpenCalls {
@@ -294,26 +250,3 @@ export class OpenCalls {
 
 /** Standings in which a call has only so much time. */
 const DEADLINED: ReadonlySet<Standing> = new Set(['asked', 'client', 'parked']);
-
-function stateOf(standing: Exclude<Standing, 'ending'>): CallState {
-  switch (standing) {
-    case 'issuing':
-      return { is: standing, isUnwanted: false };
-    case 'approved':
-    case 'ready':
-      return { is: standing, isInLine: false };
-    default:
-      return { is: standing };
-  }
-}
-
-/** Whether the server has work to do for a call, now or when its turn comes. */
-function isAtWork({ state, isExpiring }: OpenCall): boolean {
-  return (
-    isExpiring ||
-    state.is === 'issuing' ||
-    state.is === 'running' ||
-    state.is === 'ending' ||
-    ('isInLine' in state && state.isInLine)
-  );
-}

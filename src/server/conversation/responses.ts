@@ -5,7 +5,7 @@ import { agentFailure, type Failure } from './agent-failure.ts';
 import { NOT_COMPLETED } from './agent-run.ts';
 import type { WriteResults } from './inputs.ts';
 import type { Writing } from './messages.ts';
-import type { Step } from './open-calls.ts';
+import type { Step } from './open-call.ts';
 import type { Parts } from './parts.ts';
 
 /**
