@@ -65,7 +65,7 @@ export class ExecutorRuns {
     const { signal } = controller;
     const result = await Promise.race([
       execute(executor, input, { toolCallId: id, signal }),
-      new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true })),
+      new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null))),
       this.#timeout(toolName, signal),
     ]);
     const isCancelled = signal.aborted;
@@ -88,7 +88,7 @@ export class ExecutorRuns {
       const cancel = this.#timers.after(this.#timeoutMs, () =>
         resolve({ errorText: outputTimedOut(toolName) }),
       );
-      signal.addEventListener('abort', cancel, { once: true });
+      signal.addEventListener('abort', cancel);
     });
   }
 }

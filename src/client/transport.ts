@@ -89,7 +89,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
       trigger === 'submit-message' && target?.role === 'assistant'
         ? this.#goOn(target, options)
         : this.#ask(options);
-    abortSignal?.addEventListener('abort', () => this.#abort(number), { once: true });
+    abortSignal?.addEventListener('abort', () => this.#abort(number));
     return readable;
   }
 
@@ -105,17 +105,13 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     if (messageId === null || abortSignal?.aborted) return null;
     const { number, readable } = this.#hearing.open();
     this.#hearing.push({ type: 'open', response: number, messageId });
-    abortSignal?.addEventListener(
-      'abort',
-      () => {
-        this.#hearing.leave(number);
-        // A second resume takes the place of the first, which is no wish to stop.
-        this.#timers.after(0, () => {
-          if (this.#resumes === resume) this.#interruptUnlessDetached();
-        });
-      },
-      { once: true },
-    );
+    abortSignal?.addEventListener('abort', () => {
+      this.#hearing.leave(number);
+      // A second resume takes the place of the first, which is no wish to stop.
+      this.#timers.after(0, () => {
+        if (this.#resumes === resume) this.#interruptUnlessDetached();
+      });
+    });
     return readable;
   }
 

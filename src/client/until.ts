@@ -20,6 +20,6 @@ export function until(
     };
     leave.push(connection.listen(check), connection.subscribe(check));
     if (ms !== undefined) leave.push(timers.after(ms, stop));
-    signal?.addEventListener('abort', stop, { once: true });
+    signal?.addEventListener('abort', stop);
   });
 }

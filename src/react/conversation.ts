@@ -9,7 +9,7 @@ import {
   shouldResume,
 } from '../client/index.ts';
 import type { Message } from '../protocol/chunks.ts';
-import { ProtocolError } from '../protocol/errors.ts';
+import type { ProtocolError } from '../protocol/errors.ts';
 import type { PendingApproval } from './approvals.ts';
 import type { Mode } from './mode.ts';
 import { newestTools } from './newest-tools.ts';
@@ -185,14 +185,17 @@ export class Conversation {
       },
       shows: (messageId) => this.chat.messages.some(({ id }) => id === messageId),
       onReset: (messages) => {
-        this.#news.clear();
         this.#shown.reset(messages);
         this.#become(READY);
       },
     };
     const live = new (mode === 'bidi' ? DuologueTransport : DuologueSseTransport)<Message>(options);
     live.connection.subscribe(() => {
-      if (live === this.live) this.#become({ connection: live.connection.state });
+      if (live !== this.live) return;
+      const { state, info } = live.connection;
+      // A reset follows. It is shown later, when the chat has read all: what is told behind it stays.
+      if (state.status === 'live' && !info?.resumed) this.#news.clear();
+      this.#become({ connection: state });
     });
     return live;
   }
@@ -229,9 +232,11 @@ export class Conversation {
       // What is said from now on is heard. If that cannot be, or an answer is being given, all is heard anew, in one piece.
       const isHere = await this.live.arrived(loading.signal);
       await this.#read(loading.signal);
-      const isQuiet = this.live.isAtRest;
-      if (!isHere || !isQuiet) this.live.hearAnew();
-      if (!isHere || isQuiet) this.#ready();
+      const isWhole = isHere && this.live.isAtRest;
+      if (!isWhole) this.live.hearAnew();
+      if (isHere && !isWhole) return;
+      this.#become(READY);
+      this.#attach();
     } catch (error) {
       if (loading.signal.aborted) return;
       const failure = error instanceof Error ? error : new Error(String(error));
@@ -249,11 +254,6 @@ export class Conversation {
       void read.finally(resolve);
     });
     return read;
-  }
-
-  #ready(): void {
-    this.#become(READY);
-    this.#attach();
   }
 
   async #read(signal: AbortSignal): Promise<void> {
@@ -279,7 +279,7 @@ export class Conversation {
 
   #failed(error: Error): void {
     this.#options.onError?.(error);
-    const code = error instanceof ProtocolError ? error.code : null;
+    const { code } = error as Partial<ProtocolError>;
     // The page shows a decision that does not count: what counts is on the server.
     if (code === 'answer_refused' || code === 'nothing_to_answer') this.live.hearAnew();
   }
@@ -288,8 +288,9 @@ export class Conversation {
   #attach(): void {
     // What was said before comes first, and takes the place of all that is shown.
     if (this.#current.history.status === 'loading') return;
-    this.#catchUp();
     for (const { messageId, isNew } of this.live.kept) {
+      // What a message answers may have stood behind what was shown just now.
+      this.#catchUp();
       if (isNew) {
         if (this.#isBusy) continue;
         void this.#takeUp();

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Chunk, Message } from '../../src/protocol/index.ts';
+import { brief } from '../client/support/chat.ts';
+import { FakeServer, text } from '../client/support/server.ts';
+import { BarePage } from './support/bare-page.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pass = () => vi.advanceTimersByTimeAsync(1_000);
+
+const says = (id: string, role: Message['role'], words: string): Message => ({
+  ...{ id, role },
+  parts: [{ type: 'text', text: words }],
+});
+
+/** What those who watch hear when somebody says something elsewhere and is answered. */
+const ELSEWHERE: (Chunk | null)[] = [
+  { type: 'data-message', data: { message: says('theirs', 'user', 'And?') }, transient: true },
+  { type: 'start', messageId: 'b1', messageMetadata: {} },
+  ...text('u', 'Two.'),
+  { type: 'finish', finishReason: 'stop' },
+  null,
+];
+
+function pageOf(server: FakeServer, messages: Message[]): BarePage {
+  const { WebSocket } = server;
+  return new BarePage({ mode: 'bidi', url: 'http://localhost:1', sessionId: 'chat', messages, WebSocket });
+}
+
+const shown = ({ messages }: BarePage) => messages.map((message) => [message.id, ...brief(message)]);
+
+test('[B32] [R5] what is said elsewhere right behind a reset is shown, also when the reset ends an answer that is being read', async () => {
+  const server = new FakeServer();
+  const page = pageOf(server, []);
+  try {
+    void page.conversation.chat.sendMessage(says('mine', 'user', 'Well?'));
+    await pass();
+    server.say({ type: 'start', messageId: 'a1' }, { type: 'text-start', id: 't' });
+    server.say({ type: 'text-delta', id: 't', delta: 'One ' });
+    await pass();
+    expect([page.isReady, shown(page).at(-1)]).toEqual([false, ['a1', 'One ']]);
+    const greet = server.greet.bind(server);
+    server.greet = (socket) => {
+      greet(socket);
+      // In one go with the reset: the chat has not yet read the end of the answer.
+      server.say(...ELSEWHERE);
+    };
+    server.history = [says('mine', 'user', 'Well?'), says('a1', 'assistant', 'One two.')];
+    server.restart();
+    await pass();
+    await pass();
+    expect(shown(page)).toEqual([
+      ['mine', 'Well?'],
+      ['a1', 'One two.'],
+      ['theirs', 'And?'],
+      ['b1', 'Two.'],
+    ]);
+  } finally {
+    page.close();
+  }
+});
+
+test('[B32] what is said elsewhere stands before its answer, also right behind more of an earlier one', async () => {
+  const server = new FakeServer();
+  const before = [
+    says('a1', 'assistant', 'One.'),
+    says('mine', 'user', 'Well?'),
+    says('a2', 'assistant', 'Well.'),
+  ];
+  const page = pageOf(server, before);
+  try {
+    await pass();
+    server.say(
+      { type: 'start', messageId: 'a1' },
+      ...text('t', 'And more.'),
+      { type: 'finish', finishReason: 'stop' },
+      null,
+      ...ELSEWHERE,
+    );
+    await pass();
+    expect(shown(page)).toEqual([
+      ['a1', 'One.', 'And more.'],
+      ['mine', 'Well?'],
+      ['a2', 'Well.'],
+      ['theirs', 'And?'],
+      ['b1', 'Two.'],
+    ]);
+  } finally {
+    page.close();
+  }
+});
