@@ -11,10 +11,10 @@ export interface TrackedCall extends ToolFacts {
   messageId: string;
   input: unknown;
   state: ToolCallState;
-  approved?: boolean;
+  approved?: boolean | undefined;
   approvalId?: string;
   /** The call in which the person confirmed this one, where a confirmation is a call of its own. */
-  confirmation?: string;
+  confirmation?: string | undefined;
 }
 
 /** An answer as the part that shows it. */
@@ -211,8 +211,8 @@ export class CallTracker implements AnswerMemory {
       messageId,
       input,
       state,
-      ...(approved === undefined ? {} : { approved }),
-      ...(confirmation && { confirmation }),
+      approved,
+      confirmation,
     });
   }
 
