@@ -61,7 +61,7 @@ export function isUndecided({ status }: CallRecord): boolean {
   return status === 'requested';
 }
 
-/** How a call ends whose time is up; null when it has all the time. */
+/** How a call ends whose time is up; null when a call like this has no deadline. */
 export function lateSettlement({ status, runsOn, toolName }: CallRecord): Failure | null {
   if (status === 'requested') return { kind: 'error', errorText: APPROVAL_TIMED_OUT };
   return status === 'parked' || (status === 'running' && runsOn === 'client')

@@ -33,7 +33,7 @@ export interface Spending {
   user: string;
   burst: number;
   perMinute: number;
-  /** How many; less than none gives back. */
+  /** How many; a negative number gives them back. */
   count: number;
 }
 

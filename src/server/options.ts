@@ -24,7 +24,7 @@ export interface DuologueOptions {
   store?: Store;
   /** For one of several processes that share the store: any request may come to any of them. The store must be one that can be shared. */
   node?: NodeOptions;
-  /** What such processes share beside the store, so that responses outlive the process that gives them, and limits count in all of them. */
+  /** What such processes share beside the store: with it a response goes on when its process dies, and limits hold for all of them together. */
   hub?: Hub;
   /** Plugins for ADK's runner. */
   plugins?: BasePlugin[];

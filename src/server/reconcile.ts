@@ -66,7 +66,7 @@ export function wordsSince(messages: readonly Message[], events: readonly Event[
     .join('');
 }
 
-/** The outputs that a message does not show though the history has them; of calls that still wait there are none. */
+/** The outputs that the history has and the message does not show yet. Calls that still wait are left out. */
 export function missedOutputs(
   message: Message,
   session: AdkSession,

@@ -11,7 +11,7 @@ import { presented } from './files.ts';
 import type { Feed, Reader, Response } from './home.ts';
 import { type BatchTimer, Departure, type Heartbeat } from './pace.ts';
 
-/** How many beats a client may leave what was sent to it untaken, while the agent may be held back for it. */
+/** How many beats a client may go without reading what was sent, because the agent may be waiting for it. */
 const MAX_STALLED_BEATS = 4;
 
 /** Timers that all readers share. */
