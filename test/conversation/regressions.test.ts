@@ -154,6 +154,37 @@ describe('a live model', () => {
     await socket.done(2);
   });
 
+  it.each(['while it speaks', 'while it rests'])(
+    '[B13] [B14] a model that the person interrupts %s beside an open card has one [DONE] for that turn',
+    async (when) => {
+      const { connect, connection } = await native();
+      const socket = await connect();
+      socket.say('pay');
+      await until(() => toldSomething(connection));
+      connection.push(pay);
+      const card = await socket.chunk('tool-approval-request');
+      connection.push(words('Please look.'));
+      if (when === 'while it rests') connection.push(words('Please look.', true), { turnComplete: true });
+      connection.push({ interrupted: true });
+      if (when === 'while it speaks') connection.push({ turnComplete: true });
+      await settle(30);
+      expect(socket.dones).toBe(0);
+      // Nothing keeps the next message waiting.
+      socket.say('hello');
+      await until(() => connection.sent.filter(({ kind }) => kind === 'content').length === 2);
+      connection.push(words('Hi.'), words('Hi.', true), { turnComplete: true });
+      await socket.done();
+      socket.send('message', decision(card));
+      await socket.chunk('tool-output-available');
+      connection.push(words('Paid.'), words('Paid.', true), { turnComplete: true });
+      await socket.done(2);
+      await settle(30);
+      expect(socket.dones).toBe(2);
+      const ends = socket.chunks.flatMap((chunk) => (chunk.type === 'finish' ? [chunk.finishReason] : []));
+      expect(ends).toEqual(['stop', 'stop']);
+    },
+  );
+
   it('[B13] a model that ends its turn beside an open card gets one [DONE], after the card is answered', async () => {
     const { connect, connection } = await native();
     const socket = await connect();

@@ -118,10 +118,7 @@ export class AgentEvents {
       case 'failed':
         return this.failed(speaking, out);
       case 'interrupted':
-        // The model stopped by itself, because the person spoke; it still says that its turn is over.
-        messages.finish(speaking, { interrupted: true });
-        messages.isAtWork = true;
-        return;
+        return this.stopped(speaking);
       default:
         messages.isAtWork ||= !this.isUnasked;
         messages.lastToSpeak = speaking.message.id;
@@ -250,12 +247,32 @@ export class AgentEvents {
     core.storing([{ do: 'keep', id, parts }], null, () => core.emit({ type: 'tell-kept', messageId: id }));
   }
 
+  /** The model stopped by itself, because the person spoke. */
+  private stopped(speaking: Writing): void {
+    const { messages, open } = this.parts;
+    const { isAtWork } = messages;
+    if (open.in(speaking.message.id).length === 0) {
+      messages.finish(speaking, { interrupted: true });
+      // It still says that its turn is over.
+      messages.isAtWork = true;
+      return;
+    }
+    // The turn goes on when its card is answered: it has one end. What the person says is answered in a message of its own.
+    messages.pause(speaking);
+    messages.speaking = null;
+    messages.isAtWork = isAtWork;
+  }
+
   /** The model says nothing for now, and goes on when the calls that it made are answered. */
   private rests(): void {
     const { messages, open, inbox } = this.parts;
     const { speaking } = messages;
-    if (!speaking || open.in(speaking.message.id).length === 0) return;
-    messages.pause(speaking);
+    if (speaking && open.in(speaking.message.id).length === 0) return;
+    const next = speaking ? undefined : messages.next.shift();
+    if (speaking) messages.pause(speaking);
+    // It was interrupted, and what it said then has an end, or waits.
+    else if (next) messages.speak(next);
+    else messages.isAtWork = false;
     inbox.advance();
   }
 

@@ -229,8 +229,10 @@ export class TurnBegins {
   private endUnanswered(): void {
     const { messages, open } = this.parts;
     const { speaking, isAtWork } = messages;
-    if (speaking && (isAtWork || open.in(speaking.message.id).length === 0))
-      messages.finish(speaking, { interrupted: isAtWork });
+    if (!speaking) return;
+    if (open.in(speaking.message.id).length === 0) messages.finish(speaking, { interrupted: isAtWork });
+    // Its turn goes on when what is open is answered: it has one end.
+    else if (isAtWork) messages.pause(speaking);
   }
 
   /** The agent gets a message of the person, turn by turn. */

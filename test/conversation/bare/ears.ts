@@ -82,11 +82,13 @@ export class Ears {
     if (!message) return;
     message.isOpen = false;
     const finish = chunks.find((chunk) => chunk.type === 'finish');
-    // What failed or was replaced may be gone on with, and over SSE every response has its own end.
-    if (message.isPosted || finish?.finishReason === 'error' || finish?.finishReason === 'other') return;
+    // What failed may be gone on with, so may what the process cut off, and over SSE every response has its own end.
+    if (message.isPosted || finish?.finishReason === 'error' || finish?.messageMetadata?.cutOff) return;
     message.finishes++;
     if (message.finishes > 1) this.wrong.push(`[B13] ${id} ends twice`);
-    if (message.calls.size > 0) this.wrong.push(`[B13] ${id} ends while ${[...message.calls]} is open`);
+    // What is replaced ends although a call is open.
+    if (message.calls.size > 0 && finish?.finishReason !== 'other')
+      this.wrong.push(`[B13] ${id} ends while ${[...message.calls]} is open`);
   }
 
   /** Nothing of what is being said is said any more. */
