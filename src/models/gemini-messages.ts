@@ -46,6 +46,8 @@ export class GeminiMessages {
   private isGenerating = false;
   /** Whether the model has made all of its turn, and only waits until that is played. */
   isPlaying = false;
+  /** Whether it was interrupted in the middle of a turn, and has not said that this is over. */
+  isCut = false;
 
   constructor(options: ReadingOptions) {
     this.options = options;
@@ -77,6 +79,7 @@ export class GeminiMessages {
       // The model waits for the responses, or says by itself that it goes on.
       this.isGenerating = false;
       this.isPlaying = false;
+      this.isCut = false;
       out.push({ content: { role: 'model', parts: calls.map((functionCall) => ({ functionCall })) } });
     }
     if (unwanted.length > 0) {
@@ -98,6 +101,7 @@ export class GeminiMessages {
   end(): LlmResponse[] {
     this.isGenerating = false;
     this.isPlaying = false;
+    this.isCut = false;
     return [...this.complete(), ...this.named([...this.usage.splice(0), ...this.flush()])];
   }
 
@@ -156,13 +160,15 @@ export class GeminiMessages {
   private begin(out: LlmResponse[]): void {
     if (this.closing) return;
     this.isGenerating = true;
+    this.isCut = false;
     out.push(...this.usage.splice(0));
   }
 
   private interrupt(turnComplete: boolean, out: LlmResponse[]): void {
+    const ends = turnComplete || this.closing !== null;
+    this.isCut = this.isGenerating && !ends;
     this.isGenerating = false;
     this.isPlaying = false;
-    const ends = turnComplete || this.closing !== null;
     this.closing = null;
     this.hasSpoken = false;
     out.push(...this.usage.splice(0), ...this.flush(), {
@@ -175,6 +181,7 @@ export class GeminiMessages {
   private completeTurn(content: LiveServerContent, now: number, out: LlmResponse[]): void {
     const { turnCompleteReason: reason, interactionStatus, waitingForInput } = content;
     this.isPlaying = false;
+    this.isCut = false;
     const goesOn = this.options.family.saysWhenIdle && interactionStatus === 'IN_PROGRESS';
     if (goesOn) {
       out.push(...this.flush());

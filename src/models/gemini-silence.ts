@@ -6,7 +6,7 @@ import type { GeminiMessages } from './gemini-messages.ts';
 /** How long a model that was asked something may say nothing: usually, and after its session was taken up again. */
 const SILENT_MS = 60_000;
 const RESUMED_MS = 10_000;
-/** How long a model may pause that says something nobody asked for, before that counts as said. */
+/** How long a model may pause that says something nobody asked for, or was interrupted, before that counts as over. */
 const UNASKED_MS = 3000;
 /** How long what a model has made may play before it says that its turn is over. */
 const PLAYING_MS = 600_000;
@@ -38,6 +38,7 @@ export class GeminiSilence {
   /** When the model has been silent for too long; null while it owes nothing, or waits for us. */
   get endsAt(): number | null {
     const { messages, debt, calls } = this.context;
+    if (messages.isCut && !debt.isOpen) return this.movedAt + UNASKED_MS;
     if (calls.areOpen && !this.isDueBeside()) return null;
     if (messages.isPlaying) return this.movedAt + PLAYING_MS;
     if (messages.isBusy && !debt.isAsked) return this.movedAt + UNASKED_MS;

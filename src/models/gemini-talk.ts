@@ -60,6 +60,8 @@ export class GeminiTalk {
   private isTalking = false;
   /** Whether the person interrupted something that has not ended: nobody hears the model until it does. */
   private isHushed = false;
+  /** Whether they asked something else since: its answer is to be heard. */
+  private isAskedSince = false;
   private notices: { text: string; isSilent: boolean }[] = [];
   private readonly silence: GeminiSilence;
   private wasBusy = false;
@@ -98,6 +100,8 @@ export class GeminiTalk {
     this.hasBegun = true;
     this.isReady = true;
     this.silence.moved(now);
+    // Nobody knows whether what was interrupted over the lost socket is ended over this one.
+    if (this.isAskedSince) this.unhush();
     if (isResumed) {
       if (isFirst) {
         this.isOld = true;
@@ -122,6 +126,7 @@ export class GeminiTalk {
     // Whoever interrupts waits for an end: here there is nothing to end.
     if (isInterrupted) {
       this.isHushed = true;
+      this.isAskedSince = false;
       if (!this.isBusy) this.unhush();
     }
     if (this.isReady) this.give(given);
@@ -178,6 +183,7 @@ export class GeminiTalk {
   private unhush(): void {
     if (!this.isHushed) return;
     this.isHushed = false;
+    this.isAskedSince = false;
     const response = { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } };
     this.out.push({ type: 'tell', response });
   }
@@ -201,6 +207,7 @@ export class GeminiTalk {
     this.tell(this.messages.complete());
     // What the model had not begun to say when it was interrupted may never have an end of its own.
     if (!this.messages.isBusy) this.unhush();
+    this.isAskedSince = this.isHushed;
     this.tellNotices(false);
     this.calls.leaveTurn();
     this.debt.said(content, this.messages.isBusy);
@@ -262,12 +269,14 @@ export class GeminiTalk {
     this.silence.moved(now);
     const again = messages.isBusy ? null : debt.toRepeat();
     if (again) return this.send(frameOfContent(again, this.options.family));
-    const { isAsked, isFresh } = debt;
+    const { isFresh } = debt;
+    const isOwed = debt.isAsked && !messages.isCut;
     const errorCode = isFresh ? 'INCOMPLETE' : 'SILENT';
     debt.forgive();
+    if (this.isAskedSince) this.unhush();
     this.tell([
       ...messages.end(),
-      ...(isAsked ? [{ errorCode, errorMessage: 'The live model said nothing any more.' }] : []),
+      ...(isOwed ? [{ errorCode, errorMessage: 'The live model said nothing any more.' }] : []),
       { turnComplete: true },
     ]);
   }
@@ -292,6 +301,8 @@ export class GeminiTalk {
         continue;
       }
       this.out.push({ type: 'tell', response });
+      // Who speaks has stopped what they did not want to hear, and is answered: that it is over may not be said.
+      if (interrupted && !customMetadata?.toolCallCancellation) this.unhush();
       if (!turnComplete || customMetadata?.isIdle) continue;
       this.debt.isAsked = false;
       this.calls.endTurn();

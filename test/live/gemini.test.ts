@@ -39,6 +39,11 @@ async function serveTools(
 const words = (socket: TestSocket) =>
   socket.chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : [])).join('');
 
+/** Until the model of a fake has said what it says. */
+async function silence({ session }: FakeGeminiLive): Promise<void> {
+  while (session.isSpeaking) await new Promise((resolve) => setImmediate(resolve));
+}
+
 const SOME = SCENARIOS.filter(({ file }) =>
   ['multiple-payments-approve-deny-bidi', 'get_weather-bidi-baseline'].includes(file),
 );
@@ -400,6 +405,46 @@ describe.each(FAMILIES)('speech with the family $name', ({ name: _, ...options }
       ['assistant', expect.stringContaining('Tokyo')],
     ]);
     expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 2, []]);
+  });
+
+  it('[B6] [B16] what is spoken after an interruption is answered, though the model never ends what it had begun', async () => {
+    const { fake, connect, ran } = await serveTools(options);
+    const socket = await connect();
+    fake.turnFaults.push('silence');
+    socket.say('hello');
+    await socket.chunk('text-delta');
+    socket.send('interrupt', {});
+    await socket.done();
+    await silence(fake);
+    fake.session.send?.({ serverContent: { interrupted: true } });
+    fake.session.hear('weather in Tokyo');
+    await socket.done(2);
+    expect(words(socket)).toContain('Tokyo');
+    expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 2, []]);
+  });
+
+  it('[B13] one that stops for a noise and says no more keeps nobody waiting, also beside a card', async () => {
+    const { fake, connect, ran } = await serveTools(options);
+    const socket = await connect();
+    fake.turnFaults.push('silence');
+    socket.say('hello');
+    await socket.chunk('text-delta');
+    await silence(fake);
+    fake.session.send?.({ serverContent: { interrupted: true } });
+    await socket.done();
+    socket.say('send 30 dollars to Alice');
+    const card = await socket.chunk('tool-approval-request');
+    await silence(fake);
+    const says = (serverContent: object) => fake.session.send?.({ serverContent });
+    says({ outputTranscription: { text: 'Please look.' } });
+    says({ interrupted: true });
+    socket.say('weather in Tokyo');
+    await socket.done(2);
+    socket.send('message', decision(card));
+    await socket.done(3);
+    expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo', 'pay Alice 30'], 3, []]);
+    const ends = socket.chunks.flatMap((chunk) => (chunk.type === 'finish' ? [chunk.finishReason] : []));
+    expect(ends).toEqual(['other', 'stop', 'stop']);
   });
 
   it('[C12] counts the tokens of every turn, those of sound beside them, wherever the model tells them', async () => {

@@ -152,3 +152,58 @@ test('two turns that end at once have two ends', () => {
   expect(hear({ turnComplete: true }, 130)).toMatchObject([{ turnComplete: true }]);
   expect(wait(430)).toMatchObject([{ turnComplete: true }]);
 });
+
+test('what the person speaks after they interrupted is answered, whether or not the model ends what it had begun', () => {
+  const { talk: one, hear, wait } = talk();
+  const typed = (text: string) => ({ content: { role: 'user', parts: [{ text }] } });
+  one.take(typed('Tell me a story.'), 0);
+  hear(SOUND, 100);
+  one.take({ activity: 'start' }, 200);
+  expect(hear({ interrupted: true }, 300)).toMatchObject([
+    { interrupted: true },
+    { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } },
+  ]);
+  hear({ inputTranscription: { text: 'Hello?' } }, 400);
+  hear(SOUND, 500);
+  hear({ turnComplete: true }, 600);
+  expect(wait(900)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
+});
+
+test('a model that was interrupted and says no more has its end without an error', () => {
+  const { talk: one, hear, wait } = talk();
+  hear({ inputTranscription: { text: 'Tell me a story.' } }, 0);
+  hear(SOUND, 100);
+  hear({ interrupted: true }, 200);
+  expect(one.wakesAt).toBe(3200);
+  expect(wait(3200)).toEqual([{ turnComplete: true }]);
+  expect([one.isBusy, one.wakesAt]).toEqual([false, null]);
+});
+
+test('one that ends its turn after that is not waited for', () => {
+  const { talk: one, hear } = talk();
+  hear(SOUND, 100);
+  hear({ interrupted: true }, 200);
+  expect(hear({ turnComplete: true }, 210)).toMatchObject([{ turnComplete: true }]);
+  expect(one.wakesAt).toBeNull();
+});
+
+test('what was asked after an interruption has its end, or its answer over another socket, though the model does not stop', () => {
+  const over = { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } };
+  for (const isLost of [true, false]) {
+    const { talk: one, hear, wait } = talk();
+    const typed = (text: string) => ({ content: { role: 'user', parts: [{ text }] } });
+    one.take(typed('Tell me a story.'), 0);
+    hear(SOUND, 100);
+    one.take({ activity: 'start' }, 200);
+    one.take(typed('Hello?'), 300);
+    if (!isLost) {
+      expect(wait(60_300)).toMatchObject([over, { errorCode: 'SILENT' }, { turnComplete: true }]);
+      continue;
+    }
+    one.lost();
+    expect(one.ready(true, 400)).toMatchObject([{ type: 'tell', response: over }]);
+    hear(SOUND, 500);
+    hear({ turnComplete: true }, 600);
+    expect(wait(900)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
+  }
+});
