@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
@@ -21,7 +21,7 @@ declare global {
   }
 }
 
-// Inside the repository, so that the package is found as any other; nothing of it is committed.
+// Inside the repository, so that what the pages are built of is found; nothing of it is committed.
 const folder = resolve(root, '.cache/bundlers');
 const write = (files: Record<string, string>) => {
   for (const [name, text] of Object.entries(files)) {
@@ -33,10 +33,12 @@ const write = (files: Record<string, string>) => {
 const IMPORT = "import { AudioPlayer, AudioRecorder } from 'duologue/client/audio';";
 
 /** A page of Next.js that is built into files; says where they lie. */
-async function buildNext(): Promise<string> {
-  const name = 'next';
+async function buildNext(bundler: 'webpack' | 'turbopack'): Promise<string> {
+  const name = `next-${bundler}`;
   write({
     [`${name}/package.json`]: JSON.stringify({ name: `page-${name}`, private: true, type: 'module' }),
+    // Turbopack would take the repository's own otherwise, whose paths lead to the sources instead of the package.
+    [`${name}/jsconfig.json`]: '{}',
     [`${name}/next.config.mjs`]: `export default {
       output: 'export',
       outputFileTracingRoot: ${JSON.stringify(root)},
@@ -49,7 +51,7 @@ async function buildNext(): Promise<string> {
       }`,
   });
   const next = resolve(root, 'node_modules/next/dist/bin/next');
-  await promisify(execFile)(process.execPath, [next, 'build', join(folder, name), '--webpack'], {
+  await promisify(execFile)(process.execPath, [next, 'build', join(folder, name), `--${bundler}`], {
     env: { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' },
   });
   return join(folder, name, 'out');
@@ -81,6 +83,10 @@ const EVERYTHING = 1_000_000;
 let browser: Browser;
 beforeAll(async () => {
   rmSync(folder, { recursive: true, force: true });
+  // The package as npm installs it: not a link to a folder with sources in it.
+  for (const part of ['package.json', 'dist']) {
+    cpSync(join(root, part), join(folder, 'node_modules/duologue', part), { recursive: true });
+  }
   browser = await chromium.connect(inject('browser'));
 });
 afterAll(async () => {
@@ -168,7 +174,8 @@ async function soundOn(files: string): Promise<{ recorder: string; player: strin
 const OWN = ['pcm-player-processor 200', 'pcm-recorder-processor 200'];
 
 test.each<[string, () => Promise<string>]>([
-  ['Next.js with webpack', buildNext],
+  ['Next.js with webpack', () => buildNext('webpack')],
+  ['Next.js with Turbopack', () => buildNext('turbopack')],
   ['Vite', () => buildVite('vite', plain)],
   ['Vite that inlines whatever it may', () => buildVite('vite-named', named, EVERYTHING)],
 ])(
