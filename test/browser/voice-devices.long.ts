@@ -69,6 +69,11 @@ describe('what talking is done with, and what else is shown and heard', () => {
     await person.talk('payment');
     await person.hears();
     const given = () => person.page.evaluate(() => window.room.loudspeakers);
+    // An Escape that closes the menu is not meant for the agent.
+    await person.bar.getByRole('button', { name: 'Voice settings' }).click();
+    await person.page.getByRole('menu').press('Escape');
+    await person.page.getByRole('menu').waitFor({ state: 'detached' });
+    expect(await person.speaker('agent').count()).toBe(1);
     await person.choose('Headphones');
     await expect.poll(given).toEqual(['Headphones']);
     await person.page.evaluate(() => window.room.unplug('Headphones'));

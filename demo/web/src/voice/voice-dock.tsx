@@ -57,7 +57,9 @@ export default function VoiceDock({
   useEffect(() => {
     if (speaker !== 'agent') return;
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.key === 'Escape') interrupt();
+      // A menu or dialog that is open takes it for itself.
+      const isTaken = event.target instanceof Element && event.target.closest('[role=menu], [role=dialog]');
+      if (event.key === 'Escape' && !isTaken) interrupt();
     };
     window.addEventListener('keydown', onKeyDown);
     return () => window.removeEventListener('keydown', onKeyDown);
