@@ -83,7 +83,7 @@ export function VoiceBar({
             {statusOf(voice, words, { heard, isConnected, isTouch })}
           </span>
         </span>
-        <span className="flex items-center">
+        <span className="ml-auto flex items-center">
           {voice.speaker === 'agent' ? (
             <IconButton label={words.stopSpeaking} onClick={onStop}>
               <Square className="size-3.5 fill-current" />
