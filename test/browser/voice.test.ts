@@ -78,7 +78,8 @@ describe('with a live model', () => {
     await person.utter('weather');
     await person.own.getByText('Tell me something meanwhile.').waitFor();
     await person.hears();
-    answer('Please press the button on the card. '.repeat(8));
+    // Longer than it takes to press it, however busy the machine is.
+    answer('Please press the button on the card. '.repeat(16));
     await person.page.evaluate(() => {
       window.room.markAt = 'speech';
     });
@@ -90,10 +91,12 @@ describe('with a live model', () => {
     await person.own.getByText('Yes, do it.').waitFor();
     await person.hears();
     expect(await person.statesOfCards()).toEqual(['requested']);
-    // The person decides while the agent is speaking.
+    // The person decides while the agent is speaking, and it goes on.
     answer('Paid.');
     await person.approve();
     await person.card('done').waitFor();
+    expect(await person.speaker('agent').count()).toBe(1);
+    await person.hears();
     expect(staged.demo.fake.refused).toEqual([]);
   });
 
