@@ -8,6 +8,13 @@ import { launch } from './support/launch.ts';
 import { DemoServer } from './support/server.ts';
 import { furnish, Talker } from './support/talker.ts';
 
+declare global {
+  interface Window {
+    /** The names of the browser's own microphones that are on. */
+    microphonesOn(): string[];
+  }
+}
+
 const RATE = 16_000;
 /** What is said in a clip. */
 const QUESTION = 'What is the weather in Tokyo?';
@@ -169,7 +176,20 @@ describe('without a key, offline once its parts are there', () => {
       `--use-file-for-fake-audio-capture=${file}`,
     ]);
     try {
-      const person = await talker(await own.newContext({ locale: 'en-US', permissions: ['microphone'] }));
+      const context = await own.newContext({ locale: 'en-US', permissions: ['microphone'] });
+      await context.addInitScript(() => {
+        const { mediaDevices } = navigator;
+        const ask = mediaDevices.getUserMedia.bind(mediaDevices);
+        const tracks: MediaStreamTrack[] = [];
+        mediaDevices.getUserMedia = async (wanted) => {
+          const stream = await ask(wanted);
+          tracks.push(...stream.getTracks());
+          return stream;
+        };
+        window.microphonesOn = () =>
+          tracks.filter(({ readyState }) => readyState === 'live').map(({ label }) => label);
+      });
+      const person = await talker(context);
       await person.handsFree();
       const questions = person.own.getByText(/weather in Tokyo/);
       await questions.first().waitFor();
@@ -181,9 +201,12 @@ describe('without a key, offline once its parts are there', () => {
       });
       const chosen = (name: string) =>
         person.page.getByRole('menuitemradio', { name, exact: true, checked: true });
+      const on = () => person.page.evaluate(() => window.microphonesOn());
+      expect(await on()).not.toEqual([names.microphone]);
+      await person.choose(names.microphone);
+      await expect.poll(on).toEqual([names.microphone]);
       // Each of them says the same, from its beginning on when it is switched on.
       const before = await questions.count();
-      await person.choose(names.microphone);
       await questions.nth(before).waitFor();
       await person.choose(names.loudspeaker);
       await person.bar.getByRole('button', { name: 'Voice settings' }).click();
