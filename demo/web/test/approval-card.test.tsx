@@ -50,12 +50,7 @@ async function showWithin(reach: Reach, ...parts: ToolPart[]): Promise<void> {
         <Announcer>
           <ReachProvider reach={reach}>
             {parts.map((part) => (
-              <ApprovalCard
-                key={part.toolCallId}
-                part={part}
-                isHeld={reach === 'idle' && parts.some(({ state }) => state === 'approval-requested')}
-                onDecide={onDecide}
-              />
+              <ApprovalCard key={part.toolCallId} part={part} onDecide={onDecide} />
             ))}
           </ReachProvider>
         </Announcer>
@@ -178,7 +173,7 @@ describe('an approval card', () => {
     expect(document.querySelector('[aria-live=assertive]')?.textContent).toBe('10 seconds left to answer.');
   });
 
-  test('runs out by itself where the server cannot tell, with the decisions that waited for it', async () => {
+  test('runs out by itself where the server cannot tell, and what was decided goes on', async () => {
     const approval = { id: 'a1', descriptor: { expiresAt: Date.now() + 5_000 } };
     const parts: ToolPart[] = [
       { ...ASKING, approval },
@@ -191,24 +186,11 @@ describe('an approval card', () => {
     await showWithin('idle', ...parts);
     expect(states()).toEqual(['requested', 'processing']);
     await act(async () => vi.advanceTimersByTime(5_000));
-    expect(states()).toEqual(['expired', 'expired']);
+    expect(states()).toEqual(['expired', 'processing']);
     expect(button('Approve')).toBeUndefined();
     await showWithin('live', ...parts);
     expect(states()).toEqual(['requested', 'processing']);
   });
-
-  test.each([
-    [true, 'Approved', 'Goes ahead once you have answered the other questions.'],
-    [false, 'Denied', 'The assistant is told once you have answered the other questions.'],
-  ])(
-    'that waits for the others says what then happens, and nothing else; approved: %s',
-    async (approved, title, text) => {
-      const answered = { ...ASKING, state: 'approval-responded', approval: { id: 'a1', approved } } as const;
-      await showWithin('idle', answered, { ...ASKING, toolCallId: 'c2' });
-      expect(card().querySelector('[data-testid=approval-state]')?.textContent).toBe(title);
-      expect(card().textContent).toContain(text);
-    },
-  );
 
   test('has its keys anywhere on the page, unless another one asks before it or a dialog is open', async () => {
     await show(ASKING, { ...ASKING, toolCallId: 'c2' });

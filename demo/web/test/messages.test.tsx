@@ -131,13 +131,7 @@ describe('an answer', () => {
       ...state,
     }) as unknown as Message['parts'][number];
   const view = (message: Message, onRegenerate: (id: string) => void = vi.fn()) => (
-    <Answer
-      message={message}
-      isGrowing={false}
-      isHeld={false}
-      onDecide={vi.fn()}
-      onRegenerate={onRegenerate}
-    />
+    <Answer message={message} isGrowing={false} onDecide={vi.fn()} onRegenerate={onRegenerate} />
   );
 
   test('tells a thought of one line with its facts, and folds a longer one', async () => {

@@ -22,13 +22,10 @@ import { useFocus } from './use-focus.ts';
 /** Asks the person before a call is carried out, and shows afterwards what became of it. */
 export function ApprovalCard({
   part,
-  isHeld,
   onDecide,
   children,
 }: {
   part: ToolPart;
-  /** Whether the decision leaves only together with those that are still open. */
-  isHeld: boolean;
   onDecide: (toolCallId: string, isApproved: boolean, reason: string) => void;
   /** What the call gave, where there is a way to show it. */
   children?: ReactNode;
@@ -37,7 +34,7 @@ export function ApprovalCard({
   const { approval } = messages;
   const [reason, setReason] = useState('');
   const reach = useReach();
-  const state = useCardState(part, isHeld, reach);
+  const state = useCardState(part, reach);
   const isAsking = state === 'requested';
   const question = questionOf(part, messages, language);
   const card = useRef<HTMLElement>(null);
@@ -51,7 +48,7 @@ export function ApprovalCard({
   const obstacle = obstacleOf(reach, approval);
   useCardKeys(card, isAsking && obstacle === null, decide);
   const { icon: Icon, frame, mark } = LOOKS[state];
-  const { name, text } = wordsOf(state, isHeld, reach, approval);
+  const { name, text } = wordsOf(state, reach, approval);
   const where = isElsewhere ? approval.elsewhere : null;
   useAnnouncements(card, state, where === null ? name : `${name} · ${where}`, sentenceOf(question));
   const expiresAt = part.approval?.descriptor?.expiresAt;
@@ -111,10 +108,10 @@ export function ApprovalCard({
 }
 
 /** What the card says. Where the server does not tell that the time is up, the clock of the page does. */
-function useCardState(part: ToolPart, isHeld: boolean, reach: Reach): CardState {
+function useCardState(part: ToolPart, reach: Reach): CardState {
   const state = cardStateOf(part);
-  const isUnsent = state === 'requested' || (isHeld && (state === 'processing' || state === 'denying'));
-  const expiresAt = reach === 'live' || !isUnsent ? undefined : part.approval?.descriptor?.expiresAt;
+  const expiresAt =
+    reach === 'live' || state !== 'requested' ? undefined : part.approval?.descriptor?.expiresAt;
   const now = useNow(expiresAt !== undefined);
   return expiresAt !== undefined && now >= expiresAt ? 'expired' : state;
 }

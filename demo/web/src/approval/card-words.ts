@@ -6,19 +6,12 @@ import type { Reach } from './reach.tsx';
 /** What a card says above and below its sentence. */
 export function wordsOf(
   state: CardState,
-  isHeld: boolean,
   reach: Reach,
   messages: Messages['approval'],
 ): { name: string; text: string | null } {
   const { title, text } = LOOKS[state];
   const [name, usual] = [title(messages), text?.(messages) ?? null];
   if (state !== 'processing' && state !== 'denying') return { name, text: usual };
-  // Nothing is in progress before the other questions are answered.
-  if (isHeld) {
-    return state === 'denying'
-      ? { name: messages.denied, text: messages.heldDenyingText }
-      : { name: messages.approved, text: messages.heldText };
-  }
   const unsettled = unsettledText(reach, messages);
   if (unsettled === null) return { name, text: usual };
   return { name: state === 'processing' ? messages.approved : name, text: unsettled };

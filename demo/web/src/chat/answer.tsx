@@ -9,14 +9,11 @@ import { Sources } from './sources.tsx';
 const Answer = memo(function Answer({
   message,
   isGrowing,
-  isHeld,
   onDecide,
   onRegenerate,
 }: {
   message: Message;
   isGrowing: boolean;
-  /** Whether decisions leave only together, and some are still open. */
-  isHeld: boolean;
   onDecide: Decide;
   onRegenerate: ((messageId: string) => void) | null;
 }) {
@@ -35,7 +32,6 @@ const Answer = memo(function Answer({
           key={index}
           part={part}
           isGrowing={isGrowing && 'state' in part && part.state === 'streaming'}
-          isHeld={isHeld}
           onDecide={onDecide}
         />
       ))}

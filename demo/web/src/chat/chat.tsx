@@ -164,7 +164,6 @@ export function Chat({
             messages={messages}
             isBusy={isBusy}
             hasError={error !== undefined || lost.error !== null}
-            isHeld={duologue.mode === 'sse' && approvals.length > 0}
             onDecide={actions.decide}
             onRegenerate={actions.regenerate}
             onEdit={actions.edit}

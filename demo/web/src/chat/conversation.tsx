@@ -18,7 +18,6 @@ export function Conversation({
   messages,
   isBusy,
   hasError,
-  isHeld,
   onDecide,
   onRegenerate,
   onEdit,
@@ -30,7 +29,6 @@ export function Conversation({
   isBusy: boolean;
   /** Whether the last message is followed by an error, which has its own way to try again. */
   hasError: boolean;
-  isHeld: boolean;
   onDecide: Decide;
   onRegenerate: (messageId: string) => void;
   onEdit: (message: Message, text: string) => void;
@@ -82,7 +80,6 @@ export function Conversation({
                 key={message.id}
                 message={message}
                 isGrowing={isBusy && message === last}
-                isHeld={isHeld && message === last}
                 onDecide={onDecide}
                 onRegenerate={!isBusy && !hasError && message === last ? onRegenerate : null}
               />

@@ -20,20 +20,19 @@ export type Decide = (toolCallId: string, isApproved: boolean, reason: string) =
 interface Props {
   part: MessagePart;
   isGrowing: boolean;
-  isHeld: boolean;
   onDecide: Decide;
 }
 
 /** Shows one part of an answer. The chat copies its parts with every chunk, so they are compared by what is in them. */
 export const Part = memo(
-  function Part({ part, isGrowing, isHeld, onDecide }: Props): ReactNode {
+  function Part({ part, isGrowing, onDecide }: Props): ReactNode {
     const { message, pictures } = useMessages();
     const call = asToolPart(part);
     if (call) {
       return (
         <div data-call={call.toolCallId}>
           {isApprovalCard(call) ? (
-            <ApprovalCard part={call} isHeld={isHeld} onDecide={onDecide}>
+            <ApprovalCard part={call} onDecide={onDecide}>
               {call.state === 'output-available' ? <ToolResult part={call} isBrief /> : null}
             </ApprovalCard>
           ) : (
@@ -83,7 +82,6 @@ export const Part = memo(
   },
   (before, after) =>
     before.isGrowing === after.isGrowing &&
-    before.isHeld === after.isHeld &&
     before.onDecide === after.onDecide &&
     isSame(before.part, after.part),
 );

@@ -141,8 +141,6 @@ export const en = {
     answerHere: 'The conversation is open elsewhere. Press “Use here” to answer.',
     answerLater: 'There is no connection. Connect again to answer.',
     elsewhere: 'Answered on another page',
-    heldText: 'Goes ahead once you have answered the other questions.',
-    heldDenyingText: 'The assistant is told once you have answered the other questions.',
     denyingText: 'Telling the assistant.',
     announce: (sentence: string, approve: string, deny: string) =>
       `Approval needed: ${sentence} Press ${approve} to approve, ${deny} to deny.`,

@@ -144,8 +144,6 @@ export const ja: Messages = {
     answerHere: 'この会話は別の場所で使用中です。答えるには「ここで使う」を押してください。',
     answerLater: '接続が切れています。答えるには再接続してください。',
     elsewhere: '別のページで回答済み',
-    heldText: 'ほかの質問に答えると進みます。',
-    heldDenyingText: 'ほかの質問に答えると、アシスタントに伝えます。',
     denyingText: 'アシスタントに伝えています。',
     announce: (sentence, approve, deny) =>
       `承認が必要です：${sentence} ${approve} で承認、${deny} で断ります。`,
