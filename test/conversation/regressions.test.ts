@@ -154,6 +154,23 @@ describe('a live model', () => {
     await socket.done(2);
   });
 
+  it('[B6] a model that is lost just after it stopped for the person keeps nobody waiting', async () => {
+    const first = new ScriptedLiveConnection();
+    const second = new ScriptedLiveConnection();
+    const { connect } = await native([first, second]);
+    const socket = await connect();
+    socket.say('hello');
+    await until(() => toldSomething(first));
+    first.push(words('Hi'), { interrupted: true });
+    await socket.done();
+    first.end();
+    await settle(30);
+    socket.say('again');
+    await until(() => toldSomething(second));
+    second.push(words('Yes?'), words('Yes?', true), { turnComplete: true });
+    await socket.done(2);
+  });
+
   it.each(['while it speaks', 'while it rests'])(
     '[B13] [B14] a model that the person interrupts %s beside an open card has one [DONE] for that turn',
     async (when) => {

@@ -246,7 +246,7 @@ export class AgentRun {
       if (hasFailed) writing.failure ??= text;
       messages.finish(writing, { interrupted: isLetGo && isAtWork && writing === speaking });
     }
-    if (messages.speaking) messages.isAtWork = false;
+    messages.isAtWork = false;
     messages.speaking = null;
     messages.next = [];
     messages.lastToSpeak = null;

@@ -83,7 +83,7 @@ async function answerNext(scenario: Scenario, page: BarePage, done: Set<string>)
 
 /** One page plays a story, another watches it: after every step both show what the server has. */
 export async function expectMirrored(scenario: Scenario, player: Mode, watcher: Mode): Promise<void> {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   const ran: string[] = [];
   const ranHere: string[] = [];
   const ranThere: string[] = [];

@@ -27,6 +27,7 @@ export class RecordedServer {
   /** Where a page of today watches what one of then read in its responses, and which those are. */
   private watching: ReadableStreamDefaultController<Uint8Array> | null = null;
   private readonly posted = new Set<number>();
+  private kept = '';
   private readonly onBound: () => void;
 
   constructor(events: readonly WireEvent[], onBound: () => void) {
@@ -54,10 +55,21 @@ export class RecordedServer {
   readonly fetch: typeof fetch = (input, init) => {
     const { pathname } = new URL(input instanceof Request ? input.url : input, location.href);
     const method = init?.method ?? 'GET';
+    const calls = callsIn(init?.body);
+    const isThat = (request: { body: string | null }) => {
+      const answered = callsIn(request.body);
+      return calls.length === 0 ? answered.length === 0 : answered.some((call) => calls.includes(call));
+    };
     const found = this.requests.find(
-      (request) => !request.isTaken && request.method === method && request.path.split('?')[0] === pathname,
+      (request) =>
+        !request.isTaken &&
+        request.method === method &&
+        request.path.split('?')[0] === pathname &&
+        isThat(request),
     );
-    if (!found && pathname.endsWith('/watch')) return Promise.resolve(this.watch());
+    const [, watched] = /\/sessions\/([^/]+)\/watch$/.exec(pathname) ?? [];
+    if (!found && watched) return Promise.resolve(this.watch(decodeURIComponent(watched)));
+    if (!found && calls.length > 0) return Promise.resolve(this.acceptMore(nameIn(init?.body)));
     if (!found) return Promise.resolve(unrecorded(method));
     found.isTaken = true;
     this.rename(nameIn(found.body), nameIn(init?.body));
@@ -79,7 +91,7 @@ export class RecordedServer {
     if (event.type === 'text' && event.direction === 'in') {
       const text = this.renamed(event.text);
       this.exchanges.get(channel)?.body?.enqueue(this.encoder.encode(text));
-      if (this.posted.has(channel)) this.tellWatching(text);
+      if (this.posted.has(channel)) this.pass(text);
       // A pong answers a ping of that time; the pings of today are answered on the spot.
       if (!text.startsWith('{')) this.open.get(channel)?.hear(text);
     }
@@ -105,7 +117,7 @@ export class RecordedServer {
   }
 
   /** Recorded from a page that read the responses of its posts and watched nothing: all of them are one stream today. */
-  private watch(): Response {
+  private watch(sessionId: string): Response {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.watching = controller;
@@ -117,7 +129,7 @@ export class RecordedServer {
     const epoch = 'recording';
     const state = { received: [], open: [], running: null, floor: null };
     const session = {
-      sessionId: '',
+      sessionId,
       connectionId: epoch,
       epoch,
       resumed: true,
@@ -134,6 +146,20 @@ export class RecordedServer {
     this.posted.add(channel);
     const answer = this.answers.get(channel);
     this.tellWatching(blockOf('data-accepted', { requestId, ...(answer && { messageId: answer }) }));
+  }
+
+  /** Recorded from a page that gave all its answers in one post: what came of the others is told where the first is answered. */
+  private acceptMore(requestId: string | undefined): Response {
+    if (requestId !== undefined) this.tellWatching(blockOf('data-accepted', { requestId }));
+    return new Response('data: [DONE]\n\n', { headers: { 'content-type': 'text/event-stream' } });
+  }
+
+  /** A card and the end behind it come in one piece, as a server sends them: nobody can answer in between. */
+  private pass(text: string): void {
+    this.kept += text;
+    if (this.kept.includes('"tool-approval-request"') && !this.kept.includes('[DONE]')) return;
+    this.tellWatching(this.kept);
+    this.kept = '';
   }
 
   private tellWatching(text: string): void {
@@ -232,6 +258,17 @@ function nameIn(body: unknown): string | undefined {
   if (typeof body !== 'string') return undefined;
   const { requestId } = frameOf(body).data as { requestId?: unknown };
   return typeof requestId === 'string' ? requestId : undefined;
+}
+
+/** The calls that a post answers. */
+function callsIn(body: unknown): string[] {
+  if (typeof body !== 'string') return [];
+  const { messages } = frameOf(body).data as {
+    messages?: { role: string; parts?: { toolCallId?: string }[] }[];
+  };
+  const last = messages?.at(-1);
+  if (last?.role !== 'assistant') return [];
+  return (last.parts ?? []).flatMap(({ toolCallId }) => toolCallId ?? []);
 }
 
 function blockOf(type: string, data: object): string {
