@@ -17,6 +17,7 @@ const ANSWERS: [(response: ServerResponse) => void, RegExp][] = [
   [(response) => response.writeHead(200).end('another'), /is not what it should be: its checksum is wrong/],
 ];
 
+/** Each request that came is one attempt: pressing once, or trying again, asks once. */
 let asked = 0;
 const registry = await listening(
   createServer((_request, response) => ANSWERS[asked++ % ANSWERS.length]?.[0](response)),
@@ -33,6 +34,7 @@ it('weights that are missing, cut short or not the right ones are told in words;
     await failed.getByRole('button', { name: 'Try again' }).click();
   }
   await failed.getByText(/answered 404/).waitFor();
+  expect(asked).toBe(ANSWERS.length + 1);
   expect(await person.page.evaluate(() => window.room.asked)).toEqual([]);
   await person.say('What is the weather in Tokyo?');
   await person.answers.getByText(/Tokyo/).first().waitFor();

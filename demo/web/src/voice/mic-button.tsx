@@ -18,7 +18,8 @@ export function MicButton({
   /** Says whether one can talk at once. What is missing is fetched, and then the person presses again. */
   prepare: () => Promise<boolean>;
 }) {
-  const downAt = useRef<number | null>(null);
+  /** The press that lasts: since when, and whether one can talk. Holding and tapping ask only once, or a fetch that failed would begin anew. */
+  const pressed = useRef<{ since: number; canTalk: Promise<boolean> } | null>(null);
   /** Whether a press ends hands-free: the click that belongs to one that began it must not. */
   const isEnd = useRef(false);
   const isHandsFree = voice.status !== 'off' && voice.how === 'hands-free';
@@ -27,18 +28,19 @@ export function MicButton({
   const down = async (since: number) => {
     isEnd.current = isHandsFree;
     if (isHandsFree) return;
-    downAt.current = since;
-    if ((await prepare()) && downAt.current === since) await voice.press();
+    const press = { since, canTalk: prepare() };
+    pressed.current = press;
+    if ((await press.canTalk) && pressed.current === press) await voice.press();
   };
   const up = async (now: number) => {
-    const since = downAt.current;
-    if (since === null) return;
-    downAt.current = null;
-    if (now - since < TAP_MS) await begin();
+    const press = pressed.current;
+    if (press === null) return;
+    pressed.current = null;
+    if (now - press.since < TAP_MS) await begin(press.canTalk);
     await voice.release();
   };
-  const begin = async () => {
-    if (await prepare()) await voice.start();
+  const begin = async (canTalk: Promise<boolean>) => {
+    if (await canTalk) await voice.start();
   };
   return (
     <IconButton
@@ -60,7 +62,7 @@ export function MicButton({
         // With a pointer only the end of hands-free comes here; with a keyboard, all of it does.
         const isKeyboard = event.detail === 0;
         if (isKeyboard ? isHandsFree : isEnd.current) void voice.stop();
-        else if (isKeyboard) void begin();
+        else if (isKeyboard) void begin(prepare());
       }}
       className={`mb-0.5 touch-none select-none ${
         isOn ? 'bg-bad text-canvas hover:bg-bad-hover' : 'text-soft hover:bg-sunken hover:text-ink'
