@@ -4,6 +4,7 @@ import { WebSocket } from 'ws';
 import { BINARY, encodeBinary, SUBPROTOCOL } from '../../src/protocol/index.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
+import { turns } from '../server/support/turns.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { decision, live } from '../support/live.ts';
@@ -146,7 +147,7 @@ describe('storms', () => {
       },
     });
     const socket = new TestSocket(server.url);
-    for (let i = 0; i < 200 && asked === 0; i++) await settle(1);
+    await turns(() => asked > 0);
     const closed = server.duologue.close();
     await settle();
     let_();
@@ -267,7 +268,7 @@ describe('a model without end', () => {
     });
     await new Promise((resolve) => socket.once('open', resolve));
     socket.send(JSON.stringify({ type: 'message', messages: [{ role: 'user', content: 'go' }] }));
-    for (let i = 0; i < 2000 && count === 0; i++) await settle(1);
+    await turns(() => count > 0);
     const other = await server.connect('?session=other');
     other.say('hi');
     await other.done();

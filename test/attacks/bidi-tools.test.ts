@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
+import { turns } from '../server/support/turns.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { decision, live } from '../support/live.ts';
@@ -269,7 +270,7 @@ describe('an interruption in the very moment', () => {
       const server = await live([[calls(made)], [text('Fine.')]], [one], { store });
       const socket = await server.connect('?session=moment');
       socket.say('go');
-      for (let i = 0; i < 500 && !isHeld(); i++) await settle(1);
+      await turns(isHeld);
       socket.send('interrupt');
       await socket.done();
       release();

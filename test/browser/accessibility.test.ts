@@ -35,7 +35,7 @@ describe('in light and in dark', () => {
       await check('an answer');
       await person.say('Show Markdown');
       await expect.poll(() => person.isBusy()).toBe(true);
-      await expect.poll(() => person.isBusy(), { timeout: 15_000 }).toBe(false);
+      await expect.poll(() => person.isBusy()).toBe(false);
       await person.answers.nth(1).locator('pre').first().waitFor();
       await check('Markdown');
       await page.getByRole('button', { name: 'Settings' }).click();

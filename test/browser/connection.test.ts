@@ -25,7 +25,7 @@ async function numbers(person: Person): Promise<number[]> {
 
 /** Waits until the whole count is there, every number once and in order. */
 async function sawAll(person: Person): Promise<void> {
-  await expect.poll(async () => (await numbers(person)).slice(0, 60), { timeout: 20_000 }).toEqual(counted);
+  await expect.poll(async () => (await numbers(person)).slice(0, 60)).toEqual(counted);
   expect(await person.answers.count()).toBe(1);
 }
 
@@ -236,7 +236,7 @@ describe('a conversation', () => {
     await freeze(person.page, true);
     // What minutes do: the server gives the silent connection up, and the answer goes on without it.
     relay.cut();
-    await expect.poll(() => storedOf(person), { timeout: 20_000 }).toContain('60');
+    await expect.poll(() => storedOf(person)).toContain('60');
     relay.restore();
     await freeze(person.page, false);
     await sawAll(person);

@@ -27,7 +27,7 @@ async function sayTooFast(person: Person, text: string): Promise<void> {
     await person.say(text);
     await card.or(answer).first().waitFor();
     if (await card.isVisible()) return;
-    await expect.poll(() => person.isBusy(), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => person.isBusy()).toBe(false);
   }
   throw new Error('Everything slipped through.');
 }
@@ -39,7 +39,7 @@ async function tryAgain({ page }: Person, seen: Locator): Promise<void> {
     if ((await button.count()) > 0) await button.click({ timeout: 1_000 }).catch(() => undefined);
     return seen.isVisible();
   };
-  await expect.poll(press, { timeout: 15_000, interval: 300 }).toBe(true);
+  await expect.poll(press, { interval: 300 }).toBe(true);
 }
 
 describe('when something goes wrong the page', () => {
@@ -55,7 +55,7 @@ describe('when something goes wrong the page', () => {
       await person.connection('reconnecting').waitFor();
       await person.page.getByText('Nothing is lost.').waitFor();
       await server.start();
-      await person.answers.getByText(/Tokyo/).last().waitFor({ timeout: 30_000 });
+      await person.answers.getByText(/Tokyo/).last().waitFor();
       expect([await person.own.count(), await person.answers.count()]).toEqual([1, 1]);
       expect(await person.page.getByTestId('error-card').count()).toBe(0);
     },
@@ -72,7 +72,7 @@ describe('when something goes wrong the page', () => {
     await person.connection('reconnecting').waitFor();
     await person.page.getByText('Nothing is lost.').waitFor();
     await server.start();
-    await person.connection('live').waitFor({ timeout: 30_000 });
+    await person.connection('live').waitFor();
     await person.approve();
     await person.card('done').waitFor();
     await person.answers.getByText('I sent $50 to Alice.').waitFor();

@@ -156,7 +156,7 @@ describe('pictures', () => {
     const large = await picture(person.page, 'image/png', 1350, 'noise');
     expect(large.buffer.byteLength).toBeGreaterThan(5 * 1024 * 1024);
     await attach(person, large);
-    await expect.poll(() => strip(person).count(), { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => strip(person).count()).toBe(1);
     await attach(person, await picture(person.page, 'image/png', 1350, 'clear noise'));
     await person.page.getByText('“picture.png” is larger than 5 MB, even when made smaller.').waitFor();
     const posted = person.page.waitForRequest((request) => request.url().endsWith('/stream'));

@@ -44,7 +44,7 @@ describe('the keys of a card', () => {
     expect(await person.statesOfCards()).toEqual(['requested']);
     await person.say('Tell me a story');
     await person.page.getByRole('button', { name: 'An approval waits' }).waitFor();
-    await expect.poll(() => person.isBusy(), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => person.isBusy()).toBe(false);
     const inSight = () =>
       card.evaluate((one) => {
         const box = one.closest('[data-conversation]') as Element;

@@ -9,7 +9,7 @@ it('an answer is read to screen readers and printed as it is shown: without sign
   const { page } = person;
   await person.say('Show Markdown');
   await person.answers.locator('pre').first().waitFor();
-  await expect.poll(() => person.isBusy(), { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => person.isBusy()).toBe(false);
   const heard = page.locator('body > div > [aria-live="polite"]').last();
   const heading = await person.answers.locator('h2, h3').first().innerText();
   await expect.poll(() => heard.innerText()).toContain(heading);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RedisServer, startRedis } from '../../scripts/cluster/redis-server.ts';
 import type { Chunk } from '../../src/protocol/index.ts';
 import { systemClock } from '../../src/server/clock.ts';
@@ -101,10 +101,11 @@ describe('a Redis in trouble', () => {
     await redis.kill();
     await redis.start();
     const look = await openRedisHub({ url: redis.url });
-    await vi.waitFor(async () => {
+    const kept = async () => {
       const { epoch, windows } = await look.take(key, 'looking');
-      expect([epoch, windows.length]).toEqual([log.chunks.epoch, 1]);
-    });
+      return [epoch, windows.length];
+    };
+    await expect.poll(kept).toEqual([log.chunks.epoch, 1]);
     await hub.close();
     await look.close();
   });

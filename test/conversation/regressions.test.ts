@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
+import { turns as until } from '../server/support/turns.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { decision, live } from '../support/live.ts';
 import { call, ScriptedLiveConnection, ScriptedModel, type Sent, text } from '../support/scripted-model.ts';
@@ -26,11 +27,6 @@ async function native(connections?: (ScriptedLiveConnection | Error)[]) {
   const model = new ScriptedModel([], { connections: connections ?? [connection] });
   const agent = new LlmAgent({ name: 'assistant', model, tools: [payment, weather] });
   return { ...(await live([], [], { agent })), connection, log, nativeModel: model };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let i = 0; i < 400 && !condition(); i++) await settle(1);
-  expect(condition()).toBe(true);
 }
 
 const toldSomething = ({ sent }: ScriptedLiveConnection) => sent.some(({ kind }) => kind === 'content');

@@ -16,7 +16,7 @@ it('the commands of the README hold the conversations it tells of', async () => 
     const { stdout, stderr, status } = spawnSync(
       'sh',
       ['-eu', '-c', commands.replaceAll('localhost:3000', new URL(backend.url).host)],
-      { cwd: folder, encoding: 'utf8', timeout: 30_000 },
+      { cwd: folder, encoding: 'utf8', timeout: 120_000 },
     );
     const chunks = [...stdout.matchAll(/^data: (\{.*\})$/gm)].map(([, text = '']) => JSON.parse(text));
     const said = chunks.map(({ type, delta }) =>

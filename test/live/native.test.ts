@@ -1,6 +1,7 @@
 import { LlmAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { decodeBinary } from '../../src/protocol/index.ts';
+import { turns as until } from '../server/support/turns.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { say } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';
@@ -150,11 +151,6 @@ describe('a live model', () => {
     expect(nativeModel.connects).toHaveLength(1);
   });
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let i = 0; i < 2000 && !condition(); i++) await new Promise((resolve) => setImmediate(resolve));
-  expect(condition()).toBe(true);
-}
 
 it.each([
   [

@@ -1,6 +1,7 @@
 import { LlmAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { decodeBinary } from '../../src/protocol/index.ts';
+import { turns } from '../server/support/turns.ts';
 import { live } from '../support/live.ts';
 import {
   partial,
@@ -33,10 +34,7 @@ describe('a client that does not read', () => {
     slow.say('go');
     await slow.chunk('text-delta');
     slow.socket.pause();
-    for (let i = 0; i < 3000 && server.duologue.sockets.size > 0; i++) {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(server.duologue.sockets.size).toBe(0);
+    await turns(() => server.duologue.sockets.size === 0);
     slow.socket.resume();
     expect([4003, 1006]).toContain(await slow.closed());
     const back = await server.connect(`?session=slow&last=${slow.lastId}`);
@@ -56,9 +54,7 @@ describe('a client that does not read', () => {
     });
     const socket = await server.connect();
     socket.say('speak');
-    for (let i = 0; i < 200 && !connection.sent.some(({ kind }) => kind === 'content'); i++) {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await turns(() => connection.sent.some(({ kind }) => kind === 'content'));
     socket.socket.pause();
     const frames = 2000;
     for (let i = 0; i < frames; i++) {

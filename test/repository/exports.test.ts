@@ -37,4 +37,4 @@ test('every entry exports what exports.txt says; after a wanted change: npm test
   const surfaces: string[] = [];
   for (const entry of entries) surfaces.push(await surfaceOf(entry));
   await expect(surfaces.join('\n')).toMatchFileSnapshot('exports.txt');
-}, 60_000);
+});

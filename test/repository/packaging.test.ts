@@ -76,7 +76,7 @@ function run(command: string, args: string[], cwd: string): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd,
     encoding: 'utf8',
-    timeout: 120_000,
+    timeout: 300_000,
     env: surroundings,
   });
   if (status !== 0)
@@ -155,7 +155,7 @@ beforeAll(() => {
   mkdirSync(alone);
   writeFileSync(join(alone, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module' }));
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--no-save', join(folder, tarball)], alone);
-}, 180_000);
+}, 400_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -192,7 +192,7 @@ describe('a server that lost a session to another', () => {
     const second = harness([], [slow], { store, newId: randomUUID });
     const socket = await first.connect('?session=chat-1');
     socket.say('go');
-    await vi.waitFor(() => expect(run).toHaveBeenCalledTimes(1));
+    await expect.poll(() => run.mock.calls.length).toBe(1);
     await second.get('/sessions/chat-1');
     const messages = await store.loadMessages(key);
     const { events } = (await store.loadSession(key)) ?? { events: [] };

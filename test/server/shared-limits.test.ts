@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RateLimiter } from '../../src/server/rate-limit.ts';
 import { ManualClock } from '../support/clock.ts';
 import { harness, say } from '../support/harness.ts';
@@ -66,7 +66,7 @@ describe('limits of nodes that share a hub', () => {
     await expect(first.connect('?session=four')).rejects.toThrow('429');
     one.close();
     const counted = () => [...(shared.connections.get('live_user')?.values() ?? [])];
-    await vi.waitFor(() => expect(counted()).toEqual([0, 1]));
+    await expect.poll(counted).toEqual([0, 1]);
     const again = await second.connect('?session=three');
     await again.chunk('data-session');
   });

@@ -61,7 +61,7 @@ export function stage(env: Record<string, string> = {}): Stage {
         ...options,
       });
       takeDowns.push(() => context.close());
-      context.setDefaultTimeout(15_000);
+      context.setDefaultTimeout(45_000);
       await context.addInitScript((wanted) => {
         // The page that stands for one that was not shown has no storage.
         if (self.origin === 'null') return;

@@ -88,7 +88,7 @@ export function pageStage(source: string, built: Build): { goto(hash?: string): 
     async goto(hash = '') {
       if (!browser || !served) throw new Error('The stage is not set.');
       const page = await browser.newPage();
-      page.setDefaultTimeout(10_000);
+      page.setDefaultTimeout(45_000);
       await page.goto(`${served.url}/plain.html${hash}`);
       return page;
     },

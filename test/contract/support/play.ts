@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 /** Resolves when the condition holds; fails after a bounded time, with a description of how things are. */
-export async function until(condition: () => boolean, describe: () => unknown, ms = 30_000): Promise<void> {
+export async function until(condition: () => boolean, describe: () => unknown, ms = 60_000): Promise<void> {
   const deadline = Date.now() + ms;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`It did not come to that: ${JSON.stringify(describe())}`);

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { LlmAgent } from '@google/adk';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Voice } from '../../../demo/server/voice/voice.ts';
 import { withEars } from '../../../src/models/index.ts';
 import { serve } from '../../../src/server/use/node.ts';
@@ -181,13 +181,11 @@ test('a thread that is killed while it listens or speaks is told or left out, an
   const kill = () => Promise.all(threads.splice(0).map((thread) => thread.terminate()));
 
   await someone.say('weather.wav');
-  await vi.waitFor(
-    async () => {
-      await kill();
-      expect(JSON.stringify(someone.heard.chunks)).toContain('could not be understood');
-    },
-    { timeout: 30_000 },
-  );
+  const told = async () => {
+    await kill();
+    return JSON.stringify(someone.heard.chunks);
+  };
+  await expect.poll(told).toContain('could not be understood');
 
   await someone.say('weather.wav');
   await someone.until(({ seconds }) => seconds > 0.5);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LlmAgent } from '@google/adk';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Voice } from '../../../demo/server/voice/voice.ts';
 import { type EarsOptions, withEars } from '../../../src/models/index.ts';
 import { serve } from '../../../src/server/use/node.ts';
@@ -84,7 +84,7 @@ describe('a voice that is not there', () => {
     const voice = voiceOf();
     voice.prepare();
     expect(voice.now.status).toBe('fetching');
-    await vi.waitFor(() => expect(voice.now.status).toBe('failed'));
+    await expect.poll(() => voice.now.status).toBe('failed');
     expect(voice.now).toMatchObject({ message: expect.stringMatching(why), total: 38_752_045 });
     const { spoken, typed } = await talk(voice);
     expect(spoken).toContain('voice could not be fetched');
@@ -94,11 +94,11 @@ describe('a voice that is not there', () => {
   test('says that there is no network, and can be fetched later', async () => {
     const voice = voiceOf(1);
     voice.prepare();
-    await vi.waitFor(() => expect(voice.now.status).toBe('failed'));
+    await expect.poll(() => voice.now.status).toBe('failed');
     expect(voice.now).toMatchObject({ message: expect.stringMatching(/cannot be reached \(.+\)\./) });
     voice.prepare();
     expect(voice.now.status).toBe('fetching');
-    await vi.waitFor(() => expect(voice.now.status).toBe('failed'));
+    await expect.poll(() => voice.now.status).toBe('failed');
   });
 });
 

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'vitest';
+import { turns } from '../../server/support/turns.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { fourTools } from '../../support/demo-tools.ts';
 import { decision, live } from '../../support/live.ts';
@@ -30,8 +31,7 @@ export async function connectAndDrop(cycles: number, warmUp: number): Promise<vo
     socket.socket.terminate();
     await socket.closed();
     // Half of them leave in mid-turn; the turn ends by itself.
-    for (let i = 0; i < 500 && server.model.left > 0; i++)
-      await new Promise((resolve) => setImmediate(resolve));
+    await turns(() => server.model.left === 0);
   };
   const rest = async () => {
     for (let i = 0; i < 10; i++) {

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Recognise, Speak } from '../../../src/models/ears/options.ts';
 import { withEars } from '../../../src/models/ears/with-ears.ts';
 import { partial, ScriptedModel, streamed, text } from '../../support/scripted-model.ts';
@@ -207,10 +207,11 @@ describe('a model with ears', () => {
     }
     await live.until((run) => run.events.some((event) => event.errorCode));
     const understood = () => live.seen.filter((event) => event.inputTranscription && !event.partial).length;
-    await vi.waitFor(() => {
+    const look = () => {
       begun[0]?.();
-      expect(understood()).toBe(4);
-    });
+      return understood();
+    };
+    await expect.poll(look).toBe(4);
     await live.close();
     expect(live.seen).toContainEqual({
       errorCode: 'RECOGNISER_ERROR',
