@@ -1,5 +1,5 @@
 import type { Chunk } from '../protocol/index.ts';
-import { HeldLog } from './held-log.ts';
+import { HeldLog, type Lease } from './held-log.ts';
 import type { Addition, LogWindow } from './hub.ts';
 import { ChunkLog, type LogRemains } from './log.ts';
 import type { SessionLog } from './logs.ts';
@@ -14,6 +14,7 @@ const LEFT_OUT = '0';
 
 /** What the log of a session needs from those of the whole process. */
 export interface KeptLogContext {
+  lease: Lease | null;
   /** Something was said. */
   onSaid: (log: KeptLog, chunk: Chunk | null) => void;
   /** Waits, but not for ever, until it is told that all up to here is kept. */
@@ -41,7 +42,7 @@ export class KeptLog implements SessionLog {
     this.chunks = new ChunkLog(epoch, remainsOf(windows));
     this.windows = windows.map(({ fence, last, text }) => ({ fence, last, characters: text.length }));
     for (const { characters } of this.windows) this.characters += characters;
-    this.shown = new HeldLog(this.chunks, { isGathered: true });
+    this.shown = new HeldLog(this.chunks, { isGathered: true, lease: context.lease });
     const { chunks } = this;
     this.leave = chunks.subscribe(() => context.onSaid(this, chunks.at(chunks.last)?.chunk ?? null));
   }

@@ -1,9 +1,10 @@
 import { type Chunk, ProtocolError } from '../protocol/index.ts';
 import { type Clock, settlesWithin } from './clock.ts';
+import type { Lease } from './held-log.ts';
 import type { Added, Addition, Hub } from './hub.ts';
 import { KeptLog, type KeptLogContext } from './kept-log.ts';
 import type { Logger } from './logger.ts';
-import { type Lease, type Logs, newEpoch, type SessionLog } from './logs.ts';
+import { type Logs, newEpoch, type SessionLog } from './logs.ts';
 import { BatchTimer, Departure } from './pace.ts';
 import { type OwnedKey, StaleFence } from './store/store.ts';
 
@@ -65,6 +66,7 @@ export class KeptLogs implements Logs {
     const { hub, clock, lease } = context;
     this.#departure = new Departure(new BatchTimer(clock, WINDOW_MS), () => this.#keepSoon());
     this.#ofEach = {
+      lease,
       onSaid: (log, chunk) => this.#said(log, chunk),
       wait: (log) => this.#wait(log),
       onClose: (log) => this.#open.delete(log),

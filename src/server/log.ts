@@ -22,6 +22,8 @@ export interface ShownLog {
   readonly last: number;
   /** Whether what comes has gathered already: it leaves at once. */
   readonly isGathered?: boolean;
+  /** Whether another process may have the session by now: until that is known nothing new is told, sound neither. */
+  readonly isHeld?: boolean;
   /** How many readers listen. */
   readonly readers: number;
   /** The entry with that number, if it is kept and may be told. */

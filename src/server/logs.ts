@@ -1,4 +1,4 @@
-import { HeldLog } from './held-log.ts';
+import { HeldLog, type Lease } from './held-log.ts';
 import { ChunkLog, type ShownLog } from './log.ts';
 import type { OwnedKey } from './store/store.ts';
 
@@ -24,13 +24,6 @@ export interface Logs {
   replace(log: SessionLog): SessionLog;
   /** Resolves when everything that was said is kept, or after a while. */
   close(): Promise<void>;
-}
-
-/** Whether this process can be sure that no other has taken its sessions over. */
-export interface Lease {
-  readonly isSure: boolean;
-  /** Calls back when it is sure again; the returned function ends that. */
-  onSure(callback: () => void): () => void;
 }
 
 /** Names a log. */
@@ -64,7 +57,7 @@ export class MemoryLogs implements Logs {
     const lease = this.#lease;
     const nothing = () => undefined;
     if (!lease) return { chunks, shown: chunks, told: nothing, close: nothing, remove: nothing };
-    const shown = new HeldLog(chunks, { isGathered: false });
+    const shown = new HeldLog(chunks, { isGathered: false, lease });
     const show = () => {
       if (lease.isSure) shown.show(chunks.last);
     };

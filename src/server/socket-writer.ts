@@ -89,18 +89,9 @@ export class SocketWriter {
 
   play(sound: Sound): void {
     if (!this.isOpen) return;
-    const { socket, limits } = this.context;
-    const { sampleRate, messageId } = sound;
-    if (!this.isRich) {
-      if (socket.bufferedAmount > limits.maxSoundBytes) return;
-      const chunk = toBase64(pcmOf(sound));
-      const data = { chunk, sampleRate, channels: 1 as const, bitDepth: 16 as const, messageId };
-      this.send({ type: 'data-pcm', data, transient: true });
-      return;
-    }
     this.sounds.push(sound);
     this.soundBytes += soundBytes(sound);
-    while (this.soundBytes > limits.maxSoundBytes) this.nextSound();
+    while (this.soundBytes > this.context.limits.maxSoundBytes) this.nextSound();
     this.flush();
   }
 
@@ -127,6 +118,8 @@ export class SocketWriter {
       return isLost ? onTooSlow() : this.departure.later();
     }
     if (log) this.write(log);
+    // Whoever has the session now speaks: what a process says that slept beyond its lease is not for the person.
+    if (log?.isHeld && this.sounds.length > 0) return this.departure.later();
     while (this.sounds.length > 0 && socket.bufferedAmount < limits.maxSoundBytes) {
       const sound = this.nextSound();
       if (sound) this.writeSound(sound);
@@ -137,6 +130,12 @@ export class SocketWriter {
   private writeSound(sound: Sound): void {
     const { n, messageId, sampleRate, at, frame } = sound;
     const { socket } = this.context;
+    if (!this.isRich) {
+      const chunk = toBase64(pcmOf(sound));
+      const data = { chunk, sampleRate, channels: 1 as const, bitDepth: 16 as const, messageId };
+      socket.send(encodeBlock({ type: 'data-pcm', data, transient: true }));
+      return;
+    }
     if (this.spoken?.n !== n || this.spoken.next !== at) {
       socket.send(
         encodeBlock({ type: 'data-sound', data: { n, messageId, sampleRate, at }, transient: true }),

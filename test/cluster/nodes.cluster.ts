@@ -163,7 +163,7 @@ describe('an owner that dies', () => {
 });
 
 describe('an owner that is frozen', () => {
-  test('is taken over after its lease; when it wakes up it writes nothing, and says that it was left', async () => {
+  test('is taken over after its lease; when it wakes up it writes nothing, plays nothing, and says that it was left', async () => {
     const id = `s-${randomUUID()}`;
     const owner = group.one(0);
     const asked = await post(owner.url, say('pay', id));
@@ -172,12 +172,25 @@ describe('an owner that is frozen', () => {
     const listener = await group.connect(owner.url, talking);
     listener.say('count 1000');
     await listener.until(() => wordsOf(listener).length > 20, 'words');
+    const spoken = `s-${randomUUID()}`;
+    const hearer = await group.connect(owner.url, spoken);
+    const pieces = () => hearer.received.filter((one) => one.kind === 'binary').length;
+    hearer.send('audio_control', { action: 'start' });
+    const tone = Int16Array.from({ length: 1600 }, (_, at) => Math.round(8000 * Math.sin(at / 5)));
+    for (let tenth = 0; tenth < 20; tenth++)
+      hearer.send('audio_chunk', { chunk: Buffer.from(tone.buffer).toString('base64') });
+    hearer.send('audio_control', { action: 'stop' });
+    await hearer.until(() => pieces() > 0, 'sound');
     owner.process.kill('SIGSTOP');
     const answered = await post(group.one(1).url, answerBody(asked, [approve()], id));
     expect(deltas(answered)).toMatch(/^Result: {"paid":50/);
     const { messages } = await messagesOf(group.one(2).url, talking);
+    await messagesOf(group.one(2).url, spoken);
+    const heard = pieces();
     owner.process.kill('SIGCONT');
     expect(await listener.closed()).toBe(4004);
+    expect(await hearer.closed()).toBe(4004);
+    expect(pieces()).toBe(heard);
     expect(group.paid - before).toBe(1);
     expect((await messagesOf(owner.url, talking)).messages).toEqual(messages);
     expect(deltas(await post(owner.url, say('count 2', talking, 'more')))).toBe(counted(2));

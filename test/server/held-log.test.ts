@@ -2,6 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
 import { MemoryLogs } from '../../src/server/logs.ts';
+import { BatchTimer } from '../../src/server/pace.ts';
+import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket.ts';
+import { SocketWriter } from '../../src/server/socket-writer.ts';
+import { Utterances } from '../../src/server/utterances.ts';
+import { fakeClock } from './support/clock.ts';
 
 const word = (delta: string): Chunk => ({ type: 'text-delta', id: '0', delta });
 
@@ -49,5 +54,68 @@ describe('what may be told of a log', () => {
     leave();
     close();
     expect([shown.readers, lease.followers]).toEqual([0, 0]);
+  });
+});
+
+describe.each(['duologue.v2', ''])('sound over a socket of protocol "%s"', (protocol) => {
+  /** Someone who is spoken to, by a process whose lease a test ends and renews. */
+  async function spokenTo() {
+    const lease = leaseOf();
+    const clock = fakeClock();
+    const sent: string[] = [];
+    const writer = new SocketWriter({
+      socket: {
+        protocol,
+        bufferedAmount: 0,
+        send: (data) => void sent.push(typeof data === 'string' ? data : `sound ${data.at(-1)}`),
+        ping: () => undefined,
+        pong: () => undefined,
+        close: () => undefined,
+      },
+      window: new BatchTimer(clock, 12),
+      limits: DEFAULT_SOCKET_LIMITS,
+      onTooSlow: () => undefined,
+    });
+    const { shown } = await new MemoryLogs(randomUUID, lease).open();
+    writer.follow(shown, 0, []);
+    const utterances = new Utterances();
+    const play = (value: number) =>
+      writer.play(utterances.add('m1', 1000, Buffer.from([0, value]).toString('base64')));
+    /** The last byte of each piece that came. */
+    const heard = () =>
+      sent.flatMap((text) => {
+        const [, base64] = /"chunk":"([^"]*)"/.exec(text) ?? [];
+        if (base64) return [Buffer.from(base64, 'base64').at(-1)];
+        return text.startsWith('sound ') ? [Number(text.slice('sound '.length))] : [];
+      });
+    const pass = async (ms: number) => {
+      clock.pass(ms);
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    return { lease, writer, play, heard, pass };
+  }
+
+  test('is held back while the lease may have ended, and comes when it is renewed', async () => {
+    const { lease, play, heard, pass } = await spokenTo();
+    play(1);
+    lease.set(false);
+    play(2);
+    play(3);
+    await pass(1000);
+    expect(heard()).toEqual([1]);
+    lease.set(true);
+    await pass(12);
+    expect(heard()).toEqual([1, 2, 3]);
+  });
+
+  test('never comes when the session was lost meanwhile', async () => {
+    const { lease, writer, play, heard, pass } = await spokenTo();
+    play(1);
+    lease.set(false);
+    play(2);
+    writer.close();
+    lease.set(true);
+    await pass(1000);
+    expect(heard()).toEqual([1]);
   });
 });

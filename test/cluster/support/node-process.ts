@@ -76,7 +76,10 @@ const voice: EarsOptions = {
     return `count ${Math.round(samples / 1600)}`;
   },
   async *speak(sentence) {
-    for (const word of sentence.trim().split(' ')) yield new Int16Array(480).fill(Number(word));
+    for (const word of sentence.trim().split(' ')) {
+      yield new Int16Array(480).fill(Number(word));
+      await sleep(20);
+    }
   },
 };
 
