@@ -45,7 +45,7 @@ beforeAll(async () => {
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   browser = await chromium.connect(inject('browser'));
-}, 120_000);
+});
 afterAll(async () => {
   await browser.close();
   server.close();

@@ -59,7 +59,6 @@ describe('when something goes wrong the page', () => {
       expect([await person.own.count(), await person.answers.count()]).toEqual([1, 1]);
       expect(await person.page.getByTestId('error-card').count()).toBe(0);
     },
-    60_000,
   );
 
   it('keeps an open card when the server dies and comes back, over BIDI', async () => {
@@ -76,7 +75,7 @@ describe('when something goes wrong the page', () => {
     await person.approve();
     await person.card('done').waitFor();
     await person.answers.getByText('I sent $50 to Alice.').waitFor();
-  }, 60_000);
+  });
 
   it.each(['sse', 'bidi'] as const)(
     'keeps what follows a message that was refused until that is tried again, over %s',
@@ -99,7 +98,6 @@ describe('when something goes wrong the page', () => {
       expect(await person.own.count()).toBe(texts.length);
       expect(await person.page.getByTestId('error-card').count()).toBe(0);
     },
-    60_000,
   );
 
   it('says how long to wait when it went too fast', async () => {
@@ -113,7 +111,7 @@ describe('when something goes wrong the page', () => {
     await card.getByText(/Too many requests/).waitFor();
     // The button opens by itself when the time is over.
     await tryAgain(person, person.answers.getByText(/Tokyo/).last());
-  }, 60_000);
+  });
 
   it.each(['sse', 'bidi'] as const)(
     'says that a conversation does not exist, and offers a new one, over %s',

@@ -166,5 +166,5 @@ describe('pictures', () => {
       .getByText(/image|picture/i)
       .first()
       .waitFor();
-  }, 60_000);
+  });
 });

@@ -221,7 +221,7 @@ describe('a recording', () => {
     await expect.poll(position).toBe(before + 1);
     await bar.getByRole('button', { name: 'Back to the conversation' }).click();
     await person.box.waitFor();
-  }, 90_000);
+  });
 
   it('is saved and seen again with one press, and without its words it still checks itself', async () => {
     const person = new Person(await here.open({ mode: 'bidi' }));

@@ -15,20 +15,16 @@ const table: [name: string, options: OpenOptions, state: string, text: RegExp][]
 ];
 
 describe.each(['sse', 'bidi'] as const)('over %s the location', (mode) => {
-  it.each(table)(
-    '%s',
-    async (_, options, state, text) => {
-      const person = new Person(await here.open({ mode, ...options }));
-      if (options.permissions && !options.geolocation) {
-        const session = await person.page.context().newCDPSession(person.page);
-        await session.send('Emulation.setGeolocationOverride', {});
-      }
-      await person.say('Where am I?');
-      await person.card('requested').waitFor();
-      await person.approve();
-      await person.card(state).waitFor();
-      await person.answers.getByText(text).first().waitFor();
-    },
-    40_000,
-  );
+  it.each(table)('%s', async (_, options, state, text) => {
+    const person = new Person(await here.open({ mode, ...options }));
+    if (options.permissions && !options.geolocation) {
+      const session = await person.page.context().newCDPSession(person.page);
+      await session.send('Emulation.setGeolocationOverride', {});
+    }
+    await person.say('Where am I?');
+    await person.card('requested').waitFor();
+    await person.approve();
+    await person.card(state).waitFor();
+    await person.answers.getByText(text).first().waitFor();
+  });
 });

@@ -25,23 +25,19 @@ describe('with a key of a provider the demo', () => {
     ['OpenAI', openaiResponses, 'sse'],
     ['Anthropic', anthropic, 'bidi'],
     ['Gemini', gemini, 'sse'],
-  ] as const)(
-    'pays with its model after an approval: %s',
-    async (_name, dialect, mode) => {
-      const { fake, server } = await withKey(dialect);
-      const person = new Person(await here.open({ mode, url: server.url }));
-      await person.say('Send $50 to Alice');
-      await person.cards.first().waitFor();
-      await person.approve();
-      await person.answers
-        .getByText(/\$50.*Alice|Alice.*\$50/)
-        .last()
-        .waitFor();
-      expect(fake.refused).toEqual([]);
-      expect(server.printed).not.toContain(fake.key);
-    },
-    60_000,
-  );
+  ] as const)('pays with its model after an approval: %s', async (_name, dialect, mode) => {
+    const { fake, server } = await withKey(dialect);
+    const person = new Person(await here.open({ mode, url: server.url }));
+    await person.say('Send $50 to Alice');
+    await person.cards.first().waitFor();
+    await person.approve();
+    await person.answers
+      .getByText(/\$50.*Alice|Alice.*\$50/)
+      .last()
+      .waitFor();
+    expect(fake.refused).toEqual([]);
+    expect(server.printed).not.toContain(fake.key);
+  });
 
   it.each([
     ['en-US', 'sse', 'The service behind the assistant cannot be reached. Trying again in a moment.'],
@@ -62,7 +58,6 @@ describe('with a key of a provider the demo', () => {
         .waitFor();
       await person.page.getByTestId('waiting').waitFor({ state: 'detached' });
     },
-    60_000,
   );
 
   it('[S7] says at the start that the key is wrong, runs on, and says it to the person in one sentence', async () => {
@@ -80,5 +75,5 @@ describe('with a key of a provider the demo', () => {
       .first()
       .waitFor();
     expect(server.printed).not.toContain(key);
-  }, 60_000);
+  });
 });

@@ -32,46 +32,42 @@ describe('the page before the first word', () => {
 });
 
 describe('the conversation of the README, in Japanese', () => {
-  it.each(['sse', 'bidi'] as const)(
-    'is held on a phone, over %s',
-    async (mode) => {
-      const person = new Person(await here.open({ mode, locale: 'ja-JP', ...osaka, ...phone }));
-      const { page } = person;
-      await page.getByText('何をしましょうか').waitFor();
-      expect(await page.evaluate(() => document.documentElement.lang)).toBe('ja');
-      await person.say('Aliceに30ドル、Bobに40ドル送金してください');
-      await person.card('requested').first().waitFor();
-      await person.approve();
-      if (mode === 'bidi') await person.card('done').waitFor();
-      await person.card('requested').first().waitFor();
-      await person.deny();
-      await person.answers
-        .getByText(
-          'Aliceさんに30ドルを送金しました。Bobさんへの40ドルの送金は承認されなかったため、行っていません。',
-        )
-        .waitFor();
-      await person.say('東京の天気を教えて');
-      await person.answers
-        .nth(1)
-        .getByText(/東京の天気は/)
-        .waitFor();
-      await person.say('トラック2を流して');
-      await page.locator('[data-track="2"]').waitFor();
-      await person.say('現在地を教えて');
-      await person.card('requested').waitFor();
-      await person.approve();
-      await person.answers
-        .nth(3)
-        .getByText(/緯度34\.6937/)
-        .waitFor();
-      expect(await overflows(page)).toBe(false);
-      await page.reload();
-      await person.answers
-        .nth(3)
-        .getByText(/緯度34\.6937/)
-        .waitFor();
-      expect(await person.statesOfCards()).toEqual(['done', 'denied', 'done']);
-    },
-    60_000,
-  );
+  it.each(['sse', 'bidi'] as const)('is held on a phone, over %s', async (mode) => {
+    const person = new Person(await here.open({ mode, locale: 'ja-JP', ...osaka, ...phone }));
+    const { page } = person;
+    await page.getByText('何をしましょうか').waitFor();
+    expect(await page.evaluate(() => document.documentElement.lang)).toBe('ja');
+    await person.say('Aliceに30ドル、Bobに40ドル送金してください');
+    await person.card('requested').first().waitFor();
+    await person.approve();
+    if (mode === 'bidi') await person.card('done').waitFor();
+    await person.card('requested').first().waitFor();
+    await person.deny();
+    await person.answers
+      .getByText(
+        'Aliceさんに30ドルを送金しました。Bobさんへの40ドルの送金は承認されなかったため、行っていません。',
+      )
+      .waitFor();
+    await person.say('東京の天気を教えて');
+    await person.answers
+      .nth(1)
+      .getByText(/東京の天気は/)
+      .waitFor();
+    await person.say('トラック2を流して');
+    await page.locator('[data-track="2"]').waitFor();
+    await person.say('現在地を教えて');
+    await person.card('requested').waitFor();
+    await person.approve();
+    await person.answers
+      .nth(3)
+      .getByText(/緯度34\.6937/)
+      .waitFor();
+    expect(await overflows(page)).toBe(false);
+    await page.reload();
+    await person.answers
+      .nth(3)
+      .getByText(/緯度34\.6937/)
+      .waitFor();
+    expect(await person.statesOfCards()).toEqual(['done', 'denied', 'done']);
+  });
 });

@@ -69,7 +69,7 @@ describe('a server that is killed in the middle of a call, with a model that mak
     expect([paid(), cards(second), fake.refused]).toEqual(['30 to Alice\n', [], []]);
     expect(answers()).toEqual(['function-call-1', 'function-call-2']);
     expect(fake.sessions.size).toBe(1);
-  }, 120_000);
+  });
 
   it('[T4] [T15] when it was paid and the model has not heard of it: the model is told, and nothing is paid again', async () => {
     const first = await joinAgain();
@@ -86,7 +86,7 @@ describe('a server that is killed in the middle of a call, with a model that mak
     await fake.until(() => answers().includes('function-call-2'));
     expect([paid(), cards(second), fake.refused]).toEqual(['30 to Alice\n', [], []]);
     expect(fake.session.pending.size).toBe(0);
-  }, 120_000);
+  });
 
   it('[T15] while it pays: the outcome is unknown, the model is told so, and nothing is paid again', async () => {
     const first = await joinAgain({ DIES: '1' });
@@ -100,5 +100,5 @@ describe('a server that is killed in the middle of a call, with a model that mak
     await fake.until(() => answers().includes('function-call-2'));
     expect([paid(), cards(second), fake.refused]).toEqual(['30 to Alice\n', [], []]);
     expect(JSON.stringify(fake.sent('toolResponse'))).toContain('The outcome is unknown');
-  }, 120_000);
+  });
 });

@@ -241,37 +241,33 @@ describe('the samples of docs/servers.md, in a project that has the packed libra
     ['with-express', ['express=express4']],
     ['with-hono', ['hono', '@hono/node-server']],
     ['with-fastify', ['fastify']],
-  ])(
-    '%s serves SSE, the socket and its own pages, with %s',
-    async (sample, framework) => {
-      const project = projectWith(`${sample}-${framework[0]}`, [...server, ...framework]);
-      for (const [name, text] of samples) {
-        // Samples are JavaScript too, as far as Node is concerned.
-        writeFileSync(join(project, `${name}.mjs`), text.replace('./duologue.ts', './duologue.mjs'));
-      }
-      const port = await freePort();
-      const child = spawn(process.execPath, [`${sample}.mjs`], {
-        cwd: project,
-        env: { PATH: process.env.PATH ?? '', PORT: String(port) },
-        stdio: ['ignore', 'ignore', 'inherit'],
-      });
-      try {
-        const base = `http://localhost:${port}`;
-        await answering(`${base}/health`, () => child.exitCode);
-        expect(await (await fetch(`${base}/hello`)).text()).toBe('hello');
-        const body = JSON.stringify({ id: 'a', messages: [{ role: 'user', content: 'hello' }] });
-        const headers = { 'content-type': 'application/json' };
-        const said = await (await fetch(`${base}/stream`, { method: 'POST', headers, body })).text();
-        expect(said).toMatch(/"text-delta".*\[DONE\]/s);
-        expect(await firstFrame(`ws://localhost:${port}/live`)).toContain('"data-session"');
-      } finally {
-        const ended = once(child, 'exit');
-        child.kill('SIGKILL');
-        await ended;
-      }
-    },
-    60_000,
-  );
+  ])('%s serves SSE, the socket and its own pages, with %s', async (sample, framework) => {
+    const project = projectWith(`${sample}-${framework[0]}`, [...server, ...framework]);
+    for (const [name, text] of samples) {
+      // Samples are JavaScript too, as far as Node is concerned.
+      writeFileSync(join(project, `${name}.mjs`), text.replace('./duologue.ts', './duologue.mjs'));
+    }
+    const port = await freePort();
+    const child = spawn(process.execPath, [`${sample}.mjs`], {
+      cwd: project,
+      env: { PATH: process.env.PATH ?? '', PORT: String(port) },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    try {
+      const base = `http://localhost:${port}`;
+      await answering(`${base}/health`, () => child.exitCode);
+      expect(await (await fetch(`${base}/hello`)).text()).toBe('hello');
+      const body = JSON.stringify({ id: 'a', messages: [{ role: 'user', content: 'hello' }] });
+      const headers = { 'content-type': 'application/json' };
+      const said = await (await fetch(`${base}/stream`, { method: 'POST', headers, body })).text();
+      expect(said).toMatch(/"text-delta".*\[DONE\]/s);
+      expect(await firstFrame(`ws://localhost:${port}/live`)).toContain('"data-session"');
+    } finally {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    }
+  });
 });
 
 async function freePort(): Promise<number> {

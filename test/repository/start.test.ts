@@ -43,4 +43,4 @@ test('npm start serves, says where and which model answers, and Ctrl-C ends it c
     if (npm.exitCode === null && npm.signalCode === null) process.kill(-(npm.pid ?? Number.NaN), 'SIGKILL');
     rmSync(data, { recursive: true, force: true });
   }
-}, 120_000);
+});

@@ -16,4 +16,4 @@ test('a process that waits for nothing but close() lives until it is done', asyn
   });
   const [code] = (await once(child, 'close')) as [number];
   expect({ code, isClosed: output.includes('closed') }).toEqual({ code: 0, isClosed: true });
-}, 60_000);
+});

@@ -54,4 +54,4 @@ test('the page loads at most 185 kB at first; answers, Markdown, colours and mus
     vi.unstubAllEnvs();
     await rm(outDir, { recursive: true });
   }
-}, 120_000);
+});
