@@ -72,15 +72,14 @@ function violations(file: string, imports: Import[] = importsOf(file)): string[]
     .map(({ specifier }) => `${file} imports ${specifier}`);
 }
 
-/** The ways on which files reach themselves by the imports that count; ways through files left out are not looked at. */
-function cyclesIn(files: string[], counts: (one: Import) => boolean, leftOut = /^$/): string[] {
+/** The ways on which files reach themselves by the imports that count. */
+function cyclesIn(files: string[], counts: (one: Import) => boolean): string[] {
   const next = new Map(
     files.map((file) => [
       file,
       importsOf(file)
         .filter((one) => isRelative(one.specifier) && counts(one))
-        .map(({ specifier }) => posix.join(posix.dirname(file), specifier))
-        .filter((target) => !leftOut.test(target)),
+        .map(({ specifier }) => posix.join(posix.dirname(file), specifier)),
     ]),
   );
   const cycles: string[] = [];
@@ -153,25 +152,10 @@ describe('import boundaries', () => {
     expect(cyclesIn(sources, ({ kind }) => kind === 'static')).toEqual([]);
   });
 
-  test('no file reaches itself through types either, but for the parts of the machine, which know each other', () => {
-    const together = /^src\/server\/conversation\/parts\.ts$/;
+  test('no file reaches itself through types either', () => {
     for (const files of [sources, sourcesUnder('demo')]) {
-      expect(cyclesIn(files, ({ kind }) => kind !== 'dynamic', together)).toEqual([]);
+      expect(cyclesIn(files, ({ kind }) => kind !== 'dynamic')).toEqual([]);
     }
-  });
-
-  test('`parts.ts` is known to the machine, which makes it, and to the types of the parts that it lists', () => {
-    const parts = 'src/server/conversation/parts.ts';
-    const listed = importsOf(parts).map(({ specifier }) => posix.join(posix.dirname(parts), specifier));
-    const importing = (kinds: Import['kind'][]) =>
-      sources.filter((file) =>
-        importsOf(file).some(
-          ({ specifier, kind }) =>
-            kinds.includes(kind) && posix.join(posix.dirname(file), specifier) === parts,
-        ),
-      );
-    expect(importing(['static', 'dynamic'])).toEqual(['src/server/conversation/machine.ts']);
-    expect(importing(['type']).filter((file) => !listed.includes(file))).toEqual([]);
   });
 
   test('demo and examples import the library by its published entries alone', () => {

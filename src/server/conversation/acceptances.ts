@@ -1,7 +1,7 @@
 import { ProtocolError } from '../../protocol/index.ts';
 import type { AcceptedRequest } from '../store/store.ts';
+import type { Core } from './core.ts';
 import type { Asker } from './effects.ts';
-import type { Parts } from './parts.ts';
 
 /** A request that is taken with something else that is stored, and begins only then. */
 export interface Accepting {
@@ -11,9 +11,9 @@ export interface Accepting {
 
 /** That requests with names are taken: written down with what they ask for, and then told to whoever asked. */
 export class Acceptances {
-  private readonly parts: Parts;
+  private readonly parts: { readonly core: Core };
 
-  constructor(parts: Parts) {
+  constructor(parts: { readonly core: Core }) {
     this.parts = parts;
   }
 

@@ -1,19 +1,45 @@
 import type { Event } from '@google/adk';
 import { MessageChunks, type MessageOutput, type RunView } from '../../adk/for-server.ts';
 import { base64Bytes, CANCELLED } from '../../protocol/index.ts';
+import type { Settlement } from '../settlement.ts';
 import { SAMPLE_BYTES } from '../utterances.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
-import type { OpenRun } from './agent-run.ts';
+import type { CallChunks } from './call-chunks.ts';
+import type { RunRequest } from './effects.ts';
+import type { Hearing } from './hearing.ts';
+import type { Inbox } from './inbox.ts';
 import type { Writing } from './messages.ts';
-import type { Parts } from './parts.ts';
+import type { Shared } from './shared.ts';
+import type { Transcript } from './transcript.ts';
+
+/** A run that takes what is said, and whose events count. */
+export interface OpenRun {
+  is: 'open';
+  n: number;
+  driver: RunRequest['driver'];
+  /** Whether nothing more of its turn is heard: the person interrupted it. */
+  isMuted: boolean;
+  /** Whether it said or heard a word: that a session began is none. */
+  hasSpoken: boolean;
+}
 
 type ToolResponse = Extract<MessageOutput, { type: 'response' }>;
+
+/** What events need of other parts. */
+interface Needs extends Shared {
+  readonly callChunks: CallChunks;
+  readonly hearing: Hearing;
+  readonly inbox: Inbox;
+  readonly transcript: Transcript;
+  readonly callEnds: { cancel(callIds: readonly string[], settlement: Settlement): void };
+  readonly media: { tellFailure(failure: Failure): void };
+  readonly run: { isStill(run: OpenRun): boolean };
+}
 
 /** What the events of a run mean: words and sound of a message, calls, what the person was heard saying, the end of a turn. */
 export class AgentEvents {
   /** Reads what belongs to no message. */
   private silent = new MessageChunks();
-  private heard = '';
   /** Whether the person gave the model something since it ended its turn. */
   private isFed = false;
   /** Whether the model speaks though nobody gave it anything to answer: it keeps nothing waiting. */
@@ -23,9 +49,9 @@ export class AgentEvents {
     string,
     { args: Record<string, unknown>; writing: Writing; tell?: () => void }
   >();
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 
@@ -86,7 +112,7 @@ export class AgentEvents {
   }
 
   private tellLive(run: OpenRun, out: MessageOutput, view: RunView): void {
-    const { messages, callEnds } = this.parts;
+    const { messages, callEnds, transcript } = this.parts;
     if (!this.parts.run.isStill(run)) return;
     const { speaking } = messages;
     if (out.type === 'turn-complete') {
@@ -96,7 +122,10 @@ export class AgentEvents {
       this.silent = new MessageChunks();
       return;
     }
-    if (out.type === 'heard') return this.listenTo(out.text, out.finished);
+    if (out.type === 'heard') {
+      if (transcript.take(out.text, out.finished)) this.shown();
+      return;
+    }
     if (out.type === 'interrupted' && out.cancelled.length > 0) {
       callEnds.cancel(out.cancelled, { kind: 'error', errorText: CANCELLED });
       return;
@@ -127,7 +156,7 @@ export class AgentEvents {
   }
 
   private tellTurn(out: MessageOutput, view: RunView): void {
-    const { messages, callChunks, responses } = this.parts;
+    const { messages, callChunks, isResponding } = this.parts;
     const { speaking } = messages;
     if (!speaking) return;
     messages.lastToSpeak = speaking.message.id;
@@ -135,11 +164,11 @@ export class AgentEvents {
       case 'call':
         return this.announce(speaking, out, view);
       case 'response':
-        return callChunks.wasAnnounced(out.id) || responses.current
+        return callChunks.wasAnnounced(out.id) || isResponding
           ? this.ranInside(speaking, out, view)
           : this.answeredInside(speaking, out, view);
       case 'audio': {
-        if (!responses.current) return this.sound(speaking, out);
+        if (!isResponding) return this.sound(speaking, out);
         const { data: chunk, sampleRate } = out;
         const { id: messageId } = speaking.message;
         const data = { chunk, sampleRate, channels: 1 as const, bitDepth: 16 as const, messageId };
@@ -219,32 +248,6 @@ export class AgentEvents {
     const outcome = chunk.type === 'tool-output-available' ? 'output' : 'error';
     core.emit({ type: 'note', level: 'info', text: 'a tool ran', fields: { call, tool, outcome } });
     messages.say(speaking, chunk);
-  }
-
-  /** The person's speech: shown as it is understood, and kept as their message when it is. */
-  private listenTo(text: string, finished: boolean): void {
-    const { core, messages, said, open } = this.parts;
-    const { speaking } = messages;
-    if (finished && text === '') {
-      this.heard = '';
-      messages.inject({ type: 'data-transcript', data: { role: 'user', text, finished }, transient: true });
-      return;
-    }
-    // What the person says beside an open card is answered in a message of its own, as what they type is.
-    if (speaking && !messages.isAtWork && open.in(speaking.message.id).length > 0) messages.speaking = null;
-    this.heard = finished ? text : this.heard + text;
-    this.isFed = true;
-    messages.inject({
-      type: 'data-transcript',
-      data: { role: 'user', text: this.heard, finished },
-      transient: true,
-    });
-    if (!finished) return;
-    this.heard = '';
-    const id = core.newMessageId();
-    const parts = [{ type: 'text' as const, text }];
-    said.add(id, parts);
-    core.storing([{ do: 'keep', id, parts }], null, () => core.emit({ type: 'tell-kept', messageId: id }));
   }
 
   /** The model stopped by itself, because the person spoke. */

@@ -1,21 +1,14 @@
 import type { Event } from '@google/adk';
 import type { Content } from '@google/genai';
 import type { DeferredCall, RunView } from '../../adk/for-server.ts';
+import type { Detection } from '../../protocol/index.ts';
 import type { Settlement } from '../settlement.ts';
+import type { AgentEvents, OpenRun } from './agent-events.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { RunRequest, Ticket } from './effects.ts';
-import type { Parts } from './parts.ts';
-
-/** A run that takes what is said, and whose events count. */
-export interface OpenRun {
-  is: 'open';
-  n: number;
-  driver: RunRequest['driver'];
-  /** Whether nothing more of its turn is heard: the person interrupted it. */
-  isMuted: boolean;
-  /** Whether it said or heard a word: that a session began is none. */
-  hasSpoken: boolean;
-}
+import type { Inbox } from './inbox.ts';
+import type { Writing } from './messages.ts';
+import type { Shared } from './shared.ts';
 
 /** Where the agent's run is. What comes of an older one, by its number, is bookkeeping only. */
 type Run =
@@ -27,15 +20,34 @@ type Run =
 /** The text of a call that an earlier run left without an answer. */
 export const NOT_COMPLETED = 'The call was not completed';
 
+/** What the run needs of other parts. */
+interface Needs extends Shared {
+  readonly events: AgentEvents;
+  readonly inbox: Inbox;
+  readonly calls: {
+    issue(call: DeferredCall, writing: Writing, ticket: Ticket, n: number): void;
+    turnDown(call: DeferredCall, ticket: Ticket): void;
+  };
+  readonly media: {
+    opening(): Detection;
+    opened(n: number): void;
+    notOpened(why: string | null): void;
+    ended(): void;
+  };
+  readonly responses: { turnEnded(error: Failure | null): void };
+  readonly turnBegins: { ready(): void };
+  readonly turnByTurn: { stop(): void; ended(error: Failure | null, isClosing: boolean): void };
+}
+
 /** The agent's run as the machine sees it: opened, fed, interrupted and closed, one at a time. */
 export class AgentRun {
   private run: Run = { is: 'none' };
   private count = 0;
   /** Calls that the model took back: it must get no response to them. */
   private readonly forgotten = new Set<string>();
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 
@@ -191,14 +203,14 @@ export class AgentRun {
 
   /** The run is over: what it was saying ends with it. */
   ended(n: number, error: Failure | null): void {
-    const { core, events, responses, turnByTurn, turnBegins, inbox, media } = this.parts;
+    const { core, events, responses, turnByTurn, turnBegins, inbox, media, isResponding } = this.parts;
     const { run } = this;
     if (run.is === 'none' || run.n !== n) return;
     this.run = { is: 'none' };
     this.forgotten.clear();
     events.forgetCalls();
     if (run.driver === 'turn') {
-      if (responses.current) responses.turnEnded(error);
+      if (isResponding) responses.turnEnded(error);
       else turnByTurn.ended(error, run.is === 'closing');
       return;
     }
@@ -217,7 +229,7 @@ export class AgentRun {
     this.count++;
     this.run = { is: 'opening', n: this.count, driver: request.driver };
     const { core, open } = this.parts;
-    if (!this.parts.responses.current) {
+    if (!this.parts.isResponding) {
       // A call without an answer would be the first thing that the model hears of.
       const waiting = open.ids();
       core.storing([{ do: 'close-dangling', errorText: NOT_COMPLETED, messageId: null, waiting }], null);

@@ -1,24 +1,40 @@
 import { type Answer, ProtocolError } from '../../protocol/index.ts';
 import { type Identity, NO_LONGER_SIGNED_IN, type Standing } from '../sign-in.ts';
 import type { AcceptedRequest } from '../store/store.ts';
+import type { CallEnds } from './call-ends.ts';
+import type { Calls } from './calls.ts';
+import type { Decisions } from './decisions.ts';
 import type { About, Asker, GivenAnswers, LateCall } from './effects.ts';
+import type { Inbox } from './inbox.ts';
 import type { Posted, WriteResults } from './inputs.ts';
 import type { Step } from './open-call.ts';
-import type { Parts } from './parts.ts';
+import type { Responses } from './responses.ts';
+import type { Shared } from './shared.ts';
+import type { TurnBegins } from './turn-begins.ts';
 
 type Decided = Extract<About, { what: 'decision' }>;
 
 /** Answers of one message that are read; nobody waits for more at once. */
 const MAX_ANSWERS = 100;
 
+/** What answers need of other parts. */
+interface Needs extends Shared {
+  readonly callEnds: CallEnds;
+  readonly calls: Calls;
+  readonly decisions: Decisions;
+  readonly inbox: Inbox;
+  readonly responses: Responses;
+  readonly turnBegins: TurnBegins;
+}
+
 /** What the person answers to open calls: read one after the other, decided in the store, and then done. */
 export class Answers {
   /** Answers that came over the socket while a response over SSE was given. */
   private readonly held: { answers: Answer[]; by: Identity; asker: Asker }[] = [];
   private areRead = false;
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 
@@ -29,9 +45,9 @@ export class Answers {
 
   /** Takes answers to open calls, while everything else goes on. */
   take(answers: Answer[], by: Identity, asker: Asker): void {
-    const { core, life, open, responses, turnBegins, callEnds } = this.parts;
+    const { core, life, open, isResponding, turnBegins, callEnds } = this.parts;
     if (life.isClosed) return core.emit({ type: 'begun', asker });
-    if (this.areRead || responses.current || turnBegins.isPosting) {
+    if (this.areRead || isResponding || turnBegins.isPosting) {
       this.held.push({ answers, by, asker });
       return;
     }

@@ -4,7 +4,7 @@ import { outputChunk, type Settlement } from '../settlement.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { Writing } from './messages.ts';
 import type { OpenCall } from './open-call.ts';
-import type { Parts } from './parts.ts';
+import type { Shared } from './shared.ts';
 
 type NamedCall = Pick<CallRecord, 'id' | 'toolName' | 'args'>;
 
@@ -12,9 +12,9 @@ type NamedCall = Pick<CallRecord, 'id' | 'toolName' | 'args'>;
 export class CallChunks {
   /** Calls that ADK announced over SSE, before the gate had them. */
   private readonly announced = new Set<string>();
-  private readonly parts: Parts;
+  private readonly parts: Shared;
 
-  constructor(parts: Parts) {
+  constructor(parts: Shared) {
     this.parts = parts;
   }
 

@@ -5,25 +5,42 @@ import { modelErrorText } from '../model-error.ts';
 import { endEvent, responseOf, type Settlement } from '../settlement.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { Accepting } from './acceptances.ts';
+import type { AgentRun } from './agent-run.ts';
+import type { CallChunks } from './call-chunks.ts';
 import { anyway } from './core.ts';
+import type { Decisions } from './decisions.ts';
 import type { About, LateCall, Write } from './effects.ts';
 import type { DecidedBefore } from './inputs.ts';
 import type { Writing } from './messages.ts';
-import type { OpenCall } from './open-call.ts';
-import type { Parts } from './parts.ts';
+import type { OpenCall, Step } from './open-call.ts';
+import type { Shared } from './shared.ts';
+import type { TurnByTurn } from './turn-by-turn.ts';
 
 type Expiry = Extract<About, { what: 'expiry' }>;
 
 /** What a call cannot be kept with; the model and the person are told the same. */
 const NOT_KEPT = 'The result of the tool could not be kept.';
 
+/** What ends of calls need of other parts. */
+interface Needs extends Shared {
+  readonly callChunks: CallChunks;
+  readonly decisions: Decisions;
+  readonly run: AgentRun;
+  readonly turnByTurn: TurnByTurn;
+  readonly answers: { takeHeld(): void };
+  readonly calls: { take(step: Step): void; showNext(): void };
+  readonly executions: { giveSlotBack(call: OpenCall): void };
+  readonly turnBegins: { goOn(): boolean };
+  readonly turnEnds: { endLeftover(writing: Writing | undefined): void };
+}
+
 /** How calls end, whoever ends them: the history first, then the person, then the model. */
 export class CallEnds {
   /** Calls whose time was up when something posted was about to begin, until it tells them. */
   private readonly late: LateCall[] = [];
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 

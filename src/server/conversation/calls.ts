@@ -1,16 +1,31 @@
 import { type DeferredCall, responseEvent } from '../../adk/for-server.ts';
 import { INTERRUPTION, responseOf, type Settlement } from '../settlement.ts';
+import type { AgentEvents } from './agent-events.ts';
+import type { AgentRun } from './agent-run.ts';
+import type { CallChunks } from './call-chunks.ts';
+import type { CallEnds } from './call-ends.ts';
 import { issuedAs } from './call-flow.ts';
 import type { About, Ticket } from './effects.ts';
 import type { Writing } from './messages.ts';
 import type { OpenCall, Step } from './open-call.ts';
-import type { Parts } from './parts.ts';
+import type { Shared } from './shared.ts';
+import type { TurnEnds } from './turn-ends.ts';
+
+/** What calls need of other parts. */
+interface Needs extends Shared {
+  readonly callChunks: CallChunks;
+  readonly callEnds: CallEnds;
+  readonly events: AgentEvents;
+  readonly run: AgentRun;
+  readonly turnEnds: TurnEnds;
+  readonly executions: { standInLine(call: OpenCall): void };
+}
 
 /** The flow of every call, in both modes: written down, shown, answered, handed to the browser or to the server's tools. */
 export class Calls {
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 

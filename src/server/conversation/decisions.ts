@@ -7,7 +7,7 @@ import type { GivenAnswers } from './effects.ts';
 import type { DecidedBefore } from './inputs.ts';
 import type { Writing } from './messages.ts';
 import type { OpenCall, Step } from './open-call.ts';
-import type { Parts } from './parts.ts';
+import type { Shared } from './shared.ts';
 
 type Decision = { approved: boolean; reason?: string | undefined };
 
@@ -19,9 +19,9 @@ export interface Applied {
 
 /** What answers mean for the calls that they are about: how each call moves, and what that lets happen next. */
 export class Decisions {
-  private readonly parts: Parts;
+  private readonly parts: Shared;
 
-  constructor(parts: Parts) {
+  constructor(parts: Shared) {
     this.parts = parts;
   }
 

@@ -2,17 +2,27 @@ import type { Outcome } from '../../adk/for-server.ts';
 import { ProtocolError } from '../../protocol/index.ts';
 import { SIGNED_OUT_END, settlementOf } from '../settlement.ts';
 import type { Standing } from '../sign-in.ts';
+import type { CallChunks } from './call-chunks.ts';
+import type { CallEnds } from './call-ends.ts';
+import type { Calls } from './calls.ts';
 import { RETRY_MS } from './core.ts';
 import type { OpenCall } from './open-call.ts';
-import type { Parts } from './parts.ts';
+import type { Shared } from './shared.ts';
+
+/** What executions need of other parts. */
+interface Needs extends Shared {
+  readonly callChunks: CallChunks;
+  readonly callEnds: CallEnds;
+  readonly calls: Calls;
+}
 
 /** Calls that the server runs itself: each waits for the slot, runs once, and gives the slot back when its end is stored. */
 export class Executions {
   /** When calls that could not be taken are taken up again; null when there are none. */
   retryAt: number | null = null;
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 

@@ -1,5 +1,5 @@
 import type { Heard } from '../../protocol/index.ts';
-import type { Parts } from './parts.ts';
+import type { Shared } from './shared.ts';
 
 /** Messages whose sound may still be playing somewhere. */
 const MAX_MESSAGES = 16;
@@ -10,9 +10,9 @@ export class Hearing {
   private readonly spoken = new Map<string, number>();
   /** What was heard of messages that are still being said. */
   private readonly unfinished = new Map<string, number>();
-  private readonly parts: Parts;
+  private readonly parts: Shared;
 
-  constructor(parts: Parts) {
+  constructor(parts: Shared) {
     this.parts = parts;
   }
 

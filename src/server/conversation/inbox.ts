@@ -2,12 +2,24 @@ import { ProtocolError } from '../../protocol/index.ts';
 import { RETRY_MS } from './core.ts';
 import type { Asker } from './effects.ts';
 import type { Posted, Said } from './inputs.ts';
-import { closing } from './life.ts';
-import type { Parts } from './parts.ts';
 import { fingerprint } from './said-before.ts';
+import type { Shared } from './shared.ts';
 
 /** Messages that may wait for the agent. */
 const MAX_WAITING = 16;
+
+/** What the inbox needs of other parts. */
+interface Needs extends Shared {
+  readonly answers: { readonly isReading: boolean };
+  readonly callEnds: { expire(): void };
+  readonly turnBegins: {
+    readonly command: Said | Posted | null;
+    begin(command: Said | Posted): void;
+    giveUp(): Said | Posted | null;
+    notWaiting(id: string): void;
+  };
+  readonly turnEnds: { interrupt(): void };
+}
 
 /** What the person said and waits for the agent, each until its turn comes; what could not be begun waits once more. */
 export class Inbox {
@@ -16,9 +28,9 @@ export class Inbox {
   private readonly stored = new Map<Asker, Said>();
   /** When something is begun again, after a disk that failed; null when nothing waits for that. */
   retryAt: number | null = null;
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 
@@ -42,7 +54,7 @@ export class Inbox {
 
   /** Whether the agent may hear or see something: nothing else is about to begin. */
   get isFree(): boolean {
-    return !this.parts.life.isClosed && !this.parts.responses.current && !this.isBeginning;
+    return !this.parts.life.isClosed && !this.parts.isResponding && !this.isBeginning;
   }
 
   /** Takes a message of the person. `again`: it takes back what was said before, if it was. */
@@ -183,4 +195,9 @@ export class Inbox {
     // It was stored, and its process died before the agent said anything to it.
     return messages.speaking !== null || this.parts.isBusy || said.unanswered !== id;
   }
+}
+
+/** Why nothing begins any more. */
+export function closing(): ProtocolError {
+  return new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
 }

@@ -1,15 +1,32 @@
-import { ProtocolError } from '../../protocol/index.ts';
-import type { Parts } from './parts.ts';
+import type { AgentRun } from './agent-run.ts';
+import type { Answers } from './answers.ts';
+import type { CallEnds } from './call-ends.ts';
+import type { Calls } from './calls.ts';
+import type { Executions } from './executions.ts';
+import { closing, type Inbox } from './inbox.ts';
+import type { Presence, Shared } from './shared.ts';
+import type { TurnEnds } from './turn-ends.ts';
+
+/** What the life of a session needs of other parts. */
+interface Needs extends Shared {
+  readonly answers: Answers;
+  readonly callEnds: CallEnds;
+  readonly calls: Calls;
+  readonly executions: Executions;
+  readonly inbox: Inbox;
+  readonly run: AgentRun;
+  readonly turnEnds: TurnEnds;
+}
 
 /** The life of a session in this process: who is there, when it wakes up, and its end. */
-export class Life {
+export class Life implements Presence {
   /** `leaving`: nobody came back, and the agent ends its answer. `abandoned`: nothing runs any more. `closed`: the process ends, or the session is removed. */
   private state: 'open' | 'leaving' | 'abandoned' | 'closed' = 'open';
   private isHeard = false;
   private wakesAt: number | null = null;
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 
@@ -28,16 +45,16 @@ export class Life {
 
   /** Nobody is there, and nothing runs: what still ends is written down, but the agent is not asked to go on. */
   get isAbandoned(): boolean {
-    return !this.isOpen && !this.parts.responses.current;
+    return !this.isOpen && !this.parts.isResponding;
   }
 
   /** Someone is there: takes up what another run, or another process, left open. */
   joined(): void {
-    const { responses, calls, inbox } = this.parts;
+    const { isResponding, calls, inbox } = this.parts;
     if (this.state === 'closed') return;
     this.state = 'open';
     this.isHeard = true;
-    if (responses.current) return;
+    if (isResponding) return;
     calls.takeUp();
     inbox.advance();
   }
@@ -59,21 +76,21 @@ export class Life {
   }
 
   shutDown(): void {
-    const { core, run, open, responses, inbox, answers, turnEnds } = this.parts;
+    const { core, run, open, isResponding, inbox, answers, turnEnds } = this.parts;
     this.state = 'closed';
     inbox.refuseAll();
     answers.takeHeld();
     for (const { asker } of open.takeAccepting()) core.emit({ type: 'refuse', asker, error: closing() });
     core.emit({ type: 'abort-tools' });
-    if (responses.current) turnEnds.interrupt();
+    if (isResponding) turnEnds.interrupt();
     else if (!run.isNone) run.letGo();
   }
 
   /** Time has passed: what ran out of it ends, if someone hears of it, and what could not be begun is begun again. */
   time(): void {
-    const { responses, inbox, callEnds, executions } = this.parts;
+    const { isResponding, inbox, callEnds, executions } = this.parts;
     this.wakesAt = null;
-    if (responses.current) return;
+    if (isResponding) return;
     if (this.isHeard) {
       callEnds.expire();
       executions.time();
@@ -83,18 +100,13 @@ export class Life {
 
   /** Wakes up when the next call runs out of time, while someone listens, or when something is begun again. */
   arm(): void {
-    const { core, open, inbox, responses, executions } = this.parts;
+    const { core, open, inbox, isResponding, executions } = this.parts;
     if (this.state === 'leaving') this.letGo();
     const heard = this.isHeard ? [open.nextDeadline(), executions.retryAt] : [];
     const times = [...heard, inbox.retryAt].filter((time) => time !== null);
-    const at = !responses.current && times.length > 0 ? Math.min(...times) : null;
+    const at = !isResponding && times.length > 0 ? Math.min(...times) : null;
     if (at === this.wakesAt) return;
     this.wakesAt = at;
     core.emit({ type: 'wake', at });
   }
-}
-
-/** Why nothing begins any more. */
-export function closing(): ProtocolError {
-  return new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
 }

@@ -29,7 +29,7 @@ export class Machine {
 
   /** Whether a response over SSE is being given. */
   get isResponding(): boolean {
-    return this.parts.responses.current !== null;
+    return this.parts.isResponding;
   }
 
   /** Whether the agent's run is open, or about to be. */
@@ -134,7 +134,7 @@ export class Machine {
       case 'expiry':
         return callEnds.expired(about, results.decided ?? null);
       case 'conclusion':
-        return responses.current
+        return this.isResponding
           ? responses.concluded(about.messageId, results)
           : turnByTurn.concluded(results);
       case 'call':
@@ -179,7 +179,7 @@ export class Machine {
       case 'expiry':
         return callEnds.notExpired(about);
       case 'conclusion':
-        return responses.current ? responses.notConcluded(about.messageId) : turnByTurn.notConcluded();
+        return this.isResponding ? responses.notConcluded(about.messageId) : turnByTurn.notConcluded();
       case 'heard':
         return;
       default:

@@ -1,8 +1,11 @@
 import type { Blob } from '@google/genai';
 import { type Detection, ProtocolError } from '../../protocol/index.ts';
 import { modelErrorText } from '../model-error.ts';
+import type { AgentEvents } from './agent-events.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
-import type { Parts } from './parts.ts';
+import type { AgentRun } from './agent-run.ts';
+import type { Inbox } from './inbox.ts';
+import type { Shared } from './shared.ts';
 
 /** What a live run is given beside words: sound and pictures, and where the person's speech begins and ends. */
 type Fed = { is: 'media'; blob: Blob } | { is: 'signal'; activity: 'start' | 'end' };
@@ -11,6 +14,13 @@ type Fed = { is: 'media'; blob: Blob } | { is: 'signal'; activity: 'start' | 'en
 const MAX_HELD = 100;
 /** After a run that could not be opened for sound, how long sound opens no other. */
 const DEAF_MS = 10_000;
+
+/** What sound and pictures need of other parts. */
+interface Needs extends Shared {
+  readonly events: AgentEvents;
+  readonly inbox: Inbox;
+  readonly run: AgentRun;
+}
 
 /** What the model hears and sees as it happens: a run is opened for it, and whoever gives it is told when there is none. */
 export class Media {
@@ -25,9 +35,9 @@ export class Media {
   private deafUntil = Number.NEGATIVE_INFINITY;
   /** When the run was begun. */
   private begunAt = Number.NEGATIVE_INFINITY;
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 

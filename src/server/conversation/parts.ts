@@ -19,36 +19,40 @@ import { OpenCalls } from './open-calls.ts';
 import { type Policy, policies } from './policy.ts';
 import { Responses } from './responses.ts';
 import { SaidBefore } from './said-before.ts';
+import type { Shared } from './shared.ts';
+import { Transcript } from './transcript.ts';
 import { TurnBegins } from './turn-begins.ts';
 import { TurnByTurn } from './turn-by-turn.ts';
 import { TurnEnds } from './turn-ends.ts';
 
 /**
  * What a machine is made of. Each part alone changes its own state, and calls the others directly: all of it happens within one
- * input.
+ * input. Each says in its own file what it needs of the others: the type of those before it in this list, and the few methods that
+ * it calls of those behind it. So no file imports, by way of others, itself.
  */
-export class Parts {
+export class Parts implements Shared {
   readonly core: Core;
   readonly said: SaidBefore;
   readonly messages: Messages;
   readonly open = new OpenCalls();
-  readonly life = new Life(this);
   readonly acceptances = new Acceptances(this);
-  readonly inbox = new Inbox(this);
-  readonly answers = new Answers(this);
   readonly decisions = new Decisions(this);
+  readonly hearing = new Hearing(this);
+  readonly transcript = new Transcript(this);
+  readonly callChunks = new CallChunks(this);
+  readonly inbox = new Inbox(this);
+  readonly events = new AgentEvents(this);
+  readonly run = new AgentRun(this);
+  readonly turnByTurn = new TurnByTurn(this);
+  readonly callEnds = new CallEnds(this);
+  readonly turnEnds = new TurnEnds(this);
+  readonly calls = new Calls(this);
   readonly responses = new Responses(this);
   readonly turnBegins = new TurnBegins(this);
-  readonly turnByTurn = new TurnByTurn(this);
-  readonly turnEnds = new TurnEnds(this);
-  readonly hearing = new Hearing(this);
-  readonly run = new AgentRun(this);
-  readonly media = new Media(this);
-  readonly events = new AgentEvents(this);
-  readonly calls = new Calls(this);
-  readonly callChunks = new CallChunks(this);
-  readonly callEnds = new CallEnds(this);
+  readonly answers = new Answers(this);
   readonly executions = new Executions(this);
+  readonly life = new Life(this);
+  readonly media = new Media(this);
   private readonly policies: ReturnType<typeof policies>;
 
   constructor(options: SessionOptions, newId: () => string, recovered: Recovered) {
@@ -71,19 +75,20 @@ export class Parts {
     }
   }
 
-  /** The policy of the wire that is used now, and of what drives the agent on it. */
   get policy(): Policy {
     const { sse, bidi } = this.policies;
-    return this.responses.current ? sse.turn : bidi[this.core.options.driver];
+    return this.isResponding ? sse.turn : bidi[this.core.options.driver];
   }
 
-  /** Whether the agent is at work, as opposed to waiting for the person or the browser. */
   get isBusy(): boolean {
-    const { messages, open, events, responses } = this;
-    return messages.isAtWork || open.areAtWork || events.hasCalls || responses.current !== null;
+    const { messages, open, events, isResponding } = this;
+    return messages.isAtWork || open.areAtWork || events.hasCalls || isResponding;
   }
 
-  /** Something was settled or shown: what waited for it may go on. */
+  get isResponding(): boolean {
+    return this.responses.current !== null;
+  }
+
   changed(): void {
     if (!this.responses.goOn()) this.inbox.advance();
   }

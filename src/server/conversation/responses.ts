@@ -2,11 +2,16 @@ import { RESUME } from '../../adk/for-server.ts';
 import { INTERRUPTED } from '../../protocol/index.ts';
 import { INTERRUPTION } from '../settlement.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
-import { NOT_COMPLETED } from './agent-run.ts';
+import { type AgentRun, NOT_COMPLETED } from './agent-run.ts';
+import type { CallChunks } from './call-chunks.ts';
+import type { CallEnds } from './call-ends.ts';
+import type { Calls } from './calls.ts';
+import type { Inbox } from './inbox.ts';
 import type { WriteResults } from './inputs.ts';
 import type { Writing } from './messages.ts';
 import type { Step } from './open-call.ts';
-import type { Parts } from './parts.ts';
+import type { Shared } from './shared.ts';
+import type { TurnEnds } from './turn-ends.ts';
 
 /**
  * What a response is at. `answering`: what the answers allow is done, one after the other. `taking`: one of that is being done.
@@ -23,12 +28,23 @@ interface Response {
 
 const FAULT = 'Something went wrong on the server. Please try again.';
 
+/** What responses need of other parts. */
+interface Needs extends Shared {
+  readonly callChunks: CallChunks;
+  readonly callEnds: CallEnds;
+  readonly calls: Calls;
+  readonly inbox: Inbox;
+  readonly run: AgentRun;
+  readonly turnEnds: TurnEnds;
+  readonly answers: { takeHeld(): void };
+}
+
 /** Responses over SSE: one at a time, and it ends when everything that is open waits for the person or the browser. */
 export class Responses {
   private response: Response | null = null;
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 

@@ -2,11 +2,15 @@ import { createEvent } from '@google/adk';
 import { toContent } from '../../adk/for-server.ts';
 import type { ProtocolError } from '../../protocol/index.ts';
 import type { AcceptedRequest } from '../store/store.ts';
-import { NOT_COMPLETED } from './agent-run.ts';
-import type { About, Asker, Write } from './effects.ts';
+import { type AgentRun, NOT_COMPLETED } from './agent-run.ts';
+import type { CallEnds } from './call-ends.ts';
+import type { About, Asker, LateCall, Write } from './effects.ts';
+import type { Inbox } from './inbox.ts';
 import type { Posted, Said } from './inputs.ts';
 import type { Writing } from './messages.ts';
-import type { Parts } from './parts.ts';
+import type { Responses } from './responses.ts';
+import type { Shared } from './shared.ts';
+import type { TurnEnds } from './turn-ends.ts';
 
 /**
  * What is being begun. `waiting`: the run of something else has to end first, or it is not known yet whether cards were decided in time. `reading`: posted answers are being read. `storing`: a
@@ -18,12 +22,22 @@ type Beginning =
   | { is: 'storing'; command: Said; id: string; isInterrupted: boolean }
   | { is: 'kept'; command: Said; id: string };
 
+/** What beginnings need of other parts. */
+interface Needs extends Shared {
+  readonly callEnds: CallEnds;
+  readonly inbox: Inbox;
+  readonly responses: Responses;
+  readonly run: AgentRun;
+  readonly turnEnds: TurnEnds;
+  readonly answers: { readPosted(posted: Posted, late: LateCall[]): void };
+}
+
 /** How turns begin: what the person said or posted is stored, and the agent gets it; one at a time. */
 export class TurnBegins {
   private beginning: Beginning | null = null;
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 

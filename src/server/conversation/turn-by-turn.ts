@@ -3,14 +3,26 @@ import { noticeOf } from '../../models/for-server.ts';
 import { INTERRUPTED } from '../../protocol/index.ts';
 import { responseOf, type Settlement } from '../settlement.ts';
 import type { CallRecord } from '../store/store.ts';
+import type { AgentEvents } from './agent-events.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
-import { NOT_COMPLETED } from './agent-run.ts';
+import { type AgentRun, NOT_COMPLETED } from './agent-run.ts';
+import type { CallChunks } from './call-chunks.ts';
 import type { Write } from './effects.ts';
+import type { Inbox } from './inbox.ts';
 import type { WriteResults } from './inputs.ts';
 import type { Writing } from './messages.ts';
-import type { Parts } from './parts.ts';
+import type { Shared } from './shared.ts';
 
 const FAULT = 'Something went wrong on the server. Please try again.';
+
+/** What an agent without a live mode needs of other parts. */
+interface Needs extends Shared {
+  readonly callChunks: CallChunks;
+  readonly events: AgentEvents;
+  readonly inbox: Inbox;
+  readonly run: AgentRun;
+  readonly turnBegins: { ready(): void };
+}
 
 /**
  * An agent without a live mode behind a socket: each answer is a run of its own. A run ends at a call that waits, the message stays open, and
@@ -23,9 +35,9 @@ export class TurnByTurn {
   private concluding: Writing | null = null;
   /** What an interrupted run said, and ADK does not keep. */
   private cutOff: { messageId: string; text: string } | null = null;
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 
@@ -38,9 +50,9 @@ export class TurnByTurn {
 
   /** Goes on with the message whose calls are answered, unless the agent is at something else. */
   goOn(): void {
-    const { messages, run, responses, policy, life } = this.parts;
+    const { messages, run, isResponding, policy, life } = this.parts;
     const { speaking, isAtWork } = messages;
-    if (!policy.pauseEndsRun || responses.current || this.concluding || life.isAbandoned) return;
+    if (!policy.pauseEndsRun || isResponding || this.concluding || life.isAbandoned) return;
     if (!run.isNone || !speaking || !isAtWork) return;
     const notices = this.owed.get(speaking.message.id) ?? [];
     this.owed.delete(speaking.message.id);

@@ -1,14 +1,32 @@
 import { type Heard, SUPERSEDED } from '../../protocol/index.ts';
 import { INTERRUPTION, type Settlement } from '../settlement.ts';
+import type { AgentEvents } from './agent-events.ts';
+import type { AgentRun } from './agent-run.ts';
+import type { CallEnds } from './call-ends.ts';
 import type { Asker } from './effects.ts';
+import type { Hearing } from './hearing.ts';
+import type { Inbox } from './inbox.ts';
 import type { Writing } from './messages.ts';
-import type { Parts } from './parts.ts';
+import type { Shared } from './shared.ts';
+import type { TurnByTurn } from './turn-by-turn.ts';
+
+/** What ends of turns need of other parts. */
+interface Needs extends Shared {
+  readonly callEnds: CallEnds;
+  readonly events: AgentEvents;
+  readonly hearing: Hearing;
+  readonly inbox: Inbox;
+  readonly run: AgentRun;
+  readonly turnByTurn: TurnByTurn;
+  readonly responses: { readonly current: { readonly writing: Writing } | null; stop(): boolean };
+  readonly turnBegins: { enterEarly(): boolean };
+}
 
 /** How turns end that do not end by themselves: interrupted, superseded by another, or left behind. */
 export class TurnEnds {
-  private readonly parts: Parts;
+  private readonly parts: Needs;
 
-  constructor(parts: Parts) {
+  constructor(parts: Needs) {
     this.parts = parts;
   }
 

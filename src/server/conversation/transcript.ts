@@ -1,0 +1,37 @@
+import type { Shared } from './shared.ts';
+
+/** The person's speech: shown as it is understood, and kept as their message when it is. */
+export class Transcript {
+  private heard = '';
+  private readonly parts: Shared;
+
+  constructor(parts: Shared) {
+    this.parts = parts;
+  }
+
+  /** Takes what the model heard: more of it, or the whole when it is `finished`. False when it was nothing after all. */
+  take(text: string, finished: boolean): boolean {
+    const { core, messages, said, open } = this.parts;
+    const { speaking } = messages;
+    if (finished && text === '') {
+      this.heard = '';
+      messages.inject({ type: 'data-transcript', data: { role: 'user', text, finished }, transient: true });
+      return false;
+    }
+    // What the person says beside an open card is answered in a message of its own, as what they type is.
+    if (speaking && !messages.isAtWork && open.in(speaking.message.id).length > 0) messages.speaking = null;
+    this.heard = finished ? text : this.heard + text;
+    messages.inject({
+      type: 'data-transcript',
+      data: { role: 'user', text: this.heard, finished },
+      transient: true,
+    });
+    if (!finished) return true;
+    this.heard = '';
+    const id = core.newMessageId();
+    const parts = [{ type: 'text' as const, text }];
+    said.add(id, parts);
+    core.storing([{ do: 'keep', id, parts }], null, () => core.emit({ type: 'tell-kept', messageId: id }));
+    return true;
+  }
+}
