@@ -252,6 +252,8 @@ export class Talker extends Person {
 
   /** Presses the microphone button for a moment, however busy the machine is. */
   async tap(): Promise<void> {
+    // Where it stays: a page that is still being drawn moves it.
+    await this.microphone.hover();
     const box = await this.microphone.boundingBox();
     if (!box) throw new Error('There is no microphone button.');
     const hand = await this.page.context().newCDPSession(this.page);
@@ -269,6 +271,19 @@ export class Talker extends Person {
       timestamp: timestamp + 0.05,
     });
     await hand.detach();
+  }
+
+  /** Presses a shortcut: another key in the same moment, however busy the machine is; then both are held longer than talking takes to begin. */
+  async shortcut(other: string): Promise<void> {
+    await this.page.evaluate(async (key) => {
+      const strike = (type: 'keydown' | 'keyup', one: string) =>
+        window.dispatchEvent(new KeyboardEvent(type, { key: one, ctrlKey: true }));
+      strike('keydown', 'Control');
+      strike('keydown', key);
+      await new Promise((held) => setTimeout(held, 300));
+      strike('keyup', key);
+      strike('keyup', 'Control');
+    }, other);
   }
 
   /** Says a clip while the button is held. */

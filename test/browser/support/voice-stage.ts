@@ -18,7 +18,7 @@ const NOWHERE = { npm_config_registry: 'http://127.0.0.1:9/' };
 
 /** Something that takes its time to be said. */
 export const LONG =
-  'This is a long answer that takes its time, because every four characters sound for a while. '.repeat(3);
+  'This is a long answer that takes its time, because every four characters sound for a while. '.repeat(6);
 
 /** Sets a test file about talking up. */
 export function voiceStage(): VoiceStage {

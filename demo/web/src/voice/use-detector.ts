@@ -20,7 +20,7 @@ export function useDetector(
     if (!isWanted || silero) return;
     let isHere = true;
     const load = async () => {
-      if (!(await prepare()) || !isHere) return;
+      if ((await prepare()) === 'missing' || !isHere) return;
       const { loadSilero: load } = await import('./silero.ts');
       const loaded = await load();
       if (isHere) setSilero(() => loaded);

@@ -8,10 +8,13 @@ export type Preparation =
   | { status: 'ready' }
   | { status: 'failed'; message: string };
 
+/** What came of preparing a part: it was there already, it had to be fetched first, or it cannot be had. */
+export type Prepared = 'there' | 'fetched' | 'missing';
+
 const LOOK_MS = 400;
 
 /** Looks whether a part of voice is there; `prepare` has the server fetch it, once, and follows how far it is. A server without that needs none. */
-export function usePreparation(path: string): { now: Preparation; prepare: () => Promise<boolean> } {
+export function usePreparation(path: string): { now: Preparation; prepare: () => Promise<Prepared> } {
   const [now, setNow] = useState<Preparation>({ status: 'unknown' });
   const isHere = useRef(true);
   useEffect(() => {
@@ -20,26 +23,25 @@ export function usePreparation(path: string): { now: Preparation; prepare: () =>
       isHere.current = false;
     };
   }, []);
-  const follow = useCallback(
-    async (isFetched: boolean) => {
-      const ask = async (method: string): Promise<Preparation> => {
-        const state = await askServer(path, method);
-        if (isHere.current) setNow(state);
-        return state;
-      };
-      let state = await ask('GET');
-      if (!isFetched) return state.status === 'ready';
-      if (state.status === 'absent' || state.status === 'failed') state = await ask('POST');
-      while (state.status === 'fetching' && isHere.current) {
-        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-        state = await ask('GET');
-      }
-      return state.status === 'ready';
+  const ask = useCallback(
+    async (method: string): Promise<Preparation> => {
+      const state = await askServer(path, method);
+      if (isHere.current) setNow(state);
+      return state;
     },
     [path],
   );
-  useEffect(() => void follow(false), [follow]);
-  const prepare = useCallback(() => follow(true), [follow]);
+  useEffect(() => void ask('GET'), [ask]);
+  const prepare = useCallback(async (): Promise<Prepared> => {
+    let state = await ask('GET');
+    if (state.status === 'ready') return 'there';
+    if (state.status === 'absent' || state.status === 'failed') state = await ask('POST');
+    while (state.status === 'fetching' && isHere.current) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      state = await ask('GET');
+    }
+    return state.status === 'ready' ? 'fetched' : 'missing';
+  }, [ask]);
   return { now, prepare };
 }
 
