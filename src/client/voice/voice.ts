@@ -6,26 +6,19 @@ import { AgentSpeech } from './agent-speech.ts';
 import { Devices, levelOf } from './devices.ts';
 import { Line } from './line.ts';
 import { PersonSpeech } from './person-speech.ts';
+import { ShownState } from './shown-state.ts';
 import type { DetectSpeech } from './speech-detector.ts';
-import type {
-  Hearing,
-  Microphone,
-  Speaking,
-  VoiceOptions,
-  VoiceState,
-  VoiceTransport,
-} from './voice-state.ts';
+import type { Speaking, VoiceOptions, VoiceState, VoiceTransport } from './voice-state.ts';
 
 /** Speaks with the agent over a transport: a microphone up, a loudspeaker down, and who may speak now. */
 export class Voice {
-  readonly #watchers = new Set<() => void>();
+  readonly #shown = new ShownState(() =>
+    this.#person.isHeard ? 'person' : this.#devices.player?.isPlaying ? 'agent' : null,
+  );
   readonly #devices: Devices;
   readonly #line: Line;
   readonly #person: PersonSpeech;
   #agent: AgentSpeech | null = null;
-  #microphone: Microphone = { status: 'off', error: null };
-  #hearing: Hearing = { speaker: null, isSilent: false, isBlocked: false };
-  #state: VoiceState = { ...this.#microphone, ...this.#hearing };
   #isHeld = false;
   #isMuted = false;
   #loudness = 0;
@@ -37,7 +30,7 @@ export class Voice {
       options,
       onSound: (pcm) => this.#take(pcm),
       onLost: (error) => this.#fail(error),
-      onPlaying: () => this.#tell(),
+      onPlaying: () => this.#shown.tell(),
     });
     this.#person = new PersonSpeech(
       options,
@@ -46,7 +39,7 @@ export class Voice {
         if (isSpeech) this.#talk();
         else this.#quiet();
       },
-      () => this.#tell(),
+      () => this.#shown.tell(),
     );
     this.#line = new Line({
       soundEnd: {
@@ -66,20 +59,17 @@ export class Voice {
       onConnection: (connection) => this.#person.connect(connection),
       onFloorLost: () => {
         this.#agent?.silence();
-        if (this.#how) this.#fail(new AudioError('elsewhere'));
+        if (this.#shown.how) this.#fail(new AudioError('elsewhere'));
       },
     });
   }
 
   get state(): VoiceState {
-    return this.#state;
+    return this.#shown.state;
   }
 
   /** Calls the listener whenever the state changes; the returned function ends that. */
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#watchers.add(listener);
-    return () => this.#watchers.delete(listener);
-  };
+  readonly subscribe = (listener: () => void): (() => void) => this.#shown.subscribe(listener);
 
   /** How loud whoever speaks is, from 0 to 1, for a meter. It changes all the time. */
   get level(): number {
@@ -97,12 +87,12 @@ export class Voice {
    * a tap that asks for this: the microphone stays on, and nothing was said.
    */
   readonly start = async (): Promise<void> => {
-    const microphone = this.#microphone;
+    const microphone = this.#shown.microphone;
     if (microphone.status === 'off') return this.#open('hands-free');
     if (microphone.how === 'hands-free') return;
     this.#isHeld = false;
     this.#person.cancel();
-    this.#become({ ...microphone, how: 'hands-free' });
+    this.#shown.become({ ...microphone, how: 'hands-free' });
     if (microphone.status !== 'starting') this.#person.detect();
     this.#settle();
   };
@@ -115,7 +105,7 @@ export class Voice {
     if (this.#isHeld) return;
     this.#isHeld = true;
     this.#interrupt();
-    const { status } = this.#microphone;
+    const { status } = this.#shown.microphone;
     if (status === 'off') await this.#open('hold');
     else if (status === 'listening') this.#talk();
   };
@@ -123,7 +113,7 @@ export class Voice {
   readonly release = async (): Promise<void> => {
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    if (this.#how === 'hold') await this.#close(null);
+    if (this.#shown.how === 'hold') await this.#close(null);
     else this.#quiet();
   };
 
@@ -137,7 +127,7 @@ export class Voice {
   readonly silence = (isSilent: boolean): void => {
     const { player } = this.#devices;
     if (player) player.muted = isSilent;
-    this.#tell({ isSilent });
+    this.#shown.tell({ isSilent });
     if (!isSilent) void this.listen();
   };
 
@@ -148,12 +138,12 @@ export class Voice {
     } catch (cause) {
       this.#fail(AudioError.from(cause));
     }
-    this.#tell({ isBlocked: this.#devices.player?.isBlocked === true });
+    this.#shown.tell({ isBlocked: this.#devices.player?.isBlocked === true });
   };
 
   /** The person has read what went wrong. */
   readonly dismiss = (): void => {
-    if (this.#microphone.status === 'off') this.#become({ status: 'off', error: null });
+    if (this.#shown.microphone.status === 'off') this.#shown.become({ status: 'off', error: null });
   };
 
   /** Takes another microphone, now if one is on. Fails with an `AudioError`, and then the one before goes on. */
@@ -173,9 +163,9 @@ export class Voice {
   };
 
   async #open(how: Speaking): Promise<void> {
-    if (this.#microphone.status !== 'off') return;
+    if (this.#shown.microphone.status !== 'off') return;
     const attempt = ++this.#attempt;
-    this.#become({ status: 'starting', how });
+    this.#shown.become({ status: 'starting', how });
     try {
       // In the click, since browsers let no page make noise before.
       const isAudible = this.#openAgent();
@@ -186,22 +176,23 @@ export class Voice {
       await Promise.all([this.#devices.record(), isAudible]);
       if (attempt !== this.#attempt) return;
       // It may have been a tap, meanwhile.
-      const now = this.#how ?? how;
+      const now = this.#shown.how ?? how;
       if (now === 'hands-free') this.#person.detect();
       document.addEventListener('visibilitychange', this.#settle);
-      this.#become({ status: 'listening', how: now });
-      this.#tell({ isBlocked: this.#devices.player?.isBlocked === true });
+      this.#shown.become({ status: 'listening', how: now });
+      this.#shown.tell({ isBlocked: this.#devices.player?.isBlocked === true });
       if (this.#isHeld) this.#talk();
       this.#settle();
     } catch (cause) {
       // Whoever lets go to answer the browser's question wants to know what came of it.
-      if (attempt === this.#attempt || this.#microphone.status === 'off') this.#fail(AudioError.from(cause));
+      if (attempt === this.#attempt || this.#shown.microphone.status === 'off')
+        this.#fail(AudioError.from(cause));
     }
   }
 
   /** Switches the microphone off; what was said until then is passed on first. */
   async #close(error: AudioError | null): Promise<void> {
-    if (this.#microphone.status === 'off') return;
+    if (this.#shown.microphone.status === 'off') return;
     const attempt = ++this.#attempt;
     await this.#devices.stopRecording();
     if (attempt !== this.#attempt) return;
@@ -211,26 +202,21 @@ export class Voice {
     this.#loudness = 0;
     document.removeEventListener('visibilitychange', this.#settle);
     this.#devices.stayAwake(false);
-    this.#become({ status: 'off', error });
+    this.#shown.become({ status: 'off', error });
     // Pressed again meanwhile.
     if (this.#isHeld) await this.#open('hold');
   }
 
   #fail(error: AudioError | null): void {
     this.#isHeld = false;
-    if (this.#microphone.status === 'off') this.#become({ status: 'off', error });
+    if (this.#shown.microphone.status === 'off') this.#shown.become({ status: 'off', error });
     else void this.#close(error);
-  }
-
-  /** How the microphone was switched on; null while it is off. */
-  get #how(): Speaking | null {
-    return this.#microphone.status === 'off' ? null : this.#microphone.how;
   }
 
   /** Has the agent heard. */
   #openAgent(): Promise<void> {
     const player = this.#devices.openPlayer();
-    player.muted = this.#hearing.isSilent;
+    player.muted = this.#shown.state.isSilent;
     this.#agent ??= new AgentSpeech(player);
     return player.start();
   }
@@ -245,7 +231,7 @@ export class Voice {
   #talk(): void {
     if (this.#person.isTalking) return;
     this.#interrupt();
-    this.#person.begin(this.#how === 'hold');
+    this.#person.begin(this.#shown.how === 'hold');
     this.#settle();
   }
 
@@ -279,30 +265,18 @@ export class Voice {
 
   /** Brings the state in line with what is: muted, hidden, listening or hearing. */
   readonly #settle = (): void => {
-    const microphone = this.#microphone;
-    if (microphone.status === 'off' || microphone.status === 'starting') return this.#tell();
+    const microphone = this.#shown.microphone;
+    if (microphone.status === 'off' || microphone.status === 'starting') return this.#shown.tell();
     const { how } = microphone;
     this.#devices.stayAwake(!this.#isPaused);
     if (this.#isPaused) {
       this.#person.forget();
       this.#loudness = 0;
-      this.#become({ status: 'paused', how, why: this.#isMuted ? 'muted' : 'hidden' });
+      this.#shown.become({ status: 'paused', how, why: this.#isMuted ? 'muted' : 'hidden' });
       // What was said until then counts.
       this.#quiet();
     } else {
-      this.#become({ status: this.#person.isTalking ? 'hearing' : 'listening', how });
+      this.#shown.become({ status: this.#person.isTalking ? 'hearing' : 'listening', how });
     }
   };
-
-  #become(microphone: Microphone): void {
-    this.#microphone = microphone;
-    this.#tell();
-  }
-
-  #tell(change: Partial<Hearing> = {}): void {
-    const speaker = this.#person.isHeard ? 'person' : this.#devices.player?.isPlaying ? 'agent' : null;
-    this.#hearing = { ...this.#hearing, ...change, speaker };
-    this.#state = { ...this.#microphone, ...this.#hearing };
-    for (const watcher of [...this.#watchers]) watcher();
-  }
 }
