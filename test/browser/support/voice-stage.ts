@@ -38,7 +38,11 @@ export function voiceStage(): VoiceStage {
       const { fake, url } = staged.demo;
       fake.utterances.length = 0;
       fake.refused.length = 0;
-      return Talker.at(await here.open({ url, prepare: furnish, ...options }));
+      const person = Talker.at(await here.open({ url, prepare: furnish, ...options }));
+      // Whoever moves has looked at the page: then it fetches what one talks with, and not seconds later.
+      await person.box.waitFor();
+      await person.page.mouse.move(1, 1);
+      return person;
     },
     answer(text, call) {
       const { http } = staged.demo.fake;

@@ -7,6 +7,7 @@ export function IconButton({
   hint = label,
   children,
   isRound = false,
+  isWarning = false,
   className = '',
   onFocus,
   ...rest
@@ -16,7 +17,12 @@ export function IconButton({
   hint?: string;
   children: ReactNode;
   isRound?: boolean;
+  /** Whether it stands for something that the person must not forget: a camera that is on, a microphone that is muted. */
+  isWarning?: boolean;
 }) {
+  const look = isWarning
+    ? 'rounded-lg bg-bad-tint text-bad hover:bg-bad-line'
+    : 'rounded-lg text-soft hover:bg-sunken hover:text-ink';
   return (
     <Tooltip.Root>
       <Tooltip.Trigger asChild>
@@ -28,7 +34,7 @@ export function IconButton({
             onFocus?.(event);
             if (isGivenBack(event)) event.preventDefault();
           }}
-          className={`inline-flex size-9 shrink-0 items-center justify-center transition-colors disabled:pointer-events-none print:hidden ${isRound ? 'rounded-full border border-transparent' : 'rounded-lg text-soft hover:bg-sunken hover:text-ink'} ${className}`}
+          className={`inline-flex size-9 shrink-0 items-center justify-center transition-colors disabled:pointer-events-none print:hidden ${isRound ? 'rounded-full border border-transparent' : look} ${className}`}
         >
           {children}
         </button>

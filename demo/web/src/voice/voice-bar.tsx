@@ -44,6 +44,7 @@ export function VoiceBar({
 }) {
   const isTouch = useMedia('(pointer: coarse)');
   const isOn = voice.status !== 'off';
+  const isRecording = isOn && voice.status !== 'starting';
   const { shown, show, hide } = camera;
   const isMuted = voice.status === 'paused' && voice.why === 'muted';
   return (
@@ -68,7 +69,7 @@ export function VoiceBar({
           />
         ) : null}
         <span className="flex min-w-40 grow basis-0 items-center gap-2.5 px-1 text-sm">
-          {isOn ? (
+          {isRecording ? (
             <span
               role="img"
               aria-label={words.microphoneOn}
@@ -94,7 +95,7 @@ export function VoiceBar({
               label={isMuted ? words.unmute : words.mute}
               aria-pressed={isMuted}
               onClick={() => voice.mute(!isMuted)}
-              className={isMuted ? 'bg-bad-tint text-bad' : ''}
+              isWarning={isMuted}
             >
               <MicOff className="size-4.5" />
             </IconButton>
@@ -103,7 +104,7 @@ export function VoiceBar({
             label={voice.isSilent ? words.soundOn : words.soundOff}
             aria-pressed={voice.isSilent}
             onClick={() => voice.silence(!voice.isSilent)}
-            className={voice.isSilent ? 'bg-bad-tint text-bad' : ''}
+            isWarning={voice.isSilent}
           >
             {voice.isSilent ? <VolumeX className="size-4.5" /> : <Volume2 className="size-4.5" />}
           </IconButton>
@@ -111,7 +112,7 @@ export function VoiceBar({
             label={shown?.source === 'camera' ? words.cameraOff : words.camera}
             aria-pressed={shown?.source === 'camera'}
             onClick={() => (shown?.source === 'camera' ? hide() : show('camera'))}
-            className={shown?.source === 'camera' ? 'bg-bad-tint text-bad' : ''}
+            isWarning={shown?.source === 'camera'}
           >
             {shown?.source === 'camera' ? (
               <CameraOff className="size-4.5" />
@@ -124,7 +125,7 @@ export function VoiceBar({
               label={shown?.source === 'screen' ? words.screenOff : words.screen}
               aria-pressed={shown?.source === 'screen'}
               onClick={() => (shown?.source === 'screen' ? hide() : show('screen'))}
-              className={shown?.source === 'screen' ? 'bg-bad-tint text-bad' : ''}
+              isWarning={shown?.source === 'screen'}
             >
               {shown?.source === 'screen' ? (
                 <MonitorX className="size-4.5" />
@@ -165,6 +166,8 @@ function statusOf(
 ): string {
   if (voice.status === 'paused') return words[voice.why];
   if (voice.status !== 'off' && voice.status !== 'starting' && !isConnected) return words.waiting;
+  // The line above says why nobody listens.
+  if (voice.status === 'off' && voice.error?.code === 'deaf') return '';
   if (voice.status === 'hearing') return words.hearing;
   if (voice.speaker === 'agent') return words.agent;
   if (heard.isBeingUnderstood) return words.understanding;

@@ -124,7 +124,7 @@ export default function VoiceDock({
         <Banner
           id="voice-fetching"
           icon={<AudioLines className="size-4" />}
-          text={`${words.fetching(mega(now.bytes), mega(now.total))}. ${words.englishOnly}`}
+          text={`${words.fetching(mega(now.bytes), mega(now.total))} ${words.englishOnly}`}
           look="border-line bg-surface"
         >
           <ProgressBar label={words.bar} bytes={now.bytes} total={now.total} />
