@@ -5,7 +5,8 @@ import { type RedisServer, startRedis } from '../../scripts/cluster/redis-server
 import { openPostgresStore } from '../../src/server/postgres/index.ts';
 import { answerBody, approve } from '../server/support/answers.ts';
 import { say } from '../support/harness.ts';
-import { auditOf, counted, deltas, Group, post, wordsOf } from './support/group.ts';
+import { decision } from '../support/live.ts';
+import { auditOf, counted, deltas, Group, messagesOf, post, textOf, wordsOf } from './support/group.ts';
 
 const schema = 'engines';
 
@@ -70,5 +71,41 @@ describe.runIf(inject('canStartEngines'))('engines that restart under three node
     expect(group.paid - before).toBe(1);
     expect(await auditOf(group.url, paying)).toEqual(['issued', 'approved', 'consumed']);
     expect(deltas(await post(group.url, say('count 3', talking, 'more')))).toBe(counted(3));
+  });
+
+  test('Redis, away while a card is answered on another node: paid once, and everything is there when it is back', async () => {
+    const [posted, spoken] = [`s-${randomUUID()}`, `s-${randomUUID()}`];
+    const asked = await post(group.one(0).url, say('pay', posted));
+    await post(group.one(0).url, say('count 1', spoken));
+    const socket = await group.connect(group.one(1).url, spoken);
+    socket.say('pay');
+    const card = await socket.chunk('tool-approval-request');
+    const before = group.paid;
+    await redis.kill();
+    const answer = { ...answerBody(asked, [approve()], posted), requestId: randomUUID() };
+    // What it answers waits for Redis, in vain; what was decided does not.
+    expect(await post(group.one(2).url, answer)).toMatchObject({
+      status: 500,
+      json: { error: { code: 'internal', retryable: true } },
+    });
+    // One after the other: both take from one wallet.
+    await expect.poll(() => group.paid - before, { timeout: 30_000 }).toBe(1);
+    socket.send('message', decision(card));
+    await expect.poll(() => group.paid - before, { timeout: 30_000 }).toBe(2);
+    await redis.start();
+    // The very same post, as a client sends it that was told to try again.
+    expect(deltas(await post(group.one(2).url, answer))).toMatch(/^Result: {"paid":50/);
+    await socket.done();
+    expect(wordsOf(socket)).toMatch(/^Result: {"paid":50/);
+    for (const id of [posted, spoken]) {
+      expect(await auditOf(group.url, id)).toEqual(['issued', 'approved', 'consumed']);
+      const { messages } = await messagesOf(group.url, id);
+      expect(textOf(messages.at(-1))).toMatch(/^Result: {"paid":50/);
+      expect(messages.at(-1)?.parts).toContainEqual(
+        expect.objectContaining({ type: 'tool-pay', state: 'output-available' }),
+      );
+      expect(deltas(await post(group.url, say('count 3', id, 'more')))).toBe(counted(3));
+    }
+    expect(group.paid - before).toBe(2);
   });
 });
