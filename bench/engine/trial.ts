@@ -17,23 +17,10 @@ import { MessageChunks } from '../../src/adk/index.ts';
 import { encodeBlock } from '../../src/protocol/index.ts';
 import { createDuologue, createMemoryStore, type Duologue } from '../../src/server/index.ts';
 import { ResponseReader } from '../../src/server/response-reader.ts';
+import { deltaAt } from '../streams/load.ts';
 
 /** Measured in one process: variants of the same work, taken in turns whose order rotates. */
 
-const WORDS = [
-  'hello',
-  ' the',
-  ' weather',
-  ' in',
-  ' "Tokyo"',
-  ' is',
-  ' sunny',
-  ' and',
-  ' warm\n',
-  ' とても',
-  ' ok',
-  '.',
-];
 const USER = 'live_user';
 
 /** A model that streams deltas, calls a tool after every `deltas`, and stops after `steps` such calls. */
@@ -54,7 +41,7 @@ class Source extends BaseLlm {
     this.step++;
     let whole = '';
     for (let n = 0; n < this.deltas; n++) {
-      const text = `${WORDS[n % WORDS.length]}${n % 7}`;
+      const text = deltaAt(n);
       whole += text;
       if (this.perTick > 0 && n % this.perTick === 0) await new Promise((resolve) => setImmediate(resolve));
       yield { content: { role: 'model', parts: [{ text }] }, partial: true };

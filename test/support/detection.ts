@@ -1,4 +1,7 @@
+import { expect } from 'vitest';
 import type { DetectSpeech } from '../../src/client/voice/index.ts';
+import { type clips, samplesOf } from '../demo/voice/support/clips.ts';
+import { clicks, pinkNoise, silence, typing, whiteNoise } from './noises.ts';
 
 const RATE = 16_000;
 /** 20 ms: as a microphone gives it. */
@@ -33,4 +36,36 @@ export async function foundIn(
   }
   detector.close?.();
   return found;
+}
+
+/** How far off a beginning or an end may be. */
+const SLACK_MS = 150;
+
+/** What no detector takes for speech. */
+export const NOISES: [string, Int16Array][] = [
+  ['silence', silence(5000)],
+  ['white noise', whiteNoise(5, 2000)],
+  ['loud white noise', whiteNoise(5, 8000)],
+  ['pink noise', pinkNoise(5, 2000)],
+  ['loud pink noise', pinkNoise(5, 8000)],
+  ['clicks', clicks(5, 20_000)],
+  ['typing', typing(5, 8000)],
+];
+
+/**
+ * A detector finds where the speech of a labelled clip begins and ends. `earlyMs`: how long before its label it may begin;
+ * `pauseMs`: how long a pause ends speech.
+ */
+export async function findsSpeech(
+  find: (sounds: Int16Array[]) => Promise<Found[]>,
+  clip: ReturnType<typeof clips>[number],
+  { earlyMs = SLACK_MS, pauseMs }: { earlyMs?: number; pauseMs: number },
+): Promise<void> {
+  const found = await find([silence(1000), samplesOf(clip.file), silence(1500)]);
+  expect(found.map(({ isSpeech }) => isSpeech)).toEqual([true, false]);
+  const [begin, end] = found.map(({ atMs }) => atMs - 1000);
+  expect(begin).toBeGreaterThanOrEqual(clip.fromMs - earlyMs);
+  expect(begin).toBeLessThanOrEqual(clip.fromMs + SLACK_MS);
+  expect(end).toBeGreaterThanOrEqual(clip.toMs);
+  expect(end).toBeLessThanOrEqual(clip.toMs + pauseMs + SLACK_MS);
 }
