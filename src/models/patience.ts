@@ -27,20 +27,23 @@ export interface Patience {
 
 const FIRST_WAIT_MS = 1000;
 
+/** The real time. Its timers do not keep the process alive. */
+export const systemClock: Required<Timer> = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
+    timer.unref?.();
+    return () => clearTimeout(timer);
+  },
+};
+
 const DEFAULTS: Patience = {
   retries: 3,
   maxWaitMs: 30_000,
   firstTokenMs: 120_000,
   nextTokenMs: 60_000,
-  timer: {
-    now: () => Date.now(),
-    elapsed: () => performance.now(),
-    after(ms, callback) {
-      const timer = setTimeout(callback, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
-      timer.unref?.();
-      return () => clearTimeout(timer);
-    },
-  },
+  timer: systemClock,
   random: Math.random,
 };
 

@@ -1,6 +1,6 @@
 import type { Streaming } from './fold.ts';
 import type { Obj } from './json.ts';
-import type { Finish, Output, Reading } from './reading.ts';
+import type { Finish, Output, ResponseFacts } from './reading.ts';
 
 /** The names that an API has for things: by thing, its names with spaces between. */
 export type Names<Thing extends string> = { readonly [T in Thing]?: string };
@@ -152,7 +152,7 @@ export interface ApiDescription<Name extends string = string> {
   /** Server-sent events end with `[DONE]`. */
   readonly promisesDone?: true;
   /** Reads a field of a body or a choice that only this API has. */
-  readOwn?(name: string, value: unknown, out: Output, record: Reading): void;
+  readOwn?(name: string, value: unknown, out: Output, record: ResponseFacts): void;
   /** Stop reasons, in lower case, whose words do not say what they mean. */
   readonly finish?: Readonly<Record<string, Finish>>;
 }

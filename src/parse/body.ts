@@ -4,7 +4,7 @@ import { errorFrom } from './errors.ts';
 import { millis, type Obj, obj, strOrNull } from './json.ts';
 import { readContent, readMessage } from './message.ts';
 import { addStopDetail } from './output.ts';
-import { emptyOutput, type Output, type ParsedChoice, type Reading } from './reading.ts';
+import { emptyOutput, type Output, type ParsedChoice, type ResponseFacts } from './reading.ts';
 import { readMetrics, readUsage } from './usage.ts';
 import { warn } from './warn.ts';
 
@@ -13,7 +13,13 @@ import { warn } from './warn.ts';
  * candidate, an output of a model family says. It goes through the names that the object has: asking objects of many
  * shapes for names that they lack is slow.
  */
-function readLevel(api: ApiDescription, out: Output, level: Obj, record: Reading, isChoice: boolean): void {
+function readLevel(
+  api: ApiDescription,
+  out: Output,
+  level: Obj,
+  record: ResponseFacts,
+  isChoice: boolean,
+): void {
   let message = level;
   let content: unknown;
   let said: unknown;
@@ -171,7 +177,7 @@ function readLevel(api: ApiDescription, out: Output, level: Obj, record: Reading
 }
 
 /** Reads a whole body of an API; the first choice is the record itself. */
-export function readBody(api: ApiDescription, given: Obj, record: Reading): void {
+export function readBody(api: ApiDescription, given: Obj, record: ResponseFacts): void {
   const body = api.asSent?.(given) ?? given;
   const choices = api.choicesIn?.(body) ?? [body];
   const first = obj(choices[0]);

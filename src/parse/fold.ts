@@ -1,6 +1,6 @@
 import { type Draft, isObject, type Obj, obj, tryJson } from './json.ts';
 import { merge } from './merge.ts';
-import type { Reading, Warning } from './reading.ts';
+import type { ResponseFacts, Warning } from './reading.ts';
 import { warn } from './warn.ts';
 
 /** What a fold did with an event: took it, saw the start of another response, or does not know it. */
@@ -20,7 +20,7 @@ export interface Fold {
   /** The terminal event has been seen. */
   done: boolean;
   /** What the record says beside the body. */
-  facts?: Pick<Reading, 'live' | 'finish'>;
+  facts?: Pick<ResponseFacts, 'live' | 'finish'>;
 }
 
 /** A fold that has seen nothing. */

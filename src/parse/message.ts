@@ -2,10 +2,10 @@ import { addCitations } from './citations.ts';
 import { isObject, list, type Obj, obj, objects, str } from './json.ts';
 import { addReasoning, addRedacted, addRefusal, addText } from './output.ts';
 import { readBuiltin, readCall, readPart } from './parts.ts';
-import type { Output, Reading } from './reading.ts';
+import type { Output, ResponseFacts } from './reading.ts';
 
 /** Reads a text, a list of parts, or Gemini's object round such a list. */
-export function readContent(out: Output, content: unknown, record: Reading): void {
+export function readContent(out: Output, content: unknown, record: ResponseFacts): void {
   if (typeof content === 'string') {
     if (content) addText(out, content);
   } else
@@ -14,7 +14,7 @@ export function readContent(out: Output, content: unknown, record: Reading): voi
 }
 
 /** Reads a message of OpenAI chat: reasoning, content, and what is beside the content. */
-export function readMessage(out: Output, message: Obj, said: unknown, record: Reading): void {
+export function readMessage(out: Output, message: Obj, said: unknown, record: ResponseFacts): void {
   let content = said;
   let plain = '';
   let details: unknown;

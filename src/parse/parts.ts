@@ -2,7 +2,7 @@ import { addCitations } from './citations.ts';
 import { errorFrom } from './errors.ts';
 import { isObject, list, type Obj, obj, objects, str, strOrNull, textOf } from './json.ts';
 import { addReasoning, addRedacted, addRefusal, addText, addTool, addToolResult } from './output.ts';
-import type { Output, Reading, ToolUse } from './reading.ts';
+import type { Output, ResponseFacts, ToolUse } from './reading.ts';
 import { warn } from './warn.ts';
 
 const MEDIA = /^(output_)?(image|image_url|audio|video|document)$|Data$/;
@@ -130,7 +130,7 @@ function readOwnCall(
  * Interactions, Mistral), or the key of the object inside it does (Bedrock Converse, Gemini generateContent and Live);
  * the names do not collide.
  */
-export function readPart(out: Output, part: Obj, record: Reading, phase?: unknown): void {
+export function readPart(out: Output, part: Obj, record: ResponseFacts, phase?: unknown): void {
   let type = '';
   let key = '';
   let text: unknown;

@@ -150,7 +150,7 @@ export interface LiveFacts {
 }
 
 /** What is read from a response, whatever API it is of. */
-export interface Reading extends Output {
+export interface ResponseFacts extends Output {
   /** False when a stream was cut or the response is still queued or in progress. */
   complete: boolean;
   id: string | null;

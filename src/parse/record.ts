@@ -1,9 +1,9 @@
 import type { Api } from './apis/index.ts';
 import { memo } from './memo.ts';
-import type { Reading } from './reading.ts';
+import type { ResponseFacts } from './reading.ts';
 
 /** A provider's response, normalised. */
-export interface ParsedResponse extends Reading {
+export interface ParsedResponse extends ResponseFacts {
   schema: 1;
   /** The caller's name for the provider, else the detected one. */
   provider: string;

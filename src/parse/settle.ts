@@ -1,7 +1,7 @@
 import { finishIn, knownFinish } from './finish.ts';
 import { type HeaderSource, headerFields } from './headers.ts';
 import { NOTHING, type Obj, str, strOrNull } from './json.ts';
-import type { Output, Reading } from './reading.ts';
+import type { Output, ResponseFacts } from './reading.ts';
 import { nameApi, type ParsedResponse } from './record.ts';
 import { readMetrics } from './usage.ts';
 import { warn } from './warn.ts';
@@ -39,7 +39,7 @@ function label(record: ParsedResponse, provider: string): void {
 }
 
 /** Whether the client has a tool to run. */
-function settleOutput(out: Output, { warnings, complete }: Reading): boolean {
+function settleOutput(out: Output, { warnings, complete }: ResponseFacts): boolean {
   const raw = out.stopReason;
   const known = raw ? knownFinish(raw) : undefined;
   let planning = false;

@@ -1,7 +1,7 @@
 import { list, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import { memo } from './memo.ts';
 import { fromPython } from './python-dump.ts';
-import type { Modality, Reading, Usage } from './reading.ts';
+import type { Modality, ResponseFacts, Usage } from './reading.ts';
 import { warn } from './warn.ts';
 
 type Count = number | null;
@@ -10,7 +10,7 @@ type Count = number | null;
 const modalityOf = /* @__PURE__ */ memo((name) => name.replace('_tokens', '').toLowerCase());
 
 /** What a usage object says beside its counts. */
-type Counted = Pick<Reading, 'serviceTier' | 'warnings'>;
+type Counted = Pick<ResponseFacts, 'serviceTier' | 'warnings'>;
 
 /** A token count: a finite number of zero or more, null when absent or nonsense. */
 function count(value: unknown): Count {
@@ -256,7 +256,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
 }
 
 /** Takes counts and time from the metrics of a stream or from headers, which have all where a body has one. */
-export function readMetrics(metrics: Obj, record: Reading, source: Usage['source']): void {
+export function readMetrics(metrics: Obj, record: ResponseFacts, source: Usage['source']): void {
   const latency = count(metrics.invocationLatency ?? metrics.latencyMs);
   if (record.usage?.output == null) record.usage = readUsage(metrics, record, source) ?? record.usage;
   if (latency) record.latencyMs ??= latency;

@@ -100,7 +100,8 @@ export type DataParts = {
   image: { mediaType: string; data: string };
   'executable-code': { language: string; code: string };
   'code-execution-result': { outcome: string; output: string };
-  transcript: { role: 'user' | 'assistant'; text: string; finished: boolean };
+  /** What the person was heard saying. */
+  transcript: { role: 'user'; text: string; finished: boolean };
   /** `requestId`: the request that it is about. */
   error: { code: string; message: string; retryable: boolean; retryAfterMs?: number; requestId?: string };
   accepted: AcceptedRequest;

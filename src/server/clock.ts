@@ -1,3 +1,5 @@
+export { systemClock } from '../models/patience.ts';
+
 /** Time as the server sees it; tests pass their own. */
 export interface Clock {
   /** Milliseconds since 1970, for what is stored or told. May be set back. */
@@ -20,14 +22,3 @@ export async function settlesWithin(work: Promise<unknown>, ms: number, clock: C
     cancel();
   }
 }
-
-/** The real time. Its timers do not keep the process alive. */
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  elapsed: () => performance.now(),
-  after(ms, callback) {
-    const timer = setTimeout(callback, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
-    timer.unref?.();
-    return () => clearTimeout(timer);
-  },
-};

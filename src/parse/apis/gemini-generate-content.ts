@@ -6,7 +6,7 @@ import { addPart, merge } from '../merge.ts';
 import { addStopDetail } from '../output.ts';
 import { setPartialArg } from '../partial-args.ts';
 import { fromPython } from '../python-dump.ts';
-import type { Output, Reading } from '../reading.ts';
+import type { Output, ResponseFacts } from '../reading.ts';
 
 /** Streamed parts as the whole response has them; the arguments of a call may come in pieces. */
 export function closeParts(parts: readonly Obj[]): Obj[] {
@@ -44,7 +44,7 @@ const chunks = listStreaming({
 });
 
 /** Reads what only Gemini says of its answers. */
-export function readOwn(name: string, value: unknown, out: Output, record: Reading): void {
+export function readOwn(name: string, value: unknown, out: Output, record: ResponseFacts): void {
   switch (name) {
     case 'finishMessage':
       addStopDetail(out, 'message', value);

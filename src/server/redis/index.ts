@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Hub } from '../hub.ts';
 import { StoreError } from '../store/store.ts';
-import { Connection, inWords, placeOf, type RedisOptions } from './connection.ts';
+import { inWords, placeOf, RedisConnection, type RedisOptions } from './redis-connection.ts';
 import { aliveKey, RedisHub } from './redis-hub.ts';
 
 export type { RedisOptions };
@@ -18,7 +18,13 @@ const ALIVE_MS = 10_000;
 export async function openRedisHub(options: RedisOptions): Promise<Hub> {
   const { url, prefix = 'duologue' } = options;
   const keys = { prefix, node: randomUUID() };
-  const connection = await Connection.open(options, ['SET', aliveKey(keys), '1', 'PX', String(ALIVE_MS)]);
+  const connection = await RedisConnection.open(options, [
+    'SET',
+    aliveKey(keys),
+    '1',
+    'PX',
+    String(ALIVE_MS),
+  ]);
   try {
     await check(connection, url);
     const hub = new RedisHub(connection, keys);
@@ -32,7 +38,7 @@ export async function openRedisHub(options: RedisOptions): Promise<Hub> {
 }
 
 /** Says what would go wrong only later. */
-async function check(connection: Connection, url: string): Promise<void> {
+async function check(connection: RedisConnection, url: string): Promise<void> {
   const info = String(await connection.run(['INFO']));
   const policy = /^maxmemory_policy:(.*?)\r?$/m.exec(info)?.[1];
   if (policy !== undefined && policy !== 'noeviction') {

@@ -25,7 +25,7 @@ const ANSWER_MS = 2000;
  * The connection to a Redis. While there is none every command is refused at once, and none that fails can end the process; it comes back
  * by itself.
  */
-export class Connection {
+export class RedisConnection {
   readonly #options: RedisOptions;
   readonly #onBack = new Set<() => void>();
   /** What is sent each second. */
@@ -42,8 +42,8 @@ export class Connection {
   }
 
   /** Connects, or says why it cannot. `beat`: the command that is sent each second. */
-  static async open(options: RedisOptions, beat: readonly string[]): Promise<Connection> {
-    const connection = new Connection(options, beat);
+  static async open(options: RedisOptions, beat: readonly string[]): Promise<RedisConnection> {
+    const connection = new RedisConnection(options, beat);
     // What is wrong from the beginning is told, and not waited for.
     await tryOnce(options.url, beat).catch((cause: unknown) => {
       throw cause instanceof StoreError ? cause : new StoreError(inWords(cause, options.url), { cause });

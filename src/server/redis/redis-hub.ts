@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Added, Addition, Hub, LogWindow, Spending } from '../hub.ts';
 import { nameOf } from '../store/rules.ts';
 import { type OwnedKey, type SessionKey, StaleFence } from '../store/store.ts';
-import type { Connection } from './connection.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { APPEND, CONNECTIONS, SPEND, TAKE } from './scripts.ts';
 
 /** A log is kept so long after something was added to it. */
@@ -26,10 +26,10 @@ export function aliveKey({ prefix, node }: Keys): string {
 
 /** What the nodes of a group share in a Redis: each log is a stream, with an entry for each window. */
 export class RedisHub implements Hub {
-  readonly #connection: Connection;
+  readonly #connection: RedisConnection;
   readonly #keys: Keys;
 
-  constructor(connection: Connection, keys: Keys) {
+  constructor(connection: RedisConnection, keys: Keys) {
     this.#connection = connection;
     this.#keys = keys;
   }

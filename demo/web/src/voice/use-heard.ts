@@ -28,7 +28,7 @@ export function useHeard(live: UseDuologueHelpers['live'], isSpeaking: boolean):
         const { chunk } = event;
         // Whoever is answered was understood, or told why not.
         if (chunk.type === 'start' || chunk.type === 'data-error') setHeard(NONE);
-        if (chunk.type !== 'data-transcript' || chunk.data.role !== 'user') return;
+        if (chunk.type !== 'data-transcript') return;
         const { text, finished } = chunk.data;
         setHeard(finished ? { ...NONE, isNothing: text === '' } : { ...NONE, text });
       }),
