@@ -282,7 +282,8 @@ export class MessageChunks {
   }
 }
 
-function cancelledIn(event: Event): string[] {
+/** The calls that the model takes back with an event. */
+export function cancelledIn(event: Event): string[] {
   const ids = event.customMetadata?.toolCallCancellation;
   return Array.isArray(ids) ? ids.filter((id): id is string => typeof id === 'string') : [];
 }

@@ -1,6 +1,7 @@
 import { type Event, getFunctionResponses } from '@google/adk';
 import { type FunctionResponse, FunctionResponseScheduling } from '@google/genai';
 import { isRewind } from './history.ts';
+import { cancelledIn } from './message-chunks.ts';
 
 /** A live session that a model still has, and what it may not have heard of its calls. */
 export interface Resumption {
@@ -33,7 +34,12 @@ export function resumptionOf(events: readonly Event[], now: number): Resumption 
   const spoke = since.findLastIndex(
     (event) => event.author !== 'user' && (event.turnComplete || event.content?.role === 'model'),
   );
-  const responses = since.slice(spoke + 1).flatMap((event) => getFunctionResponses(event));
+  // One that ran when the model took its call back has a result, and the model is not told of it.
+  const cancelled = new Set(events.flatMap(cancelledIn));
+  const responses = since
+    .slice(spoke + 1)
+    .flatMap((event) => getFunctionResponses(event))
+    .filter(({ id = '' }) => !cancelled.has(id));
   const scheduling = FunctionResponseScheduling.SILENT;
   return { handle, responses: responses.map((response) => ({ ...response, scheduling })) };
 }

@@ -1,5 +1,6 @@
 import type { Content, FunctionCall, FunctionResponse } from '@google/genai';
 import { PENDING_RESPONSE } from '../adk/history.ts';
+import { CANCELLED } from '../protocol/index.ts';
 import { callsIn } from './function-calls.ts';
 import { noticeOf } from './notice.ts';
 
@@ -88,6 +89,10 @@ export class GeminiCalls {
         const response = responses.get(call.id);
         const made = this.add({ ...call, id: call.id }, isKnown);
         if (!response) continue;
+        if (isKnown && response.response?.error === CANCELLED) {
+          this.cancel([call.id]);
+          continue;
+        }
         made.response = response;
         this.open.delete(made);
         // The model has not said anything since: it may not have heard of it.

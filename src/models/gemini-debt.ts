@@ -45,6 +45,11 @@ export class GeminiDebt {
     this.asked();
   }
 
+  /** The model takes calls back: results of theirs that it may not have got are not sent once more. */
+  cancelled(ids: readonly string[]): void {
+    for (const one of this.unconfirmed) if (ids.includes(one.response.id ?? '')) one.isRepeated = true;
+  }
+
   /** The session goes on over another socket: returns the results to send once more. */
   resumed(isBusy: boolean): FunctionResponse[] {
     this.isFresh = isBusy;

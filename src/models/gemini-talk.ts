@@ -144,11 +144,14 @@ export class GeminiTalk {
       ...call,
       id: call.id || this.options.newCallId(),
     }));
-    const { fresh, responses } = this.calls.take(calls);
-    const unwanted = this.calls.cancel(toolCallCancellation?.ids ?? []);
+    const { fresh, responses: known } = this.calls.take(calls);
+    const cancelled = toolCallCancellation?.ids ?? [];
+    const unwanted = this.calls.cancel(cancelled);
+    this.debt.cancelled(cancelled);
     this.tell(this.messages.push(message, now, fresh, unwanted));
     if (sessionResumptionUpdate) this.resumable(sessionResumptionUpdate);
     if (goAway) this.link({ type: 'goAway', inMs: millisecondsIn(goAway.timeLeft) });
+    const responses = known.filter(({ id = '' }) => !cancelled.includes(id));
     if (responses.length > 0) this.respond(responses);
     return this.done();
   }

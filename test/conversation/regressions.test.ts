@@ -108,8 +108,14 @@ describe('a live model', () => {
     expect(log).toEqual([]);
   });
 
-  it('[T5] a call that the model takes back while it runs ends with what it did, and the model hears nothing of it', async () => {
-    const connection = new ScriptedLiveConnection();
+  it.each([
+    'and the model hears nothing of it',
+    'and its session hears nothing of it over another connection either',
+  ])('[T5] a call that the model takes back while it runs ends with what it did, %s', async (how) => {
+    const first = new ScriptedLiveConnection();
+    const second = new ScriptedLiveConnection();
+    const isOne = how === 'and the model hears nothing of it';
+    const connection = isOne ? first : second;
     let letPay: () => void = () => undefined;
     const paying = new Promise<void>((resolve) => {
       letPay = resolve;
@@ -126,28 +132,34 @@ describe('a live model', () => {
         return { success: true };
       },
     });
-    const model = new ScriptedModel([], { connections: [connection] });
+    const model = new ScriptedModel([], { connections: [first, second] });
     const { connect } = await live([], [], {
       agent: new LlmAgent({ name: 'assistant', model, tools: [payment] }),
     });
     const socket = await connect();
     socket.say('pay');
-    await until(() => toldSomething(connection));
-    connection.push(pay);
+    await until(() => toldSomething(first));
+    first.push({ liveSessionResumptionUpdate: { newHandle: 'h', resumable: true } }, pay);
     socket.send('message', decision(await socket.chunk('tool-approval-request')));
     await until(() => isPaying);
-    connection.push({ interrupted: true, customMetadata: { toolCallCancellation: ['call-p'] } });
+    first.push({ interrupted: true, customMetadata: { toolCallCancellation: ['call-p'] } });
     await settle(30);
+    if (!isOne) {
+      first.end();
+      await settle(30);
+    }
     letPay();
     expect(await socket.chunk('tool-output-available')).toMatchObject({ output: { success: true } });
     await socket.done();
     expect(socket.chunks.filter(({ type }) => type === 'tool-output-error')).toEqual([]);
     const answered = (sent: Sent) => JSON.stringify(sent).includes('functionResponse');
-    expect(connection.sent.filter(answered)).toEqual([]);
     socket.say('again');
-    await until(() => connection.sent.filter(({ kind }) => kind === 'content').length === 2);
+    await until(() => connection.sent.filter(({ kind }) => kind === 'content').length === (isOne ? 2 : 1));
     connection.push(words('Yes?'), words('Yes?', true), { turnComplete: true });
     await socket.done(2);
+    expect([...first.sent, ...second.sent].filter(answered)).toEqual([]);
+    if (!isOne)
+      expect(model.connects[1]?.liveConnectConfig).toMatchObject({ sessionResumption: { handle: 'h' } });
   });
 
   it('[B6] a model that is lost just after it stopped for the person keeps nobody waiting', async () => {

@@ -244,6 +244,34 @@ describe('a live session', () => {
     expect([fake.sent('clientContent'), fake.sessions.size, fake.refused]).toEqual([[], 1, []]);
     expect(words(after)).toContain('Alice');
   });
+
+  it('[T5] hears nothing of a call that it took back before a restart', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'duologue-live-'));
+    const first = await serveTools({}, { store: await openSqliteStore(folder) });
+    const { fake } = first;
+    const before = await first.connect('?session=again');
+    before.say('send 30 dollars to Alice');
+    await before.chunk('tool-approval-request');
+    fake.session.cancel([...fake.session.pending.keys()]);
+    await before.done();
+    await first.close();
+    await fake.until(() => fake.open.size === 0);
+    const second = await provideTools(fake, { store: await openSqliteStore(folder) });
+    started.push(second);
+    const after = new TestSocket(`${second.url.replace('http', 'ws')}/live?session=again`);
+    await after.opened();
+    after.say('weather in Tokyo', 'more');
+    await after.done();
+    const ids = fake
+      .sent('toolResponse')
+      .flatMap((sent) => (sent as Responses).functionResponses.map(({ id }) => id));
+    expect([first.ran, second.ran, ids]).toEqual([[], ['weather Tokyo'], ['function-call-2']]);
+    expect([words(after), fake.sessions.size, fake.refused]).toEqual([
+      expect.stringContaining('Tokyo'),
+      1,
+      [],
+    ]);
+  });
 });
 
 describe('a live connection that is lost', () => {

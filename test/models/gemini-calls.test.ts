@@ -121,6 +121,13 @@ describe('the calls that another process knew', () => {
     expect(calls.answer([result('a')], true).responses.map(({ id }) => id)).toEqual(['a', 'b']);
   });
 
+  test('one that the model took back is another call when it is made again', () => {
+    const calls = new GeminiCalls();
+    calls.tell([said('user', 'pay'), called('a'), answered('a', { error: 'Cancelled by the agent' })], true);
+    expect(calls.take([again('b')])).toEqual({ fresh: [again('b')], responses: [] });
+    expect(calls.answer([result('a')], true)).toEqual({ responses: [], notices: [] });
+  });
+
   test('one whose answer the model may not have heard is answered when it is made again', () => {
     const calls = new GeminiCalls();
     calls.tell([said('user', 'pay'), called('a'), answered('a')], true);

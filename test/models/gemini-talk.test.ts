@@ -207,3 +207,28 @@ test('what was asked after an interruption has its end, or its answer over anoth
     expect(wait(900)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
   }
 });
+
+test('a result that the model took back after it was sent is not sent once more', () => {
+  const result = { role: 'user', parts: [{ functionResponse: { id: 'pay', name: 'pay', response: {} } }] };
+  const sent = (isTakenBack: boolean) => {
+    const { talk: one, make } = talk({ nonBlocking: ['pay'] });
+    make('pay');
+    one.take({ content: result }, 100);
+    if (isTakenBack) one.push({ toolCallCancellation: { ids: ['pay'] } } as LiveServerMessage, 200);
+    one.lost();
+    return one.ready(true, 300).filter(({ type }) => type === 'send').length;
+  };
+  expect([sent(false), sent(true)]).toEqual([1, 0]);
+});
+
+test('a call that is made again and taken back at once gets no answer', () => {
+  const { talk: one, make } = talk({ nonBlocking: ['pay'] });
+  make('pay');
+  one.take(
+    { content: { role: 'user', parts: [{ functionResponse: { id: 'pay', name: 'pay', response: {} } }] } },
+    100,
+  );
+  const again = { id: 'other', name: 'pay', args: {} };
+  const message = { toolCall: { functionCalls: [again] }, toolCallCancellation: { ids: ['other'] } };
+  expect(one.push(message as LiveServerMessage, 200).filter(({ type }) => type === 'send')).toEqual([]);
+});

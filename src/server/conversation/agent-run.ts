@@ -207,7 +207,8 @@ export class AgentRun {
     const { run } = this;
     if (run.is === 'none' || run.n !== n) return;
     this.run = { is: 'none' };
-    this.forgotten.clear();
+    // One that is still being made ends beside the next run, which may go on with the same session of the model.
+    for (const id of this.forgotten) if (!this.parts.open.get(id)) this.forgotten.delete(id);
     events.forgetCalls();
     if (run.driver === 'turn') {
       if (isResponding) responses.turnEnded(error);
