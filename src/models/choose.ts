@@ -30,6 +30,9 @@ export interface ChooseOptions {
 
 const GEMINI_TURN = 'gemini-3.8-flash';
 const GEMINI_LIVE = 'gemini-3.8-live';
+/** The live model that is generally available on Vertex, and a region that has it: `global` has no live model. */
+const VERTEX_LIVE = 'gemini-live-2.5-flash-native-audio';
+const VERTEX_LIVE_LOCATION = 'us-central1';
 const GEMINI_KEYS = ['GOOGLE_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_GENAI_API_KEY'];
 const NAMES = ['embedded', 'gemini-…', 'vertex/…', ...Object.keys(PROVIDERS).map((name) => `${name}/…`)];
 const KEYS = [GEMINI_KEYS[0], ...Object.values(PROVIDERS).flatMap(({ key }) => key ?? [])];
@@ -60,7 +63,10 @@ function namesFrom(env: Environment): { names: [turn: string, live?: string]; wh
     const isLive = /^((google|vertex)\/)?gemini-/.test(first) && isLiveModelName(first);
     return { names: isLive ? [turn, first] : [first], why };
   }
-  if (usesVertex(env)) return { names: [`vertex/${GEMINI_TURN}`], why: 'GOOGLE_GENAI_USE_VERTEXAI is set.' };
+  if (usesVertex(env)) {
+    const names: [string, string] = [`vertex/${GEMINI_TURN}`, `vertex/${VERTEX_LIVE}`];
+    return { names, why: 'GOOGLE_GENAI_USE_VERTEXAI is set.' };
+  }
   const key = GEMINI_KEYS.find((name) => env[name]);
   if (key) return { names: [GEMINI_TURN, GEMINI_LIVE], why: `${key} is set.` };
   for (const [provider, { key, model }] of Object.entries(PROVIDERS)) {
@@ -109,7 +115,8 @@ function createGemini(model: string, env: Environment): BaseLlm {
 function createVertex(model: string, env: Environment): BaseLlm {
   const { GOOGLE_CLOUD_PROJECT: project, GOOGLE_CLOUD_LOCATION, GOOGLE_VERTEX_BASE_URL: baseUrl } = env;
   if (!project) throw new Error(`The model vertex/${model} needs GOOGLE_CLOUD_PROJECT to be set.`);
-  const location = GOOGLE_CLOUD_LOCATION || 'global';
+  const given = GOOGLE_CLOUD_LOCATION || 'global';
+  const location = given === 'global' && isLiveModelName(model) ? VERTEX_LIVE_LOCATION : given;
   return new DuologueGemini({ model, vertexai: true, project, location, ...(baseUrl ? { baseUrl } : {}) });
 }
 

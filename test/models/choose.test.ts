@@ -153,7 +153,7 @@ describe('the model that is chosen', () => {
   test.each<[Record<string, string>, string[]]>([
     [{ DUOLOGUE_MODEL: 'vertex/gemini-4-argon' }, ['gemini-4-argon', 'gemini-4-argon']],
     [{ DUOLOGUE_MODEL: 'vertex' }, ['gemini-3.8-flash', 'gemini-3.8-flash']],
-    [{ GOOGLE_GENAI_USE_VERTEXAI: 'true' }, ['gemini-3.8-flash', 'gemini-3.8-flash']],
+    [{ GOOGLE_GENAI_USE_VERTEXAI: 'true' }, ['gemini-3.8-flash', 'gemini-live-2.5-flash-native-audio']],
     [
       { DUOLOGUE_MODEL: 'gemini-4-argon', GOOGLE_GENAI_USE_VERTEXAI: '1' },
       ['gemini-4-argon', 'gemini-4-argon'],
@@ -168,9 +168,17 @@ describe('the model that is chosen', () => {
       [chosen.turn, turn],
       [chosen.live, live],
     ]) {
+      // There is no live model in all the world.
+      const location = String(name).includes('live') ? 'us-central1' : 'global';
       expect(model).toBeInstanceOf(DuologueGemini);
-      expect(model).toMatchObject({ model: name, vertexai: true, project: 'p', location: 'global' });
+      expect(model).toMatchObject({ model: name, vertexai: true, project: 'p', location });
     }
+  });
+
+  test('is in the region that was named, also when it is live', async () => {
+    const env = { GOOGLE_GENAI_USE_VERTEXAI: '1', GOOGLE_CLOUD_PROJECT: 'p' };
+    const { turn, live } = await chooseModel({ ...env, GOOGLE_CLOUD_LOCATION: 'europe-west4' });
+    expect([turn, live]).toMatchObject([{ location: 'europe-west4' }, { location: 'europe-west4' }]);
   });
 });
 
