@@ -1,5 +1,5 @@
 import { getFunctionCalls, getFunctionResponses } from '@google/adk';
-import { type Chunk, isSettled } from '../../../src/protocol/index.ts';
+import { type Chunk, isSettled, SUPERSEDED } from '../../../src/protocol/index.ts';
 import { brief } from './message-view.ts';
 import { placeOf } from './page.ts';
 import { FAULT } from './watched-store.ts';
@@ -88,6 +88,7 @@ function ends(heard: Heard[]): string[] {
 function turns(world: World, heard: Heard[]): string[] {
   const wrong: string[] = [];
   const told = new Set(heard.map(({ chunk }) => endedBy(chunk)));
+  const replaced = new Set(heard.flatMap(({ chunk }) => replacedBy(chunk)));
   const open = new Map<string, Set<string>>();
   const hasFailed = hasFailedWrite(world);
   /** Where messages were interrupted. */
@@ -111,10 +112,12 @@ function turns(world: World, heard: Heard[]): string[] {
     for (const others of open.values()) others.delete(endedBy(chunk) ?? '');
     if (chunk.type !== 'finish') continue;
     if (chunk.messageMetadata?.interrupted && calls.size === 0 && !hides(at)) over.set(messageId, id);
-    // Over SSE every response has its own end; and what failed or was cut off may be gone on with.
-    if (posted.has(messageId) || chunk.finishReason === 'error' || chunk.finishReason === 'other') continue;
-    // What ended with a process that died is told by the whole conversation, and by no chunk.
-    const isOpen = [...calls].some((call) => told.has(call));
+    // Over SSE every response has its own end; and what failed, or was cut off with its process, may be gone on with.
+    if (posted.has(messageId) || chunk.finishReason === 'error' || chunk.messageMetadata?.cutOff) continue;
+    // What ended with a process that died is told by the whole conversation, and by no chunk. What a posted message replaces ends
+    // before its calls do.
+    const isReplaced = (call: string) => chunk.finishReason === 'other' && replaced.has(call);
+    const isOpen = [...calls].some((call) => told.has(call) && !isReplaced(call));
     const isPause = isOpen || chunk.finishReason === 'tool-calls';
     if (isPause) wrong.push(`[B13] ${messageId} ends while ${[...calls].join(', ')} is open`);
     if (ended.has(messageId) && !isUnknown(ended.get(messageId))) wrong.push(`[B13] ${messageId} ends twice`);
@@ -300,6 +303,12 @@ function isOfNextProcess(before: string | undefined, after: string): boolean {
 function endedBy(chunk: Chunk): string | null {
   if (chunk.type === 'data-settled') return chunk.data.toolCallId;
   return chunk.type.startsWith('tool-output-') && 'toolCallId' in chunk ? chunk.toolCallId : null;
+}
+
+/** The call that a posted message replaced. */
+function replacedBy(chunk: Chunk): string[] {
+  const isReplaced = chunk.type === 'data-settled' && chunk.data.errorText === SUPERSEDED;
+  return isReplaced ? [chunk.data.toolCallId] : [];
 }
 
 function only<T extends Chunk['type']>(chunks: readonly Chunk[], type: T): Of<T>[] {
