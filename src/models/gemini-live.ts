@@ -11,11 +11,12 @@ import { exhaustive } from '../protocol/exhaustive.ts';
 import { newCallId } from './call-id.ts';
 import { liveConfigOf, nonBlockingNames } from './gemini-config.ts';
 import { liveFamilyOf, onVertex } from './gemini-families.ts';
+import type { Given } from './gemini-held.ts';
 import { seedOf } from './gemini-history.ts';
 import { GeminiLink, LINK_LIMITS, type LinkEffect, type LinkInput, type LinkLimits } from './gemini-link.ts';
 import { hasShape } from './gemini-shape.ts';
 import { GeminiSocket } from './gemini-socket.ts';
-import { GeminiTalk, type Given, type TalkEffect } from './gemini-talk.ts';
+import { GeminiTalk, type TalkEffect } from './gemini-talk.ts';
 import { elapsed, patienceOf, type Timer } from './patience.ts';
 import { waitingResponse } from './waiting.ts';
 
@@ -80,7 +81,7 @@ class GeminiLiveConnection implements BaseLlmConnection {
     this.client = client;
     this.model = model;
     const { compression } = options;
-    this.config = (handle) => liveConfigOf(request, { family, nonBlocking, handle, compression });
+    this.config = (handle) => liveConfigOf(request, { model, family, nonBlocking, handle, compression });
     const config = this.config(undefined);
     this.announces = family.announcesHistory && seedOf(request.contents).length > 0;
     this.timer = options.timer ?? patienceOf().timer;

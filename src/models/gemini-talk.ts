@@ -1,6 +1,7 @@
 import type { LlmResponse } from '@google/adk';
-import type { Blob, Content, FunctionResponse, LiveServerMessage } from '@google/genai';
+import type { Content, FunctionResponse, LiveServerMessage } from '@google/genai';
 import { callsIn } from './function-calls.ts';
+import { GeminiActivity } from './gemini-activity.ts';
 import { GeminiCalls } from './gemini-calls.ts';
 import { GeminiDebt } from './gemini-debt.ts';
 import {
@@ -10,7 +11,9 @@ import {
   type ResponseOptions,
   responseFor,
 } from './gemini-frames.ts';
+import { GeminiHeld, type Given } from './gemini-held.ts';
 import { seedOf } from './gemini-history.ts';
+import { GeminiHush } from './gemini-hush.ts';
 import type { LinkInput } from './gemini-link.ts';
 import { GeminiMessages } from './gemini-messages.ts';
 import { millisecondsIn } from './gemini-shape.ts';
@@ -35,11 +38,6 @@ export type TalkEffect =
   | { type: 'tell'; response: LlmResponse }
   | { type: 'link'; input: LinkInput };
 
-/** Something for the model: a content, sound or a picture, or when the person speaks. */
-export type Given = { content: Content } | { blob: Blob } | { activity: 'start' | 'end' };
-
-/** Sound that waits while there is no socket: two seconds of it, the newest. */
-const MAX_HELD = 100;
 /** The end of what was said before, or of a turn that made calls: the answer follows. */
 const GOES_ON = { goesOn: true, isIdle: true };
 
@@ -54,14 +52,9 @@ export class GeminiTalk {
   private hasBegun = false;
   /** Whether the session is one that another connection began. */
   private isOld = false;
-  /** What waits for a socket, in order. */
-  private held: Given[] = [];
-  /** Whether the person speaks, where the client says so. */
-  private isTalking = false;
-  /** Whether the person interrupted something that has not ended: nobody hears the model until it does. */
-  private isHushed = false;
-  /** Whether they asked something else since: its answer is to be heard. */
-  private isAskedSince = false;
+  private readonly held = new GeminiHeld();
+  private readonly hush = new GeminiHush();
+  private readonly activity: GeminiActivity;
   private notices: { text: string; isSilent: boolean }[] = [];
   private readonly silence: GeminiSilence;
   private wasBusy = false;
@@ -70,6 +63,7 @@ export class GeminiTalk {
   constructor(options: TalkOptions) {
     this.options = options;
     this.messages = new GeminiMessages(options);
+    this.activity = new GeminiActivity(options);
     const { messages, calls, debt } = this;
     const { family, nonBlocking } = options;
     this.silence = new GeminiSilence({ messages, calls, debt, family, nonBlocking });
@@ -78,7 +72,7 @@ export class GeminiTalk {
 
   /** Whether the model is in the middle of something, or owes a reaction. */
   get isBusy(): boolean {
-    return this.messages.isBusy || this.debt.isOpen || this.held.some((given) => 'content' in given);
+    return this.messages.isBusy || this.debt.isOpen || this.held.hasContent;
   }
 
   /** When to come back, if nothing happens. */
@@ -101,7 +95,7 @@ export class GeminiTalk {
     this.isReady = true;
     this.silence.moved(now);
     // Nobody knows whether what was interrupted over the lost socket is ended over this one.
-    if (this.isAskedSince) this.unhush();
+    this.pass(this.hush.liftForAnswer());
     if (isResumed) {
       if (isFirst) {
         this.isOld = true;
@@ -109,7 +103,7 @@ export class GeminiTalk {
       }
       for (const response of this.debt.resumed(this.isBusy)) this.send({ functionResponses: [response] });
     } else this.begin();
-    for (const given of this.held.splice(0)) this.give(given);
+    for (const given of this.held.take()) this.give(given);
     return this.done();
   }
 
@@ -123,14 +117,11 @@ export class GeminiTalk {
   take(given: Given, now: number): TalkEffect[] {
     if ('content' in given) this.silence.moved(now);
     const isInterrupted = 'activity' in given && given.activity === 'start';
+    if (isInterrupted) this.hush.begin();
     // Whoever interrupts waits for an end: here there is nothing to end.
-    if (isInterrupted) {
-      this.isHushed = true;
-      this.isAskedSince = false;
-      if (!this.isBusy) this.unhush();
-    }
+    if (isInterrupted && !this.isBusy) this.pass(this.hush.lift());
     if (this.isReady) this.give(given);
-    else this.hold(given);
+    else this.held.add(given);
     return this.done();
   }
 
@@ -182,25 +173,10 @@ export class GeminiTalk {
     this.send({ clientContent: { turns, turnComplete } });
   }
 
-  /** Ends what the person interrupted, for whoever waits for that. */
-  private unhush(): void {
-    if (!this.isHushed) return;
-    this.isHushed = false;
-    this.isAskedSince = false;
-    const response = { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } };
-    this.out.push({ type: 'tell', response });
-  }
-
-  private hold(given: Given): void {
-    this.held.push(given);
-    const media = this.held.filter((one) => 'blob' in one);
-    if (media.length > MAX_HELD) this.held = this.held.filter((one) => one !== media[0]);
-  }
-
   private give(given: Given): void {
     if ('content' in given) return this.sendContent(given.content);
-    if ('activity' in given) return this.signal(given.activity);
-    const frame = frameOfMedia(given.blob);
+    const frame =
+      'blob' in given ? frameOfMedia(given.blob) : this.activity.frame(given.activity, this.isBusy);
     if (frame) this.send(frame);
   }
 
@@ -209,26 +185,12 @@ export class GeminiTalk {
     if (responses.length > 0) return this.answer(responses);
     this.tell(this.messages.complete());
     // What the model had not begun to say when it was interrupted may never have an end of its own.
-    if (!this.messages.isBusy) this.unhush();
-    this.isAskedSince = this.isHushed;
+    if (!this.messages.isBusy) this.pass(this.hush.lift());
+    this.hush.asked();
     this.tellNotices(false);
     this.calls.leaveTurn();
     this.debt.said(content, this.messages.isBusy);
     this.send(frameOfContent(content, this.options.family));
-  }
-
-  private signal(which: 'start' | 'end'): void {
-    const { detectsActivity, family } = this.options;
-    if (!detectsActivity) {
-      const isTalking = which === 'start';
-      // Whoever interrupts while they speak has said so already.
-      if (isTalking === this.isTalking) return;
-      this.isTalking = isTalking;
-      this.send({ realtimeInput: isTalking ? { activityStart: {} } : { activityEnd: {} } });
-    } else if (which === 'end') this.send({ realtimeInput: { audioStreamEnd: true } });
-    // A model that listens by itself takes no such signal. Content interrupts an older one; a newer one is stopped by the
-    // next word, typed or spoken, and is not heard until then.
-    else if (!family.typesInRealtime && this.isBusy) this.send({ clientContent: { turnComplete: false } });
   }
 
   private answer(given: FunctionResponse[]): void {
@@ -276,7 +238,7 @@ export class GeminiTalk {
     const isOwed = debt.isAsked && !messages.isCut;
     const errorCode = isFresh ? 'INCOMPLETE' : 'SILENT';
     debt.forgive();
-    if (this.isAskedSince) this.unhush();
+    this.pass(this.hush.liftForAnswer());
     this.tell([
       ...messages.end(),
       ...(isOwed ? [{ errorCode, errorMessage: 'The live model said nothing any more.' }] : []),
@@ -291,7 +253,7 @@ export class GeminiTalk {
   private tell(responses: LlmResponse[]): void {
     for (const response of responses) {
       const { turnComplete, interrupted, customMetadata } = response;
-      if (turnComplete) this.isHushed = false;
+      if (turnComplete) this.hush.ended();
       const isEarlier = turnComplete === true && this.debt.endedTurn();
       if (isEarlier || (turnComplete && this.calls.areLatestOpen)) {
         this.calls.leaveTurn();
@@ -303,9 +265,9 @@ export class GeminiTalk {
         this.tellEarlierEnd(undefined);
         continue;
       }
-      this.out.push({ type: 'tell', response });
+      this.pass([response]);
       // Who speaks has stopped what they did not want to hear, and is answered: that it is over may not be said.
-      if (interrupted && !customMetadata?.toolCallCancellation) this.unhush();
+      if (interrupted && !customMetadata?.toolCallCancellation) this.pass(this.hush.lift());
       if (!turnComplete || customMetadata?.isIdle) continue;
       this.debt.isAsked = false;
       this.calls.endTurn();
@@ -313,9 +275,13 @@ export class GeminiTalk {
   }
 
   private tellEarlierEnd(customMetadata: LlmResponse['customMetadata']): void {
-    this.isHushed = false;
-    const response = { turnComplete: true, customMetadata: { ...customMetadata, ...GOES_ON } };
-    this.out.push({ type: 'tell', response });
+    this.hush.ended();
+    this.pass([{ turnComplete: true, customMetadata: { ...customMetadata, ...GOES_ON } }]);
+  }
+
+  /** Tells ADK something as it is. */
+  private pass(responses: LlmResponse[]): void {
+    for (const response of responses) this.out.push({ type: 'tell', response });
   }
 
   private link(input: LinkInput): void {
