@@ -2,7 +2,7 @@ import { Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
 import type { Content, GenerateContentResponse, Part } from '@google/genai';
 import { markUnreadable } from '../adk/unreadable.ts';
 import { setPartialArg } from '../parse/partial-args.ts';
-import { failureOf, ModelFailure } from './provider-error.ts';
+import { failureOf, ModelFailure, messageOf } from './provider-error.ts';
 
 /** Whether a model still has ADK's own way of calling Gemini, with the defects that `callGemini` does not have. */
 export function keepsStockCalls(model: Gemini): boolean {
@@ -22,32 +22,48 @@ export async function* callGemini(
   const { vertexai } = model.apiClient;
   const contents = joined(request.contents.map((content) => acceptable(content, vertexai)));
   const isSigned = wantsSignatures(request.model ?? model.model);
-  const own = { ...request, contents: isSigned ? contents.map(signed) : contents };
   // ADK keeps it to itself.
   const { apiKey } = model as unknown as { apiKey?: string };
   const secrets = apiKey ? [apiKey] : [];
   try {
-    if (!stream || model.useInteractionsApi) {
-      yield* Gemini.prototype.generateContentAsync.call(model, own, stream, signal);
-      return;
+    try {
+      yield* ask(model, { ...request, contents: isSigned ? contents.map(signed) : contents }, stream, signal);
+    } catch (error) {
+      if (!isSigned || signal?.aborted || !refusesSignatures(error)) throw error;
+      // Another model, or one behind another key, signed what it said in this conversation: only the service can tell.
+      const unsigned = contents.map((content) => signed(withoutSignatures(content)));
+      yield* ask(model, { ...request, contents: unsigned }, stream, signal);
     }
-    model.maybeAppendUserContent(own);
-    const { labels, ...config } = own.config ?? {};
-    const answer = new GeminiAnswer();
-    const chunks = await model.apiClient.models.generateContentStream({
-      model: own.model ?? model.model,
-      contents: own.contents,
-      config: {
-        ...config,
-        ...(vertexai && labels ? { labels } : {}),
-        ...(signal ? { abortSignal: signal } : {}),
-      },
-    });
-    for await (const chunk of chunks) yield answer.push(chunk);
-    yield answer.end();
   } catch (error) {
     if (!signal?.aborted) throw failureOf(error, secrets);
   }
+}
+
+/** Asks Gemini once. It refuses a request before it says anything. */
+async function* ask(
+  model: Gemini,
+  request: LlmRequest,
+  stream: boolean,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LlmResponse, void> {
+  if (!stream || model.useInteractionsApi) {
+    yield* Gemini.prototype.generateContentAsync.call(model, request, stream, signal);
+    return;
+  }
+  model.maybeAppendUserContent(request);
+  const { labels, ...config } = request.config ?? {};
+  const answer = new GeminiAnswer();
+  const chunks = await model.apiClient.models.generateContentStream({
+    model: request.model ?? model.model,
+    contents: request.contents,
+    config: {
+      ...config,
+      ...(model.apiClient.vertexai && labels ? { labels } : {}),
+      ...(signal ? { abortSignal: signal } : {}),
+    },
+  });
+  for await (const chunk of chunks) yield answer.push(chunk);
+  yield answer.end();
 }
 
 /** A content as Gemini takes it: without what only we or another provider read, and without names of files on the developer API. */
@@ -99,6 +115,19 @@ function signed(content: Content): Content {
     index === first ? { ...part, thoughtSignature: UNSIGNED } : part,
   );
   return { ...content, parts };
+}
+
+/** Whether the service does not know a signature: `Corrupted thought signature`. */
+function refusesSignatures(error: unknown): boolean {
+  const { status } = error as { status?: unknown };
+  return status === 400 && /thought.signature/i.test(messageOf(error));
+}
+
+function withoutSignatures(content: Content): Content {
+  const parts = (content.parts ?? []).map(({ thoughtSignature: _, ...part }) => part);
+  // A part that only held a signature is none without it.
+  const kept = parts.filter(({ text, ...others }) => text !== '' || Object.keys(others).length > 0);
+  return { ...content, parts: kept.length > 0 ? kept : parts };
 }
 
 /** Gathers what Gemini streams: each chunk is a partial response, the end is the whole answer. */

@@ -3,6 +3,7 @@ import { Behavior, type LiveConnectConfig, ThinkingLevel, type ToolListUnion } f
 import { exhaustive } from '../protocol/exhaustive.ts';
 import type { LiveFamily } from './gemini-families.ts';
 import { instructionParts } from './instruction.ts';
+import { ModelFailure } from './provider-error.ts';
 
 /** What an agent's `generateContentConfig` can say that every live session understands too. */
 const SHARED = [
@@ -35,6 +36,8 @@ const COMPRESSION: LiveConnectConfig['contextWindowCompression'] = {
 
 /** How a setup is made. */
 export interface SetupOptions {
+  /** What the model is called. */
+  model: string;
   family: LiveFamily;
   /** The calls that go on beside the conversation, by the name of the tool. */
   nonBlocking: ReadonlySet<string>;
@@ -59,7 +62,7 @@ export function liveConfigOf(request: LlmRequest, options: SetupOptions): LiveCo
     ...(systemInstruction
       ? { systemInstruction: { role: 'system', parts: instructionParts(systemInstruction) } }
       : {}),
-    ...(tools ? { tools: withBehavior(tools, family, options.nonBlocking) } : {}),
+    ...(tools ? { tools: withBehavior(known(tools, options), family, options.nonBlocking) } : {}),
     ...(compression ? { contextWindowCompression: compression } : {}),
     // Always asked for: without it the server never says from where to resume.
     sessionResumption: handle === undefined ? {} : { handle },
@@ -116,6 +119,21 @@ function thinkingOf(given: Thinking, { thinking }: LiveFamily): { thinkingConfig
     default:
       return exhaustive(thinking);
   }
+}
+
+/** The tools, if the family has them all: the service would close the connection, and say less about why. */
+function known(tools: ToolListUnion, { family, model }: SetupOptions): ToolListUnion {
+  const has = new Set<string>(['functionDeclarations', ...family.builtIn]);
+  for (const tool of tools) {
+    const lacks = Object.entries(tool).find(([name, value]) => value !== undefined && !has.has(name))?.[0];
+    if (lacks === undefined) continue;
+    const others = [...has].filter((name) => name !== 'functionDeclarations').join(', ');
+    throw new ModelFailure(
+      'SETUP',
+      `The live model ${model} does not have the tool ${lacks}. Beside functions it has ${others}: leave the tool out, or let a function do its work.`,
+    );
+  }
+  return tools;
 }
 
 function withBehavior(

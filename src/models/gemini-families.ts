@@ -1,3 +1,8 @@
+import type { Tool } from '@google/genai';
+
+/** A tool that the service itself runs, as a setup names it. */
+type BuiltIn = Exclude<keyof Tool, 'functionDeclarations'>;
+
 /** What a family of Gemini's live models takes, and how it behaves. */
 export interface LiveFamily {
   name: '2.5' | '3.1' | '3.8' | '3.8 extended thinking';
@@ -7,6 +12,8 @@ export interface LiveFamily {
   takesMoods: boolean;
   /** What may be said about waiting for a call. `all`: every call goes on beside the conversation. */
   behavior: 'chosen' | 'none' | 'explicit' | 'all';
+  /** The tools of the service itself that it has beside functions. */
+  builtIn: readonly BuiltIn[];
   /** Whether a function response may say when it is spoken of. */
   takesScheduling: boolean;
   /** Whether typed text is realtime input, which interrupts by itself. */
@@ -24,6 +31,7 @@ const V2_5: LiveFamily = {
   thinking: 'budget',
   takesMoods: true,
   behavior: 'chosen',
+  builtIn: ['googleSearch'],
   takesScheduling: true,
   typesInRealtime: false,
   announcesHistory: false,
@@ -79,9 +87,11 @@ export function liveFamilyOf(model: string): LiveFamily {
   );
 }
 
-/** What a family takes on Vertex, which has no calls that go on beside the conversation for 2.5. */
+/** What a family takes on Vertex, which has no calls that go on beside the conversation for 2.5, and tools of its own. */
 export function onVertex(family: LiveFamily): LiveFamily {
-  return family.name === '2.5' ? { ...family, behavior: 'none', takesScheduling: false } : family;
+  const builtIn: BuiltIn[] = [...family.builtIn, 'retrieval'];
+  if (family.name !== '2.5') return { ...family, builtIn };
+  return { ...family, builtIn: [...builtIn, 'codeExecution'], behavior: 'none', takesScheduling: false };
 }
 
 /** Whether a model of this name speaks Gemini's live protocol. */

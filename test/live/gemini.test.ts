@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type BaseTool, GOOGLE_SEARCH, URL_CONTEXT } from '@google/adk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
@@ -23,9 +24,10 @@ afterEach(async () => {
 async function serveTools(
   options: Partial<FakeLiveOptions> = {},
   server: Parameters<typeof provideTools>[1] = {},
+  more: BaseTool[] = [],
 ) {
   const fake = await FakeGeminiLive.start({ model: 'gemini-3.8-live', ...options });
-  const provided = await provideTools(fake, server);
+  const provided = await provideTools(fake, server, more);
   started.push(fake, provided);
   const connect = async (query = '') => {
     const socket = new TestSocket(`${provided.url.replace('http', 'ws')}/live${query}`);
@@ -224,6 +226,21 @@ describe('a live session', () => {
     expect(new Set(reasoning).size).toBe(reasoning.length);
   });
 
+  it('that another model signed goes on over SSE: its signatures are not insisted on', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'duologue-live-'));
+    const first = await serveTools({}, { store: await openSqliteStore(folder) });
+    expect(await post(first.url, 'signed', 'weather in Tokyo')).toContain('Tokyo');
+    await first.close();
+    const second = await serveTools({}, { store: await openSqliteStore(folder) });
+    const told = await post(second.url, 'signed', 'weather in Osaka');
+    expect(told).toContain('Osaka');
+    expect(told).not.toContain('"error"');
+    expect([second.ran, second.fake.http.refused.length]).toEqual([['weather Osaka'], 2]);
+    expect(new Set(second.fake.http.refused)).toEqual(
+      new Set([expect.stringContaining('Thought signature is not valid')]),
+    );
+  });
+
   it('[T4] is taken up again after a restart: the card is answered there, and paid once', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'duologue-live-'));
     const first = await serveTools({}, { store: await openSqliteStore(folder) });
@@ -271,6 +288,34 @@ describe('a live session', () => {
       1,
       [],
     ]);
+  });
+});
+
+describe('a tool of the service that a live model does not have', () => {
+  it.each(FAMILIES)('is told in words, and no connection is made: $name', async ({ name: _, ...options }) => {
+    const { fake, connect, logged } = await serveTools(options, {}, [URL_CONTEXT]);
+    const socket = await connect();
+    socket.say('hello');
+    await socket.done();
+    expect(socket.chunks).toContainEqual({
+      type: 'error',
+      errorText: 'The model provider does not take the live settings of this server.',
+    });
+    expect(JSON.stringify(logged)).toContain(
+      `The live model ${options.model} does not have the tool urlContext.`,
+    );
+    expect(fake.received).toEqual([]);
+  });
+
+  it('is left alone when it has it', async () => {
+    const { fake, connect } = await serveTools({}, {}, [GOOGLE_SEARCH]);
+    const socket = await connect();
+    socket.say('hello');
+    await socket.done();
+    expect(fake.received[0]?.[0]).toMatchObject({
+      setup: { tools: [{}, { googleSearch: {} }] },
+    });
+    expect(fake.refused).toEqual([]);
   });
 });
 

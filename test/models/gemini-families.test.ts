@@ -1,8 +1,8 @@
 import type { BaseTool, LlmRequest } from '@google/adk';
-import { Modality, ThinkingLevel } from '@google/genai';
+import { Modality, ThinkingLevel, type Tool } from '@google/genai';
 import { describe, expect, test } from 'vitest';
 import { liveConfigOf, nonBlockingNames } from '../../src/models/gemini-config.ts';
-import { liveFamilyOf, onVertex } from '../../src/models/gemini-families.ts';
+import { type LiveFamily, liveFamilyOf, onVertex } from '../../src/models/gemini-families.ts';
 
 test.each([
   ['gemini-3.8-live', '3.8'],
@@ -91,25 +91,56 @@ describe('the setup has only what the family takes', () => {
   ])('%s', (model, own) => {
     const family = liveFamilyOf(model);
     const nonBlocking = nonBlockingNames(REQUEST, family);
-    expect(liveConfigOf(REQUEST, { family, nonBlocking, handle: 'H' })).toEqual({ ...COMMON, ...own });
+    expect(liveConfigOf(REQUEST, { model, family, nonBlocking, handle: 'H' })).toEqual({ ...COMMON, ...own });
   });
 
   test('a family that must be told how hard to think is always told', () => {
     const family = liveFamilyOf('gemini-3.8-live-extended-thinking');
-    const { thinkingConfig } = liveConfigOf({ ...REQUEST, config: {} }, { family, nonBlocking: new Set() });
+    const setup = { model: family.name, family, nonBlocking: new Set<string>() };
+    const { thinkingConfig } = liveConfigOf({ ...REQUEST, config: {} }, setup);
     expect(thinkingConfig).toEqual({ thinkingLevel: 'LOW' });
   });
 
   test('compression can be set, and switched off', () => {
     const family = liveFamilyOf('gemini-3.8-live');
     const setup = (compression: { triggerTokens: string } | null) =>
-      liveConfigOf(REQUEST, { family, nonBlocking: new Set(), compression }).contextWindowCompression;
+      liveConfigOf(REQUEST, { model: family.name, family, nonBlocking: new Set(), compression })
+        .contextWindowCompression;
     expect([setup({ triggerTokens: '9' }), setup(null)]).toEqual([{ triggerTokens: '9' }, undefined]);
   });
 
   test('on Vertex 2.5 waits for every call', () => {
     const family = onVertex(liveFamilyOf('gemini-live-2.5-flash-native-audio'));
     const nonBlocking = nonBlockingNames(REQUEST, family);
-    expect(liveConfigOf(REQUEST, { family, nonBlocking }).tools).toEqual(declared());
+    expect(liveConfigOf(REQUEST, { model: family.name, family, nonBlocking }).tools).toEqual(declared());
+  });
+});
+
+describe('tools that the service itself runs', () => {
+  const BUILT_IN: [name: string, tool: Tool][] = [
+    ['googleSearch', { googleSearch: {} }],
+    ['codeExecution', { codeExecution: {} }],
+    ['urlContext', { urlContext: {} }],
+    ['googleMaps', { googleMaps: {} }],
+    ['enterpriseWebSearch', { enterpriseWebSearch: {} }],
+    ['retrieval', { retrieval: {} }],
+    ['fileSearch', { fileSearch: {} }],
+  ];
+  const setUp = (model: string, family: LiveFamily, tool: Tool) =>
+    liveConfigOf({ ...REQUEST, config: { tools: [tool] } }, { model, family, nonBlocking: new Set() });
+
+  test.each([
+    ['gemini-2.5-flash-native-audio-latest', false, ['googleSearch']],
+    ['gemini-3.1-flash-live-preview', false, ['googleSearch']],
+    ['gemini-3.8-live', false, ['googleSearch']],
+    ['gemini-3.8-live-extended-thinking', false, ['googleSearch']],
+    ['gemini-live-2.5-flash-native-audio', true, ['googleSearch', 'codeExecution', 'retrieval']],
+    ['gemini-3.8-live', true, ['googleSearch', 'retrieval']],
+  ])('%s, on Vertex: %s, has %j, and others are refused in words', (model, isVertex, has) => {
+    const family = isVertex ? onVertex(liveFamilyOf(model)) : liveFamilyOf(model);
+    for (const [name, tool] of BUILT_IN) {
+      if (has.includes(name)) expect(setUp(model, family, tool).tools).toEqual([tool]);
+      else expect(() => setUp(model, family, tool)).toThrow(`${model} does not have the tool ${name}.`);
+    }
   });
 });

@@ -1,4 +1,4 @@
-import { Gemini, LlmAgent } from '@google/adk';
+import { type BaseTool, Gemini, LlmAgent } from '@google/adk';
 import { chooseModel, pairOf } from '../../../src/models/index.ts';
 import type { DuologueOptions } from '../../../src/server/index.ts';
 import { demoAgent } from '../../demo/support/agent.ts';
@@ -33,14 +33,15 @@ export async function provideLive(
   return provide(fake.http, { ...options, agent: demoAgent({ model, dataDir: '/nonexistent' }) });
 }
 
-/** A server with a payment that asks and a tool that does not, and what they did. */
+/** A server with a payment that asks, a tool that does not, and whatever else is given, and what the two did. */
 export async function provideTools(
   fake: FakeGeminiLive,
   options: Partial<DuologueOptions> = {},
+  more: BaseTool[] = [],
 ): Promise<Provided & { ran: string[] }> {
   const ran: string[] = [];
   const { payment, weather } = fourTools(ran);
   const model = await liveModel(fake);
-  const agent = new LlmAgent({ name: 'assistant', model, tools: [payment, weather] });
+  const agent = new LlmAgent({ name: 'assistant', model, tools: [payment, weather, ...more] });
   return { ...(await provide(fake.http, { ...options, agent })), ran };
 }

@@ -102,7 +102,11 @@ export function readSetup(setup: Json, family: LiveFamily, quirks: Quirks, isVer
   known(resumption, isVertex ? ['handle', 'transparent'] : ['handle'], 'setup.session_resumption');
   must(resumption.handle !== null, 1007, 'Request contains an invalid argument.');
   const isBlocking = new Map<string, boolean>();
+  const tools = ['functionDeclarations', 'googleSearch'];
+  if (isVertex) tools.push('retrieval', ...(family.name === '2.5' ? ['codeExecution'] : []));
   for (const tool of list(setup.tools ?? [])) {
+    const other = Object.keys(tool).find((name) => !tools.includes(name));
+    must(other === undefined, 1007, `setup.tools: ${other} is not supported by the model`);
     for (const { name, behavior } of list(tool.functionDeclarations ?? [])) {
       if (family.behavior === 'none')
         must(behavior === undefined, 1007, 'behavior is not supported by the model');
