@@ -125,10 +125,10 @@ export class GeminiMessages {
   private pushContent(content: LiveServerContent, now: number, out: LlmResponse[]): void {
     if (content.groundingMetadata) this.grounding = content.groundingMetadata;
     this.hear(content, out);
-    if (content.generationComplete) this.isPlaying = true;
     const parts = (content.modelTurn?.parts ?? []).filter((part) => SAID.some((kind) => part[kind]));
     const { outputTranscription: output, interrupted, turnComplete } = content;
     if (parts.length > 0 || output?.text) this.begin(out);
+    if (content.generationComplete) this.isPlaying = this.isGenerating;
     this.pushParts(parts, out);
     if (output?.text) {
       this.hasSpoken = true;

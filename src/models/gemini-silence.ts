@@ -40,7 +40,8 @@ export class GeminiSilence {
     const { messages, debt, calls } = this.context;
     if (messages.isCut && !debt.isOpen) return this.movedAt + UNASKED_MS;
     if (calls.areOpen && !this.isDueBeside()) return null;
-    if (messages.isPlaying) return this.movedAt + PLAYING_MS;
+    // Over another socket than the one that was lost, nobody may say that it is over.
+    if (messages.isPlaying && !debt.isOpen) return this.movedAt + (debt.isFresh ? UNASKED_MS : PLAYING_MS);
     if (messages.isBusy && !debt.isAsked) return this.movedAt + UNASKED_MS;
     if (!messages.isBusy && !debt.isOpen) return null;
     return this.movedAt + (debt.isFresh ? RESUMED_MS : SILENT_MS);

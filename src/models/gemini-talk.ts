@@ -235,7 +235,9 @@ export class GeminiTalk {
     const again = messages.isBusy ? null : debt.toRepeat();
     if (again) return this.send(frameOfContent(again, this.options.family));
     const { isFresh } = debt;
-    const isOwed = debt.isAsked && !messages.isCut;
+    // What it has made it has said, whether or not it says that this is over.
+    const isWhole = messages.isPlaying && !debt.isOpen;
+    const isOwed = debt.isAsked && !messages.isCut && !isWhole;
     const errorCode = isFresh ? 'INCOMPLETE' : 'SILENT';
     debt.forgive();
     this.pass(this.hush.liftForAnswer());

@@ -43,6 +43,29 @@ test('a model that has made all it says is not hurried while that is played', ()
   expect(one.wakesAt).toBeNull();
 });
 
+test('one whose connection is lost while that is played has its end soon, and has said all', () => {
+  const { talk: one, hear, wait } = talk();
+  hear({ inputTranscription: { text: 'Tell me a story.' } }, 0);
+  hear(SOUND, 1000);
+  hear({ generationComplete: true }, 1100);
+  one.lost();
+  one.ready(true, 2000);
+  expect(one.wakesAt).toBe(5000);
+  expect(wait(5000)).toEqual([{ turnComplete: true }]);
+  expect([one.isBusy, one.wakesAt]).toEqual([false, null]);
+});
+
+test('a model that has nothing to play is not waited for, and one that was asked something else not for long', () => {
+  const quiet = talk();
+  quiet.hear({ generationComplete: true }, 0);
+  expect(quiet.talk.wakesAt).toBeNull();
+  const { talk: one, hear } = talk();
+  hear({ inputTranscription: { text: 'Tell me a story.' } }, 0);
+  hear({ ...SOUND, generationComplete: true }, 1000);
+  one.take({ content: { role: 'user', parts: [{ text: 'Stop. Hello?' }] } }, 2000);
+  expect(one.wakesAt).toBe(62_000);
+});
+
 test('a model that falls silent in the middle of an answer has its end with an error, one that was not asked without', () => {
   for (const isAsked of [true, false]) {
     const { talk: one, hear, wait } = talk();
