@@ -2,6 +2,7 @@ import { type Event, FunctionTool, LlmAgent, LongRunningFunctionTool, ParallelAg
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
+import { waitingResponse } from '../../src/models/waiting.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { turns as until } from '../server/support/turns.ts';
 import { fourTools } from '../support/demo-tools.ts';
@@ -177,6 +178,27 @@ describe('a live model', () => {
     await until(() => toldSomething(second));
     second.push(words('Yes?'), words('Yes?', true), { turnComplete: true });
     await socket.done(2);
+  });
+
+  it('[B14] a model that cannot be reached for a while beside an open card keeps nobody waiting', async () => {
+    const { connect, connection } = await native();
+    const socket = await connect();
+    socket.say('pay');
+    await until(() => toldSomething(connection));
+    connection.push(pay);
+    const card = await socket.chunk('tool-approval-request');
+    connection.push({ turnComplete: true });
+    connection.push(waitingResponse('unreachable', Date.now() + 1000));
+    await settle(30);
+    socket.say('hello', 'beside');
+    await until(() => connection.sent.filter(({ kind }) => kind === 'content').length === 2);
+    connection.push(words('Hi.'), words('Hi.', true), { turnComplete: true });
+    await socket.done();
+    socket.send('message', decision(card));
+    await socket.chunk('tool-output-available');
+    connection.push(words('Paid.'), words('Paid.', true), { turnComplete: true });
+    await socket.done(2);
+    expect(socket.chunks.filter(({ type }) => type === 'data-waiting')).toEqual([]);
   });
 
   it.each(['while it speaks', 'while it rests'])(

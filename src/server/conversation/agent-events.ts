@@ -130,7 +130,8 @@ export class AgentEvents {
       callEnds.cancel(out.cancelled, { kind: 'error', errorText: CANCELLED });
       return;
     }
-    if (run.isMuted) return;
+    // A model that nobody waits for may be away.
+    if (run.isMuted || (out.type === 'data-waiting' && !messages.isAtWork)) return;
     if (!speaking) {
       if (out.type === 'failed') this.parts.media.tellFailure(out);
       return;
