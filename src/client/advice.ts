@@ -17,7 +17,7 @@ export class Advice {
     this.#isGiven = true;
     const name = toolNameOf(alone);
     console.warn(
-      `duologue: nothing sends the output of "${name}". Use an executor, resumeWhen(transport), or both SDK helpers with ||.`,
+      `duologue: nothing sends the output of "${name}": use an executor or resumeWhen(transport).`,
     );
   }
 

@@ -1,23 +1,15 @@
 import type { Chunk, SessionInfo } from '../protocol/chunks.ts';
 import { encodeFrame } from '../protocol/encode-frame.ts';
 import { ERRORS } from '../protocol/errors.ts';
+import { type ConnectionState, refusalOf } from './connection-state.ts';
 import { type DialOptions, dialWebSocket, type WebSocketLike } from './dial.ts';
 import { type ConnectionEvent, Incoming } from './incoming.ts';
+import { Listeners } from './listeners.ts';
 import { browserNetwork, type Network } from './network.ts';
 import { type Letter, Outbox } from './outbox.ts';
 import type { Played } from './played.ts';
 import { Pulse } from './pulse.ts';
 import { systemTimers, type Timers } from './timers.ts';
-
-/** How a connection is doing. */
-export type ConnectionState =
-  | { status: 'idle' }
-  | { status: 'connecting'; attempt: number }
-  | { status: 'live'; sessionId: string; connectionId: string }
-  | { status: 'reconnecting'; attempt: number; retryAt: number }
-  | { status: 'offline'; attempt: number; retryAt: number }
-  | { status: 'taken-over' }
-  | { status: 'closed'; code: number; reason: string };
 
 /** What plays the sound of a connection. */
 export interface SoundEnd {
@@ -52,11 +44,6 @@ const NOWHERE = '-';
 /** Close codes that say: what you sent will not do. */
 const REFUSED: readonly number[] = [ERRORS.invalid_frame.close, ERRORS.too_large.close];
 
-/** Close codes after which a new try would only be refused again. */
-const FINAL: readonly number[] = [ERRORS.unauthorized, ERRORS.forbidden, ERRORS.not_found].map(
-  ({ close }) => close,
-);
-
 /** One WebSocket to one session that comes back by itself, goes on where it was, and loses no message. */
 export class Connection {
   /** What the server said first, on the newest socket. */
@@ -70,8 +57,8 @@ export class Connection {
   readonly #network: Network;
   readonly #outbox = new Outbox();
   readonly #pulse: Pulse;
-  readonly #watchers = new Set<() => void>();
-  readonly #listeners = new Set<(event: ConnectionEvent) => void>();
+  readonly #watchers = new Listeners<[]>();
+  readonly #listeners = new Listeners<[ConnectionEvent]>();
   #current: ConnectionState = { status: 'idle' };
   #socket: WebSocketLike | null = null;
   readonly #incoming = new Incoming();
@@ -111,14 +98,12 @@ export class Connection {
 
   /** Calls the listener whenever the state changes; the returned function ends that. */
   subscribe(listener: () => void): () => void {
-    this.#watchers.add(listener);
-    return () => this.#watchers.delete(listener);
+    return this.#watchers.add(listener);
   }
 
   /** Calls the listener with everything that is heard; the returned function ends that. */
   listen(listener: (event: ConnectionEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /** Connects, or takes the session back from another connection. Another session id begins anew. */
@@ -203,7 +188,7 @@ export class Connection {
       else {
         const requestId = event.type === 'chunk' ? requestOf(event.chunk) : undefined;
         if (requestId !== undefined) this.#outbox.remove(requestId);
-        this.#tell(event);
+        this.#listeners.tell(event);
       }
     }
   }
@@ -215,7 +200,7 @@ export class Connection {
     this.#refusal = null;
     this.#cancelTimer?.();
     this.#pulse.start();
-    this.#tell({ type: 'session', session });
+    this.#listeners.tell({ type: 'session', session });
     // What waited goes first: nobody may send before it.
     for (const text of this.#outbox.renew(session.received)) this.#write(text);
     this.#become({ status: 'live', sessionId: session.sessionId, connectionId: session.connectionId });
@@ -248,10 +233,10 @@ export class Connection {
       this.#refusal = { code, reason };
       return this.#open();
     }
-    if (FINAL.includes(code)) return this.#become({ status: 'closed', code, reason });
+    if (refusalOf(code)) return this.#become({ status: 'closed', code, reason });
     if (REFUSED.includes(code)) {
       this.#outbox.clear();
-      this.#tell({ type: 'refused', code, reason });
+      this.#listeners.tell({ type: 'refused', code, reason });
     }
     this.#retry();
   }
@@ -300,11 +285,7 @@ export class Connection {
 
   #become(state: ConnectionState): void {
     this.#current = state;
-    for (const watcher of [...this.#watchers]) watcher();
-  }
-
-  #tell(event: ConnectionEvent): void {
-    for (const listener of [...this.#listeners]) listener(event);
+    this.#watchers.tell();
   }
 }
 

@@ -4,7 +4,6 @@ import { KEY_SUBPROTOCOL, SUBPROTOCOL, WATCHING_SUBPROTOCOL } from '../protocol/
 export interface WebSocketLike {
   binaryType: string;
   readonly bufferedAmount: number;
-  onopen: ((event: never) => void) | null;
   onmessage: ((event: never) => void) | null;
   onclose: ((event: never) => void) | null;
   onerror: ((event: never) => void) | null;
@@ -32,7 +31,7 @@ export function dialWebSocket(
   place: (query: URLSearchParams) => void,
 ): WebSocketLike {
   const Socket = options.WebSocket ?? (globalThis.WebSocket as DialOptions['WebSocket']);
-  if (!Socket) throw new Error('There is no WebSocket here: give its constructor.');
+  if (!Socket) throw new Error('There is no WebSocket here.');
   const query = new URLSearchParams();
   if (session !== null) query.set('session', session);
   if (last !== null) query.set('last', last);

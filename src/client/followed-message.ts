@@ -176,8 +176,7 @@ export class FollowedMessage {
     if (this.#standing.is !== 'read') return [];
     const { response, reader } = this.#standing;
     this.#standing = { is };
-    const ends = reader.end().map((chunk): ResponsesOutput => ({ type: 'chunk', response, chunk }));
-    return [...ends, { type: 'end', response }];
+    return [...toResponse(response, reader.end()), { type: 'end', response }];
   }
 
   /** Whether nothing of it is to come, and nothing waits for a reader. */
@@ -201,7 +200,7 @@ export class FollowedMessage {
     const standing = this.#standing;
     if (standing.is !== 'read') return [];
     const { response, reader } = standing;
-    const shown = reader.push(chunk).map((chunk): ResponsesOutput => ({ type: 'chunk', response, chunk }));
+    const shown = toResponse(response, reader.push(chunk));
     return chunk.type === 'error' ? [...shown, ...this.close('failed')] : shown;
   }
 
@@ -238,4 +237,9 @@ export class FollowedMessage {
     const call = this.#calls.get(toolCallId);
     return call?.state === 'approval-responded' && this.#calls.isPaused(call);
   }
+}
+
+/** Chunks as a response gets them. */
+export function toResponse(response: number, chunks: Chunk[]): ResponsesOutput[] {
+  return chunks.map((chunk) => ({ type: 'chunk', response, chunk }));
 }

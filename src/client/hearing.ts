@@ -1,15 +1,15 @@
-import type { UIMessage } from 'ai';
+import type { UIMessage, UIMessageChunk } from 'ai';
 import type { AcceptedRequest, Chunk, DataParts, Message } from '../protocol/chunks.ts';
 import { ERRORS, ProtocolError } from '../protocol/errors.ts';
 import { endedCall, type TrackedCall } from './call-tracker.ts';
 import type { Connection } from './connection.ts';
-import { endingOf, toError } from './failure.ts';
+import { endingOf } from './connection-state.ts';
+import { toError } from './failure.ts';
 import type { ResponsesOutput } from './followed-message.ts';
 import type { ConnectionEvent } from './incoming.ts';
-import { DEFAULTS, type TransportOptions } from './options.ts';
-import { type Opened, Readings } from './readings.ts';
+import { MERGE_MS, type TransportOptions } from './options.ts';
 import { Requests } from './requests.ts';
-import type { ResponseStream } from './response-stream.ts';
+import { ResponseStream } from './response-stream.ts';
 import { Responses, type ResponsesInput } from './responses.ts';
 import { systemTimers, type Timers } from './timers.ts';
 
@@ -29,6 +29,12 @@ export interface HearingOptions extends Pick<TransportOptions, 'mergeMs' | 'onDa
   shows?: ((messageId: string) => boolean) | undefined;
   /** What was missed is gone: these messages are the conversation now. */
   onReset?: ((messages: Message[]) => void) | undefined;
+}
+
+/** A response that was just opened. */
+export interface Opened {
+  number: number;
+  readable: ReadableStream<UIMessageChunk>;
 }
 
 /** What the browser tools of a page must hear of. */
@@ -55,7 +61,9 @@ export class Hearing {
   #isFloorHere = true;
   /** The messages that this page asked for, or answers in, and the calls that it answered: over HTTP browser tools of theirs run here. */
   readonly #own = new Set<string>();
-  readonly #readings: Readings;
+  /** The responses that the chat reads now, by number. */
+  readonly #streams = new Map<number, ResponseStream>();
+  #count = 0;
   readonly #connection: Connection;
   readonly #options: HearingOptions;
   readonly #timers: Timers;
@@ -68,9 +76,6 @@ export class Hearing {
     this.#tools = tools;
     this.#timers = options.timers ?? systemTimers;
     this.responses = new Responses((toolName) => tools.has(toolName), options.shows);
-    this.#readings = new Readings(this.#timers, options.mergeMs ?? DEFAULTS.mergeMs, (number) =>
-      this.leave(number),
-    );
     connection.listen((event) => this.#hear(event));
     connection.subscribe(() => this.#watch());
   }
@@ -94,14 +99,16 @@ export class Hearing {
 
   /** Opens a response for the chat to read. */
   open(): Opened {
-    return this.#readings.open();
+    const number = ++this.#count;
+    const { mergeMs = MERGE_MS } = this.#options;
+    const stream = new ResponseStream(this.#timers, mergeMs, () => this.leave(number));
+    this.#streams.set(number, stream);
+    return { number, readable: stream.readable as ReadableStream<UIMessageChunk> };
   }
 
   /** Whether the chat reads a response, or that one. */
   isRead(number?: number): boolean {
-    return number === undefined
-      ? this.#readings.numbers.length > 0
-      : this.#readings.get(number) !== undefined;
+    return number === undefined ? this.#streams.size > 0 : this.#streams.has(number);
   }
 
   /** Something happens to the responses. */
@@ -116,7 +123,7 @@ export class Hearing {
 
   /** The chat stops reading a response. Says whether it did read it. */
   leave(number: number, isRefused = false): ResponseStream | undefined {
-    const stream = this.#readings.take(number);
+    const stream = this.#take(number);
     this.push({ type: 'leave', response: number, isRefused });
     return stream;
   }
@@ -254,10 +261,17 @@ export class Hearing {
           if (this.responses.isKept(messageId)) this.#options.onPending?.({ messageId, isNew });
         });
       } else if (output.type === 'end') {
-        const stream = this.#readings.take(output.response);
+        const stream = this.#take(output.response);
         if (stream) end(stream);
-      } else this.#readings.get(output.response)?.write(output.chunk);
+      } else this.#streams.get(output.response)?.write(output.chunk);
     }
+  }
+
+  /** Takes a response out: it is over. */
+  #take(number: number): ResponseStream | undefined {
+    const stream = this.#streams.get(number);
+    this.#streams.delete(number);
+    return stream;
   }
 
   #fail(number: number, error: Error): void {
@@ -270,7 +284,7 @@ export class Hearing {
   #watch(): void {
     const error = endingOf(this.#connection.state);
     if (!error) return;
-    for (const number of this.#readings.numbers) this.#fail(number, error);
+    for (const number of [...this.#streams.keys()]) this.#fail(number, error);
     this.requests.takeAll();
   }
 }

@@ -23,7 +23,6 @@ interface Data {
 export class HttpSocket implements WebSocketLike {
   binaryType = '';
   readonly bufferedAmount = 0;
-  onopen: WebSocketLike['onopen'] = null;
   onmessage: WebSocketLike['onmessage'] = null;
   onclose: WebSocketLike['onclose'] = null;
   onerror: WebSocketLike['onerror'] = null;

@@ -61,10 +61,10 @@ export class DuologueHttp {
       ...init,
       headers: {
         ...headers,
-        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(key && { authorization: `Bearer ${key}` }),
         ...(init.headers as Record<string, string> | undefined),
       },
-      ...(credentials === undefined ? {} : { credentials }),
+      ...(credentials && { credentials }),
     });
   }
 
@@ -78,17 +78,13 @@ export class DuologueHttp {
 
   /** Asks for a path of the server, and throws what it refuses. */
   async ask(path: string, init?: RequestInit): Promise<Response> {
-    const response = await this.request(path, init);
-    if (!response.ok) throw await errorOf(response);
-    return response;
+    return checked(await this.request(path, init));
   }
 
   /** Asks for something that may not be there: null when it is not. */
   async #find(path: string, init: RequestInit): Promise<Response | null> {
     const response = await this.request(path, init);
-    if (response.status === 404) return null;
-    if (!response.ok) throw await errorOf(response);
-    return response;
+    return response.status === 404 ? null : checked(response);
   }
 
   /** Sends a body as JSON. */
@@ -152,9 +148,10 @@ export function pathOf(sessionId: string): string {
   return `/sessions/${encodeURIComponent(sessionId)}`;
 }
 
-/** What the server said in place of an answer, as an error. */
-async function errorOf(response: Response): Promise<Error> {
+/** The response, if it is an answer; what the server said in its place is thrown. */
+async function checked(response: Response): Promise<Response> {
+  if (response.ok) return response;
   const body = (await response.json().catch(() => null)) as { error?: WireError } | null;
-  if (typeof body?.error?.code === 'string') return toError(body.error);
-  return new ProtocolError('internal', `The server answered with status ${response.status}.`);
+  if (typeof body?.error?.code === 'string') throw toError(body.error);
+  throw new ProtocolError('internal', `The server answered with status ${response.status}.`);
 }

@@ -4,12 +4,8 @@
  * about its one chat; nothing is kept at module level, so that a page may have several.
  */
 export type { SessionInfo } from '../protocol/chunks.ts';
-export {
-  Connection,
-  type ConnectionOptions,
-  type ConnectionState,
-  type SoundEnd,
-} from './connection.ts';
+export { Connection, type ConnectionOptions, type SoundEnd } from './connection.ts';
+export type { ConnectionState } from './connection-state.ts';
 export type { WebSocketLike } from './dial.ts';
 export type { Executor, ExecutorContext, Executors } from './executors.ts';
 export type { HearingOptions, Pending } from './hearing.ts';

@@ -18,4 +18,4 @@ export interface TransportOptions extends ExecutorOptions {
 }
 
 /** How long deltas gather, if nobody says otherwise. */
-export const DEFAULTS = { mergeMs: 16 } as const;
+export const MERGE_MS = 16;

@@ -1,7 +1,7 @@
 import type { UIMessage } from 'ai';
 import type { Chunk, WaitingAnswer } from '../protocol/chunks.ts';
 import { type AnswerPart, CallTracker } from './call-tracker.ts';
-import { FollowedMessage, type ResponsesOutput } from './followed-message.ts';
+import { FollowedMessage, type ResponsesOutput, toResponse } from './followed-message.ts';
 import { Steps } from './steps.ts';
 
 /** What happens to the responses of a connection. */
@@ -172,12 +172,8 @@ export class Responses {
     const { response, messageId, expects = false, repeats = [] } = input;
     const message = this.#message(messageId);
     const again = repeats.flatMap((id) => this.#ledger.announcementOf(id) ?? []);
-    const head = [{ type: 'start' as const, messageId }, ...again];
-    return [
-      ...message.close(),
-      ...head.map((chunk): ResponsesOutput => ({ type: 'chunk', response, chunk })),
-      ...message.read(response, expects),
-    ];
+    const head = toResponse(response, [{ type: 'start', messageId }, ...again]);
+    return [...message.close(), ...head, ...message.read(response, expects)];
   }
 
   #accept(requestId: string, messageId: string): ResponsesOutput[] {

@@ -1,7 +1,7 @@
 import { type Block, parseChunkId } from '../protocol/codec.ts';
 import { readBlocks } from './read-blocks.ts';
 
-/** What the tab that reads the stream tells the others: blocks, and the chunk that they stand behind. */
+/** What the tab that reads the stream tells the others: blocks, and the chunk that they stand behind. What they tell it: that they are there. */
 interface Told {
   after: string | null;
   blocks: Block[];
@@ -27,6 +27,8 @@ export class SharedStream {
   #catchingUp: Promise<void> | null = null;
   /** What was told while this tab caught up. */
   #waiting: Told[] = [];
+  /** Whether another tab may want to be told: to tell costs as much as to read. */
+  #isFollowed = false;
 
   constructor(name: string, last: string | null, options: StreamOptions) {
     this.#channel = new BroadcastChannel(name);
@@ -39,6 +41,11 @@ export class SharedStream {
     const options = this.#options;
     const { name } = channel;
     const { signal } = options;
+    const greet = () => {
+      this.#isFollowed = true;
+      this.#tell([]);
+    };
+    channel.onmessage = greet;
     try {
       const isAlone = await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
         if (lock) await this.#lead();
@@ -46,11 +53,13 @@ export class SharedStream {
       });
       if (isAlone || signal.aborted) return;
       await new Promise<void>((resolve, reject) => {
-        channel.onmessage = ({ data }: MessageEvent<Told>) => this.#follow(data, reject);
+        channel.onmessage = ({ data }: MessageEvent<Told | null>) => data && this.#follow(data, reject);
+        channel.postMessage(null);
         this.#catchUp(reject);
         navigator.locks
           .request(name, { signal }, async () => {
-            channel.onmessage = null;
+            channel.onmessage = greet;
+            this.#isFollowed = true;
             await this.#catchingUp;
             await this.#lead();
           })
@@ -66,10 +75,14 @@ export class SharedStream {
     await readBlocks(await this.#options.open(this.#last), (blocks) => {
       const after = this.#last;
       this.#take(blocks);
-      const told = blocks.filter(({ id, data }) => data === '[DONE]' || (id && !isGreeting(data)));
-      this.#channel.postMessage({ after, blocks: told } satisfies Told);
+      if (this.#isFollowed) this.#tell(blocks, after);
       return true;
     });
+  }
+
+  #tell(blocks: Block[], after = this.#last): void {
+    const told = blocks.filter(({ id, data }) => data === '[DONE]' || (id && !isGreeting(data)));
+    this.#channel.postMessage({ after, blocks: told } satisfies Told);
   }
 
   #follow(told: Told, fail: (error: unknown) => void): void {
@@ -78,10 +91,9 @@ export class SharedStream {
       return;
     }
     const { after, blocks } = told;
-    if (after === this.#last) return this.#take(blocks);
-    if (isBehind(this.#last, after)) return this.#catchUp(fail);
-    const news = blocks.filter(({ id }) => id && isBehind(this.#last, id));
-    this.#take(news);
+    const last = this.#last;
+    if (isBehind(last, after)) return this.#catchUp(fail);
+    this.#take(blocks.filter(({ id }) => after === last || (id && isBehind(last, id))));
   }
 
   #catchUp(fail: (error: unknown) => void): void {

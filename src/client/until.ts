@@ -1,5 +1,5 @@
 import type { Connection } from './connection.ts';
-import { endingOf } from './failure.ts';
+import { endingOf } from './connection-state.ts';
 import type { Timers } from './timers.ts';
 
 /** Resolves when the condition holds, and also when it will not: the time is up, the signal aborts, the connection ends. */

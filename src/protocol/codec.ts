@@ -57,51 +57,51 @@ export interface Block {
  * looked at once, however large the block that it belongs to.
  */
 export class BlockDecoder {
-  private line = '';
-  private id: string | undefined;
-  private data: string | undefined;
-  private afterReturn = false;
+  #line = '';
+  #id: string | undefined;
+  #data: string | undefined;
+  #afterReturn = false;
 
   push(text: string): Block[] {
     if (text === '') return [];
     const blocks: Block[] = [];
     // A line feed right after a carriage return is the second half of one line end.
-    let from = this.afterReturn && text.startsWith('\n') ? 1 : 0;
-    this.afterReturn = text.endsWith('\r');
+    let from = this.#afterReturn && text.startsWith('\n') ? 1 : 0;
+    this.#afterReturn = text.endsWith('\r');
     let feed = text.indexOf('\n', from);
     let back = text.indexOf('\r', from);
     while (feed !== -1 || back !== -1) {
       const end = back === -1 || (feed !== -1 && feed < back) ? feed : back;
-      this.take(text.slice(from, end), blocks);
+      this.#take(text.slice(from, end), blocks);
       from = end === back && feed === end + 1 ? end + 2 : end + 1;
       if (feed !== -1 && feed < from) feed = text.indexOf('\n', from);
       if (back !== -1 && back < from) back = text.indexOf('\r', from);
     }
-    this.line += text.slice(from);
+    this.#line += text.slice(from);
     return blocks;
   }
 
   /** The stream is over. What was not ended by an empty line may be half a block, and is dropped. */
   end(): Block[] {
-    this.line = '';
-    this.id = undefined;
-    this.data = undefined;
-    this.afterReturn = false;
+    this.#line = '';
+    this.#id = undefined;
+    this.#data = undefined;
+    this.#afterReturn = false;
     return [];
   }
 
-  private take(lineEnd: string, blocks: Block[]): void {
-    const line = this.line + lineEnd;
-    this.line = '';
+  #take(lineEnd: string, blocks: Block[]): void {
+    const line = this.#line + lineEnd;
+    this.#line = '';
     if (line === '') {
-      if (this.data !== undefined) blocks.push({ id: this.id, data: this.data });
-      this.id = undefined;
-      this.data = undefined;
+      if (this.#data !== undefined) blocks.push({ id: this.#id, data: this.#data });
+      this.#id = undefined;
+      this.#data = undefined;
     } else if (line.startsWith('data:')) {
       const value = fieldValue(line, 'data:'.length);
-      this.data = this.data === undefined ? value : `${this.data}\n${value}`;
+      this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
     } else if (line.startsWith('id:')) {
-      this.id = fieldValue(line, 'id:'.length);
+      this.#id = fieldValue(line, 'id:'.length);
     }
   }
 }

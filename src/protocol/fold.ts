@@ -24,15 +24,15 @@ type BlockPart = Extract<MessagePart, { type: 'text' | 'reasoning' }>;
  */
 export class MessageFold {
   readonly message: Message;
-  private readonly open = new Map<string, BlockPart>();
-  private readonly calls = new Map<string, ToolPart>();
-  private readonly data = new Map<string, { data: unknown }>();
+  readonly #open = new Map<string, BlockPart>();
+  readonly #calls = new Map<string, ToolPart>();
+  readonly #data = new Map<string, { data: unknown }>();
 
   constructor(message: Message) {
     this.message = message;
     for (const part of message.parts) {
-      if ('toolCallId' in part) this.calls.set(part.toolCallId, part as unknown as ToolPart);
-      else if ('data' in part && part.id !== undefined) this.data.set(`${part.type} ${part.id}`, part);
+      if ('toolCallId' in part) this.#calls.set(part.toolCallId, part as unknown as ToolPart);
+      else if ('data' in part && part.id !== undefined) this.#data.set(`${part.type} ${part.id}`, part);
     }
   }
 
@@ -40,61 +40,61 @@ export class MessageFold {
     switch (chunk.type) {
       case 'start':
         if (chunk.messageId !== undefined) this.message.id = chunk.messageId;
-        return this.describe(chunk.messageMetadata);
+        return this.#describe(chunk.messageMetadata);
       case 'message-metadata':
       case 'finish':
-        return this.describe(chunk.messageMetadata);
+        return this.#describe(chunk.messageMetadata);
       case 'text-start':
       case 'reasoning-start':
-        return this.openBlock(chunk);
+        return this.#openBlock(chunk);
       case 'text-delta':
       case 'reasoning-delta': {
-        const part = this.open.get(chunk.id);
+        const part = this.#open.get(chunk.id);
         if (part) part.text += chunk.delta;
         return;
       }
       case 'text-end':
       case 'reasoning-end': {
-        const part = this.open.get(chunk.id);
+        const part = this.#open.get(chunk.id);
         if (part) part.state = 'done';
-        this.open.delete(chunk.id);
+        this.#open.delete(chunk.id);
         return;
       }
       case 'start-step':
-        return this.add({ type: 'step-start' });
+        return this.#add({ type: 'step-start' });
       case 'tool-input-start':
-        this.call(chunk, 'input-streaming');
+        this.#call(chunk, 'input-streaming');
         return;
       case 'tool-input-available':
-        this.call(chunk, 'input-available').input = chunk.input;
+        this.#call(chunk, 'input-available').input = chunk.input;
         return;
       case 'tool-approval-request':
-        return this.settle(chunk.toolCallId, 'approval-requested', {
+        return this.#settle(chunk.toolCallId, 'approval-requested', {
           approval: {
             id: chunk.approvalId,
             ...(chunk.approvalDescriptor == null ? {} : { descriptor: chunk.approvalDescriptor }),
           },
         });
       case 'tool-output-available':
-        return this.settle(chunk.toolCallId, 'output-available', { output: chunk.output });
+        return this.#settle(chunk.toolCallId, 'output-available', { output: chunk.output });
       case 'tool-output-error':
-        return this.settle(chunk.toolCallId, 'output-error', { errorText: chunk.errorText });
+        return this.#settle(chunk.toolCallId, 'output-error', { errorText: chunk.errorText });
       case 'tool-output-denied':
-        return this.settle(chunk.toolCallId, 'output-denied', {});
+        return this.#settle(chunk.toolCallId, 'output-denied', {});
       case 'file':
-        return this.add({ type: 'file', mediaType: chunk.mediaType, url: chunk.url });
+        return this.#add({ type: 'file', mediaType: chunk.mediaType, url: chunk.url });
       case 'source-url': {
         const { sourceId, url, title } = chunk;
-        return this.add({ type: 'source-url', sourceId, url, ...(title === undefined ? {} : { title }) });
+        return this.#add({ type: 'source-url', sourceId, url, ...(title === undefined ? {} : { title }) });
       }
       default:
-        if (isData(chunk) && !chunk.transient) this.addData(chunk);
+        if (isData(chunk) && !chunk.transient) this.#addData(chunk);
     }
   }
 
   /** Writes the person's decision on the card, as the client did when it was made. The first one stays. */
   decide(toolCallId: string, approved: boolean, reason?: string): void {
-    const part = this.calls.get(toolCallId);
+    const part = this.#calls.get(toolCallId);
     if (part?.state !== 'approval-requested' || !part.approval) return;
     part.approval = { ...part.approval, approved, ...(reason ? { reason } : {}) };
     part.state = 'approval-responded';
@@ -102,32 +102,32 @@ export class MessageFold {
 
   /** The blocks that are being written, by the ids of their chunks. */
   get openBlocks(): { id: string; part: BlockPart }[] {
-    return [...this.open].map(([id, part]) => ({ id, part }));
+    return [...this.#open].map(([id, part]) => ({ id, part }));
   }
 
   /** Whether the message shows the call. */
   knows(toolCallId: string): boolean {
-    return this.calls.has(toolCallId);
+    return this.#calls.has(toolCallId);
   }
 
   /** Whether the message shows the call as not settled. */
   isOpen(toolCallId: string): boolean {
-    const part = this.calls.get(toolCallId);
+    const part = this.#calls.get(toolCallId);
     return part !== undefined && !isSettled(part.state);
   }
 
-  private openBlock(chunk: BlockStart): void {
+  #openBlock(chunk: BlockStart): void {
     const part: BlockPart =
       chunk.type === 'text-start'
         ? { type: 'text', text: '', state: 'streaming' }
         : { type: 'reasoning', id: chunk.id, text: '', state: 'streaming' };
-    this.open.set(chunk.id, part);
-    this.add(part);
+    this.#open.set(chunk.id, part);
+    this.#add(part);
   }
 
-  private call(chunk: ToolInput, state: ToolCallState): ToolPart {
+  #call(chunk: ToolInput, state: ToolCallState): ToolPart {
     const metadata = chunk.toolMetadata === undefined ? {} : { toolMetadata: chunk.toolMetadata };
-    const known = this.calls.get(chunk.toolCallId);
+    const known = this.#calls.get(chunk.toolCallId);
     if (known) return Object.assign(known, { state, ...metadata });
     const part: ToolPart = {
       type: `tool-${chunk.toolName}`,
@@ -135,32 +135,32 @@ export class MessageFold {
       state,
       ...metadata,
     };
-    this.calls.set(part.toolCallId, part);
-    this.add(part as unknown as MessagePart);
+    this.#calls.set(part.toolCallId, part);
+    this.#add(part as unknown as MessagePart);
     return part;
   }
 
-  private settle(toolCallId: string, state: ToolCallState, fields: Partial<ToolPart>): void {
-    const part = this.calls.get(toolCallId);
+  #settle(toolCallId: string, state: ToolCallState, fields: Partial<ToolPart>): void {
+    const part = this.#calls.get(toolCallId);
     if (part) Object.assign(part, { state, ...fields });
   }
 
-  private addData({ type, id, data }: DataChunk): void {
-    const known = id === undefined ? undefined : this.data.get(`${type} ${id}`);
+  #addData({ type, id, data }: DataChunk): void {
+    const known = id === undefined ? undefined : this.#data.get(`${type} ${id}`);
     if (known) {
       known.data = data;
       return;
     }
     const part = { type, ...(id === undefined ? {} : { id }), data } as MessagePart & { data: unknown };
-    if (id !== undefined) this.data.set(`${type} ${id}`, part);
-    this.add(part);
+    if (id !== undefined) this.#data.set(`${type} ${id}`, part);
+    this.#add(part);
   }
 
-  private add(part: MessagePart): void {
+  #add(part: MessagePart): void {
     this.message.parts.push(part);
   }
 
-  private describe(metadata: MessageMetadata | null | undefined): void {
+  #describe(metadata: MessageMetadata | null | undefined): void {
     if (metadata != null) this.message.metadata = merge(this.message.metadata ?? {}, metadata);
   }
 }

@@ -25,6 +25,11 @@ interface Part {
   approval?: { id: string; descriptor?: unknown };
 }
 
+interface Call {
+  name?: unknown;
+  args?: unknown;
+}
+
 /** The decisions that these messages wait for, in order. */
 export function pendingApprovals(messages: readonly Message[]): PendingApproval[] {
   return messages.flatMap((message) =>
@@ -39,23 +44,21 @@ export function pendingApprovals(messages: readonly Message[]): PendingApproval[
 function approvalOf(messageId: string, part: Part): PendingApproval[] {
   const { toolCallId, state, input, approval } = part;
   const name = toolNameOf(part) ?? '';
-  if (state === 'approval-requested' && approval) {
-    const expiresAt = expiryOf(approval.descriptor);
-    const { id } = approval;
-    return [{ id, messageId, toolCallId, toolName: name, input, expiresAt, isConfirmation: false }];
-  }
-  if (name !== CONFIRMATION_TOOL || state !== 'input-available') return [];
-  const original = (input as { originalFunctionCall?: { name?: unknown; args?: unknown } } | undefined)
-    ?.originalFunctionCall;
+  const asks = state === 'approval-requested' ? approval : undefined;
+  const isConfirmation = name === CONFIRMATION_TOOL && state === 'input-available';
+  if (!asks && !isConfirmation) return [];
+  const { originalFunctionCall: asked } = ((isConfirmation && input) || {}) as {
+    originalFunctionCall?: Call;
+  };
   return [
     {
-      id: toolCallId,
+      id: asks?.id ?? toolCallId,
       messageId,
       toolCallId,
-      toolName: typeof original?.name === 'string' ? original.name : name,
-      input: original?.args ?? {},
-      expiresAt: null,
-      isConfirmation: true,
+      toolName: typeof asked?.name === 'string' ? asked.name : name,
+      input: isConfirmation ? (asked?.args ?? {}) : input,
+      expiresAt: expiryOf(asks?.descriptor),
+      isConfirmation,
     },
   ];
 }

@@ -8,7 +8,8 @@ import {
   type Executors,
   shouldResume,
 } from '../client/index.ts';
-import type { Message } from '../protocol/chunks.ts';
+import { Listeners } from '../client/listeners.ts';
+import { CONFIRMATION_TOOL, type Message } from '../protocol/chunks.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { PendingApproval } from './approvals.ts';
 import type { Mode } from './mode.ts';
@@ -29,10 +30,9 @@ export class Conversation {
   /** The transport of the mode in force; a new one when the conversation is read anew. Sound travels over BIDI alone. */
   live: DuologueTransport<Message>;
   readonly #shown: ShownMessages;
-  readonly #watchers = new Set<() => void>();
+  readonly #watchers = new Listeners<[]>();
   readonly #executors: Executors;
   #current: ConversationState;
-  #wanted: Mode;
   /** The message whose decision `sendMessage()` without a message would go on with. */
   #decided: string | null = null;
   #loading: AbortController | null = null;
@@ -44,7 +44,6 @@ export class Conversation {
   constructor(options: ConversationOptions) {
     const { mode, sessionId } = options;
     this.#options = options;
-    this.#wanted = mode;
     this.#executors = newestTools(options.tools ?? {}, () => this.#options.tools);
     this.live = this.#newLive(mode);
     this.#current = {
@@ -73,15 +72,11 @@ export class Conversation {
   }
 
   /** Calls the listener whenever the state changes; the returned function ends that. */
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#watchers.add(listener);
-    return () => this.#watchers.delete(listener);
-  };
+  readonly subscribe = (listener: () => void): (() => void) => this.#watchers.add(listener);
 
   /** Takes the newest callbacks and tools; the session, its address and its transports stay. */
   update(options: ConversationOptions): void {
     this.#options = options;
-    this.#wanted = options.mode;
     this.chatSettled();
   }
 
@@ -119,7 +114,7 @@ export class Conversation {
     await this.#takingUp;
     const output = { confirmed: approved };
     if (isConfirmation) {
-      const tool = 'adk_request_confirmation' as never;
+      const tool = CONFIRMATION_TOOL as never;
       await this.chat.addToolOutput({ tool, toolCallId, output: output as never });
     } else {
       this.#decided = messageId;
@@ -138,7 +133,8 @@ export class Conversation {
   chatSettled(): void {
     if (this.#isBusy || this.#hearAnew()) return;
     this.#catchUp();
-    if (this.#wanted !== this.#current.mode) this.#change(this.#wanted);
+    const { mode } = this.#options;
+    if (mode !== this.#current.mode) this.#change(mode);
     this.#attach();
   }
 
@@ -148,19 +144,15 @@ export class Conversation {
 
   #change(mode: Mode): void {
     const isWhole = this.live.isAtRest;
-    this.#renewLive(mode);
-    this.#become({ mode, floor: { ...this.#current.floor, isHere: true } });
-    if (this.#hasBegun) this.live.connect(this.chat.id);
-    // What the old connection had not told yet, the new one does not know of.
-    if (!isWhole) void this.#load(true);
-  }
-
-  /** A transport goes on after the last chunk that it saw; what the page got elsewhere meanwhile would come twice. */
-  #renewLive(mode = this.#current.mode): void {
+    // A transport goes on after the last chunk that it saw; what the page got elsewhere meanwhile would come twice.
     this.live.close();
     this.#news.clear();
     this.live = this.#newLive(mode);
-    this.#become({ connection: this.live.connection.state });
+    const floor = { ...this.#current.floor, isHere: true };
+    this.#become({ mode, floor, connection: this.live.connection.state });
+    if (this.#hasBegun) this.live.connect(this.chat.id);
+    // What the old connection had not told yet, the new one does not know of.
+    if (!isWhole) void this.#load(true);
   }
 
   /** Whether anything was said. A session begins with its first message, so that nobody leaves empty ones behind. */
@@ -169,11 +161,10 @@ export class Conversation {
   }
 
   #newLive(mode: Mode): DuologueTransport<Message> {
-    const { url, key, headers, credentials, fetch, sharesStream, WebSocket, toolTimeoutMs } = this.#options;
     const options: DuologueTransportOptions & DuologueSseTransportOptions = {
-      ...{ url, key, headers, credentials, fetch, sharesStream, WebSocket },
+      ...this.#options,
       executors: this.#executors,
-      executorTimeoutMs: toolTimeoutMs,
+      executorTimeoutMs: this.#options.toolTimeoutMs,
       watches: true,
       onData: (data: ToldData) => this.#hear(data),
       onFrame: (direction, data) => this.#options.onFrame?.(direction, data),
@@ -318,6 +309,6 @@ export class Conversation {
 
   #become(change: Partial<ConversationState>): void {
     this.#current = { ...this.#current, ...change };
-    for (const watcher of [...this.#watchers]) watcher();
+    this.#watchers.tell();
   }
 }

@@ -4,14 +4,7 @@ const KINDS = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'total
 
 /** The tokens of all these messages together; null where no message says anything. */
 export function totalUsage(messages: readonly Message[]): TokenUsage {
-  const total: TokenUsage = {
-    input: null,
-    output: null,
-    cacheRead: null,
-    cacheWrite: null,
-    reasoning: null,
-    total: null,
-  };
+  const total = Object.fromEntries(KINDS.map((kind) => [kind, null])) as unknown as TokenUsage;
   for (const { metadata } of messages) {
     for (const kind of KINDS) {
       const count = metadata?.usage?.[kind];

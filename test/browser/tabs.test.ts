@@ -7,9 +7,20 @@ const here = stage();
 it('[S20] eight tabs over SSE, more than a browser has connections, all show a conversation live', async () => {
   const first = new Person(await here.open({ mode: 'sse' }));
   const context = first.page.context();
+  await first.page.evaluate(() => {
+    const { prototype } = BroadcastChannel;
+    const { postMessage } = prototype;
+    prototype.postMessage = function (message) {
+      if (this.name.startsWith('duologue ')) document.documentElement.dataset.told = 'yes';
+      postMessage.call(this, message);
+    };
+  });
+  const hasTold = () => first.page.evaluate(() => document.documentElement.dataset.told === 'yes');
   await first.say('Hello');
   await first.answers.first().waitFor();
   await expect.poll(() => first.isBusy()).toBe(false);
+  // A tab alone tells nobody what it reads.
+  expect(await hasTold()).toBe(false);
   const url = first.page.url();
   const tabs = [first];
   for (let count = 1; count < 8; count++) {
@@ -23,6 +34,7 @@ it('[S20] eight tabs over SSE, more than a browser has connections, all show a c
   await Promise.all(tabs.map((tab) => tab.card('requested').waitFor()));
   await (tabs[3] ?? first).approve();
   await Promise.all(tabs.map((tab) => tab.answers.getByText('I sent $30 to Alice.').waitFor()));
+  expect(await hasTold()).toBe(true);
   // The tab that reads the stream for all goes: another does, and nothing is missing.
   await first.page.close();
   const rest = tabs.slice(1);

@@ -335,7 +335,7 @@ describe('a connection', () => {
   test('says what is missing where there is no WebSocket', () => {
     vi.stubGlobal('WebSocket', undefined);
     const connection = new Connection({ url: 'ws://x' });
-    expect(() => connection.connect()).toThrow('There is no WebSocket here: give its constructor.');
+    expect(() => connection.connect()).toThrow('There is no WebSocket here.');
   });
 });
 

@@ -30,7 +30,6 @@ export interface SocketServer {
 export class FakeSocket implements WebSocketLike {
   binaryType = 'blob';
   bufferedAmount = 0;
-  onopen: ((event: never) => void) | null = null;
   onmessage: ((event: never) => void) | null = null;
   onclose: ((event: never) => void) | null = null;
   onerror: ((event: never) => void) | null = null;

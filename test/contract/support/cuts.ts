@@ -14,7 +14,6 @@ export function cutting(cut: Cut): {
   let hasCut = false;
   class CutSocket implements WebSocketLike {
     binaryType = 'arraybuffer';
-    onopen: ((event: never) => void) | null = null;
     onmessage: ((event: never) => void) | null = null;
     onclose: ((event: never) => void) | null = null;
     onerror: ((event: never) => void) | null = null;

@@ -225,7 +225,6 @@ export class RecordedServer {
 class ReplaySocket implements WebSocketLike {
   binaryType = 'blob';
   readonly bufferedAmount = 0;
-  onopen: WebSocketLike['onopen'] = null;
   onmessage: WebSocketLike['onmessage'] = null;
   onclose: WebSocketLike['onclose'] = null;
   onerror: WebSocketLike['onerror'] = null;
