@@ -28,8 +28,8 @@ export class Answers {
     const call = this.#calls.get(toolCallId);
     const part = { type: `tool-${call?.toolName}`, toolCallId, ...answer };
     this.#hearing.push({ type: 'answer', answers: [part] });
-    if (!this.#connection.isPosting) return this.#outgoing.result(part, data);
     if (call) this.#hearing.claim(call.messageId, toolCallId);
+    if (!this.#connection.isPosting) return this.#outgoing.result(part, data);
     void this.#complete(part).then((whole) => this.#post(call?.messageId, [whole]));
   }
 

@@ -59,6 +59,10 @@ export class Hearing {
   #isWhole = true;
   /** Whether this page has the floor. */
   #isFloorHere = true;
+  /** The connection that has the floor; null when it is free. */
+  #floor: string | null | undefined;
+  /** Calls that were due when the floor was taken: whoever had it until then goes on with them. */
+  readonly #elsewhere = new Set<string>();
   /** The messages that this page asked for, or answers in, and the calls that it answered: over HTTP browser tools of theirs run here. */
   readonly #own = new Set<string>();
   /** The responses that the chat reads now, by number. */
@@ -88,7 +92,7 @@ export class Hearing {
   /** Whether a call of a browser tool runs on this page; one that asks does where the person approved it. */
   runs({ id, asks, messageId, confirmation = id }: TrackedCall): boolean {
     const isOwn = !this.#connection.isPosting || this.#own.has(asks ? confirmation : messageId);
-    return isOwn && this.#isFloorHere;
+    return isOwn && this.#isFloorHere && !this.#elsewhere.has(id);
   }
 
   /** Whether it runs now: what a response asks for goes in one post. */
@@ -215,6 +219,14 @@ export class Hearing {
   }
 
   #moveFloor(to: string | null | undefined, own = this.#connectionId): void {
+    // Whoever left runs nothing any more; one that it is taken from goes on.
+    if (this.#floor && this.#floor !== to && to === this.#connectionId) {
+      const { calls } = this.responses;
+      for (const call of calls.open()) {
+        if (calls.isDue(call) && !this.#own.has(call.confirmation ?? call.id)) this.#elsewhere.add(call.id);
+      }
+    }
+    this.#floor = to;
     this.#connectionId = own;
     // Whoever posts has no connection that could have the floor; and a server that knows none has one connection a session.
     this.#isFloorHere = to === undefined || to === own || (to === null && this.#connection.isPosting);

@@ -277,6 +277,38 @@ describe('the connection of a page', () => {
     });
   });
 
+  test('[B31] a browser tool that runs when the floor is taken runs on where it is, and nowhere else', async () => {
+    const { music } = fourTools();
+    const { served } = await live([[call('change_bgm', { track: 2 })], [text('On.')]], [music]);
+    const ran: string[] = [];
+    let end = () => {};
+    const tools = (page: string) => ({
+      change_bgm: () => {
+        ran.push(page);
+        return new Promise<string>((resolve) => {
+          end = () => resolve(page);
+        });
+      },
+    });
+    const page = { url: served.url, mode: 'bidi' as const, sessionId: 'chat-floor' };
+    const first = mount({ ...page, messages: [], tools: tools('first') });
+    void first.now.sendMessage({ text: 'music' });
+    await first.until(({ messages }) => JSON.stringify(messages).includes('input-available'));
+    const second = mount({ ...page, tools: tools('second') });
+    await second.until(
+      ({ session, connection, floor }) =>
+        session.status === 'ready' && connection.status === 'live' && !floor.isHere,
+    );
+    second.now.floor.take();
+    await second.until(({ floor }) => floor.isHere);
+    await first.until(({ floor }) => !floor.isHere);
+    end();
+    const whole = story(await first.said('On.'));
+    expect(whole[1]).toEqual(['assistant', ['change_bgm', 'output-available', 'first'], 'On.']);
+    expect(story(await second.said('On.'))).toEqual(whole);
+    expect(ran).toEqual(['first']);
+  });
+
   test('carries each of several decisions at once, in any order', async () => {
     const log: string[] = [];
     const { payment } = fourTools(log);
