@@ -1,4 +1,4 @@
-import type { Chunk } from '../protocol/chunks.ts';
+import type { Chunk, MessageMetadata } from '../protocol/chunks.ts';
 import { type CallTracker, endedCall } from './call-tracker.ts';
 import { KeptChunks } from './kept-chunks.ts';
 import { Reader } from './reader.ts';
@@ -105,7 +105,10 @@ export class FollowedMessage {
     if (isOver && before.is !== 'kept') return [{ type: 'end', response }];
     this.#standing = { is: 'read', response, reader: this.#newReader() };
     const kept = before.is === 'kept' ? before.chunks.read(this.#isShown) : [];
-    const out = kept.flatMap((chunk) => this.#deliver(chunk));
+    // The end of the part before is not the end of the one that is on its way.
+    const out = kept.flatMap((chunk) =>
+      this.#deliver(expects && chunk.type === 'finish' ? described(chunk.messageMetadata) : chunk),
+    );
     if (isOver) return [...out, ...this.close('over')];
     return this.#isPaused ? [...out, ...this.close()] : out;
   }
@@ -242,4 +245,8 @@ export class FollowedMessage {
 /** Chunks as a response gets them. */
 export function toResponse(response: number, chunks: Chunk[]): ResponsesOutput[] {
   return chunks.map((chunk) => ({ type: 'chunk', response, chunk }));
+}
+
+function described(messageMetadata: MessageMetadata = {}): Chunk {
+  return { type: 'message-metadata', messageMetadata };
 }

@@ -250,6 +250,25 @@ describe('responses', () => {
     ]);
   });
 
+  test('the end of a part that was not read yet is not the end of the part that an answer asks for', () => {
+    const { responses, decide } = machine();
+    awaits(responses, 1, 'm1');
+    say(responses, START, ...announce('c1', 'pay', {}, PAY), ...ask('c1'));
+    const messageMetadata = { usage: null };
+    // The card, its end and what follows come in pieces, and the person is faster.
+    say(responses, { type: 'finish', messageMetadata });
+    decide('c1', true);
+    const opened = responses.push({ type: 'open', response: 2, messageId: 'm1', expects: true });
+    expect(opened).toEqual(given(2, START, { type: 'message-metadata', messageMetadata }));
+    expect(say(responses, null)).toEqual([]);
+    const output: Chunk = { type: 'tool-output-available', toolCallId: 'c1', output: 'paid' };
+    expect(say(responses, START, output)).toEqual(given(2, START, output));
+    expect(say(responses, FINISH, null)).toEqual([
+      ...given(2, { type: 'start-step' }, FINISH),
+      { type: 'end', response: 2 },
+    ]);
+  });
+
   test('an approved call that the page must run is shown again only when the page asks', () => {
     const { responses, decide } = machine();
     awaits(responses, 1, 'm1');
