@@ -78,6 +78,8 @@ export class TurnBegins {
     this.beginning = { is: 'storing', command, id, isInterrupted: false };
     if (rewinds) said.forgetFrom(id);
     if (rewinds && replaces) for (const writing of messages.all) messages.forget(writing);
+    // What was begun before stands before it, though it may have said nothing yet: clients heard of it in this order.
+    for (const writing of messages.all) messages.save(writing);
     said.add(id, parts);
     said.unanswered = id;
     const accepted = this.acceptedWith(command);

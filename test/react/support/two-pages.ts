@@ -146,7 +146,11 @@ async function play(
   const pages: [Page, Page] = [load(0), load(1)];
   try {
     for (let turns = 0; turns < 500 && !pages.every((page) => page.isAtRest); turns++) await pass(1);
+    let busy: number | null = null;
     for (const [what, index, pick, turns] of all) {
+      // A person does one thing after the other; two do theirs at once.
+      if (busy === index) await pass(1);
+      busy = turns === 0 ? index : null;
       const page = pages[index];
       switch (what) {
         case 'say':
@@ -180,8 +184,6 @@ async function play(
     pace.free();
     const session = { duologue, sessionId };
     await pass(100, 20);
-    // A page that could not be loaded says so, and the person loads it again.
-    for (const page of pages) if (page.hasFailed) void page.conversation.reload();
     await expectAlike(session, pages, 'cards are open', { mayWait: true });
     for (let round = 0; round < 12; round++) {
       for (const page of pages) page.decide(1);
@@ -227,6 +229,23 @@ export const ONCE_APART: Step[][] = [
     ['interrupt', 1, 2, 0],
     ['decide', 1, 27, 4],
     ['again', 0, 25, 1],
+  ],
+  // What was begun and says nothing yet stands where it was begun.
+  [
+    ['say', 0, 2, 1],
+    ['say', 1, 2, 40],
+    ['say', 0, 13, 0],
+  ],
+  [
+    ['say', 0, 39, 40],
+    ['say', 1, 25, 4],
+    ['say', 0, 28, 4],
+  ],
+  [
+    ['say', 0, 37, 0],
+    ['decide', 0, 22, 1],
+    ['decide', 1, 15, 0],
+    ['change', 1, 21, 40],
   ],
 ];
 
