@@ -28,7 +28,7 @@ export class Answers {
     const call = this.#calls.get(toolCallId);
     const part = { type: `tool-${call?.toolName}`, toolCallId, ...answer };
     this.#hearing.push({ type: 'answer', answers: [part] });
-    if (call) this.#hearing.claim(call.messageId, toolCallId);
+    if (call) this.#hearing.floor.claim(call.messageId, toolCallId);
     if (!this.#connection.isPosting) return this.#outgoing.result(part, data);
     void this.#complete(part).then((whole) => this.#post(call?.messageId, [whole]));
   }
@@ -66,7 +66,7 @@ export class Answers {
     const call = this.#calls.get(toolCallId);
     if (!call?.optimistic) return this.#runs.cancel(toolCallId);
     // The server has gone on with an output of its own; the browser only acts.
-    if (!isReplay && this.#hearing.runs(call)) void this.#runs.run(call);
+    if (!isReplay && this.#hearing.floor.runs(call)) void this.#runs.run(call);
   }
 
   #isDue(call: TrackedCall): boolean {

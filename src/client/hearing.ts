@@ -5,6 +5,7 @@ import { endedCall, type TrackedCall } from './call-tracker.ts';
 import type { Connection } from './connection.ts';
 import { endingOf } from './connection-state.ts';
 import { toError } from './failure.ts';
+import { Floor } from './floor.ts';
 import type { ResponsesOutput } from './followed-message.ts';
 import type { ConnectionEvent } from './incoming.ts';
 import { MERGE_MS, type TransportOptions } from './options.ts';
@@ -50,6 +51,7 @@ export interface ToolListener {
 /** What a page hears over a connection: chunks become responses, and every request hears what became of it. */
 export class Hearing {
   readonly responses: Responses;
+  readonly floor: Floor;
   readonly requests = new Requests();
   /** Whether the agent was at work when the connection began. */
   isRunning = false;
@@ -57,14 +59,6 @@ export class Hearing {
   isBehind = false;
   /** Whether all of a response has come. */
   #isWhole = true;
-  /** Whether this page has the floor. */
-  #isFloorHere = true;
-  /** The connection that has the floor; null when it is free. */
-  #floor: string | null | undefined;
-  /** Calls that were due when the floor was taken: whoever had it until then goes on with them. */
-  readonly #elsewhere = new Set<string>();
-  /** The messages that this page asked for, or answers in, and the calls that it answered: over HTTP browser tools of theirs run here. */
-  readonly #own = new Set<string>();
   /** The responses that the chat reads now, by number. */
   readonly #streams = new Map<number, ResponseStream>();
   #count = 0;
@@ -72,7 +66,6 @@ export class Hearing {
   readonly #options: HearingOptions;
   readonly #timers: Timers;
   readonly #tools: ToolListener;
-  #connectionId: string | null = null;
 
   constructor(connection: Connection, options: HearingOptions, tools: ToolListener) {
     this.#connection = connection;
@@ -80,25 +73,15 @@ export class Hearing {
     this.#tools = tools;
     this.#timers = options.timers ?? systemTimers;
     this.responses = new Responses((toolName) => tools.has(toolName), options.shows);
+    this.floor = new Floor(connection.isPosting, this.responses.calls);
     connection.listen((event) => this.#hear(event));
     connection.subscribe(() => this.#watch());
-  }
-
-  /** This page asked for a message, or answers a call in it. */
-  claim(...ids: string[]): void {
-    for (const id of ids) this.#own.add(id);
-  }
-
-  /** Whether a call of a browser tool runs on this page; one that asks does where the person approved it. */
-  runs({ id, asks, messageId, confirmation = id }: TrackedCall): boolean {
-    const isOwn = !this.#connection.isPosting || this.#own.has(asks ? confirmation : messageId);
-    return isOwn && this.#isFloorHere && !this.#elsewhere.has(id);
   }
 
   /** Whether it runs now: what a response asks for goes in one post. */
   runsNow(call: TrackedCall): boolean {
     const isLate = this.#isWhole && !this.responses.hasFailed(call.messageId);
-    return this.runs(call) && (isLate || !this.#connection.isPosting);
+    return this.floor.runs(call) && (isLate || !this.#connection.isPosting);
   }
 
   /** Opens a response for the chat to read. */
@@ -147,7 +130,7 @@ export class Hearing {
         this.isRunning = running !== null;
         this.#isWhole = !this.isRunning;
         // A page that is loaded goes on with what it, or nobody, was at.
-        if (running !== null && this.#connectionId === null) this.claim(running);
+        if (running !== null && this.floor.connectionId === null) this.floor.claim(running);
         this.#moveFloor(floor, connectionId);
         this.push({ type: 'waiting', calls: open });
         for (const accepted of received) this.#accept(accepted);
@@ -218,25 +201,15 @@ export class Hearing {
     }
   }
 
-  #moveFloor(to: string | null | undefined, own = this.#connectionId): void {
-    // Whoever left runs nothing any more; one that it is taken from goes on.
-    if (this.#floor && this.#floor !== to && to === this.#connectionId) {
-      const { calls } = this.responses;
-      for (const call of calls.open()) {
-        if (calls.isDue(call) && !this.#own.has(call.confirmation ?? call.id)) this.#elsewhere.add(call.id);
-      }
-    }
-    this.#floor = to;
-    this.#connectionId = own;
-    // Whoever posts has no connection that could have the floor; and a server that knows none has one connection a session.
-    this.#isFloorHere = to === undefined || to === own || (to === null && this.#connection.isPosting);
-    this.#options.onFloor?.(this.#isFloorHere);
+  #moveFloor(...to: Parameters<Floor['move']>): void {
+    this.floor.move(...to);
+    this.#options.onFloor?.(this.floor.isHere);
   }
 
   /** The server has a request, and says which message will answer it. */
   #accept({ requestId, messageId }: AcceptedRequest): void {
     if (!this.requests.accept(requestId, messageId) || messageId === undefined) return;
-    this.claim(messageId);
+    this.floor.claim(messageId);
     // Over HTTP the answer may come before the word that it will.
     if (this.responses.hasBegun(messageId)) this.requests.begin(messageId);
     this.push({ type: 'accepted', requestId, messageId });

@@ -241,7 +241,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     for (const { message, answers } of answered) {
       this.#hearing.push({ type: 'show', message });
       this.#hearing.push({ type: 'answer', answers });
-      for (const { toolCallId } of answers) this.#hearing.claim(message.id, toolCallId);
+      for (const { toolCallId } of answers) this.#hearing.floor.claim(message.id, toolCallId);
       this.#advice.hear(answers);
     }
     const opened = this.#hearing.open();

@@ -12,6 +12,7 @@ import { Listeners } from '../client/listeners.ts';
 import { CONFIRMATION_TOOL, type Message } from '../protocol/chunks.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { PendingApproval } from './approvals.ts';
+import { continued } from './continued.ts';
 import type { Mode } from './mode.ts';
 import { newestTools } from './newest-tools.ts';
 import { News } from './news.ts';
@@ -299,11 +300,7 @@ export class Conversation {
   /** Whether `sendMessage()` without a message goes on with this one. */
   #continues(messageId: string): boolean {
     if (this.#decided !== null) return this.#decided === messageId;
-    const { messages } = this.chat;
-    const responded = messages.findLast(({ parts }) =>
-      parts.some((part) => 'toolCallId' in part && part.state === 'approval-responded'),
-    );
-    const target = responded ?? messages.at(-1);
+    const target = continued(this.chat.messages);
     return target?.id === messageId && target.role === 'assistant';
   }
 
