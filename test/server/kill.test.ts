@@ -1,9 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Chunk, Message } from '../../src/protocol/index.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
@@ -11,49 +5,7 @@ import { type Posted, read, say } from '../support/harness.ts';
 import { type Received, TestSocket } from '../support/socket.ts';
 import { answerBody, approve, deny, only, type Reply } from './support/answers.ts';
 import { payingServer } from './support/payment-server.ts';
-
-const script = fileURLToPath(new URL('./support/killed-server.ts', import.meta.url));
-
-interface Running {
-  url: string;
-  /** What it wrote. */
-  lines: string[];
-  /** Resolves when it wrote that line. */
-  wrote(line: string): Promise<void>;
-  kill(): Promise<void>;
-}
-
-/** Starts a server in a process of its own; it stops at the place given. */
-async function start(folder: string, place = ''): Promise<Running> {
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', script, folder, place], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const lines: string[] = [];
-  const waiting = new Map<string, () => void>();
-  let rest = '';
-  child.stdout?.on('data', (piece: Buffer) => {
-    const parts = (rest + String(piece)).split('\n');
-    rest = parts.pop() ?? '';
-    for (const line of parts) {
-      lines.push(line);
-      for (const [start, resolve] of waiting) if (line.startsWith(start)) resolve();
-    }
-  });
-  const wrote = (line: string) =>
-    new Promise<void>((resolve, reject) => {
-      if (lines.some((seen) => seen.startsWith(line))) resolve();
-      waiting.set(line, resolve);
-      child.once('exit', () => reject(new Error(`The server ended before it wrote "${line}".`)));
-    });
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  };
-  onTestFinished(kill);
-  await wrote('listening');
-  return { url: lines.find((line) => line.startsWith('listening'))?.split(' ')[1] ?? '', lines, wrote, kill };
-}
+import { folderOfItsOwn, start } from './support/server-process.ts';
 
 /** Starts the next server on a folder whose last one was killed: here, where it need not be killed. */
 async function restart(folder: string): Promise<{ url: string; lines: string[] }> {
@@ -78,12 +30,6 @@ async function connect(url: string): Promise<TestSocket> {
   const socket = new TestSocket(`${url.replace('http', 'ws')}/live?session=chat-1`);
   await socket.opened();
   return socket;
-}
-
-function folderOfItsOwn(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'duologue-kill-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 const post = (url: string, body: object): Promise<Posted> =>
