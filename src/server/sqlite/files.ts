@@ -1,7 +1,8 @@
 import { fromText, toText } from '../store/text.ts';
 import type { Database } from './database.ts';
 
-interface File {
+/** A file that belongs to a session. */
+export interface StoredFile {
   mediaType: string;
   bytes: Uint8Array;
 }
@@ -14,10 +15,10 @@ export function fileTable(db: Database) {
   );
 
   return {
-    put(session: number, id: string, { mediaType, bytes }: File): void {
+    put(session: number, id: string, { mediaType, bytes }: StoredFile): void {
       put.run(session, toText(id), toText(mediaType), bytes);
     },
-    find(session: number, id: string): File | null {
+    find(session: number, id: string): StoredFile | null {
       const row = find.first(session, toText(id));
       return row === undefined
         ? null

@@ -30,6 +30,7 @@ import {
   type WaitingMessage,
 } from '../store/store.ts';
 import type { Database } from './database.ts';
+import type { StoredFile } from './files.ts';
 import { type Tables, Transactions } from './transactions.ts';
 
 /** The store on an open database with the newest schema: each call is one transaction. */
@@ -238,11 +239,11 @@ export class SqliteStore implements Store {
     });
   }
 
-  async putFile(key: OwnedKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void> {
+  async putFile(key: OwnedKey, id: string, file: StoredFile): Promise<void> {
     this.#transactions.write(({ sessions, files }) => files.put(needOwned(sessions, key).n, id, file));
   }
 
-  async loadFile(key: SessionKey, id: string): Promise<{ mediaType: string; bytes: Uint8Array } | null> {
+  async loadFile(key: SessionKey, id: string): Promise<StoredFile | null> {
     return this.#transactions.read(({ sessions, files }) => {
       const session = sessions.find(key);
       return session === undefined ? null : files.find(session.n, id);
