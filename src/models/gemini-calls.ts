@@ -66,6 +66,11 @@ export class GeminiCalls {
     return false;
   }
 
+  /** Whether the session knows a call only by an id that the history does not have: nobody else can answer it. */
+  get haveOtherIds(): boolean {
+    return [...this.byId.values()].some(({ id, ids }) => ids.length > 0 && !ids.includes(id));
+  }
+
   /** Whether a call of the turn that the model is in waits for its answer. */
   get areLatestOpen(): boolean {
     return this.latest.some((made) => this.open.has(made));

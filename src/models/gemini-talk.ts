@@ -1,5 +1,10 @@
 import type { LlmResponse } from '@google/adk';
-import type { Content, FunctionResponse, LiveServerMessage } from '@google/genai';
+import type {
+  Content,
+  FunctionResponse,
+  LiveServerMessage,
+  LiveServerSessionResumptionUpdate,
+} from '@google/genai';
 import { callsIn } from './function-calls.ts';
 import { GeminiActivity } from './gemini-activity.ts';
 import { GeminiCalls } from './gemini-calls.ts';
@@ -40,6 +45,8 @@ export type TalkEffect =
 
 /** The end of what was said before, or of a turn that made calls: the answer follows. */
 const GOES_ON = { goesOn: true, isIdle: true };
+/** Another connection than this one begins a new session. */
+const NOT_RESUMABLE: LlmResponse = { liveSessionResumptionUpdate: { resumable: false } };
 
 /** What is said on a live connection, in both directions, without any socket or clock: a session over many sockets. */
 export class GeminiTalk {
@@ -140,6 +147,7 @@ export class GeminiTalk {
     const unwanted = this.calls.cancel(cancelled);
     this.debt.cancelled(cancelled);
     this.tell(this.messages.push(message, now, fresh, unwanted));
+    if (cancelled.length > 0 && this.calls.haveOtherIds) this.tell([NOT_RESUMABLE]);
     if (sessionResumptionUpdate) this.resumable(sessionResumptionUpdate);
     if (goAway) this.link({ type: 'goAway', inMs: millisecondsIn(goAway.timeLeft) });
     const responses = known.filter(({ id = '' }) => !cancelled.includes(id));
@@ -216,13 +224,11 @@ export class GeminiTalk {
     if (isHeard) this.debt.said(turn);
   }
 
-  private resumable({
-    newHandle,
-    resumable,
-  }: NonNullable<LiveServerMessage['sessionResumptionUpdate']>): void {
+  private resumable({ newHandle, resumable }: LiveServerSessionResumptionUpdate): void {
     // While it is at work the server may say that it cannot be resumed now: from the last handle it still can.
     if (!newHandle) return;
     this.link({ type: 'handle', handle: newHandle });
+    if (this.calls.haveOtherIds) return;
     this.tell([
       { liveSessionResumptionUpdate: { newHandle, ...(resumable === undefined ? {} : { resumable }) } },
     ]);

@@ -255,3 +255,17 @@ test('a call that is made again and taken back at once gets no answer', () => {
   const message = { toolCall: { functionCalls: [again] }, toolCallCancellation: { ids: ['other'] } };
   expect(one.push(message as LiveServerMessage, 200).filter(({ type }) => type === 'send')).toEqual([]);
 });
+
+test('a session that knows a call only by an id that no history has is taken up by no other connection', () => {
+  const { talk: one, make } = talk({ nonBlocking: ['pay'] });
+  make('pay');
+  const again = { toolCall: { functionCalls: [{ id: 'other', name: 'pay', args: {} }] } };
+  one.push(again as LiveServerMessage, 100);
+  expect(one.push({ toolCallCancellation: { ids: ['pay'] } } as LiveServerMessage, 200)).toEqual([
+    { type: 'tell', response: { liveSessionResumptionUpdate: { resumable: false } } },
+  ]);
+  const update = { sessionResumptionUpdate: { newHandle: 'h', resumable: true } };
+  expect(one.push(update as LiveServerMessage, 300)).toEqual([
+    { type: 'link', input: { type: 'handle', handle: 'h' } },
+  ]);
+});
