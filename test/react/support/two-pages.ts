@@ -273,7 +273,7 @@ export async function expectTwoPagesAlike(
     [payment, location, music, weather],
     { newId: () => crypto.randomUUID(), approvalTimeoutMs: null, rateLimit: false },
   );
-  const served = await serve(duologue, { port: 0 });
+  const served = await serve(duologue, { port: 0, host: '127.0.0.1' });
   let count = 0;
   try {
     await fc.assert(
