@@ -14,8 +14,11 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-/** Opens a way to a port of this machine. */
-export async function openWire(target: number): Promise<Wire> {
+/** Opens a way to a port of this machine; `change`: what becomes of what comes back. */
+export async function openWire(
+  target: number,
+  change: (bytes: Buffer) => Buffer = (bytes) => bytes,
+): Promise<Wire> {
   const open = new Set<Socket>();
   let isLosing = false;
   let isCut = false;
@@ -38,7 +41,7 @@ export async function openWire(target: number): Promise<Wire> {
     client.pipe(upstream);
     upstream.on('data', (bytes) => {
       if (!isLosing) {
-        client.write(bytes);
+        client.write(change(bytes));
         return;
       }
       isLosing = false;

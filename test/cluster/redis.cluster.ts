@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RedisServer, startRedis } from '../../scripts/cluster/redis-server.ts';
+import { openWire } from '../../scripts/cluster/wire.ts';
 import type { Chunk } from '../../src/protocol/index.ts';
 import { systemClock } from '../../src/server/clock.ts';
 import type { Hub } from '../../src/server/hub.ts';
@@ -25,14 +26,16 @@ const newKey = () => ({ app: 'app', user: 'user', id: randomUUID(), fence: 1 });
 describe('a Redis that cannot be used is refused with a sentence', () => {
   let guarded: RedisServer;
   let evicting: RedisServer;
+  let plain: RedisServer;
   beforeAll(async () => {
-    [guarded, evicting] = await Promise.all([
+    [plain, guarded, evicting] = await Promise.all([
+      startRedis(),
       startRedis(['requirepass secret']),
       startRedis(['maxmemory 10mb', 'maxmemory-policy allkeys-lru']),
     ]);
   });
   afterAll(async () => {
-    await Promise.all([guarded.close(), evicting.close()]);
+    await Promise.all([plain.close(), guarded.close(), evicting.close()]);
   });
 
   test('nobody is there, or the address is no address', async () => {
@@ -53,6 +56,32 @@ describe('a Redis that cannot be used is refused with a sentence', () => {
 
   test('it throws keys away when its memory is full', async () => {
     await expect(openRedisHub({ url: evicting.url })).rejects.toThrow(/allkeys-lru\): set it to noeviction/);
+  });
+
+  test.each([
+    ['5.0.9', true],
+    ['6.0.9', true],
+    ['6.2.0', false],
+    // What a Valkey 8 says of itself.
+    ['7.2.4', false],
+    ['10.0', false],
+  ])('its version is %s: too old %s', async (version, isTooOld) => {
+    const wire = await openWire(Number(new URL(plain.url).port), (bytes) =>
+      // As long as before: how long it is was said already.
+      Buffer.from(
+        bytes
+          .toString('latin1')
+          .replace(
+            /redis_version:([^\r]*)/,
+            (_, real: string) => `redis_version:${version.padEnd(real.length)}`,
+          ),
+        'latin1',
+      ),
+    );
+    const opening = openRedisHub({ url: `redis://127.0.0.1:${wire.port}` });
+    if (isTooOld) await expect(opening).rejects.toThrow(/is too old.*version 6.2 or newer, or Valkey/);
+    else await (await opening).close();
+    await wire.close();
   });
 
   test('it has no streams', async () => {

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Hub } from '../hub.ts';
 import { StoreError } from '../store/store.ts';
-import { inWords, placeOf, RedisConnection, type RedisOptions } from './redis-connection.ts';
+import { inWords, placeOf, RedisConnection, type RedisOptions, tooOld } from './redis-connection.ts';
 import { aliveKey, RedisHub } from './redis-hub.ts';
 
 export type { RedisOptions };
@@ -40,6 +40,10 @@ export async function openRedisHub(options: RedisOptions): Promise<Hub> {
 /** Says what would go wrong only later. */
 async function check(connection: RedisConnection, url: string): Promise<void> {
   const info = String(await connection.run(['INFO']));
+  // Valkey, too, names the version of Redis that it is like.
+  const [, major, minor] = /^redis_version:(\d+)\.(\d+)/m.exec(info) ?? [];
+  if (Number(major) < 6 || (Number(major) === 6 && Number(minor) < 2))
+    throw new StoreError(tooOld(placeOf(url)));
   const policy = /^maxmemory_policy:(.*?)\r?$/m.exec(info)?.[1];
   if (policy !== undefined && policy !== 'noeviction') {
     throw new StoreError(

@@ -176,10 +176,13 @@ export function inWords(error: unknown, url: string): string {
     return `The user of REDIS_URL may not do what is needed at ${where}: allow scripts, streams, hashes and SET on keys that begin with the prefix.`;
   if (/READONLY/.test(message))
     return `Redis at ${where} only reads (a replica?): give the address of one that writes.`;
-  if (/unknown (redis )?command|syntax error|wrong number of arguments/i.test(message))
-    return `Redis at ${where} is too old, or has no streams: version 6.2 or newer, or Valkey, is needed.`;
+  if (/unknown (redis )?command|syntax error|wrong number of arguments/i.test(message)) return tooOld(where);
   if (/OOM/.test(message)) return `The memory of Redis at ${where} is full: nothing can be written.`;
   return `Redis at ${where} cannot be used: ${message}`;
+}
+
+export function tooOld(where: string): string {
+  return `Redis at ${where} is too old, or has no streams: version 6.2 or newer, or Valkey, is needed.`;
 }
 
 /** The address without user and password. */
