@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
-import { afterAll, beforeAll, inject } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { openRedisHub } from '../../src/server/redis/index.ts';
 import { hubContract } from '../support/hub-contract.ts';
 
@@ -19,4 +19,19 @@ hubContract({
     const keys = await client.keys(`${prefix}:log:*`);
     if (keys.length > 0) await client.del(keys);
   },
+});
+
+test('[R4] a log in Redis ends by itself, five minutes after something was added to it', async () => {
+  const hub = await openRedisHub({ url, prefix: `${prefix}-ends` });
+  const key = { app: 'app', user: 'user', id: randomUUID(), fence: 1 };
+  await hub.take(key, 'name');
+  const [log = ''] = await client.keys(`${prefix}-ends:log:*`);
+  const minute = 60_000;
+  await client.pExpire(log, minute);
+  const added = { key, epoch: 'name', last: 1, text: '[null]', isWhole: false, oldest: null };
+  expect(await hub.append([added])).toEqual(['kept']);
+  const left = await client.pTTL(log);
+  expect(left).toBeGreaterThan(minute);
+  expect(left).toBeLessThanOrEqual(5 * minute);
+  await hub.close();
 });
