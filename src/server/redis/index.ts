@@ -1,6 +1,6 @@
 /**
  * What several nodes share beside their store, in a Redis or Valkey: the logs of sessions, each a stream that outlives its owner, and the counts of what each user asks for.
- * `scripts.ts` is what Redis does in one piece, `redis-hub.ts` calls it, and `connection.ts` is the way there, which may be cut at any time. No state is kept only here:
+ * `scripts.ts` is what Redis does in one piece, `redis-hub.ts` calls it, and `redis-connection.ts` is the way there, which may be cut at any time. No state is kept only here:
  * a Redis that is lost costs those who were reading a new beginning, and no message.
  */
 import { randomUUID } from 'node:crypto';
