@@ -5,7 +5,7 @@ import type { AgentRun } from './agent-run.ts';
 import type { CallChunks } from './call-chunks.ts';
 import type { CallEnds } from './call-ends.ts';
 import { issuedAs } from './call-flow.ts';
-import type { About, Ticket } from './effects.ts';
+import type { About, Ticket, Write } from './effects.ts';
 import type { Writing } from './messages.ts';
 import type { OpenCall, Step } from './open-call.ts';
 import type { Shared } from './shared.ts';
@@ -124,10 +124,13 @@ export class Calls {
       if (!writing || (pauseEndsResponse && writing !== messages.speaking)) continue;
       open.move(call, 'show');
       const expiresAt = approvalTimeoutMs === null ? null : core.now + approvalTimeoutMs;
+      // The ledger knows of the call; what it may not know is the deadline.
+      const isKnown = call.record.expiresAt === expiresAt;
       call.record = { ...call.record, expiresAt };
       messages.interject(writing);
       const about: About = { what: 'card', callId: call.record.id, isAnnounced: call.isAnnounced };
-      core.storing([{ do: 'show', call: call.record }], about, () => callChunks.ask(call, writing));
+      const writes: Write[] = isKnown ? [] : [{ do: 'show', call: call.record }];
+      core.storing(writes, about, () => callChunks.ask(call, writing));
     }
   }
 

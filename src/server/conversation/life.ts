@@ -100,13 +100,18 @@ export class Life implements Presence {
 
   /** Wakes up when the next call runs out of time, while someone listens, or when something is begun again. */
   arm(): void {
-    const { core, open, inbox, isResponding, executions } = this.parts;
+    const { core, isResponding } = this.parts;
     if (this.state === 'leaving') this.letGo();
-    const heard = this.isHeard ? [open.nextDeadline(), executions.retryAt] : [];
-    const times = [...heard, inbox.retryAt].filter((time) => time !== null);
-    const at = !isResponding && times.length > 0 ? Math.min(...times) : null;
+    const at = isResponding ? null : this.nextTime();
     if (at === this.wakesAt) return;
     this.wakesAt = at;
     core.emit({ type: 'wake', at });
+  }
+
+  private nextTime(): number | null {
+    const { open, inbox, executions } = this.parts;
+    const heard = this.isHeard ? [open.nextDeadline(), executions.retryAt] : [];
+    const times = [...heard, inbox.retryAt].filter((time) => time !== null);
+    return times.length > 0 ? Math.min(...times) : null;
   }
 }

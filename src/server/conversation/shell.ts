@@ -56,7 +56,7 @@ export class Shell {
     });
   }
 
-  /** Time of the last input, or of someone who looked for it. */
+  /** When the agent last came to rest, or someone looked for it. */
   get touchedAt(): number {
     return this.lastTouch;
   }
@@ -117,10 +117,8 @@ export class Shell {
 
   push(input: Input): void {
     if (this.isDropped) return;
-    const { clock } = this.engine;
-    this.touch();
     try {
-      for (const effect of this.machine.push(input, clock.now())) this.queue.push(effect);
+      for (const effect of this.machine.push(input, this.engine.clock.now())) this.queue.push(effect);
     } catch (error) {
       this.hands.failed(`what came of "${input.type}" was not worked out`, error);
     }
@@ -138,10 +136,16 @@ export class Shell {
     }
     this.isPerforming = false;
     this.context.onRest();
-    if (!this.machine.isBusy) this.output.rested();
+    if (!this.machine.isBusy) this.rested();
     if (this.resting.size === 0) return;
     for (const resolve of this.resting) resolve();
     this.resting.clear();
+  }
+
+  /** Nothing is to be done, and the agent is not at work. Time is looked up here, and not for every token. */
+  private rested(): void {
+    this.touch();
+    this.output.rested();
   }
 
   /** Does one thing; one that fails in an unforeseen way leaves the rest to be done. */
