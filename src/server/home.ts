@@ -130,7 +130,7 @@ export interface Feed {
   readonly isAtRest: boolean;
   /** Calls back whenever the agent has come to rest; the returned function ends that. */
   onRest(callback: () => void): () => void;
-  /** Lets the agent wait for a reader that lags far behind; the returned function ends that. */
+  /** Lets the agent wait for a reader that lags far behind, if it has the floor; the returned function ends that. */
   attach(reader: Reader): () => void;
   /** A reader took something. */
   readerMoved(): void;
@@ -138,6 +138,8 @@ export interface Feed {
 
 /** A reader of the log as the agent sees it. */
 export interface Reader {
+  /** Whether its client has the floor: the agent waits for it. */
+  readonly hasFloor: boolean;
   /** How far it is. */
   position(): number;
   /** Nothing more will come: it tells why, and ends. The client may come back. */
@@ -151,6 +153,8 @@ export interface Response {
   from: number;
   /** It ends with the first end of a response that stands behind this place; else behind `from`. */
   endsAfter?: number;
+  /** Whether its client has the floor. */
+  hasFloor?: boolean;
   /** Approvals whose requests are left out. */
   omitted?: readonly string[];
   /** Whether it ends, too, when the agent comes to rest: it is part of a live turn. */

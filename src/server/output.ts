@@ -1,13 +1,11 @@
 import { type Chunk, type Message, MessageFold, type ProtocolError } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
 import type { DraftPace } from './draft-pace.ts';
-import type { Reader } from './home.ts';
+import { Drafts } from './drafts.ts';
 import type { ChunkLog, ShownLog } from './log.ts';
 import type { SessionLog } from './logs.ts';
+import { Readers } from './readers.ts';
 import type { OwnedKey, Store } from './store/store.ts';
-
-/** Chunks that a connected reader may lag behind before the agent is held back. */
-const MAX_LAG = 4096;
 
 /** What the output of a session needs from around it. */
 export interface OutputContext {
@@ -22,41 +20,30 @@ export interface OutputContext {
 
 /**
  * The session's side of what is said: every chunk goes into the log and into the message it belongs to, and messages are
- * saved whole: at their ends and pauses and, while they are written, as a draft now and then, for a process that dies. Chunks
- * belong to the message of the last `start`.
+ * saved whole: at their ends and pauses and, while they are written, as drafts. Chunks belong to the message of the last `start`.
  */
 export class Output {
   /** Everything that was said. */
   readonly log: ChunkLog;
   /** What of it may be told. */
   readonly shown: ShownLog;
+  /** Those who read responses. */
+  readonly readers: Readers;
   private readonly store: Store;
   private readonly key: OwnedKey;
-  private readonly clock: Clock;
-  private readonly onFault: (error: unknown) => void;
+  private readonly drafts: Drafts;
   private readonly folds = new Map<string, MessageFold>();
   private readonly starts = new Map<string, number>();
-  private readonly readers = new Set<Reader>();
-  /** How many parts a message had when it was saved last, drafts apart. */
-  private readonly saved = new Map<string, number>();
   private current: MessageFold | null = null;
-  private cancelDraft: (() => void) | null = null;
-  /** Whether nothing of the current message was kept since its `start`. */
-  private isFirstDraft = true;
-  /** The draft that is being written. */
-  private drafting: Promise<void> | null = null;
-  private readonly drafts: DraftPace;
-  private moved: (() => void) | null = null;
   private readonly resting = new Set<() => void>();
 
   constructor({ store, key, log, clock, drafts, onFault }: OutputContext) {
     this.store = store;
     this.key = key;
-    this.clock = clock;
-    this.drafts = drafts;
-    this.onFault = onFault;
     this.log = log.chunks;
     this.shown = log.shown;
+    this.readers = new Readers(() => this.log.last);
+    this.drafts = new Drafts({ store, key, clock, pace: drafts, message: () => this.message, onFault });
     for (let entry = this.log.at(this.log.first); entry; entry = this.log.at(entry.seq + 1)) {
       const { chunk, seq } = entry;
       if (chunk?.type === 'start' && chunk.messageId !== undefined) this.noteStart(chunk.messageId, seq);
@@ -71,10 +58,10 @@ export class Output {
   /** Begins a message, or goes on with one: says `start`. */
   begin(message: Message): void {
     const fold = this.folds.get(message.id) ?? new MessageFold(message);
-    if (!this.folds.has(message.id)) this.saved.set(message.id, message.parts.length);
+    if (!this.folds.has(message.id)) this.drafts.know(message);
     this.folds.set(message.id, fold);
     this.current = fold;
-    this.isFirstDraft = true;
+    this.drafts.begin();
     // What is known of a message at its birth; on a continuation the client has it already.
     const { metadata: messageMetadata } = message;
     const seq = this.log.append(
@@ -93,13 +80,13 @@ export class Output {
   adopt(message: Message): void {
     if (this.folds.has(message.id)) return;
     this.folds.set(message.id, new MessageFold(message));
-    this.saved.set(message.id, message.parts.length);
+    this.drafts.know(message);
   }
 
   say(chunk: Chunk): void {
     this.current?.push(chunk);
     this.log.append(chunk);
-    this.cancelDraft ??= this.draftSoon();
+    this.drafts.said();
   }
 
   /**
@@ -150,7 +137,7 @@ export class Output {
 
   /** Ends a response: whoever speaks next says `start`. */
   done(): void {
-    this.dropDraft();
+    this.drafts.drop();
     this.log.append(null);
     this.current = null;
   }
@@ -206,35 +193,29 @@ export class Output {
     );
   }
 
-  /** Stored messages without what is only a draft: whoever reads the response in progress gets that from its chunks. */
+  /** Stored messages without what is only a draft. */
   withoutDrafts(stored: Message[]): Message[] {
-    return stored.flatMap((message) => {
-      const count = this.saved.get(message.id) ?? message.parts.length;
-      if (count === message.parts.length) return [message];
-      return count === 0 ? [] : [{ ...message, parts: message.parts.slice(0, count) }];
-    });
+    return this.drafts.without(stored);
   }
 
   async save(messageId = this.current?.message.id): Promise<void> {
     const fold = messageId === undefined ? undefined : this.folds.get(messageId);
     if (!fold) return;
-    if (fold === this.current) this.dropDraft();
-    // A draft must not come after what it is a draft of.
-    if (this.drafting) await this.drafting;
-    this.saved.set(fold.message.id, fold.message.parts.length);
+    if (fold === this.current) this.drafts.drop();
+    if (this.drafts.written) await this.drafts.written;
+    this.drafts.know(fold.message);
     await this.store.putMessage(this.key, fold.message);
   }
 
   /** Forgets that something was said since the message was saved. */
   dropDraft(): void {
-    this.cancelDraft?.();
-    this.cancelDraft = null;
+    this.drafts.drop();
   }
 
   /** A message that is over: it stays in the log for those who come back, but nothing more is written to it. */
   release(messageId: string): void {
     this.folds.delete(messageId);
-    this.saved.delete(messageId);
+    this.drafts.release(messageId);
     if (this.current?.message.id === messageId) this.current = null;
     for (const [id, seq] of this.starts) if (seq < this.log.first) this.starts.delete(id);
   }
@@ -256,57 +237,10 @@ export class Output {
     for (const callback of this.resting) callback();
   }
 
-  attach(reader: Reader): () => void {
-    this.readers.add(reader);
-    return () => {
-      this.readers.delete(reader);
-      this.readerMoved();
-    };
-  }
-
   /** Says no more: whoever reads is told why, and goes. */
   end(why: ProtocolError): void {
-    this.dropDraft();
-    for (const reader of [...this.readers]) reader.cut(why);
-  }
-
-  /** A reader took something. */
-  readerMoved(): void {
-    if (this.moved && !this.isLagging()) {
-      this.moved();
-      this.moved = null;
-    }
-  }
-
-  /** Resolves when no connected reader lags far behind; nothing to wait for when none does. */
-  room(): Promise<void> | undefined {
-    if (!this.isLagging()) return undefined;
-    return new Promise((resolve) => {
-      this.moved = resolve;
-    });
-  }
-
-  private draftSoon(): () => void {
-    return this.clock.after(this.drafts.delayMs({ isFirst: this.isFirstDraft }), () => this.draft());
-  }
-
-  /** Keeps what was said so far of the message that is being written. */
-  private draft(): void {
-    const { message } = this;
-    this.isFirstDraft = false;
-    // A store that is slower than its drafts gets one at a time.
-    this.cancelDraft = this.drafting ? this.draftSoon() : null;
-    if (this.drafting || !message || message.parts.length === 0) return;
-    // What cannot be kept now is tried again when the message ends.
-    const write = () => this.store.putMessage(this.key, message).catch(this.onFault);
-    this.drafting = this.drafts.spend(write).finally(() => {
-      this.drafting = null;
-    });
-  }
-
-  private isLagging(): boolean {
-    for (const reader of this.readers) if (this.log.last - reader.position() > MAX_LAG) return true;
-    return false;
+    this.drafts.drop();
+    this.readers.cut(why);
   }
 }
 

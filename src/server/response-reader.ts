@@ -22,6 +22,7 @@ export interface Pacing {
 
 /** Reads one response from the log as SSE text. `next` returns all there is, as soon as it should leave. */
 export class ResponseReader implements Reader {
+  readonly hasFloor: boolean;
   /** Called when the reader is given up because nobody takes what it has. The client may resume. */
   onDrop: (() => void) | null = null;
   private dropped = false;
@@ -54,6 +55,7 @@ export class ResponseReader implements Reader {
       feed,
       from,
       endsAfter,
+      hasFloor = false,
       omitted,
       endsAtRest,
       isWatched = false,
@@ -64,6 +66,7 @@ export class ResponseReader implements Reader {
     pacing: Pacing,
   ) {
     this.feed = feed;
+    this.hasFloor = hasFloor;
     this.present = present;
     this.aside = aside ?? (() => []);
     this.departure = new Departure(pacing.window, () => this.depart());

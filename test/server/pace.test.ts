@@ -51,8 +51,8 @@ function overSse(): Line {
     log: output.log,
     isAtRest: false,
     onRest: (callback) => output.onRest(callback),
-    attach: (other) => output.attach(other),
-    readerMoved: () => output.readerMoved(),
+    attach: (other) => output.readers.attach(other),
+    readerMoved: () => output.readers.moved(),
   };
   const reader = new ResponseReader({ feed, from: 0 }, pacing);
   const left: string[] = [];
@@ -194,4 +194,16 @@ test('[S3] all readers share one timer', async () => {
   expect(timers).toBe(1);
   clock.pass(WINDOW);
   expect(woken).toEqual([1, 2, 3]);
+});
+
+test('drafts of sessions that begin together are written one after the other, and wait a second at most', async () => {
+  const clock = fakeClock();
+  const pace = new DraftPace(clock);
+  await pace.spend(async () => clock.pass(1));
+  clock.pass(1000);
+  expect(Array.from({ length: 4 }, () => pace.book({ isFirst: true }))).toEqual([0, 50, 100, 150]);
+  const later = Array.from({ length: 100 }, () => pace.book({ isFirst: true }));
+  expect(Math.max(...later)).toBe(1000);
+  clock.pass(2000);
+  expect([pace.book({ isFirst: true }), pace.book({ isFirst: false })]).toEqual([0, 100]);
 });

@@ -468,6 +468,22 @@ describe('connections that are quiet, slow or stuck', () => {
     const { messages } = await (await made.get('/sessions/chat-1')).json();
     expect(messages[1].parts[0].text).toHaveLength(total);
   });
+
+  it('[R3] one who reads along and takes nothing holds back neither the agent nor who asked', async () => {
+    const door = latch();
+    const total = 10_000;
+    const words = Array.from({ length: total }, () => 'x');
+    const made = harness([halting(door, 'x', ...words)]);
+    const asking = await open(made, say('go'));
+    await asking.until((chunks) => chunks.some(({ type }) => type === 'text-delta'));
+    const along = await made.get('/stream/chat-1/stream');
+    expect(along.status).toBe(200);
+    door.open();
+    await asking.end();
+    const heard = asking.chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? chunk.delta : []));
+    expect(heard.join('')).toHaveLength(total + 1);
+    await along.body?.cancel();
+  });
 });
 
 async function stop({ duologue }: Harness): Promise<unknown> {

@@ -173,15 +173,22 @@ export class Conversation implements Session {
   }
 
   async post(message: PostedMessage): Promise<Response> {
-    return this.tellable(await this.incoming.post(message));
+    return this.tellable(this.heardBy(await this.incoming.post(message)));
   }
 
   async postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response> {
-    return this.tellable(await this.incoming.postAnswers(answers, from));
+    return this.tellable(this.heardBy(await this.incoming.postAnswers(answers, from)));
   }
 
   async resume(last: string | null): Promise<Response | null> {
-    return this.tellable(this.reading.resume(last));
+    const response = this.reading.resume(last);
+    // Whoever says how far they are comes back; the others read along.
+    return this.tellable(response && last !== null ? this.heardBy(response) : response);
+  }
+
+  /** A response of a client that has the floor, unless another connection has it. */
+  private heardBy(response: Response): Response {
+    return { ...response, hasFloor: this.listeners.holder === null };
   }
 
   page(request: PageRequest): Promise<MessagePage | null> {

@@ -61,7 +61,7 @@ export class Hands {
       push,
       tools: this.slots.tools,
       openCalls,
-      room: () => output.room(),
+      room: () => output.readers.room(),
       onFault,
     });
     const approvals = new Approvals(store, key, () => clock.now());

@@ -124,6 +124,7 @@ export class Listeners {
     const connectionId = holder?.id ?? null;
     if (this.floor.isWatched) output.inject({ type: 'data-floor', data: { connectionId }, transient: true });
     if (connectionId === null) return;
+    output.readers.loseFloor();
     // One after the other: the last to come is the one that is written down.
     this.identifying = this.identified.then(() => history.identify(connectionId));
     this.identified = this.identifying.catch(onFault);

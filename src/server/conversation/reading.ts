@@ -29,8 +29,8 @@ export class Reading {
         return !isRunning() && output.shown.last === output.log.last;
       },
       onRest: (callback) => output.onRest(callback),
-      attach: (reader) => output.attach(reader),
-      readerMoved: () => output.readerMoved(),
+      attach: (reader) => output.readers.attach(reader),
+      readerMoved: () => output.readers.moved(),
     };
   }
 
