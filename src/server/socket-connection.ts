@@ -1,33 +1,28 @@
-import { exhaustive } from '../protocol/exhaustive.ts';
 import {
   type Chunk,
-  type ClientFrame,
   ERRORS,
   type ErrorCode,
   formatChunkId,
   type Limits,
   type Message,
   ProtocolError,
-  readFrame,
-  readFrameValue,
   type SessionInfo,
   toProtocolError,
   WATCHING_SUBPROTOCOL,
 } from '../protocol/index.ts';
 import type { HeldBytes } from './byte-budget.ts';
 import type { Clock } from './clock.ts';
-import { acceptedChunk } from './conversation/aside.ts';
 import { FrameMeter } from './frame-meter.ts';
-import type { Asked, Listener, Place, Session } from './home.ts';
+import type { Listener, Place, Session } from './home.ts';
 import { Intake, type WholeFrame } from './intake.ts';
 import type { LargeJson } from './large-json.ts';
 import type { Logger } from './logger.ts';
-import { rateLimited } from './rate-limit.ts';
 import type { Pacing } from './response-reader.ts';
 import type { Identity } from './sign-in.ts';
 import type { Socket, SocketLimits } from './socket.ts';
 import { SocketLife } from './socket-life.ts';
 import { SocketMedia } from './socket-media.ts';
+import { SocketRequests } from './socket-requests.ts';
 import { SocketWriter } from './socket-writer.ts';
 import type { Sound } from './utterances.ts';
 
@@ -72,6 +67,7 @@ export class SocketConnection implements Listener {
   private readonly intake: Intake;
   private readonly meter: FrameMeter;
   private readonly media: SocketMedia;
+  private readonly requests: SocketRequests;
   private readonly writer: SocketWriter;
   private readonly life: SocketLife;
   private isOpen = true;
@@ -99,6 +95,19 @@ export class SocketConnection implements Listener {
       onFlood: () => this.end('flooded', 'Too many frames.'),
     });
     this.media = new SocketMedia(this, session, this.meter);
+    this.requests = new SocketRequests({
+      listener: this,
+      session,
+      identity: context.identity,
+      media: this.media,
+      limits: context.protocolLimits,
+      allow: context.allow,
+      tell: (chunk) => this.tell(chunk),
+      complain: (thrown, requestId) => this.complain(thrown, requestId),
+      pong: (timestamp) => {
+        if (!this.writer.isBehind) socket.send(JSON.stringify({ type: 'pong', timestamp }));
+      },
+    });
     this.writer = new SocketWriter({
       socket,
       window: pacing.window,
@@ -211,78 +220,14 @@ export class SocketConnection implements Listener {
 
   /** Takes a frame, unless the connection has ended while that was parsed. */
   private take(frame: WholeFrame): Promise<unknown> | undefined {
-    if (!this.isOpen || (frame.kind !== 'binary' && !this.meter.allows())) return;
-    const { protocolLimits: limits } = this.context;
+    if (!this.isOpen) return;
+    if (frame.kind !== 'binary') return this.meter.allows() ? this.requests.take(frame) : undefined;
     try {
-      if (frame.kind === 'binary') {
-        this.media.take(frame.bytes, this.writer.isRich, limits);
-        return;
-      }
-      const read =
-        frame.kind === 'text' ? readFrame(frame.text, limits) : readFrameValue(frame.value, limits);
-      return this.request(read);
+      this.media.take(frame.bytes, this.writer.isRich, this.context.protocolLimits);
     } catch (thrown) {
       this.complain(thrown);
-      return;
     }
-  }
-
-  /** Does what a frame says; what goes wrong is told with the name of the request. */
-  private request(frame: ClientFrame): Promise<unknown> | undefined {
-    const name = 'requestId' in frame ? frame.requestId : undefined;
-    const refuse = (thrown: unknown) => this.complain(thrown, name);
-    try {
-      return this.act(frame, {
-        requestId: name,
-        listener: this,
-        requester: { accepted: (accepted) => this.tell(acceptedChunk(accepted)), told: refuse },
-      })?.catch(refuse);
-    } catch (thrown) {
-      refuse(thrown);
-      return;
-    }
-  }
-
-  /** Does what a frame says; returns a promise when that takes its time. */
-  private act(frame: ClientFrame, asked: Asked): Promise<unknown> | undefined {
-    const { session } = this;
-    const { identity } = this.context;
-    switch (frame.type) {
-      case 'ping':
-        if (this.writer.isBehind) return;
-        this.context.socket.send(JSON.stringify({ type: 'pong', timestamp: frame.timestamp ?? null }));
-        return;
-      case 'interrupt':
-        return session.stop({ ...asked, heard: frame.heard });
-      case 'answers': {
-        const wait = this.context.allow.answer();
-        if (wait > 0) throw rateLimited('Too many answers', wait);
-        return session.answer(frame.answers, { ...asked, by: identity });
-      }
-      case 'message': {
-        const wait = this.context.allow.message();
-        if (wait > 0) throw rateLimited('Too many messages', wait);
-        const { input, trigger, messageId } = frame;
-        const again = trigger === 'regenerate-message' || messageId !== undefined;
-        return input.kind === 'answers'
-          ? session.answer(input.answers, { ...asked, by: identity })
-          : session.say(input, { ...asked, again });
-      }
-      case 'floor':
-        session.takeFloor(this);
-        return;
-      case 'audio_control':
-        this.media.microphone(frame.action, frame.detection);
-        return;
-      case 'audio_chunk':
-        this.media.hear(frame.pcm);
-        return;
-      case 'video_frame':
-        this.media.see(frame.jpeg);
-        return;
-      default:
-        return exhaustive(frame);
-    }
+    return;
   }
 
   told(error: ProtocolError): void {

@@ -1,11 +1,5 @@
 import type { Blob } from '@google/genai';
-import {
-  type Answer,
-  type Detection,
-  type Heard,
-  type Message,
-  ProtocolError,
-} from '../../protocol/index.ts';
+import { type Answer, type Detection, type Heard, ProtocolError } from '../../protocol/index.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import { History } from '../history.ts';
@@ -25,8 +19,8 @@ import type { SessionLog } from '../logs.ts';
 import { Output } from '../output.ts';
 import type { Identity } from '../sign-in.ts';
 import { type OwnedKey, type PageRequest, type SessionKey, StaleFence } from '../store/store.ts';
-import { beginningOf } from './beginning.ts';
 import { Incoming } from './incoming.ts';
+import { Joining } from './joining.ts';
 import { Listeners } from './listeners.ts';
 import { Reading } from './reading.ts';
 import type { Remains, TakenUp } from './recover.ts';
@@ -51,6 +45,7 @@ export class Conversation implements Session {
   private readonly incoming: Incoming;
   private readonly listeners: Listeners;
   private readonly reading: Reading;
+  private readonly joining: Joining;
   /** Whether it is being removed: nobody joins it, and nothing is asked of it any more. */
   private isRemoved = false;
 
@@ -108,6 +103,8 @@ export class Conversation implements Session {
       takeFloor: (listener) => this.listeners.takeFloor(listener),
       checkIsHere: () => this.checkIsHere(),
     });
+    const { listeners, incoming, reading } = this;
+    this.joining = new Joining({ key, engine, output, shell, listeners, incoming, reading });
   }
 
   /** Takes up a stored session, as its owner from now on. `onLost`: someone else became that. */
@@ -197,17 +194,9 @@ export class Conversation implements Session {
 
   async join(listener: Listener, at: Place): Promise<Joined> {
     this.checkIsHere();
-    const { engine, output, shell, listeners, incoming } = this;
-    incoming.forgetHeard();
-    await listeners.join(listener).catch((error: unknown) => {
+    const joined = await this.joining.join(listener, at).catch((error: unknown) => {
       throw inWords(error);
     });
-    const isLost = at.last !== null && output.log.placeOf(at.last) === null;
-    const joined = isLost
-      ? await shell.read(async () => this.joinedAt(listener, at, await engine.store.loadMessages(this.key)))
-      : this.joinedAt(listener, at, null);
-    // Takes up what another run, or another process, left open.
-    if (listeners.has(listener)) shell.push({ type: 'joined' });
     return this.tellable(joined);
   }
 
@@ -216,27 +205,6 @@ export class Conversation implements Session {
     const told = this.log.told();
     if (told) await told;
     return place;
-  }
-
-  /** Where one begins who comes now; `stored` is the whole conversation, for one who cannot go on where they were. */
-  private joinedAt(listener: Listener, { last, sound }: Place, stored: Message[] | null): Joined {
-    const { engine, output, shell, listeners, incoming } = this;
-    const { machine } = shell;
-    return {
-      feed: this.reading.feed,
-      ...beginningOf(output, { last, stored, current: machine.current }),
-      sounds: listeners.soundsFor(listener, sound),
-      info: {
-        received: incoming.accepted.map(({ requestId, messageId }) => ({
-          requestId,
-          ...(messageId === null ? {} : { messageId }),
-        })),
-        open: machine.waitingAnswers,
-        running: machine.running,
-        model: engine.senses(),
-        floor: listeners.holder,
-      },
-    };
   }
 
   takeFloor(listener: Listener | null): void {

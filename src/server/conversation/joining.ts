@@ -1,0 +1,64 @@
+import type { Message } from '../../protocol/index.ts';
+import type { Engine } from '../engine.ts';
+import type { Joined, Listener, Place } from '../home.ts';
+import type { Output } from '../output.ts';
+import type { OwnedKey } from '../store/store.ts';
+import { beginningOf } from './beginning.ts';
+import type { Incoming } from './incoming.ts';
+import type { Listeners } from './listeners.ts';
+import type { Reading } from './reading.ts';
+import type { Shell } from './shell.ts';
+
+/** What joining needs from around it. */
+export interface JoiningContext {
+  key: OwnedKey;
+  engine: Engine;
+  output: Output;
+  shell: Shell;
+  listeners: Listeners;
+  incoming: Incoming;
+  reading: Reading;
+}
+
+/** How one comes to listen to a conversation: where they begin, and what they are told first. */
+export class Joining {
+  private readonly context: JoiningContext;
+
+  constructor(context: JoiningContext) {
+    this.context = context;
+  }
+
+  async join(listener: Listener, at: Place): Promise<Joined> {
+    const { key, engine, output, shell, listeners, incoming } = this.context;
+    incoming.forgetHeard();
+    await listeners.join(listener);
+    const isLost = at.last !== null && output.log.placeOf(at.last) === null;
+    const joined = isLost
+      ? await shell.read(async () => this.joinedAt(listener, at, await engine.store.loadMessages(key)))
+      : this.joinedAt(listener, at, null);
+    // Takes up what another run, or another process, left open.
+    if (listeners.has(listener)) shell.push({ type: 'joined' });
+    return joined;
+  }
+
+  /** Where one begins who comes now; `stored` is the whole conversation, for one who cannot go on where they were. */
+  private joinedAt(listener: Listener, { last, sound }: Place, stored: Message[] | null): Joined {
+    const { engine, output, shell, listeners, incoming, reading } = this.context;
+    const { machine } = shell;
+    return {
+      feed: reading.feed,
+      ...beginningOf(output, { last, stored, current: machine.current }),
+      sounds: listeners.soundsFor(listener, sound),
+      info: {
+        received: incoming.accepted.map(({ requestId, messageId }) => ({
+          requestId,
+          ...(messageId === null ? {} : { messageId }),
+        })),
+        open: machine.waitingAnswers,
+        running: machine.running,
+        model: engine.senses(),
+        floor: listeners.holder,
+      },
+    };
+  }
+}
