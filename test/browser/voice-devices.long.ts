@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Relay } from './support/relay.ts';
+import { furnish } from './support/talker.ts';
 import { LONG, voiceStage } from './support/voice-stage.ts';
 
 const staged = voiceStage();
@@ -88,6 +89,80 @@ describe('what talking is done with, and what else is shown and heard', () => {
     expect(await given()).toEqual(['Headphones', '']);
   });
 
+  it('[B28] whoever presses Escape silences the agent within 50 ms, and only what was heard is kept', async () => {
+    const person = await talker();
+    answer(LONG);
+    staged.demo.fake.utterances.push('Go on.');
+    await person.talk('payment');
+    await person.hears();
+    await person.page.evaluate(() => {
+      window.room.markAt = 'key';
+    });
+    await person.page.keyboard.press('Escape');
+    expect(await person.silentAfter()).toBeLessThan(50);
+    await expect.poll(() => person.isBusy()).toBe(false);
+    const kept = (await person.answers.first().innerText()).split('\n')[0]?.trim();
+    expect(LONG).toContain(kept);
+    await person.page.reload();
+    await person.answers.first().waitFor();
+    expect((await person.answers.first().innerText()).split('\n')[0]?.trim()).toBe(kept);
+  });
+
+  it('a page that is hidden hears nothing until it is seen again', async () => {
+    const person = await talker();
+    await person.handsFree();
+    const hide = (isHidden: boolean) =>
+      person.page.evaluate((value) => {
+        Object.defineProperty(document, 'hidden', { value, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, isHidden);
+    await hide(true);
+    await person.bar.getByText('The microphone rests while the page is hidden').waitFor();
+    await person.utter('payment');
+    await hide(false);
+    await person.status('listening').waitFor();
+    staged.demo.fake.utterances.push('Heard again.');
+    await person.utter('weather');
+    await person.own.getByText('Heard again.').waitFor();
+    expect(await person.own.count()).toBe(1);
+  });
+
+  it('sound that the browser does not allow yet is told, and is heard after a click', async () => {
+    const person = await talker({
+      prepare: async (context) => {
+        await furnish(context);
+        await context.addInitScript(() => {
+          let isAllowed = false;
+          const { resume } = AudioContext.prototype;
+          AudioContext.prototype.resume = async function (this: AudioContext) {
+            if (isAllowed || this.sampleRate !== 24_000) await resume.call(this);
+          };
+          window.AudioContext = class extends AudioContext {
+            constructor(options?: AudioContextOptions) {
+              super(options);
+              if (this.sampleRate === 24_000 && !isAllowed) void this.suspend();
+            }
+          };
+          window.addEventListener(
+            'pointerdown',
+            () => {
+              isAllowed = true;
+            },
+            true,
+          );
+        });
+      },
+    });
+    await person.handsFree();
+    const blocked = person.page.getByTestId('voice-blocked');
+    await blocked.getByRole('button', { name: 'Let it be heard' }).click();
+    await blocked.waitFor({ state: 'detached' });
+    answer(LONG);
+    staged.demo.fake.utterances.push('Go on.');
+    await person.utter('weather');
+    await person.hears();
+  });
+
   it('a finger holds the button as a mouse does', async () => {
     const person = await talker({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 780 } });
     staged.demo.fake.utterances.push('Said with a finger.');
@@ -128,7 +203,11 @@ describe('what talking is done with, and what else is shown and heard', () => {
     const preview = person.page.getByTestId('camera-preview');
     await share.click();
     await preview.waitFor();
-    await expect.poll(() => JSON.stringify(staged.demo.fake.sent('realtimeInput'))).toContain('image/jpeg');
+    await expect.poll(() => pictures().length).toBeGreaterThan(0);
+    // Of a screen of 1280 by 960.
+    const [picture = Buffer.alloc(0)] = pictures();
+    expect(sizeOf(picture)).toEqual([768, 576]);
+    expect(picture.length).toBeLessThan(200_000);
     await person.bar.getByRole('button', { name: 'End sharing' }).click();
     await preview.waitFor({ state: 'detached' });
     await share.click();
@@ -170,6 +249,20 @@ describe('what talking is done with, and what else is shown and heard', () => {
     expect(await plays()).toEqual([64, 48, true]);
   });
 });
+
+/** The pictures that reached the model. */
+function pictures(): Buffer[] {
+  const found = JSON.stringify(staged.demo.fake.sent('realtimeInput')).matchAll(
+    /\{[^{}]*"mimeType":"image\/jpeg"[^{}]*\}/g,
+  );
+  return [...found].map(([one]) => Buffer.from(JSON.parse(one).data, 'base64'));
+}
+
+/** Width and height of a JPEG, as its frame says. */
+function sizeOf(jpeg: Buffer): number[] {
+  const at = jpeg.indexOf(Buffer.from([0xff, 0xc0]));
+  return [jpeg.readUInt16BE(at + 7), jpeg.readUInt16BE(at + 5)];
+}
 
 /** In a page: a film of a moment, as base64. */
 async function film(): Promise<string> {

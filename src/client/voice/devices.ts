@@ -13,8 +13,8 @@ export interface DevicesContext {
   onSound: (pcm: Int16Array) => void;
   /** The microphone went away by itself. */
   onLost: (error: AudioError) => void;
-  /** Something began to play, or fell silent. */
-  onPlaying: () => void;
+  /** Something began to play or fell silent, or the browser lets the page be heard. */
+  onPlayerChange: () => void;
 }
 
 /** The microphone and the loudspeaker of a voice, which may be exchanged while they are used, and the screen that stays on. */
@@ -78,18 +78,24 @@ export class Devices {
   /** The loudspeaker, made when it is first wanted. */
   openPlayer(): AudioPlayer {
     if (this.#player) return this.#player;
-    const { options, onPlaying } = this.#context;
+    const { options, onPlayerChange } = this.#context;
     const { loudspeaker, workletUrls } = options;
     const player = new AudioPlayer({
-      onPlaying,
+      onPlaying: onPlayerChange,
       ...(workletUrls?.player ? { workletUrl: workletUrls.player } : {}),
     });
     if (loudspeaker) void player.setOutput(loudspeaker).catch(() => undefined);
     this.#meter = new AnalyserNode(player.output.context, { fftSize: 512 });
     player.output.connect(this.#meter);
+    player.output.context.addEventListener('statechange', onPlayerChange);
     this.#player = player;
     navigator.mediaDevices?.addEventListener('devicechange', this.#onDeviceChange);
     return player;
+  }
+
+  /** Whether the browser waits for a click before it lets the loudspeaker be heard. */
+  get isBlocked(): boolean {
+    return this.#player?.isBlocked === true;
   }
 
   /** How loud the loudspeaker is, from 0 to 1. */

@@ -30,7 +30,9 @@ export class Voice {
       options,
       onSound: (pcm) => this.#take(pcm),
       onLost: (error) => this.#fail(error),
-      onPlaying: () => this.#shown.tell(),
+      // Until it was tried, a loudspeaker that is not heard yet is no news.
+      onPlayerChange: () =>
+        this.#shown.tell({ isBlocked: this.#shown.state.isBlocked && this.#devices.isBlocked }),
     });
     this.#person = new PersonSpeech(
       options,
@@ -138,7 +140,7 @@ export class Voice {
     } catch (cause) {
       this.#fail(AudioError.from(cause));
     }
-    this.#shown.tell({ isBlocked: this.#devices.player?.isBlocked === true });
+    this.#shown.tell({ isBlocked: this.#devices.isBlocked });
   };
 
   /** The person has read what went wrong. */
@@ -180,7 +182,7 @@ export class Voice {
       if (now === 'hands-free') this.#person.detect();
       document.addEventListener('visibilitychange', this.#settle);
       this.#shown.become({ status: 'listening', how: now });
-      this.#shown.tell({ isBlocked: this.#devices.player?.isBlocked === true });
+      this.#shown.tell({ isBlocked: this.#devices.isBlocked });
       if (this.#isHeld) this.#talk();
       this.#settle();
     } catch (cause) {

@@ -31,7 +31,7 @@ interface Room {
   silentAfter(): number | null;
   /** When the person last pressed something, or was noticed to speak, on that clock. */
   moment: number;
-  markAt: 'press' | 'speech';
+  markAt: 'press' | 'key' | 'speech';
 }
 
 declare global {
@@ -168,6 +168,7 @@ export async function furnish(context: BrowserContext): Promise<void> {
       if (room.markAt === why) room.moment = clock();
     };
     window.addEventListener('pointerdown', () => mark('press'), true);
+    window.addEventListener('keydown', () => mark('key'), true);
     const { postMessage } = MessagePort.prototype;
     MessagePort.prototype.postMessage = function (this: MessagePort, ...given: never[]) {
       const [order] = given as { type?: string; at: number; samples: Float32Array }[];
