@@ -124,7 +124,7 @@ describe.each(['ai 6', 'ai 7'] as const)('a stock page with %s', (sdk) => {
     }
     const warnings = await page.evaluate(() => window.plain.warnings);
     expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatch(/"get_location".*executor.*resumeWhen\(transport\).*\|\|/);
+    expect(warnings[0]).toMatch(/"get_location".*executor.*resumeWhen\(transport\)/);
   });
 
   it.each(ours)('an output that nothing sent leaves before the next message, with %s', async (carrier) => {
