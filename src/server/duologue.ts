@@ -45,7 +45,12 @@ export interface Duologue {
   readonly sockets: Sockets;
   /** Whether it lets nobody in unseen: every request shows a key, or the application says whose it is. */
   readonly isGuarded: boolean;
-  /** Ends what runs, within a few seconds, and lets go of everything. */
+  /**
+   * Of a node among several: takes no session from now on, and lets the others have each of its own when the agent is at rest. Resolves when
+   * none is left, or after `drainMs`. Until then the others must reach it. A server alone has nobody to give them to.
+   */
+  handOver(): Promise<void>;
+  /** Hands over what it can; ends the rest, within a few seconds, and lets go of everything. */
   close(): Promise<void>;
 }
 
@@ -68,7 +73,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
       owned: () => home.owned,
       onLost: (key) => home.lose(key),
     });
-  const owners: Owners = node ?? { take: (key) => store.own(key), release: () => undefined };
+  const owners: Owners = node ?? { take: (key) => store.own(key), release: async () => undefined };
   const { newId = randomUUID, hub } = options;
   const lease = node ?? null;
   const logs = hub
@@ -119,6 +124,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     defaultUser: 'live_user',
   });
   let closing = false;
+  let leaving: Promise<void> | null = null;
   const context: HttpContext = {
     engine,
     sessions,
@@ -133,9 +139,15 @@ export function createDuologue(options: DuologueOptions): Duologue {
     pacing: { window: new BatchTimer(clock, 12), keepAlive: new Heartbeat(clock, 15_000) },
     basePath: (options.basePath ?? '').replace(/\/$/, ''),
     isClosing: () => closing,
+    isLeaving: () => closing || leaving !== null,
     inspect: options.inspect ?? false,
   };
   const sockets = new Sockets(context, options.socketLimits);
+  function handOver(): Promise<void> {
+    node?.leave();
+    leaving ??= node ? staysAlive(home.handOver(node.drainMs)) : Promise.resolve();
+    return leaving;
+  }
   /** Ends what runs and lets go of everything. */
   async function end(): Promise<void> {
     await home.close();
@@ -163,13 +175,19 @@ export function createDuologue(options: DuologueOptions): Duologue {
     async fetch(request) {
       return (await respond(request)) ?? new Response('Not found', { status: 404, headers: NO_SNIFFING });
     },
+    handOver,
     async close() {
+      if (node) await handOver();
       closing = true;
-      // Our timers keep no process alive: one that waits for nothing but this would end before it is done.
-      const alive = setInterval(() => undefined, ALIVE_MS);
-      await end().finally(() => clearInterval(alive));
+      await staysAlive(end());
     },
   };
+}
+
+/** Our timers keep no process alive: one that waits for nothing but this would end before it is done. */
+function staysAlive(work: Promise<void>): Promise<void> {
+  const alive = setInterval(() => undefined, ALIVE_MS);
+  return work.finally(() => clearInterval(alive));
 }
 
 async function refusalOf(request: Request, access: Access): Promise<Reply | null> {

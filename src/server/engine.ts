@@ -43,8 +43,8 @@ export interface SessionOptions {
 export interface Owners {
   /** Makes this process the owner of a session; null when there is none such. */
   take(key: SessionKey): Promise<OwnedKey | null>;
-  /** The owner has nothing more to do with it. */
-  release(key: OwnedKey): void;
+  /** The owner has nothing more to do with it. Never rejects. */
+  release(key: OwnedKey): Promise<void>;
 }
 
 /** What all sessions of a server share. */

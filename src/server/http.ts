@@ -126,7 +126,7 @@ function named(thrown: unknown, body: Record<string, unknown> | null, maxLength:
 }
 
 function health({ context }: RouteCall): Reply {
-  return context.isClosing() ? json(503, { status: 'closing' }) : json(200, { status: 'ok' });
+  return context.isLeaving() ? json(503, { status: 'closing' }) : json(200, { status: 'ok' });
 }
 
 async function login({ context, request, body }: RouteCall): Promise<Reply> {

@@ -19,6 +19,9 @@ export class LocalHome implements SessionHome {
   private readonly here = new Map<string, Conversation>();
   /** Those that are being removed: whoever looks for one waits until it is gone. */
   private readonly removing = new Map<string, Promise<boolean>>();
+  /** The same of those that are being handed over. */
+  private readonly leaving = new Map<string, Promise<void>>();
+  private isClosing = false;
   private cancelSweep: () => void = () => undefined;
 
   constructor(engine: Engine) {
@@ -34,6 +37,8 @@ export class LocalHome implements SessionHome {
     const conversation = await this.conversation(key);
     if (!conversation) return false;
     const name = nameOf(key);
+    // Another process removes it.
+    if (this.leaving.has(name)) return this.remove(key);
     const removal =
       this.removing.get(name) ??
       this.erase(conversation).finally(() => {
@@ -56,7 +61,27 @@ export class LocalHome implements SessionHome {
     if (conversation?.key.fence === key.fence) conversation.lose();
   }
 
+  /** Lets others have the sessions here, each when the agent is at rest. Resolves when none is left, or after so long. */
+  async handOver(withinMs: number): Promise<void> {
+    const all = [...this.open].map(([name, loading]) => this.giveAway(name, loading));
+    await settlesWithin(Promise.allSettled(all), withinMs, this.engine.clock);
+  }
+
+  private async giveAway(name: string, loading: Promise<Conversation>): Promise<void> {
+    const conversation = await loading;
+    while (!conversation.isSettled) await conversation.settled();
+    // It was lost, let go of or removed, or it was waited for too long.
+    if (this.isClosing || this.open.get(name) !== loading || this.removing.has(name)) return;
+    const gone = conversation.handOver().finally(() => {
+      this.forget(name);
+      this.leaving.delete(name);
+    });
+    this.leaving.set(name, gone);
+    await gone;
+  }
+
   async close(): Promise<void> {
+    this.isClosing = true;
     this.cancelSweep();
     const loaded = await Promise.allSettled(this.open.values());
     const conversations = loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -72,7 +97,8 @@ export class LocalHome implements SessionHome {
   private async conversation(key: SessionKey): Promise<Conversation | null> {
     const name = nameOf(key);
     // How the removal went is told to whoever asked for it.
-    while (this.removing.has(name)) await this.removing.get(name)?.catch(() => undefined);
+    const going = () => this.removing.get(name) ?? this.leaving.get(name);
+    while (going()) await going()?.catch(() => undefined);
     const loading =
       this.open.get(name) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
     const conversation = await loading;

@@ -31,6 +31,8 @@ export interface HttpContext {
   /** Where the server is mounted, without a trailing slash. */
   basePath: string;
   isClosing: () => boolean;
+  /** Whether it will be soon: nothing more should be sent here. */
+  isLeaving: () => boolean;
   /** Whether the ADK events of sessions are told, and which nodes are at work. */
   inspect: boolean;
 }

@@ -218,4 +218,56 @@ describe('a node that is told to end', () => {
     );
     expect(deltas(await post(group.url, say('count 3', id, 'more')))).toBe(counted(3));
   });
+
+  test('one after the other, all of them: no answer is cut, and a card that waits is paid once', async () => {
+    const [id, card] = [`s-${randomUUID()}`, `card-${randomUUID()}`];
+    const before = group.paid;
+    const [first, ...others] = [...group.nodes];
+    const owner = first ?? missing('no node');
+    const asked = await post(owner.url, say('pay', card));
+    await post(owner.url, say('count 1', id));
+    const waiting = await group.connect(owner.url, card);
+    const page = await group.connect(group.url, id);
+    page.say('count 300');
+    // It keeps the node until all that is asked of it is answered.
+    const longer = await group.connect(owner.url, `longer-${id}`);
+    longer.say('count 900');
+    await longer.until(() => wordsOf(longer).length > 2, 'words');
+    await page.until(() => wordsOf(page).length > 2, 'words');
+    const ended = group.end(owner, 'SIGTERM');
+    // What waits for a person is given away at once; the closing node hands on what is asked of it.
+    expect(await waiting.closed()).toBe(4004);
+    expect(deltas(await post(owner.url, answerBody(asked, [approve()], card)))).toMatch(
+      /^Result: {"paid":50/,
+    );
+    expect((await ask(owner.url, '/health')).status).toBe(503);
+    expect(deltas(await post(owner.url, say('count 2', `new-${id}`)))).toBe(counted(2));
+    const stopped = await ask(group.url, `/sessions/longer-${id}/stop`, { method: 'POST', body: '{}' });
+    expect(await stopped.json()).toEqual({ stopped: true });
+    await Promise.all([ended, group.start()]);
+    for (const node of others) await Promise.all([group.end(node, 'SIGTERM'), group.start()]);
+    // A page whose node ended comes back for the rest; nobody is left who would cut it off again.
+    await page.closed();
+    const back = await group.comeBack(id, page.lastId);
+    if (!wordsOf(page).endsWith('300 ')) await back.done();
+    const words = wordsOf(page) + wordsOf(back);
+    expect(words).toBe(counted(300));
+    const { messages } = await messagesOf(group.url, id);
+    expect(textOf(messages[3])).toBe(words);
+    expect(messages[3]?.metadata).not.toMatchObject({ interrupted: true });
+    expect(group.paid - before).toBe(1);
+    expect(await auditOf(group.url, card)).toEqual(['issued', 'approved', 'consumed']);
+  });
+
+  test('does not wait longer than it may for an answer, which then says that it was interrupted', async () => {
+    const id = `s-${randomUUID()}`;
+    const owner = await group.start({ drainMs: 100 });
+    const page = await group.connect(owner.url, id);
+    page.say('count 1000');
+    await page.until(() => wordsOf(page).length > 2, 'words');
+    await group.end(owner, 'SIGTERM');
+    const { messages } = await messagesOf(group.url, id);
+    expect(messages[1]?.metadata).toMatchObject({ interrupted: true });
+    expect(counted(999).startsWith(textOf(messages[1]))).toBe(true);
+  });
 });

@@ -221,6 +221,11 @@ export class Conversation implements Session {
     return this.shell.untilIdle(() => machine.isBusy || machine.isBeginning);
   }
 
+  get isSettled(): boolean {
+    const { machine, isAtWork } = this.shell;
+    return !machine.isBusy && !machine.isBeginning && !isAtWork;
+  }
+
   /** Stops what runs and waits for it; calls that wait stay open in the store. */
   async close(): Promise<void> {
     const { shell } = this;
@@ -236,11 +241,21 @@ export class Conversation implements Session {
     );
   }
 
-  /** Lets go of the session, which nobody uses here. */
-  letGo(): void {
+  /** Lets go of the session, which nobody uses here. Resolves when another process can have it. */
+  letGo(): Promise<void> {
     this.log.close();
     this.engine.sessionService.disown(this.key);
-    this.engine.owners.release(this.key);
+    return this.engine.owners.release(this.key);
+  }
+
+  /** The agent is at rest, and another process may have the session: whoever is here is told to come back, and finds it there. */
+  async handOver(): Promise<void> {
+    await this.close();
+    // What cannot be kept is told by the next owner, from what is stored.
+    await this.log.told()?.catch(() => undefined);
+    this.shell.drop();
+    await this.letGo();
+    this.sendAway();
   }
 
   /** Another process owns the session, as the store says. */
@@ -258,6 +273,10 @@ export class Conversation implements Session {
     this.engine.logger.warn('a session has another owner now', this.about);
     this.listeners.close();
     this.letGo();
+    this.sendAway();
+  }
+
+  private sendAway(): void {
     const why = moved();
     this.incoming.refuseAll(why);
     this.output.end(why);

@@ -18,6 +18,8 @@ export interface NodeOptions {
   address: string;
   /** How long the others wait for it when it says nothing; 5 seconds unless given. */
   leaseMs?: number;
+  /** How long it may take to end: answers that it is giving come to their end within it, or are interrupted; 20 seconds unless given. */
+  drainMs?: number;
 }
 
 /** What a node is made of. */
@@ -64,10 +66,16 @@ const SLACK_MS = 2000;
 export class Node implements Lease {
   readonly place: NodePlace;
   readonly leaseMs: number;
+  readonly drainMs: number;
   readonly #context: NodeContext;
   readonly #peers: Peers;
   #cancelRenewal: () => void = () => undefined;
+  #isLeaving = false;
   #isClosed = false;
+  /** The other nodes that live, as far as this one knows. */
+  #others: readonly NodePlace[] = [];
+  /** How many sessions were given to others. */
+  #given = 0;
   /** What is added to the clock of this machine. */
   #behindMs = 0;
   #joined: Promise<unknown> | null = null;
@@ -79,6 +87,7 @@ export class Node implements Lease {
   constructor(context: NodeContext) {
     this.#context = context;
     this.leaseMs = context.leaseMs ?? 5000;
+    this.drainMs = context.drainMs ?? 20_000;
     this.place = { name: `${hostname()}-${randomUUID()}`, address: context.address };
     this.#peers = new Peers(context.clock);
   }
@@ -102,18 +111,31 @@ export class Node implements Lease {
     return this.#context.clock.now() + this.#behindMs;
   }
 
-  /** Makes this node the owner of a session. Null when there is none such; throws `Elsewhere` when another node that lives owns it. */
+  /**
+   * Makes this node the owner of a session, or another when this one leaves. Null when there is none such; throws `Elsewhere` when
+   * another node that lives owns it.
+   */
   async take(key: SessionKey): Promise<OwnedKey | null> {
     const { directory, logger } = this.#context;
     await this.join();
-    let found = await directory.acquire(key, this.place.name, null);
-    if (found?.kind === 'elsewhere' && this.#peers.isDead(found.node)) {
-      logger.warn('the sessions of a node that died are taken over', { node: found.node.name });
-      found = await directory.acquire(key, this.place.name, found.fence);
+    const taker = this.#isLeaving ? this.#heir() : this.place;
+    let found = await directory.acquire(key, taker.name, null);
+    // One that leaves may be given a session by another that leaves.
+    const isLeft = (node: NodePlace) => this.#peers.isDead(node) || node.name === this.place.name;
+    if (found?.kind === 'elsewhere' && isLeft(found.node)) {
+      if (found.node.name !== this.place.name)
+        logger.warn('the sessions of a node that died are taken over', { node: found.node.name });
+      found = await directory.acquire(key, taker.name, found.fence);
     }
     if (!found) return null;
     if (found.kind === 'elsewhere') throw new Elsewhere(found.node);
+    if (taker !== this.place) throw new Elsewhere(taker);
     return found.key;
+  }
+
+  /** Takes no session from now on: whoever asks for one that nobody has gets it from another node. */
+  leave(): void {
+    this.#isLeaving = true;
   }
 
   /** The node that a request came to, and this one, which answers it. */
@@ -123,9 +145,9 @@ export class Node implements Lease {
   }
 
   /** Lets go of a session that nobody uses here. */
-  release(key: OwnedKey): void {
+  async release(key: OwnedKey): Promise<void> {
     if (this.#isClosed) return;
-    this.#context.directory.release(key).catch((error: unknown) => {
+    await this.#context.directory.release(key).catch((error: unknown) => {
       // It is taken over when the next one asks for it: by this node, or by another after the lease.
       this.#context.logger.warn('a session was not released', { session: key.id, error: String(error) });
     });
@@ -177,6 +199,14 @@ export class Node implements Lease {
     // One that is on its way would bring the node back to life.
     await this.#renewing;
     if (this.#joined) await this.#context.directory.leave(this.place.name);
+  }
+
+  /** Another node, one after the other, for a session that nobody has. */
+  #heir(): NodePlace {
+    const living = this.#others.filter((node) => !this.#peers.isDead(node));
+    const heir = living[this.#given++ % living.length];
+    if (!heir) throw new NotHere();
+    return heir;
   }
 
   /** Looks for the owner until it is found, or for longer than a dead one is waited for. */
@@ -247,6 +277,7 @@ export class Node implements Lease {
     const { nodes, now } = await directory.living();
     this.#compareClocks(now + (clock.elapsed() - asked) / 2);
     const others = nodes.filter(({ name }) => name !== this.place.name);
+    this.#others = others;
     this.#peers.cutAllBut(others);
     for (const node of others) if (this.#peers.isNew(node)) this.#meet(node);
   }

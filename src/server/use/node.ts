@@ -44,6 +44,8 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
     port: actual,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
     async close() {
+      // One that takes no connections is dead to the other nodes: they would take over what still runs here.
+      await duologue.handOver();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       await duologue.close();
       server.closeAllConnections();

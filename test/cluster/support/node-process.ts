@@ -96,7 +96,7 @@ const duologue = createDuologue({
   rateLimit: false,
   inspect: true,
   approvalTimeoutMs: settings.approvalTimeoutMs,
-  node: { address: `http://127.0.0.1:${port}`, leaseMs: settings.leaseMs },
+  node: { address: `http://127.0.0.1:${port}`, leaseMs: settings.leaseMs, drainMs: settings.drainMs },
 });
 const served = await serve(duologue, { port, host: '127.0.0.1' });
 process.on('SIGTERM', () => {

@@ -13,6 +13,8 @@ export interface NodeSettings {
   /** Where logs outlive their owner; null for nowhere. */
   redis: string | null;
   leaseMs: number;
+  /** How long it waits for answers when it is told to end. */
+  drainMs: number;
   port: number;
   /** How far its clock is ahead of the machine's. */
   aheadMs: number;
@@ -39,6 +41,8 @@ export async function startNode(
 ): Promise<NodeProcess> {
   const whole: NodeSettings = {
     leaseMs: 2000,
+    // Words come slowly on a busy machine.
+    drainMs: 60_000,
     redis: null,
     port: await freePort(),
     aheadMs: 0,
