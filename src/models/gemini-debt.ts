@@ -59,12 +59,16 @@ export class GeminiDebt {
     return repeated.map(({ response }) => response);
   }
 
-  /** The server says something: it reacts to what it was sent, or not yet. */
-  heard({ serverContent, toolCall }: LiveServerMessage): void {
+  /**
+   * The server says something: it reacts to what it was sent, or not yet. `isClosing`: it has just ended a turn, and its last
+   * words may follow.
+   */
+  heard({ serverContent, toolCall }: LiveServerMessage, isClosing: boolean): void {
     if (!serverContent && !toolCall) return;
     this.isFresh = false;
     const { modelTurn, outputTranscription, turnComplete, interrupted } = serverContent ?? {};
-    const says = Boolean(toolCall || modelTurn?.parts?.length || outputTranscription?.text);
+    const words = isClosing && this.hasAsked ? '' : outputTranscription?.text;
+    const says = Boolean(toolCall || modelTurn?.parts?.length || words);
     if (says) this.isInTurn = true;
     if (serverContent?.inputTranscription) this.isAsked = true;
     if (this.isCutting) {

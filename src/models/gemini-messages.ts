@@ -44,6 +44,8 @@ export class GeminiMessages {
   /** The end of a turn that is still waited with. */
   private closing: { at: number; response: LlmResponse } | null = null;
   private isGenerating = false;
+  /** Whether it has said or called something since it last ended a turn. */
+  private isInTurn = false;
   /** Whether the model has made all of its turn, and only waits until that is played. */
   isPlaying = false;
   /** Whether it was interrupted in the middle of a turn, and has not said that this is over. */
@@ -56,6 +58,11 @@ export class GeminiMessages {
   /** Whether the model is in the middle of a turn. */
   get isBusy(): boolean {
     return this.isGenerating || this.closing !== null;
+  }
+
+  /** Whether the end of a turn is still waited with: words that come now may be the last of it. */
+  get isClosing(): boolean {
+    return this.closing !== null;
   }
 
   /** When to come back, if nothing is pushed. */
@@ -78,6 +85,7 @@ export class GeminiMessages {
       out.push(...this.complete(), ...this.usage.splice(0), ...this.flush());
       // The model waits for the responses, or says by itself that it goes on.
       this.isGenerating = false;
+      this.isInTurn = true;
       this.isPlaying = false;
       this.isCut = false;
       out.push({ content: { role: 'model', parts: calls.map((functionCall) => ({ functionCall })) } });
@@ -100,6 +108,7 @@ export class GeminiMessages {
   /** What was said or heard and not yet told as a whole. */
   end(): LlmResponse[] {
     this.isGenerating = false;
+    this.isInTurn = false;
     this.isPlaying = false;
     this.isCut = false;
     return [...this.complete(), ...this.named([...this.usage.splice(0), ...this.flush()])];
@@ -160,13 +169,15 @@ export class GeminiMessages {
   private begin(out: LlmResponse[]): void {
     if (this.closing) return;
     this.isGenerating = true;
+    this.isInTurn = true;
     this.isCut = false;
     out.push(...this.usage.splice(0));
   }
 
   private interrupt(turnComplete: boolean, out: LlmResponse[]): void {
     const ends = turnComplete || this.closing !== null;
-    this.isCut = this.isGenerating && !ends;
+    this.isInTurn &&= !ends;
+    this.isCut = this.isInTurn;
     this.isGenerating = false;
     this.isPlaying = false;
     this.closing = null;
@@ -189,6 +200,7 @@ export class GeminiMessages {
       return;
     }
     this.isGenerating = false;
+    this.isInTurn = false;
     const { hasSpoken } = this;
     // A second end is that of another turn: what came between them was no late part of the first.
     out.push(...this.complete(), ...this.usage.splice(0), ...this.flushHeard(), ...this.flushSaid());

@@ -231,6 +231,111 @@ test('what was asked after an interruption has its end, or its answer over anoth
   }
 });
 
+test.each([
+  ['words', { outputTranscription: { text: 'on a' } }],
+  ['sound', SOUND],
+])('%s behind the end of what was interrupted are not taken for the end of the answer', (_, late) => {
+  const { talk: one, hear, wait } = talk();
+  const typed = (text: string) => ({ content: { role: 'user', parts: [{ text }] } });
+  const earlier = { turnComplete: true, customMetadata: { goesOn: true, isIdle: true } };
+  one.take(typed('Tell me a story.'), 0);
+  hear(SOUND, 100);
+  one.take({ activity: 'start' }, 200);
+  one.take(typed('Hello?'), 300);
+  const told = [...hear({ turnComplete: true }, 400), ...hear(late, 410), ...wait(710)];
+  expect(told.filter(({ turnComplete }) => turnComplete)).toEqual([earlier]);
+  hear(SOUND, 1000);
+  hear({ turnComplete: true }, 1100);
+  expect(wait(1400)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
+  expect([one.isBusy, one.wakesAt]).toEqual([false, null]);
+});
+
+test('one that is interrupted when it has made a call, and whose connection is lost, has its end', () => {
+  const { talk: one, hear, make, wait } = talk({ nonBlocking: ['pay'] });
+  hear({ inputTranscription: { text: 'Pay.' } }, 0);
+  make('pay');
+  hear({ interrupted: true }, 200);
+  one.lost();
+  one.ready(true, 1000);
+  expect(wait(4000)).toMatchObject([{ turnComplete: true }]);
+  expect([one.isBusy, one.wakesAt]).toEqual([false, null]);
+});
+
+/** Whoever waits for the model as a conversation does: for an answer, and, once they interrupted, for the end of that. */
+class Waiting {
+  private readonly talk = talk().talk;
+  private now = 0;
+  private isMuted = false;
+  isAnswered = true;
+
+  readonly steps: Record<string, () => void> = {
+    ask: () => {
+      if (!this.isAnswered) return;
+      this.isAnswered = false;
+      this.hear(this.talk.take({ content: { role: 'user', parts: [{ text: 'Hello?' }] } }, this.now));
+    },
+    interrupt: () => {
+      if (this.isAnswered) return;
+      this.isAnswered = true;
+      this.isMuted = true;
+      this.hear(this.talk.take({ activity: 'start' }, this.now));
+    },
+    sound: () => this.push(SOUND),
+    words: () => this.push({ outputTranscription: { text: 'Once' } }),
+    made: () => this.push({ generationComplete: true }),
+    stopped: () => this.push({ interrupted: true }),
+    ended: () => this.push({ turnComplete: true }),
+    lost: () => {
+      this.hear(this.talk.lost());
+      this.hear(this.talk.ready(true, this.now));
+    },
+    late: () => {
+      this.now += 300;
+      this.hear(this.talk.time(this.now));
+    },
+  };
+
+  /** Nothing more comes of the server. */
+  fallSilent(): void {
+    for (let { wakesAt } = this.talk; wakesAt !== null; { wakesAt } = this.talk) {
+      this.now = wakesAt;
+      this.hear(this.talk.time(this.now));
+    }
+  }
+
+  private push(serverContent: LiveServerContent): void {
+    this.now += 10;
+    this.hear(this.talk.push({ serverContent } as LiveServerMessage, this.now));
+  }
+
+  private hear(effects: ReturnType<GeminiTalk['time']>): void {
+    for (const effect of effects) {
+      if (effect.type !== 'tell' || !effect.response.turnComplete) continue;
+      if (!this.isMuted && !effect.response.customMetadata?.isIdle) this.isAnswered = true;
+      this.isMuted = false;
+    }
+  }
+}
+
+test('whatever is interrupted, asked, said and lost in whatever order, nobody waits for ever', () => {
+  const names = Object.keys(new Waiting().steps);
+  const stuck: string[] = [];
+  const orders = (length: number): string[][] =>
+    length === 0 ? [[]] : orders(length - 1).flatMap((before) => names.map((name) => [...before, name]));
+  const beginnings = [
+    ['ask'],
+    ['ask', 'sound', 'interrupt', 'ask'],
+    ['ask', 'sound', 'interrupt', 'ask', 'lost'],
+  ];
+  for (const all of beginnings.flatMap((first) => orders(3).map((order) => [...first, ...order]))) {
+    const waiting = new Waiting();
+    for (const name of all) waiting.steps[name]?.();
+    waiting.fallSilent();
+    if (!waiting.isAnswered) stuck.push(all.join(' '));
+  }
+  expect(stuck).toEqual([]);
+});
+
 test('a result that the model took back after it was sent is not sent once more', () => {
   const result = { role: 'user', parts: [{ functionResponse: { id: 'pay', name: 'pay', response: {} } }] };
   const sent = (isTakenBack: boolean) => {
