@@ -62,6 +62,10 @@ export class Hearing {
   /** The responses that the chat reads now, by number. */
   readonly #streams = new Map<number, ResponseStream>();
   #count = 0;
+  /** How many responses are over, but not read to their end. */
+  #unread = 0;
+  /** What a reset brought, until it can be shown. */
+  #anew: Message[] | null = null;
   readonly #connection: Connection;
   readonly #options: HearingOptions;
   readonly #timers: Timers;
@@ -224,20 +228,21 @@ export class Hearing {
   }
 
   #reset(messages: Message[]): void {
-    // What a chat still reads of a response, it would write over the messages: it hears of them when it has read all.
-    let unread = 1;
-    const all = this.requests.after(messages as UIMessage[]) as Message[];
-    const wasRead = () => {
-      if (--unread === 0) this.#options.onReset?.(all);
-    };
-    this.#apply(this.responses.push({ type: 'reset', messages }), (stream) => {
-      unread++;
-      stream.end(wasRead);
-    });
-    wasRead();
+    this.#anew = this.requests.after(messages as UIMessage[]) as Message[];
+    this.#unread++;
+    this.push({ type: 'reset', messages });
+    this.#wasRead();
   }
 
-  #apply(outputs: ResponsesOutput[], end = (stream: ResponseStream) => stream.end()): void {
+  /** What a chat still reads of a response, it would write over the messages: it hears of them when it has read all. */
+  #wasRead(): void {
+    if (--this.#unread > 0 || !this.#anew) return;
+    const messages = this.#anew;
+    this.#anew = null;
+    this.#options.onReset?.(messages);
+  }
+
+  #apply(outputs: ResponsesOutput[]): void {
     for (const output of outputs) {
       if (output.type === 'pending') {
         const { messageId, isNew } = output;
@@ -247,7 +252,9 @@ export class Hearing {
         });
       } else if (output.type === 'end') {
         const stream = this.#take(output.response);
-        if (stream) end(stream);
+        if (!stream) continue;
+        this.#unread++;
+        stream.end(() => this.#wasRead());
       } else this.#streams.get(output.response)?.write(output.chunk);
     }
   }

@@ -815,27 +815,34 @@ describe('the transport', () => {
     ]);
   });
 
-  test('[R5] the conversation that a reset brings is shown after the last word of what it ends', async () => {
-    const read: unknown[] = [];
-    const w = world(sdk, { onReset: (messages) => read.push(messages.map(brief)) });
-    const stream = await w.transport.sendMessages({
-      chatId: 'chat-1',
-      messages: [user('count')],
-      trigger: 'submit-message',
-      messageId: undefined,
-      abortSignal: undefined,
-    });
-    await w.settle();
-    w.server.say(START, { type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', delta: 'One ' });
-    await w.settle();
-    w.server.history = [user('count')];
-    w.server.restart();
-    await w.settle(1_000);
-    await w.settle();
-    // A chat writes with every chunk; this one has not come to any yet.
-    for await (const { type } of stream as unknown as AsyncIterable<Chunk>) read.push(type);
-    expect(read).toEqual(['start', 'text-start', 'text-delta', 'text-end', [['count']]]);
-  });
+  test.each([
+    ['of what it ends', [], ['text-end']],
+    ['of what ended before it', [{ type: 'text-end', id: 't' }, FINISH, null], ['text-end', 'finish']],
+  ] as [string, (Chunk | null)[], string[]][])(
+    '[R5] the conversation that a reset brings is shown after the last word %s',
+    async (_, rest, last) => {
+      const read: unknown[] = [];
+      const w = world(sdk, { onReset: (messages) => read.push(messages.map(brief)) });
+      const stream = await w.transport.sendMessages({
+        chatId: 'chat-1',
+        messages: [user('count')],
+        trigger: 'submit-message',
+        messageId: undefined,
+        abortSignal: undefined,
+      });
+      await w.settle();
+      w.server.say(START, { type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', delta: 'One ' });
+      w.server.say(...rest);
+      await w.settle();
+      w.server.history = [user('count')];
+      w.server.restart();
+      await w.settle(1_000);
+      await w.settle();
+      // A chat writes with every chunk; this one has not come to any yet.
+      for await (const { type } of stream as unknown as AsyncIterable<Chunk>) read.push(type);
+      expect(read).toEqual(['start', 'text-start', 'text-delta', ...last, [['count']]]);
+    },
+  );
 
   test('a message that was answered while the log was lost does not wait for ever', async () => {
     const w = world(sdk, { onReset: (messages) => (w.chat.messages = messages) });

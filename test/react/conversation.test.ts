@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Chunk, Message } from '../../src/protocol/index.ts';
 import { brief } from '../client/support/chat.ts';
-import { FakeServer, text } from '../client/support/server.ts';
+import { announce, ask, FakeServer, PAY, text } from '../client/support/server.ts';
 import { BarePage } from './support/bare-page.ts';
 
 beforeEach(() => {
@@ -61,6 +61,33 @@ test('[B32] [R5] what is said elsewhere right behind a reset is shown, also when
       ['theirs', 'And?'],
       ['b1', 'Two.'],
     ]);
+  } finally {
+    page.close();
+  }
+});
+
+test('[R5] a card that ended is not opened again by the chunks before that, also when they are taken up right before the reset', async () => {
+  const server = new FakeServer();
+  const page = pageOf(server, []);
+  try {
+    // The word that the question arrived is lost with the socket: the greeting of the next one brings it.
+    server.receive = ({ data }) => {
+      server.tells = { received: [{ requestId: String(data.requestId), messageId: 'a1' }] };
+    };
+    void page.conversation.chat.sendMessage(says('mine', 'user', 'Pay.'));
+    await pass();
+    server.say({ type: 'start', messageId: 'a1' }, ...announce('pay-1', 'process_payment', {}, PAY));
+    server.say(...ask('pay-1'), { type: 'finish', finishReason: 'tool-calls' }, null);
+    await pass();
+    const ended: Message['parts'][number] = {
+      ...{ type: 'tool-process_payment', toolCallId: 'pay-1' },
+      ...{ state: 'output-error', input: {}, errorText: 'Interrupted' },
+    };
+    server.history = [says('mine', 'user', 'Pay.'), { id: 'a1', role: 'assistant', parts: [ended] }];
+    server.restart();
+    await pass();
+    await pass();
+    expect([page.isReady, page.messages]).toEqual([true, server.history]);
   } finally {
     page.close();
   }
