@@ -27,10 +27,12 @@ interface Room {
   music(): number;
   /** The sound of the page: loudness and pitch of the last samples, and how far behind a moment the last loud one is. */
   listen(): { level: number; pitch: number };
-  /** Milliseconds on the clock of the sound, from the moment that the page was to be silent until it was. */
+  /**
+   * Milliseconds on the clock of the sound, from the moment that the page was to be silent until it was: beyond what the browser takes
+   * to turn a tone off. A busy machine makes both late.
+   */
   silentAfter(): number | null;
-  /** When the person last pressed something, or was noticed to speak, on that clock. */
-  moment: number;
+  /** When it was to be: when the person pressed something, or was noticed to speak. */
   markAt: 'press' | 'key' | 'speech';
 }
 
@@ -55,11 +57,14 @@ export async function furnish(context: BrowserContext): Promise<void> {
     /** By device, the newest last. */
     const microphones = new Map<string, MediaStreamAudioDestinationNode>();
     let meter: AnalyserNode | null = null;
+    /** A tone that is turned off when the page is to be silent. Nobody hears it. */
+    let tone: { volume: GainNode; meter: AnalyserNode } | null = null;
+    let silentAfter: number | null = null;
+    let looking = 0;
     let music: GainNode | null = null;
     const used = (device?: string) =>
       device === undefined ? [...microphones.values()].at(-1) : microphones.get(device);
     const refuse = (name: string) => Promise.reject(new DOMException('no', name));
-    const clock = () => meter?.context.currentTime ?? 0;
     const room: Room = {
       asked: [],
       refusal: null,
@@ -67,7 +72,6 @@ export async function furnish(context: BrowserContext): Promise<void> {
       loudspeakers: [],
       awake: [],
       played: [],
-      moment: 0,
       markAt: 'press',
       async say(clip, device) {
         const bytes = Uint8Array.from(atob(files[clip] ?? ''), (one) => one.charCodeAt(0));
@@ -95,7 +99,8 @@ export async function furnish(context: BrowserContext): Promise<void> {
       },
       music: () => music?.gain.value ?? 0,
       listen() {
-        if (!meter) return { level: 0, pitch: 0 };
+        if (!meter || !tone) return { level: 0, pitch: 0 };
+        tone.volume.gain.value = 1;
         const samples = new Float32Array(2048);
         meter.getFloatTimeDomainData(samples);
         const bins = new Float32Array(meter.frequencyBinCount);
@@ -103,15 +108,7 @@ export async function furnish(context: BrowserContext): Promise<void> {
         const pitch = (bins.indexOf(Math.max(...bins)) * meter.context.sampleRate) / meter.fftSize;
         return { level: Math.max(...samples.map(Math.abs)), pitch };
       },
-      silentAfter() {
-        if (!meter) return null;
-        const samples = new Float32Array(meter.fftSize);
-        const now = meter.context.currentTime;
-        meter.getFloatTimeDomainData(samples);
-        const last = samples.findLastIndex((sample) => Math.abs(sample) > 1e-4);
-        if (last === samples.length - 1) return null;
-        return (now - (samples.length - 1 - last) / meter.context.sampleRate - room.moment) * 1000;
-      },
+      silentAfter: () => silentAfter,
     };
     window.room = room;
     const { connect } = AudioNode.prototype;
@@ -121,6 +118,11 @@ export async function furnish(context: BrowserContext): Promise<void> {
       if (target instanceof AudioDestinationNode && target.context.sampleRate === 24_000) {
         meter = new AnalyserNode(target.context, { fftSize: 32_768, smoothingTimeConstant: 0 });
         connect.call(this, meter as unknown as AudioParam);
+        const volume = new GainNode(target.context);
+        tone = { volume, meter: new AnalyserNode(target.context, { fftSize: 32_768 }) };
+        const source = new ConstantSourceNode(target.context);
+        source.connect(volume).connect(tone.meter);
+        source.start();
       } else if (target instanceof AudioDestinationNode && this instanceof GainNode) music = this;
       return (connect as (...all: never[]) => never).apply(this, to);
     } as typeof connect;
@@ -164,8 +166,24 @@ export async function furnish(context: BrowserContext): Promise<void> {
         },
       },
     });
+    const samplesOfSilence = (one: AnalyserNode) => {
+      const samples = new Float32Array(one.fftSize);
+      one.getFloatTimeDomainData(samples);
+      return samples.length - 1 - samples.findLastIndex((sample) => Math.abs(sample) > 1e-4);
+    };
     const mark = (why: Room['markAt']) => {
-      if (room.markAt === why) room.moment = clock();
+      if (room.markAt !== why || !tone) return;
+      const { volume, meter: off } = tone;
+      volume.gain.value = 0;
+      silentAfter = null;
+      window.clearInterval(looking);
+      // Here, not from outside, which may be late: the meters know little more than a second.
+      looking = window.setInterval(() => {
+        const [ofPage, ofTone] = [meter ? samplesOfSilence(meter) : 0, samplesOfSilence(off)];
+        if (ofPage === 0 || ofTone === 0) return;
+        window.clearInterval(looking);
+        silentAfter = ((ofTone - ofPage) / off.context.sampleRate) * 1000;
+      }, 20);
     };
     window.addEventListener('pointerdown', () => mark('press'), true);
     window.addEventListener('keydown', () => mark('key'), true);
@@ -309,7 +327,7 @@ export class Talker extends Person {
 
   /** Milliseconds of sound from the moment that the page was to be silent, once it is. */
   async silentAfter(): Promise<number> {
-    await this.page.waitForFunction(() => (window.room.silentAfter() ?? 1e9) < 900);
+    await this.page.waitForFunction(() => window.room.silentAfter() !== null);
     return (await this.page.evaluate(() => window.room.silentAfter())) ?? Number.POSITIVE_INFINITY;
   }
 }
