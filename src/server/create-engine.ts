@@ -8,16 +8,19 @@ import type { Engine, Owners, SessionOptions } from './engine.ts';
 import type { DuologueOptions } from './options.ts';
 import { SignIn } from './sign-in.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
+import type { SharedStore } from './store/nodes.ts';
 
 /** What the engine is given; the rest it makes from the options. */
 interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'newId'> {
+  /** The store, when other nodes write to it as well. */
+  shared: SharedStore | null;
   owners: Owners;
   budget: BudgetLimits;
 }
 
 /** What all sessions of a server share: the agent behind its gate, ADK's runner on the store, and the options with their defaults. */
 export function createEngine(options: DuologueOptions, base: Base): Engine {
-  const { clock, logger, store, owners, logs, newId, budget } = base;
+  const { clock, logger, store, shared, owners, logs, newId, budget } = base;
   const { agent, appName = 'duologue', driver = driverOf(agent) } = options;
   checkCopy(agent);
   for (const text of waitsInWorkflows(agent, options.toolsRequiringApproval)) logger.warn(text);
@@ -26,9 +29,9 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   const plugin = new GatePlugin(options.toolsRequiringApproval);
   const sessionService = new StoreSessionService(
     store,
-    // With several nodes another may have changed what sessions share: it is read anew for each turn.
-    { sessions: options.node ? 0 : 500, characters: shareOfHeap(256 * 1024 * 1024) },
+    { sessions: 500, characters: shareOfHeap(256 * 1024 * 1024) },
     (session, event) => plugin.withdraw(session, event),
+    shared,
   );
   const runner = new Runner({
     appName,

@@ -5,6 +5,8 @@ const SHARE = 0.02;
 /** How long what is said may be in memory only: at least, because nobody reads faster, and at most. */
 const MIN_MS = 100;
 const MAX_MS = 1000;
+/** The same for what a new owner finds in the log: a draft is for the loss of both, and the fewer the better. */
+const KEPT_MS = 12_000;
 
 /** Says how soon a draft may be written, so that those of all sessions together take a small part of the time. */
 export class DraftPace {
@@ -20,12 +22,13 @@ export class DraftPace {
 
   /**
    * How long from now the next draft of a session waits; its time is booked, so that those who begin together do not write together.
-   * The first words of a message are kept at once, if that can be afforded.
+   * The first words of a message are kept at once, if that can be afforded. `isKept`: in a log that outlives the process.
    */
-  book({ isFirst }: { isFirst: boolean }): number {
+  book({ isFirst, isKept = false }: { isFirst: boolean; isKept?: boolean }): number {
     const now = this.clock.elapsed();
     const free = Math.max(this.bookedUntil, now);
     this.bookedUntil = Math.min(free + this.costMs / SHARE, now + MAX_MS);
+    if (isKept) return KEPT_MS + free - now;
     return Math.max(isFirst ? 0 : MIN_MS, free - now);
   }
 

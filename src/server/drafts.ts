@@ -2,6 +2,7 @@ import type { Message } from '../protocol/index.ts';
 import type { Clock } from './clock.ts';
 import type { DraftPace } from './draft-pace.ts';
 import type { OwnedKey, Store } from './store/store.ts';
+import { isWords } from './take-over.ts';
 
 /** What the drafts of a session need from around them. */
 export interface DraftsContext {
@@ -11,6 +12,8 @@ export interface DraftsContext {
   pace: DraftPace;
   /** The message that is being written. */
   message: () => Message | null;
+  /** Whether all that was said of it is in a log that outlives this process. */
+  isKept: () => boolean;
   /** A draft was not kept. */
   onFault: (error: unknown) => void;
 }
@@ -21,6 +24,10 @@ export class Drafts {
   /** How many parts a message had when it was saved last, drafts apart. */
   private readonly saved = new Map<string, number>();
   private cancel: (() => void) | null = null;
+  /** Whether the next draft has time, because a new owner would find what was said in the log. */
+  private hasTime = false;
+  /** So many parts of the message are stored, be it as a draft. */
+  private stored = 0;
   /** Whether nothing of the message was kept since its `start`. */
   private isFirst = true;
   private writing: Promise<void> | null = null;
@@ -35,19 +42,33 @@ export class Drafts {
   }
 
   /** A message is being written from now on. */
-  begin(): void {
+  begin(messageId: string): void {
     this.isFirst = true;
+    this.stored = this.saved.get(messageId) ?? 0;
   }
 
   /** Something was said. */
   said(): void {
+    // A new owner takes words from the log, and everything else from the store.
+    if (this.hasTime && !this.isWordsOnly()) this.drop();
     this.cancel ??= this.soon();
+  }
+
+  /** So many parts of a message are stored. */
+  put(message: Message, parts: number): void {
+    if (message !== this.context.message()) return;
+    this.stored = parts;
+    // What was planned before may have time now.
+    if (!this.cancel || !this.isWordsOnly() || !this.context.isKept()) return;
+    this.drop();
+    this.cancel = this.soon();
   }
 
   /** Forgets that something was said since the message was saved. */
   drop(): void {
     this.cancel?.();
     this.cancel = null;
+    this.hasTime = false;
   }
 
   /** Resolves when a message may be saved: a draft must not come after what it is a draft of. Nothing to wait for when none is being written. */
@@ -70,19 +91,38 @@ export class Drafts {
   }
 
   private soon(): () => void {
-    const { clock, pace } = this.context;
-    return clock.after(pace.book({ isFirst: this.isFirst }), () => this.write());
+    const { clock, pace, isKept } = this.context;
+    // The first one is not spared: from then on the message has its place among the others.
+    this.hasTime = this.stored > 0 && this.isWordsOnly() && isKept();
+    const wait = pace.book({ isFirst: this.isFirst, isKept: this.hasTime });
+    return clock.after(wait, () => this.write());
+  }
+
+  /** Whether nothing but words was said since the message was stored. */
+  private isWordsOnly(): boolean {
+    const parts = this.context.message()?.parts ?? [];
+    for (let index = this.stored; index < parts.length; index++) {
+      const part = parts[index];
+      if (part && !isWords(part)) return false;
+    }
+    return true;
   }
 
   private write(): void {
     const { store, key, pace, onFault } = this.context;
     const message = this.context.message();
     this.isFirst = false;
+    this.hasTime = false;
     // A store that is slower than its drafts gets one at a time.
     this.cancel = this.writing ? this.soon() : null;
     if (this.writing || !message || message.parts.length === 0) return;
     // What cannot be kept now is tried again when the message ends.
-    const write = () => store.putMessage(key, message).catch(onFault);
+    const { length } = message.parts;
+    const put = async () => {
+      await store.putMessage(key, message);
+      this.put(message, length);
+    };
+    const write = () => put().catch(onFault);
     this.writing = pace.spend(write).finally(() => {
       this.writing = null;
     });

@@ -63,11 +63,13 @@ export function createDuologue(options: DuologueOptions): Duologue {
   const { clock = systemClock } = options;
   const logger = toLogger(options.logger ?? consoleLogger);
   const store = options.store ?? createMemoryStore({ now: () => clock.now() });
+  const shared = options.node ? sharedBy(store) : null;
   const node =
     options.node &&
+    shared &&
     new Node({
       ...options.node,
-      directory: sharedBy(store).nodes,
+      directory: shared.nodes,
       clock,
       logger,
       owned: () => home.owned,
@@ -95,6 +97,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     clock: told,
     logger,
     store,
+    shared,
     owners,
     logs,
     newId,

@@ -25,8 +25,17 @@ export class History {
   }
 
   /** ADK's session, with all events so far. */
-  async load(): Promise<AdkSession> {
-    const session = await this.service.load(this.owned);
+  load(): Promise<AdkSession> {
+    return this.read({ forTools: false });
+  }
+
+  /** The same for a tool: with the state that it shares with other sessions as it is now. */
+  loadForTools(): Promise<AdkSession> {
+    return this.read({ forTools: true });
+  }
+
+  private async read(options: { forTools: boolean }): Promise<AdkSession> {
+    const session = await this.service.load(this.owned, options);
     if (!session) throw new ProtocolError('not_found', 'There is no such session.');
     return session;
   }

@@ -35,11 +35,14 @@ export class KeptLog implements SessionLog {
   /** What is kept, oldest first: where it stands, and how long it is. */
   private windows: { fence: number; last: number; characters: number }[];
   private characters = 0;
+  /** The last chunk that is not kept, or no longer. */
+  private missing: number;
 
   constructor(key: OwnedKey, epoch: string, windows: readonly LogWindow[], context: KeptLogContext) {
     this.key = key;
     this.context = context;
     this.chunks = new ChunkLog(epoch, remainsOf(windows));
+    this.missing = this.chunks.first - 1;
     this.windows = windows.map(({ fence, last, text }) => ({ fence, last, characters: text.length }));
     for (const { characters } of this.windows) this.characters += characters;
     this.shown = new HeldLog(this.chunks, { isGathered: true, lease: context.lease });
@@ -56,6 +59,10 @@ export class KeptLog implements SessionLog {
     return this.isKept ? undefined : this.context.wait(this);
   }
 
+  keeps(from: number): boolean {
+    return from > this.missing;
+  }
+
   close(): void {
     this.leave();
     this.context.onClose(this);
@@ -70,7 +77,9 @@ export class KeptLog implements SessionLog {
   addition(): Addition {
     const { key, chunks, shown, isWhole } = this;
     const { last } = chunks;
-    const text = isWhole ? wholeText(chunks) : textOf(chunks, Math.max(shown.last + 1, chunks.first));
+    const from = isWhole ? placeOf(chunks) : Math.max(shown.last + 1, chunks.first);
+    const { text, missing } = textOf(chunks, from);
+    this.missing = Math.max(this.missing, missing, isWhole ? from - 1 : 0);
     if (isWhole) {
       this.windows = [];
       this.characters = 0;
@@ -89,27 +98,33 @@ export class KeptLog implements SessionLog {
 
   private trim(more: number): void {
     let before = 0;
-    for (const { characters } of this.windows) {
+    for (const { characters, last } of this.windows) {
       if (this.characters + more <= MAX_CHARACTERS) break;
       this.characters -= characters;
+      this.missing = Math.max(this.missing, last);
       before++;
     }
     if (before > 0) this.windows = this.windows.slice(before);
   }
 }
 
-/** Chunks of a log as they are kept, from a number on. */
-function textOf(log: ChunkLog, from: number): string {
+/** Chunks of a log as they are kept, from a number on; and the last that is left out, 0 when none is. */
+function textOf(log: ChunkLog, from: number): { text: string; missing: number } {
   let text = '';
-  for (let seq = from; seq <= log.last; seq++) text += `${text && ','}${jsonOf(log, seq)}`;
-  return `[${text}]`;
+  let missing = 0;
+  for (let seq = from; seq <= log.last; seq++) {
+    const json = jsonOf(log, seq);
+    if (json === LEFT_OUT) missing = seq;
+    text += `${text && ','}${json}`;
+  }
+  return { text: `[${text}]`, missing };
 }
 
-/** As much of the end of a log as is kept. */
-function wholeText(log: ChunkLog): string {
+/** Where the end of a log begins that is kept of it. */
+function placeOf(log: ChunkLog): number {
   let from = log.last + 1;
   for (let room = MAX_CHARACTERS; from > log.first && room > 0; from--) room -= jsonOf(log, from - 1).length;
-  return textOf(log, from);
+  return from;
 }
 
 function jsonOf(log: ChunkLog, seq: number): string {

@@ -10,6 +10,8 @@ export interface SessionLog {
   readonly shown: ShownLog;
   /** Resolves when all that was said so far may be told, undefined when it may be already. Rejects when that takes too long. */
   told(): Promise<void> | undefined;
+  /** Whether all from that number on outlives this process. */
+  keeps(from: number): boolean;
   /** Nothing more is said here. */
   close(): void;
   /** Nobody needs it any more. */
@@ -56,7 +58,8 @@ export class MemoryLogs implements Logs {
     const chunks = new ChunkLog(newEpoch(this.#newId));
     const lease = this.#lease;
     const nothing = () => undefined;
-    if (!lease) return { chunks, shown: chunks, told: nothing, close: nothing, remove: nothing };
+    const keeps = () => false;
+    if (!lease) return { chunks, shown: chunks, told: nothing, keeps, close: nothing, remove: nothing };
     const shown = new HeldLog(chunks, { isGathered: false, lease });
     const show = () => {
       if (lease.isSure) shown.show(chunks.last);
@@ -65,6 +68,6 @@ export class MemoryLogs implements Logs {
     const close = () => {
       for (const end of leave) end();
     };
-    return { chunks, shown, told: nothing, close, remove: nothing };
+    return { chunks, shown, told: nothing, keeps, close, remove: nothing };
   }
 }

@@ -43,7 +43,15 @@ export class Output {
     this.log = log.chunks;
     this.shown = log.shown;
     this.readers = new Readers(() => this.log.last);
-    this.drafts = new Drafts({ store, key, clock, pace: drafts, message: () => this.message, onFault });
+    this.drafts = new Drafts({
+      store,
+      key,
+      clock,
+      pace: drafts,
+      message: () => this.message,
+      isKept: () => this.isWholeIn(log),
+      onFault,
+    });
     for (let entry = this.log.at(this.log.first); entry; entry = this.log.at(entry.seq + 1)) {
       const { chunk, seq } = entry;
       if (chunk?.type === 'start' && chunk.messageId !== undefined) this.noteStart(chunk.messageId, seq);
@@ -61,7 +69,7 @@ export class Output {
     if (!this.folds.has(message.id)) this.drafts.know(message);
     this.folds.set(message.id, fold);
     this.current = fold;
-    this.drafts.begin();
+    this.drafts.begin(message.id);
     // What is known of a message at its birth; on a continuation the client has it already.
     const { metadata: messageMetadata } = message;
     const seq = this.log.append(
@@ -204,7 +212,9 @@ export class Output {
     if (fold === this.current) this.drafts.drop();
     if (this.drafts.written) await this.drafts.written;
     this.drafts.know(fold.message);
+    const { length } = fold.message.parts;
     await this.store.putMessage(this.key, fold.message);
+    this.drafts.put(fold.message, length);
   }
 
   /** Forgets that something was said since the message was saved. */
@@ -224,6 +234,13 @@ export class Output {
   startOf(messageId: string): number | null {
     const seq = this.starts.get(messageId);
     return seq !== undefined && seq >= this.log.first ? seq : null;
+  }
+
+  /** Whether a new owner would find all of the message that is being written in the log: from its birth on, which only the first `start` tells of. */
+  private isWholeIn(log: SessionLog): boolean {
+    const seq = this.message && this.startOf(this.message.id);
+    const chunk = seq === null ? null : this.log.at(seq)?.chunk;
+    return seq !== null && chunk?.type === 'start' && chunk.messageMetadata != null && log.keeps(seq);
   }
 
   /** Calls back whenever the agent has come to rest; the returned function ends that. */

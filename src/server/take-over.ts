@@ -158,7 +158,8 @@ function withWords(stored: Message, heard: Message): Message | null {
   return isMore ? { ...stored, parts } : null;
 }
 
-function isWords(part: MessagePart): part is Extract<MessagePart, { type: 'text' | 'reasoning' }> {
+/** What a new owner takes from the log, though the store does not have it. */
+export function isWords(part: MessagePart): part is Extract<MessagePart, { type: 'text' | 'reasoning' }> {
   return part.type === 'text' || part.type === 'reasoning';
 }
 

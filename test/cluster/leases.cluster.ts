@@ -53,6 +53,20 @@ test('a session belongs to the node that asks first, for as long as that lives',
   expect(await store.nodes.stillOwned([owner, next])).toEqual([next]);
 });
 
+test('what sessions share is read for the owner alone, with what others changed', async () => {
+  await store.nodes.renew(a, LONG);
+  const owner = await take('a');
+  expect(await store.sharedState(owner)).toEqual({});
+  const other = keyOf('s2');
+  await store.createSession(other, { 'user:name': 'Ann', 'app:open': true, own: 1 });
+  expect(await store.sharedState(owner)).toEqual({ 'user:name': 'Ann', 'app:open': true });
+  const next = await take('b', owner.fence);
+  expect(await store.sharedState(owner)).toBeNull();
+  expect(await store.sharedState(next)).toEqual({ 'user:name': 'Ann', 'app:open': true });
+  await store.deleteSession(key);
+  expect(await store.sharedState(next)).toBeNull();
+});
+
 test('a node that came back in time, or whose sessions nobody wanted, keeps them', async () => {
   await store.nodes.renew(a, LONG);
   const owner = await take('a');

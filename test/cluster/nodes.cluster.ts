@@ -87,16 +87,20 @@ describe('any request on any node', () => {
 
   test('what users and apps share is seen by every node: two wallets are one', async () => {
     const amounts: unknown[] = [];
-    for (const node of group.nodes) {
-      const id = `s-${randomUUID()}`;
-      const asked = await post(node.url, say('pay', id));
-      await post(group.url, answerBody(asked, [approve()], id));
-      const { messages } = await messagesOf(node.url, id);
-      const part = messages[1]?.parts.find((each) => 'toolCallId' in each) as { output?: { wallet: number } };
-      amounts.push(part.output?.wallet);
+    const ids = group.nodes.map(() => `s-${randomUUID()}`);
+    // The second time each node has its session ready, from before the others paid.
+    for (const round of ['first', 'second']) {
+      for (const [index, id] of ids.entries()) {
+        const { url } = group.one(index);
+        const asked = await post(url, say('pay', id, round));
+        await post(group.url, answerBody(asked, [approve()], id));
+        const { messages } = await messagesOf(url, id);
+        const part = messages.at(-1)?.parts.find((each) => 'toolCallId' in each);
+        amounts.push((part as { output?: { wallet: number } }).output?.wallet);
+      }
     }
     const [first = 0] = amounts as number[];
-    expect(amounts).toEqual([first, first - 50, first - 100]);
+    expect(amounts).toEqual([0, 50, 100, 150, 200, 250].map((paid) => first - paid));
   });
 });
 

@@ -34,13 +34,17 @@ const wordsIn = (text: string): string =>
     .map(([, delta, type, done]) => delta ?? type ?? done)
     .join(' ');
 
-function outputOn(clock: ReturnType<typeof fakeClock>): Output {
+function outputOn(
+  clock: ReturnType<typeof fakeClock>,
+  store = createMemoryStore(),
+  keeps = () => false,
+): Output {
   const key = { app: 'a', user: 'u', id: 's', fence: 0 };
   const drafts = new DraftPace(clock);
   const nothing = () => undefined;
   const chunks = new ChunkLog('e');
-  const log = { chunks, shown: chunks, told: nothing, close: nothing, remove: nothing };
-  return new Output({ store: createMemoryStore(), key, log, clock, drafts, onFault: nothing });
+  const log = { chunks, shown: chunks, told: nothing, keeps, close: nothing, remove: nothing };
+  return new Output({ store, key, log, clock, drafts, onFault: nothing });
 }
 
 function overSse(): Line {
@@ -206,4 +210,57 @@ test('drafts of sessions that begin together are written one after the other, an
   expect(Math.max(...later)).toBe(1000);
   clock.pass(2000);
   expect([pace.book({ isFirst: true }), pace.book({ isFirst: false })]).toEqual([0, 100]);
+});
+
+describe('drafts of what a log keeps that outlives the process', () => {
+  async function spoken() {
+    const clock = fakeClock();
+    const store = createMemoryStore();
+    await store.createSession({ app: 'a', user: 'u', id: 's' }, {});
+    let keeps = true;
+    const output = outputOn(clock, store, () => keeps);
+    let drafts = 0;
+    const put = store.putMessage.bind(store);
+    store.putMessage = (...args) => {
+      drafts++;
+      return put(...args);
+    };
+    output.begin({ id: 'm', role: 'assistant', metadata: { createdAt: 1 }, parts: [] });
+    /** Drafts within a time in which something is said ten times a second. */
+    const during = async (seconds: number) => {
+      const before = drafts;
+      for (let index = 0; index < seconds * 10; index++) {
+        output.say(word('a '));
+        clock.pass(100);
+        await settled();
+      }
+      return drafts - before;
+    };
+    output.say({ type: 'text-start', id: '0' });
+    const lose = () => {
+      keeps = false;
+    };
+    return { output, during, lose };
+  }
+
+  test('are rare while nothing but words is said', async () => {
+    const { during } = await spoken();
+    expect([await during(1), await during(10), await during(30)]).toEqual([1, 0, 3]);
+  });
+
+  test('come soon for what is no words, and are rare again behind it', async () => {
+    const { output, during } = await spoken();
+    await during(1);
+    output.say({ type: 'text-end', id: '0' });
+    output.say({ type: 'file', mediaType: 'image/png', url: '/sessions/s/files/1' });
+    output.say({ type: 'text-start', id: '0' });
+    expect([await during(1), await during(9)]).toEqual([1, 0]);
+  });
+
+  test('come as ever when the log has the message no longer', async () => {
+    const { during, lose } = await spoken();
+    lose();
+    await during(13);
+    expect(await during(2)).toBeGreaterThan(10);
+  });
 });

@@ -15,6 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { StoreSessionService } from '../../src/server/store/adk-sessions.ts';
 import { createMemoryStore } from '../../src/server/store/memory/index.ts';
+import type { NodeDirectory, SharedStore } from '../../src/server/store/nodes.ts';
 import { prefixes } from '../../src/server/store/state.ts';
 import { type Store, StoreError } from '../../src/server/store/store.ts';
 import { keyOf, messageOf, stored, textEvent } from '../../src/testing/store/records.ts';
@@ -403,6 +404,95 @@ describe('ADK sessions', () => {
     expect(model.requests[0]?.contents).toHaveLength(2);
     expect((await get(service)).events).toHaveLength(8);
     expect((await store.loadSession(keyOf('s1')))?.events).toHaveLength(8);
+  });
+
+  describe('where other nodes write to the store as well', () => {
+    /** A store as two nodes see it, and how often a session was read from it. */
+    function ofNodes() {
+      const store = createMemoryStore();
+      const reads = { whole: 0, shared: 0 };
+      const gates: Promise<void>[] = [];
+      const shared: SharedStore = {
+        ...store,
+        nodes: {} as NodeDirectory,
+        loadSession(key) {
+          reads.whole++;
+          return store.loadSession(key);
+        },
+        async sharedState(key) {
+          reads.shared++;
+          const all = (await store.loadSession(key))?.state ?? {};
+          await gates.shift();
+          const isShared = (name: string) => name.startsWith(prefixes.app) || name.startsWith(prefixes.user);
+          return Object.fromEntries(Object.entries(all).filter(([name]) => isShared(name)));
+        },
+      };
+      const node = () => new StoreSessionService(shared, undefined, undefined, shared);
+      const own = async (service: StoreSessionService, id: string) => {
+        const key = (await store.own(keyOf(id))) ?? raise();
+        service.own(key);
+        return key;
+      };
+      return { store, reads, gates, node, own };
+    }
+    const raise = (): never => {
+      throw new Error('There is no such session.');
+    };
+
+    test('an owner has its events ready, and sees what other nodes changed of the shared state', async () => {
+      const { store, reads, node, own } = ofNodes();
+      const [one, other] = [node(), node()];
+      await store.createSession(keyOf('s1'), { mine: 1, 'user:name': 'Ann', 'user:old': true });
+      await store.createSession(keyOf('s2'), {});
+      const key = await own(one, 's1');
+      await own(other, 's2');
+      const session = await get(one);
+      await one.appendEvent({ session, event: textEvent('e1', 'hi') });
+      const elsewhere = (await other.getSession({ ...here, sessionId: 's2' })) ?? raise();
+      const delta = { 'user:name': 'Bob', 'user:old': undefined, 'app:open': true };
+      await other.appendEvent({ session: elsewhere, event: textEvent('e2', 'hi', delta) });
+      reads.whole = 0;
+      expect((await one.load(key))?.events).toHaveLength(1);
+      expect(reads.whole + reads.shared).toBe(0);
+      const current = (await store.loadSession(keyOf('s1')))?.state;
+      expect((await get(one)).state).toEqual(current);
+      expect((await one.load(key, { forTools: true }))?.state).toEqual(current);
+      expect(reads).toEqual({ whole: 0, shared: 2 });
+    });
+
+    test('what another owner wrote is read, whoever asks under whichever fence', async () => {
+      const { store, node, own } = ofNodes();
+      const [one, other] = [node(), node()];
+      await store.createSession(keyOf('s1'), {});
+      await own(one, 's1');
+      await get(one);
+      await own(other, 's1');
+      await other.appendEvent({ session: await get(other), event: textEvent('e1', 'hi') });
+      const again = await own(one, 's1');
+      expect((await one.load(again))?.events).toHaveLength(1);
+    });
+
+    test('a change of this node that overtakes the read of the shared state is not undone by it', async () => {
+      const { store, gates, node, own } = ofNodes();
+      const one = node();
+      await store.createSession(keyOf('s1'), {});
+      await store.createSession(keyOf('s2'), {});
+      const key = await own(one, 's1');
+      await own(one, 's2');
+      await get(one);
+      const beside = (await one.getSession({ ...here, sessionId: 's2' })) ?? raise();
+      let open = () => {};
+      gates.push(
+        new Promise<void>((resolve) => {
+          open = resolve;
+        }),
+      );
+      const early = get(one);
+      await one.appendEvent({ session: beside, event: textEvent('e1', 'hi', { 'user:name': 'Ann' }) });
+      open();
+      expect((await early).state).toEqual({ 'user:name': 'Ann' });
+      expect((await one.load(key))?.state).toEqual({ 'user:name': 'Ann' });
+    });
   });
 
   test('messages and events of a session are deleted together', async () => {

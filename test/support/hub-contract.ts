@@ -192,6 +192,7 @@ export function hubContract({ name, open, lose }: HubSubject): void {
       expect(shown.last).toBe(60);
       expect(chunks.placeOf(`${chunks.epoch}-${shown.first - 1}`)).toBe(shown.first - 1);
       expect(chunks.placeOf(`${chunks.epoch}-${shown.first - 2}`)).toBeNull();
+      expect([log.keeps(shown.first - 1), log.keeps(shown.first)]).toEqual([false, true]);
     });
 
     test('a chunk that is too long is not kept, nor what was said before it', async () => {
@@ -201,6 +202,7 @@ export function hubContract({ name, open, lose }: HubSubject): void {
       const next = await logsOf(hub).open(owner(2));
       expect([next.shown.first, next.shown.last]).toEqual([3, 3]);
       expect(wordsFrom(next, 3)).toEqual(['b']);
+      expect([log.keeps(2), log.keeps(3)]).toEqual([false, true]);
     });
 
     test('what cannot be read is begun anew', async () => {

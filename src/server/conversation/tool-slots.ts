@@ -85,7 +85,7 @@ export class ToolSlots {
 
   private async placeOf({ agent, invocationId }: CallRecord) {
     const { rootAgent, sessionService, runner } = this.context.engine;
-    const session = await this.context.history.load();
+    const session = await this.context.history.loadForTools();
     return { rootAgent, sessionService, pluginManager: runner.pluginManager, agent, invocationId, session };
   }
 }

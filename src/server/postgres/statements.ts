@@ -10,6 +10,8 @@ export function statementsIn(schema: string) {
         (select string_agg(data, ',' order by seq) from ${schema}.events where session = s.n) as events,
         ${members('$1')} as session, ${members('$2')} as user, ${members('$3')} as app
       from ${schema}.sessions s where name = $1`,
+    shared: `select ${members('$2')} as user, ${members('$3')} as app
+      from ${schema}.sessions where name = $1 and fence = $4`,
     list: `select id, title, created_at, updated_at,
         exists (
           select from ${schema}.calls c where c.session = s.n and c.status = 'requested' and c.status <> 'settled'

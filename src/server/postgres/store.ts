@@ -91,6 +91,12 @@ export class PostgresStore implements SharedStore {
     return row ? { ...summaryOf(row), state: stateOf(row), events: listOf<Event>(row.events) } : null;
   }
 
+  async sharedState(key: OwnedKey): Promise<Record<string, unknown> | null> {
+    const values = [nameIn(key), ownerIn(key), appIn(key), key.fence];
+    const [row] = await this.#calls.read<Pick<LoadedRow, 'user' | 'app'>>('shared', values);
+    return row ? stateOf({ session: null, ...row }) : null;
+  }
+
   async own(key: SessionKey): Promise<OwnedKey | null> {
     const fence = await this.#calls.value<number | null>(key, 'own', [nameIn(key)]);
     return orNull(fence, (own) => ({ app: key.app, user: key.user, id: key.id, fence: own }));

@@ -14,6 +14,7 @@ import {
 } from '@google/adk';
 import { EventList } from './event-list.ts';
 import { answeredCalls, asStored } from './json.ts';
+import type { SharedStore } from './nodes.ts';
 import { ReadySessions } from './ready-sessions.ts';
 import { nameOf } from './rules.ts';
 import type { CachedSession, CacheLimits } from './session-cache.ts';
@@ -55,42 +56,41 @@ export class StoreSessionService extends BaseSessionService {
 
   /**
    * `withdraw` is given the events of ADK's own loop whose changes are not kept, because someone else had changed the same:
-   * it makes them say so.
+   * it makes them say so. `shared`: the store, when other nodes write to it as well.
    */
   constructor(
     store: Store,
     limits: CacheLimits = { sessions: 500, characters: 256 * 1024 * 1024 },
     withdraw: (session: Session, event: Event) => void = () => undefined,
+    shared: SharedStore | null = null,
   ) {
     super();
     this.#store = store;
-    this.#ready = new ReadySessions(store, limits);
+    this.#ready = new ReadySessions(store, limits, shared);
     this.#withdraw = withdraw;
   }
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
     const id = request.sessionId || randomUUID();
-    const key = keyOf(request.appName, request.userId, id);
+    const key = this.#keyOf(request.appName, request.userId, id);
     const initial = request.state ?? {};
     const { state, events, updatedAt } = await this.#store.createSession(key, initial);
     this.#ready.changed(key, initial);
     const created = { key, state, list: new EventList(events), lastUpdateTime: updatedAt };
-    return this.#open(created, request.appName, this.#fenceOf(key));
+    return this.#open(created, request.appName);
   }
 
   override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
-    const key = keyOf(request.appName, request.userId, request.sessionId);
-    return this.#get({ ...key, fence: this.#fenceOf(key) }, request.appName, request.config);
+    const ready = await this.#ready.getCurrent(
+      this.#keyOf(request.appName, request.userId, request.sessionId),
+    );
+    return ready === null ? undefined : this.#open(ready, request.appName, request.config);
   }
 
-  /** The session, for its owner alone to write to. */
-  load(key: OwnedKey): Promise<Session | undefined> {
-    return this.#get(key, key.app);
-  }
-
-  async #get(key: OwnedKey, appName: string, config?: GetSessionConfig): Promise<Session | undefined> {
-    const ready = await this.#ready.get(key);
-    return ready === null ? undefined : this.#open(ready, appName, key.fence, config);
+  /** The session, for its owner alone to write to. `forTools`: what it shares with others is as it is now. */
+  async load(key: OwnedKey, { forTools = false } = {}): Promise<Session | undefined> {
+    const ready = await (forTools ? this.#ready.getCurrent(key) : this.#ready.get(key));
+    return ready === null ? undefined : this.#open(ready, key.app);
   }
 
   /** The sessions of one user: without a user there is nobody whose sessions could be shown. */
@@ -185,13 +185,19 @@ export class StoreSessionService extends BaseSessionService {
     this.#ready.forget(key);
   }
 
+  /** The key of whoever owns the session here. */
+  #keyOf(app: string, user: string, id: string): OwnedKey {
+    const key = keyOf(app, user, id);
+    return { ...key, fence: this.#fenceOf(key) };
+  }
+
   #fenceOf(key: SessionKey): number {
     return this.#fences.get(nameOf(key)) ?? 0;
   }
 
   /** Takes a change back that could not be written: the run goes on with what is stored now. */
   async #restore(session: Session, event: Event): Promise<void> {
-    const key = keyOf(session.appName, session.userId, session.id);
+    const key = this.#keyOf(session.appName, session.userId, session.id);
     const stored = (await this.#ready.read(key))?.state ?? {};
     const seen = this.#given.get(session.events)?.seen ?? emptyState();
     const current = copyOf(stored);
@@ -202,9 +208,9 @@ export class StoreSessionService extends BaseSessionService {
     event.actions = { ...event.actions, stateDelta: {} };
   }
 
-  #open(ready: CachedSession, appName: string, fence: number, config?: GetSessionConfig): Session {
+  #open(ready: CachedSession, appName: string, config?: GetSessionConfig): Session {
     const events = eventsIn(ready.list.events, config);
-    this.#given.set(events, { seen: applyDelta(emptyState(), ready.state), fence });
+    this.#given.set(events, { seen: applyDelta(emptyState(), ready.state), fence: ready.key.fence });
     if (events.length === ready.list.events.length)
       this.#lists.set(events, new EventList(events, ready.list));
     return {

@@ -39,4 +39,9 @@ export interface NodeDirectory {
 /** A store that several nodes may use at once. */
 export interface SharedStore extends Store {
   readonly nodes: NodeDirectory;
+  /**
+   * What all sessions of the app, and all of the user, share as it is now: other nodes change it, too. Null when the session is gone, or another
+   * owner has it.
+   */
+  sharedState(key: OwnedKey): Promise<Record<string, unknown> | null>;
 }

@@ -1,9 +1,10 @@
 import type { Event } from '@google/adk';
 import { EventList } from './event-list.ts';
 import { asStored } from './json.ts';
+import type { SharedStore } from './nodes.ts';
 import { type CachedSession, type CacheLimits, SessionCache } from './session-cache.ts';
-import { emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
-import type { SessionKey, Store } from './store.ts';
+import { applyDelta, emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
+import type { OwnedKey, SessionKey, Store } from './store.ts';
 
 /**
  * Sessions as the store has them. Those used last are kept ready, so that a turn starts without reading the history; whoever
@@ -11,34 +12,42 @@ import type { SessionKey, Store } from './store.ts';
  */
 export class ReadySessions {
   readonly #store: Store;
+  readonly #shared: SharedStore | null;
   readonly #cache: SessionCache;
   /** Reads on their way. */
   readonly #reads = new Set<{ key: SessionKey; overtaken: boolean }>();
 
-  constructor(store: Store, limits: CacheLimits) {
+  /** `shared`: the store, when other nodes write to it as well. */
+  constructor(store: Store, limits: CacheLimits, shared: SharedStore | null) {
     this.#store = store;
+    this.#shared = shared;
     this.#cache = new SessionCache(limits);
   }
 
-  /** The session; null when there is none such. */
-  async get(key: SessionKey): Promise<CachedSession | null> {
+  /** The session, its events up to date; null when there is none such. What others share with it may have changed on another node. */
+  async get(key: OwnedKey): Promise<CachedSession | null> {
     return this.#cache.get(key) ?? (await this.read(key));
   }
 
+  /** The session with all that others share with it, as it is now. */
+  async getCurrent(key: OwnedKey): Promise<CachedSession | null> {
+    const ready = this.#cache.get(key);
+    if (!ready || !this.#shared) return this.get(key);
+    const { result: state, overtaken } = await this.#reading(key, this.#shared.sharedState(key));
+    if (state === null || overtaken) return this.read(key);
+    for (const name of Object.keys(ready.state)) if (isShared(name)) delete ready.state[name];
+    applyDelta(ready.state, state);
+    return ready;
+  }
+
   /** The session, read from the store whatever is kept of it. */
-  async read(key: SessionKey): Promise<CachedSession | null> {
-    const reading = { key, overtaken: false };
-    this.#reads.add(reading);
-    try {
-      const stored = await this.#store.loadSession(key);
-      if (stored === null) return null;
-      const { state, events, updatedAt } = stored;
-      const session = { key, state, list: new EventList(events), lastUpdateTime: updatedAt };
-      if (!reading.overtaken) this.#cache.add(session);
-      return session;
-    } finally {
-      this.#reads.delete(reading);
-    }
+  async read(key: OwnedKey): Promise<CachedSession | null> {
+    const { result: stored, overtaken } = await this.#reading(key, this.#store.loadSession(key));
+    if (stored === null) return null;
+    const { state, events, updatedAt } = stored;
+    const session = { key, state, list: new EventList(events), lastUpdateTime: updatedAt };
+    if (!overtaken) this.#cache.add(session);
+    return session;
   }
 
   /** An event was stored. */
@@ -68,6 +77,18 @@ export class ReadySessions {
     this.#cache.remove(key);
   }
 
+  /** What is read of a session, and whether a write overtook it. */
+  async #reading<T>(key: SessionKey, read: Promise<T>): Promise<{ result: T; overtaken: boolean }> {
+    const reading = { key, overtaken: false };
+    this.#reads.add(reading);
+    try {
+      const result = await read;
+      return { result, overtaken: reading.overtaken };
+    } finally {
+      this.#reads.delete(reading);
+    }
+  }
+
   #change(delta: StateRecord, reaches: (key: SessionKey) => boolean): void {
     if (!hasKeys(delta)) return;
     this.#cache.change(delta, reaches);
@@ -77,6 +98,10 @@ export class ReadySessions {
   #overtakeReads(reaches: (key: SessionKey) => boolean): void {
     for (const reading of this.#reads) if (reaches(reading.key)) reading.overtaken = true;
   }
+}
+
+function isShared(name: string): boolean {
+  return name.startsWith(prefixes.app) || name.startsWith(prefixes.user);
 }
 
 function isSame(a: SessionKey, b: SessionKey): boolean {

@@ -2,11 +2,12 @@ import type { Event } from '@google/adk';
 import type { EventList } from './event-list.ts';
 import { nameOf } from './rules.ts';
 import { applyDelta, type StateRecord } from './state.ts';
-import type { SessionKey } from './store.ts';
+import type { OwnedKey, SessionKey } from './store.ts';
 
 /** What the store holds of a session, ready for use. */
 export interface CachedSession {
-  key: SessionKey;
+  /** With the fence of the owner it was read for: another one may have written since. */
+  key: OwnedKey;
   /** As the store has it: nothing that a turn has not committed. */
   state: StateRecord;
   list: EventList;
@@ -34,10 +35,10 @@ export class SessionCache {
     this.#limits = limits;
   }
 
-  get(key: SessionKey): CachedSession | undefined {
+  get(key: OwnedKey): CachedSession | undefined {
     const name = nameOf(key);
     const held = this.#held.get(name);
-    if (held === undefined) return undefined;
+    if (held?.session.key.fence !== key.fence) return undefined;
     this.#held.delete(name);
     this.#held.set(name, held);
     return held.session;
