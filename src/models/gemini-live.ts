@@ -9,6 +9,7 @@ import {
 import type { Blob, Content, GoogleGenAI, LiveConnectConfig, LiveServerMessage } from '@google/genai';
 import { exhaustive } from '../protocol/exhaustive.ts';
 import { newCallId } from './call-id.ts';
+import { asksForSignals, mayBeForSignals, withoutSignals } from './gemini-activity.ts';
 import { liveConfigOf, nonBlockingNames } from './gemini-config.ts';
 import { liveFamilyOf, onVertex } from './gemini-families.ts';
 import type { Given } from './gemini-held.ts';
@@ -23,6 +24,9 @@ import { waitingResponse } from './waiting.ts';
 /** So many responses wait for ADK, then the server is read no further until most of them are gone. */
 const MOST_WAITING = 200;
 const FEW_WAITING = 50;
+
+/** Those that do not let the person say when they speak: they are not asked again. */
+const REFUSING = new WeakSet<GoogleGenAI>();
 
 /** How a live connection to Gemini is made. */
 export interface GeminiLiveOptions {
@@ -65,10 +69,13 @@ class GeminiLiveConnection implements BaseLlmConnection {
   private readonly model: string;
   private readonly config: (handle: string | undefined) => LiveConnectConfig;
   private readonly announces: boolean;
-  private readonly link: GeminiLink;
+  private readonly limits: LinkLimits;
+  private link: GeminiLink;
   private readonly talk: GeminiTalk;
   private readonly timer: Timer;
   private readonly out = new AsyncQueue<LlmResponse>();
+  /** Whether the person says when they speak: `none`, when the server was to find out from the beginning. */
+  private signals: 'none' | 'asked' | 'taken' | 'refused';
   private socket: GeminiSocket | undefined;
   private wakesAt: number | null = null;
   private cancelWake: () => void = () => undefined;
@@ -81,23 +88,28 @@ class GeminiLiveConnection implements BaseLlmConnection {
     this.client = client;
     this.model = model;
     const { compression } = options;
-    this.config = (handle) => liveConfigOf(request, { model, family, nonBlocking, handle, compression });
-    const config = this.config(undefined);
+    const configOf = (handle?: string) =>
+      liveConfigOf(request, { model, family, nonBlocking, handle, compression });
+    const config = configOf();
+    this.config = (handle) => (this.detectsActivity ? withoutSignals(configOf(handle)) : configOf(handle));
+    if (!asksForSignals(config)) this.signals = 'none';
+    else this.signals = REFUSING.has(client) ? 'refused' : 'asked';
     this.announces = family.announcesHistory && seedOf(request.contents).length > 0;
     this.timer = options.timer ?? patienceOf().timer;
-    this.link = new GeminiLink({
+    this.limits = {
       ...LINK_LIMITS,
       ...(options.setupTimeoutMs === undefined ? {} : { setupMs: options.setupTimeoutMs }),
       ...(options.ping === undefined ? {} : { ping: options.ping }),
       ...(options.random ? { random: options.random } : {}),
-    });
+    };
+    this.link = new GeminiLink(this.limits);
     this.talk = new GeminiTalk({
       modelVersion: model,
       family,
       isSpoken:
         config.outputAudioTranscription !== undefined &&
         (config.responseModalities ?? []).every((modality) => modality === 'AUDIO'),
-      detectsActivity: config.realtimeInputConfig?.automaticActivityDetection?.disabled !== true,
+      detectsActivity: () => this.detectsActivity,
       hasIds: !client.vertexai,
       nonBlocking,
       history: request.contents,
@@ -143,6 +155,11 @@ class GeminiLiveConnection implements BaseLlmConnection {
     return elapsed(this.timer);
   }
 
+  /** Whether the server finds out by itself when the person speaks. */
+  private get detectsActivity(): boolean {
+    return this.signals === 'none' || this.signals === 'refused';
+  }
+
   private give(given: Given): void {
     this.do(this.talk.take(given, this.now));
   }
@@ -164,12 +181,16 @@ class GeminiLiveConnection implements BaseLlmConnection {
       case 'ping':
         return this.socket?.ping();
       case 'ready':
+        if (this.signals === 'asked') this.signals = 'taken';
+        if (this.signals === 'refused') REFUSING.add(this.client);
         return this.do(talk.ready(effect.isResumed, this.now));
       case 'waiting':
         return this.out.push(waitingResponse('unreachable', timer.now() + effect.until - this.now));
       case 'forget':
         return this.out.push({ liveSessionResumptionUpdate: { resumable: false } });
       case 'over':
+        if (this.signals === 'asked' && effect.failure && mayBeForSignals(effect.failure))
+          return this.listen();
         this.isOver = true;
         this.cancelWake();
         this.do(talk.end());
@@ -179,6 +200,14 @@ class GeminiLiveConnection implements BaseLlmConnection {
       default:
         return exhaustive(effect);
     }
+  }
+
+  /** Begins once more with a server that finds out by itself when the person speaks. */
+  private listen(): void {
+    this.signals = 'refused';
+    this.link = new GeminiLink(this.limits);
+    this.push({ type: 'busy', isBusy: this.talk.isBusy });
+    this.push({ type: 'start', handle: null });
   }
 
   private do(effects: TalkEffect[]): void {

@@ -29,8 +29,8 @@ import { endsInTransfer } from './transfer.ts';
 export interface TalkOptions extends ResponseOptions {
   modelVersion: string;
   isSpoken: boolean;
-  /** Whether the server finds out by itself when the person speaks. */
-  detectsActivity: boolean;
+  /** Whether the server finds out by itself when the person speaks; known when it has taken the setup. */
+  detectsActivity: () => boolean;
   /** What was said before; told to a session that is new. */
   history: readonly Content[];
   /** For calls that come without an id. */

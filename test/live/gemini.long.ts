@@ -4,10 +4,11 @@ import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { FakeGeminiLive, type SetupFault } from '../support/gemini-live/fake-gemini-live.ts';
 import { FAMILIES, provideLive, provideTools } from '../support/gemini-live/provide.ts';
 import type { TurnFault } from '../support/gemini-live/session.ts';
-import type { Quirks } from '../support/gemini-live/strict.ts';
+import { NO_SIGNALS, type Quirks } from '../support/gemini-live/strict.ts';
 import { sufferLive } from '../support/gemini-live/suffer.ts';
 import { bidiFaults } from '../support/providers/checklist.ts';
 import { expectedGist, gist, type Provided, play } from '../support/providers/play.ts';
+import { TestSocket } from '../support/socket.ts';
 
 failOnUnhandled();
 
@@ -147,19 +148,33 @@ describe.each(FAMILIES)('what goes wrong with the family $name', ({ name: _, ...
     { usage: 'late' },
     { usage: 'missing' },
     { thinksAloud: true },
+    { activitySignals: 'refused' },
   ];
 
-  it.each(QUIRKS)('a service that behaves so is answered once and goes on: %o', async (quirks) => {
-    const { fake, server } = await serve(quirks);
-    try {
-      const isSilent = quirks.afterResume === 'is silent';
-      const seen = await sufferLive(fake, server, isSilent ? { turn: [undefined, 'cut'] } : {});
-      const isHeard = quirks.transcripts !== 'missing';
-      expect(seen).toEqual({ told: isSilent ? BROKE_OFF : null, ran: 1, ends: 1, goesOn: isHeard });
-      expect(fake.refused).toEqual([]);
-    } finally {
-      await server.close();
-      await fake.stop();
-    }
-  });
+  it.each(QUIRKS)(
+    'a service that behaves so is answered once and goes on, also with push-to-talk: %o',
+    async (quirks) => {
+      const { fake, server } = await serve(quirks);
+      try {
+        const isSilent = quirks.afterResume === 'is silent';
+        const seen = await sufferLive(fake, server, isSilent ? { turn: [undefined, 'cut'] } : {});
+        const isHeard = quirks.transcripts !== 'missing';
+        expect(seen).toEqual({ told: isSilent ? BROKE_OFF : null, ran: 1, ends: 1, goesOn: isHeard });
+        const count = server.ran.length;
+        const socket = new TestSocket(`${server.url.replace('http', 'ws')}/live`);
+        await socket.opened();
+        socket.send('audio_control', { action: 'start', detection: 'client' });
+        const chunk = Buffer.from('SAY weather in Tokyo').toString('base64');
+        socket.send('audio_chunk', { chunk });
+        socket.send('audio_control', { action: 'stop', detection: 'client' });
+        await socket.done();
+        socket.close();
+        expect([server.ran.length - count, socket.dones]).toEqual([1, 1]);
+        expect(fake.refused).toEqual(quirks.activitySignals === 'refused' ? [NO_SIGNALS] : []);
+      } finally {
+        await server.close();
+        await fake.stop();
+      }
+    },
+  );
 });

@@ -8,6 +8,7 @@ import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { FakeGeminiLive, type FakeLiveOptions } from '../support/gemini-live/fake-gemini-live.ts';
 import { FAMILIES, provideLive, provideTools } from '../support/gemini-live/provide.ts';
+import { NO_SIGNALS } from '../support/gemini-live/strict.ts';
 import { decision } from '../support/live.ts';
 import { expectedGist, gist, play } from '../support/providers/play.ts';
 import { TestSocket } from '../support/socket.ts';
@@ -436,6 +437,28 @@ describe.each(FAMILIES)('speech with the family $name', ({ name: _, ...options }
     const signals = fake.sent('realtimeInput').flatMap((input) => Object.keys(input as object));
     expect(signals).toEqual(['activityStart', 'audio', 'activityEnd']);
     expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 1, []]);
+  });
+
+  it('[B29] push-to-talk is answered also where the model takes no word about when the person speaks', async () => {
+    const { fake, connect, ran, logged } = await serveTools({
+      ...options,
+      quirks: { activitySignals: 'refused' },
+    });
+    const socket = await connect();
+    for (const times of [1, 2]) {
+      socket.send('audio_control', { action: 'start', detection: 'client' });
+      speak(socket, 'weather in Tokyo');
+      socket.send('audio_control', { action: 'stop', detection: 'client' });
+      await socket.done(times);
+      // It is taken up again as it was begun.
+      if (times === 1) fake.lose('cut');
+      await fake.until(() => fake.received.length > 2);
+    }
+    const signals = fake.sent('realtimeInput').flatMap((input) => Object.keys(input as object));
+    expect(signals).toEqual(['audio', 'audioStreamEnd', 'audio', 'audioStreamEnd']);
+    expect([ran, socket.dones]).toEqual([['weather Tokyo', 'weather Tokyo'], 2]);
+    expect([fake.refused, fake.sessions.size]).toEqual([[NO_SIGNALS], 1]);
+    expect(logged.filter(({ level }) => level !== 'info')).toEqual([]);
   });
 
   it('[B29] an interruption beside push-to-talk leaves nothing open', async () => {

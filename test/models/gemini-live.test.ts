@@ -541,6 +541,80 @@ describe('what the live server is told', () => {
     ]);
   });
 
+  describe('with a server that keeps its own detection', () => {
+    const detection = { disabled: true, silenceDurationMs: 300 };
+    const asked = { realtimeInputConfig: { automaticActivityDetection: detection } };
+    const isAsked = (message: object) => JSON.stringify(message).includes('"disabled":true');
+    const UNNAMED = 'Request contains an invalid argument.';
+
+    const NAMED = `Unknown name "disabled" at 'setup.realtime_input_config.automatic_activity_detection'`;
+
+    test.each([NAMED, UNNAMED])('it is left the rest, and told when the sound ends: %s', async (reason) => {
+      fake.onLive = (message, connection) => {
+        if (isAsked(message)) connection.close(1007, reason);
+        else if ('setup' in message) connection.send({ setupComplete: {} });
+      };
+      const model = gemini();
+      const live = await new TestRun(model).live(asked);
+      live.queue.sendActivityStart();
+      live.queue.sendRealtime({ mimeType: 'audio/pcm;rate=16000', data: 'AAAA' });
+      live.queue.sendActivityEnd();
+      await fake.until(() => sent(2)?.length === 2);
+      await live.close();
+      expect([setup(1), setup(2)]).toMatchObject([
+        asked,
+        { realtimeInputConfig: { automaticActivityDetection: { silenceDurationMs: 300 } } },
+      ]);
+      expect(sent(2)).toEqual([
+        { realtimeInput: { audio: { mimeType: 'audio/pcm;rate=16000', data: 'AAAA' } } },
+        { realtimeInput: { audioStreamEnd: true } },
+      ]);
+      // The next connection knows.
+      const next = await new TestRun(model).live(asked);
+      next.queue.sendActivityEnd();
+      await fake.until(() => sent(3)?.length === 1);
+      await next.close();
+      expect([isAsked(setup(2)), isAsked(setup(3)), fake.connections.length]).toEqual([false, false, 3]);
+    });
+
+    test('what was said meanwhile is owed an answer by the second session', async () => {
+      fake.onLive = (message, connection) => {
+        if (isAsked(message)) connection.close(1007, NAMED);
+        else if ('setup' in message) connection.send({ setupComplete: {} });
+        else connection.close(1011, 'gone');
+      };
+      const live = await new TestRun(gemini()).live(asked);
+      live.say('hi');
+      await live.end();
+      expect(live.error).toMatchObject({ code: 'INCOMPLETE' });
+    });
+
+    test.each([
+      ['the key', asked, 'API key not valid', 1],
+      ['another field', asked, `Unknown name "x" at 'setup': Cannot find field.`, 1],
+      ['something unsaid, whatever is asked', asked, UNNAMED, 2],
+      ['something unsaid, and nothing was asked', {}, UNNAMED, 1],
+    ])('a setup refused for %s is told in words', async (_what, config, reason, times) => {
+      fake.onLive = (_, connection) => connection.close(1007, reason);
+      const live = await new TestRun(gemini()).live(config);
+      await live.end();
+      expect(live.error).toMatchObject({
+        message: `The live model refused the connection (1007): ${reason}`,
+      });
+      expect(fake.connections.length).toBe(times);
+    });
+
+    test('a session that had begun is not begun anew', async () => {
+      script((message, connection) => {
+        if (!('setup' in message)) connection.close(1007, `setup: ${NAMED}`);
+      });
+      const live = await new TestRun(gemini()).live(asked);
+      live.say('hi');
+      await live.end();
+      expect([live.error, fake.connections.length]).toEqual([expect.objectContaining({ code: 'SETUP' }), 1]);
+    });
+  });
+
   test('a 3.x live model gets typed text as realtime input, and declares nothing non-blocking', async () => {
     const model = gemini(undefined, 'gemini-3.1-flash-live-preview');
     const live = await new TestRun(model, { tools: [new DeferredTool('pay', { nonBlocking: true })] }).live();

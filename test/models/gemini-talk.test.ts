@@ -10,7 +10,7 @@ function talk(options: { model?: string; nonBlocking?: string[] } = {}) {
     modelVersion: 'gemini-3.8-live',
     family: liveFamilyOf(model),
     isSpoken: true,
-    detectsActivity: true,
+    detectsActivity: () => true,
     hasIds: true,
     nonBlocking: new Set(nonBlocking),
     history: [],

@@ -33,6 +33,8 @@ export interface Quirks {
   usage: 'with the end' | 'alone' | 'late' | 'missing';
   /** Whether thoughts are told. */
   thinksAloud: boolean;
+  /** What becomes of a setup that leaves it to the client to say when the person speaks. */
+  activitySignals: 'taken' | 'refused';
 }
 
 export const QUIRKS: Quirks = {
@@ -44,6 +46,7 @@ export const QUIRKS: Quirks = {
   transcripts: 'in time',
   usage: 'with the end',
   thinksAloud: false,
+  activitySignals: 'taken',
 };
 
 const SETUP = [
@@ -69,6 +72,9 @@ const GENERATION = [
   'mediaResolution',
   'thinkingConfig',
 ];
+
+/** Why a setup is refused that leaves it to the client to say when the person speaks. */
+export const NO_SIGNALS = `Unknown name "disabled" at 'setup.realtime_input_config.automatic_activity_detection': Cannot find field.`;
 
 /** What a session was set up with. */
 export interface Setup {
@@ -119,6 +125,7 @@ export function readSetup(setup: Json, family: LiveFamily, quirks: Quirks, isVer
   const { parts = [] } = (setup.systemInstruction ?? {}) as { parts?: { text?: string }[] };
   const realtime = object(setup.realtimeInputConfig ?? {}, 'setup.realtime_input_config');
   const detection = object(realtime.automaticActivityDetection ?? {}, 'automatic_activity_detection');
+  must(quirks.activitySignals === 'taken' || detection.disabled !== true, 1007, NO_SIGNALS);
   const history = object(setup.historyConfig ?? {}, 'setup.history_config');
   return {
     model: String(setup.model),
