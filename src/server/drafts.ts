@@ -59,7 +59,7 @@ export class Drafts {
     if (message !== this.context.message()) return;
     this.stored = parts;
     // What was planned before may have time now.
-    if (!this.cancel || !this.isWordsOnly() || !this.context.isKept()) return;
+    if (!this.cancel || !this.context.isKept() || !this.isWordsOnly()) return;
     this.drop();
     this.cancel = this.soon();
   }
@@ -93,7 +93,7 @@ export class Drafts {
   private soon(): () => void {
     const { clock, pace, isKept } = this.context;
     // The first one is not spared: from then on the message has its place among the others.
-    this.hasTime = this.stored > 0 && this.isWordsOnly() && isKept();
+    this.hasTime = this.stored > 0 && isKept() && this.isWordsOnly();
     const wait = pace.book({ isFirst: this.isFirst, isKept: this.hasTime });
     return clock.after(wait, () => this.write());
   }

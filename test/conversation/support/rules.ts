@@ -305,10 +305,11 @@ function endedBy(chunk: Chunk): string | null {
   return chunk.type.startsWith('tool-output-') && 'toolCallId' in chunk ? chunk.toolCallId : null;
 }
 
-/** The call that a posted message replaced. */
+/** The call that a posted message replaced, be it that its time was over in the same moment. */
 function replacedBy(chunk: Chunk): string[] {
-  const isReplaced = chunk.type === 'data-settled' && chunk.data.errorText === SUPERSEDED;
-  return isReplaced ? [chunk.data.toolCallId] : [];
+  if (chunk.type !== 'data-settled') return [];
+  const { errorText = '', toolCallId } = chunk.data;
+  return errorText === SUPERSEDED || errorText.startsWith('Timeout waiting for ') ? [toolCallId] : [];
 }
 
 function only<T extends Chunk['type']>(chunks: readonly Chunk[], type: T): Of<T>[] {
