@@ -1,13 +1,21 @@
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { stage } from './support/browser.ts';
+import { haltAt } from './support/halt.ts';
 import { DOT, Person } from './support/person.ts';
+import { Relay } from './support/relay.ts';
 
 const here = stage();
 
 /** Waits until something has the focus. */
 const hasFocus = (place: Locator) =>
   expect.poll(() => place.evaluate((one) => one === document.activeElement)).toBe(true);
+
+async function relayed(): Promise<Relay> {
+  const relay = await new Relay(here.server.url).start();
+  here.after(() => relay.dispose());
+  return relay;
+}
 
 describe('the keys of a card', () => {
   it('decide the first open card from the message box, in the middle of a sentence', async () => {
@@ -52,10 +60,11 @@ describe('the keys of a card', () => {
         const box = one.closest('[data-conversation]') as Element;
         return one.getBoundingClientRect().bottom > box.getBoundingClientRect().top;
       });
-    expect(await inSight()).toBe(false);
+    await expect.poll(inSight).toBe(false);
     await person.page.keyboard.press('Alt+y');
     await hasFocus(card);
-    expect([await inSight(), await person.statesOfCards()]).toEqual([true, ['requested']]);
+    await expect.poll(inSight).toBe(true);
+    expect(await person.statesOfCards()).toEqual(['requested']);
     await person.page.keyboard.press('Alt+y');
     await person.card('done').waitFor();
   });
@@ -63,22 +72,26 @@ describe('the keys of a card', () => {
 
 describe('an answer that is being given', () => {
   it('can be stopped and written after at once, with a button each; Escape stops it too, as the page says', async () => {
-    const person = new Person(await here.open());
+    const relay = await relayed();
+    const person = new Person(await here.open({ url: relay.url }));
     const { page } = person;
     await page.getByText('Enter to send, Shift+Enter for a new line', { exact: true }).waitFor();
-    await person.say('Count to 500');
+    const count = () => haltAt(here, relay, '"4 "', () => person.say('Count to 500'));
+    await count();
     await expect.poll(() => person.isBusy()).toBe(true);
     await page.getByText(/Esc to stop the answer/).waitFor();
     await person.box.fill('And then');
     const stop = page.getByRole('button', { name: 'Stop' });
     await page.getByRole('button', { name: 'Send', exact: true }).click({ trial: true });
     await stop.click();
+    here.server.goOn();
     await expect.poll(() => person.isBusy()).toBe(false);
     expect(await person.box.inputValue()).toBe('And then');
     await hasFocus(person.box);
-    await person.say('Count to 500');
+    await count();
     await expect.poll(() => person.isBusy()).toBe(true);
     await page.keyboard.press('Escape');
+    here.server.goOn();
     await expect.poll(() => person.isBusy()).toBe(false);
     await stop.waitFor({ state: 'detached' });
     await page.getByText('Stopped').nth(1).waitFor();
@@ -87,13 +100,18 @@ describe('an answer that is being given', () => {
 
 describe('the focus', () => {
   it('is in the message box on load, after a suggestion, after Stop, and in a new conversation', async () => {
-    const person = new Person(await here.open());
+    const relay = await relayed();
+    const person = new Person(await here.open({ url: relay.url }));
     const { page } = person;
     await hasFocus(person.box);
-    await page.getByRole('button', { name: 'Tell me a story' }).click();
+    await haltAt(here, relay, '"text-delta"', () =>
+      page.getByRole('button', { name: 'Tell me a story' }).click(),
+    );
     await hasFocus(person.box);
-    await expect.poll(() => person.isBusy()).toBe(true);
-    await page.getByRole('button', { name: 'Stop' }).click();
+    const stop = page.getByRole('button', { name: 'Stop' });
+    await stop.click();
+    here.server.goOn();
+    await stop.waitFor({ state: 'detached' });
     await hasFocus(person.box);
     await page
       .getByRole('navigation')
@@ -172,7 +190,7 @@ describe('the focus', () => {
     await page.getByRole('button', { name: 'Dismiss' }).click();
     await hasFocus(person.box);
     await person.say('Show Markdown');
-    await expect.poll(() => person.isBusy()).toBe(true);
+    await person.answers.locator('pre').first().waitFor();
     await expect.poll(() => person.isBusy()).toBe(false);
     await page.locator('[data-conversation]').evaluate((list) => list.scrollTo(0, 0));
     await page.getByRole('button', { name: 'Latest' }).click();

@@ -56,6 +56,15 @@ export class DemoServer {
     return this;
   }
 
+  /** Stands still where it is, until `goOn`: its connections stay, and what is sent to it waits. */
+  halt(): void {
+    this.process?.kill('SIGSTOP');
+  }
+
+  goOn(): void {
+    this.process?.kill('SIGCONT');
+  }
+
   /** Ends the process: as Ctrl-C does, or as a crash does. */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     const child = this.process;
