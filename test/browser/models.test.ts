@@ -49,9 +49,14 @@ describe('with a key of a provider the demo', () => {
       // The question at the start is not the one to fail.
       await expect.poll(() => fake.asked.length).toBe(1);
       fake.faults.push('reset', 'reset');
+      let goOn = () => {};
+      fake.before = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
       const person = new Person(await here.open({ mode, url: server.url, locale }));
       await person.say('hello');
       await person.page.getByText(words).waitFor();
+      goOn();
       await person.answers
         .getByText(/[A-Za-zぁ-ん]/)
         .last()

@@ -21,12 +21,13 @@ describe('the page before the first word', () => {
     const list = page.getByRole('region', { name: /^(Conversation|会話)$/ });
     const title = list.getByRole('heading');
     await title.waitFor();
-    const view = await list.evaluate((box) => ({
-      top: box.scrollTop,
-      title: (box.querySelector('h2')?.getBoundingClientRect().top ?? 0) > box.getBoundingClientRect().top,
-      fits: box.scrollHeight <= box.clientHeight,
-    }));
-    expect(view).toEqual({ top: 0, title: true, fits });
+    const view = () =>
+      list.evaluate((box) => ({
+        top: box.scrollTop,
+        title: (box.querySelector('h2')?.getBoundingClientRect().top ?? 0) > box.getBoundingClientRect().top,
+        fits: box.scrollHeight <= box.clientHeight,
+      }));
+    await expect.poll(view).toEqual({ top: 0, title: true, fits });
     expect(await page.getByRole('button', { name: /^(Latest|最新)/ }).count()).toBe(0);
   });
 });
@@ -36,7 +37,7 @@ describe('the conversation of the README, in Japanese', () => {
     const person = new Person(await here.open({ mode, locale: 'ja-JP', ...osaka, ...phone }));
     const { page } = person;
     await page.getByText('何をしましょうか').waitFor();
-    expect(await page.evaluate(() => document.documentElement.lang)).toBe('ja');
+    await expect.poll(() => page.evaluate(() => document.documentElement.lang)).toBe('ja');
     await person.say('Aliceに30ドル、Bobに40ドル送金してください');
     await person.card('requested').first().waitFor();
     await person.approve();
@@ -62,12 +63,12 @@ describe('the conversation of the README, in Japanese', () => {
       .nth(3)
       .getByText(/緯度34\.6937/)
       .waitFor();
-    expect(await overflows(page)).toBe(false);
+    await expect.poll(() => overflows(page)).toBe(false);
     await page.reload();
     await person.answers
       .nth(3)
       .getByText(/緯度34\.6937/)
       .waitFor();
-    expect(await person.statesOfCards()).toEqual(['done', 'denied', 'done']);
+    await expect.poll(() => person.statesOfCards()).toEqual(['done', 'denied', 'done']);
   });
 });

@@ -17,18 +17,15 @@ it('an answer is read to screen readers and printed as it is shown: without sign
   const pages = String(await page.pdf({ width: '600px', height: '400px' })).match(/\/Type\s*\/Page\b/g);
   expect(pages?.length).toBeGreaterThan(1);
   await page.emulateMedia({ media: 'print' });
-  const colour = await person.answers.first().evaluate((answer) => getComputedStyle(answer).color);
-  expect(colour).toBe('rgb(33, 31, 28)');
-  const pressable = await page
-    .getByRole('button')
-    .evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
-  expect([
-    pressable,
+  const printed = async () => [
+    await person.answers.first().evaluate((answer) => getComputedStyle(answer).color),
     await page
       .locator('pre')
       .first()
       .evaluate((one) => getComputedStyle(one).whiteSpace),
-  ]).toEqual([0, 'pre-wrap']);
+    await page.getByRole('button').evaluateAll((all) => all.filter((one) => one.checkVisibility()).length),
+  ];
+  await expect.poll(printed).toEqual(['rgb(33, 31, 28)', 'pre-wrap', 0]);
 });
 
 it('what is chosen is seen where the browser takes colours away', async () => {
@@ -36,16 +33,17 @@ it('what is chosen is seen where the browser takes colours away', async () => {
   const panel = await person.openPanel('Inspector');
   const ground = (name: string) =>
     panel.getByRole('tab', { name }).evaluate((one) => getComputedStyle(one).backgroundColor);
-  await panel.getByRole('tab', { name: 'Wire' }).waitFor();
-  expect(await ground('Wire')).not.toBe(await ground('ADK events'));
+  await expect.poll(async () => (await ground('Wire')) !== (await ground('ADK events'))).toBe(true);
   // All that stands on such a ground is seen on it.
   await person.say('Send $50 to Alice');
   await person.card('requested').waitFor();
   const entry = person.page.getByRole('listitem').filter({ hasText: 'Waiting for you' });
-  const colours = await entry
-    .locator('button[aria-current], time, p, p *')
-    .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).color))]);
-  expect(colours).toHaveLength(1);
+  await entry.first().waitFor();
+  const colours = () =>
+    entry
+      .locator('button[aria-current], time, p, p *')
+      .evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).color))]);
+  await expect.poll(colours).toHaveLength(1);
 });
 
 it('a menu that was used with the mouse leaves no ring, and one that was used with keys does', async () => {
@@ -65,10 +63,11 @@ it('a menu that was used with the mouse leaves no ring, and one that was used wi
 it('a tall draft leaves room for the conversation, and its last line is in sight', async () => {
   const person = new Person(await here.open({ viewport: { width: 900, height: 420 } }));
   await person.box.fill(Array.from({ length: 30 }, (_, index) => `line ${index + 1}`).join('\n'));
-  const sizes = await person.box.evaluate((box) => ({
-    isSmall: box.clientHeight < innerHeight / 2,
-    isInside: box.getBoundingClientRect().bottom < innerHeight,
-    isAtEnd: box.scrollTop + box.clientHeight >= box.scrollHeight - 12,
-  }));
-  expect(sizes).toEqual({ isSmall: true, isInside: true, isAtEnd: true });
+  const sizes = () =>
+    person.box.evaluate((box) => ({
+      isSmall: box.clientHeight < innerHeight / 2,
+      isInside: box.getBoundingClientRect().bottom < innerHeight,
+      isAtEnd: box.scrollTop + box.clientHeight >= box.scrollHeight - 12,
+    }));
+  await expect.poll(sizes).toEqual({ isSmall: true, isInside: true, isAtEnd: true });
 });

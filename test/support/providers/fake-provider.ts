@@ -66,6 +66,8 @@ export class FakeProvider {
   readonly refused: string[] = [];
   /** Says something else than the rules would. */
   answer: ((asked: Asked) => Omit<Answer, 'calls'> & { calls?: Answer['calls'] }) | undefined;
+  /** What its answers wait for. */
+  before: Promise<unknown> = Promise.resolve();
   url = '';
   private readonly rules = new EmbeddedModel({ paceMs: 0, rules });
   readonly memory: Memory = { items: new Map(), count: 0 };
@@ -118,6 +120,7 @@ export class FakeProvider {
     }
     if (fault !== undefined && TROUBLES.includes(fault)) return this.fail(response, fault as Trouble, shown);
 
+    await this.before;
     memory.count += 1;
     let asked: Asked;
     try {

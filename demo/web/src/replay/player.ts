@@ -11,6 +11,8 @@ export type Pace = 'real' | 'fast';
 /** How a replay is doing. */
 export interface ReplayState {
   status: 'playing' | 'paused' | 'ended';
+  /** Whether an event is being played: one that has begun is played to its end, also when it is paused. */
+  isBusy: boolean;
   pace: Pace;
   position: number;
   total: number;
@@ -40,7 +42,6 @@ export class ReplayPlayer {
   private chat: UseDuologueHelpers | null = null;
   private current: ReplayState;
   private currentMode: Mode;
-  private isBusy = false;
   private isStopped = false;
 
   constructor(recording: Recording, pace: Pace = 'real') {
@@ -48,7 +49,14 @@ export class ReplayPlayer {
     this.server = new RecordedServer(recording.events, () => this.touch());
     this.outputs = outputsIn(recording.events);
     this.currentMode = firstMode(recording);
-    this.current = { status: 'playing', pace, position: 0, total: recording.events.length, matches: null };
+    this.current = {
+      status: 'playing',
+      isBusy: false,
+      pace,
+      position: 0,
+      total: recording.events.length,
+      matches: null,
+    };
   }
 
   get state(): ReplayState {
@@ -108,10 +116,10 @@ export class ReplayPlayer {
   /** Plays one event. */
   async step(): Promise<void> {
     this.pause();
-    if (this.isBusy || this.current.status === 'ended') return;
-    this.isBusy = true;
+    if (this.current.isBusy || this.current.status === 'ended') return;
+    this.become({ isBusy: true });
     await this.next();
-    this.isBusy = false;
+    this.become({ isBusy: false });
   }
 
   /** Ends the replay for good. */
@@ -121,14 +129,14 @@ export class ReplayPlayer {
   }
 
   private async run(): Promise<void> {
-    if (this.isBusy) return;
-    this.isBusy = true;
+    if (this.current.isBusy) return;
+    this.become({ isBusy: true });
     while (this.current.status === 'playing' && !this.isStopped) {
       await this.gap();
       if (this.current.status !== 'playing' || this.isStopped) break;
       await this.next();
     }
-    this.isBusy = false;
+    this.become({ isBusy: false });
   }
 
   private async next(): Promise<void> {

@@ -14,7 +14,10 @@ export default function ReplayBar({ player }: { player: ReplayPlayer }) {
   const words = useWords();
   const { language } = useLanguage();
   const { showReplay } = useWire();
-  const { status, position, total, matches } = useSyncExternalStore(player.subscribe, () => player.state);
+  const { status, isBusy, position, total, matches } = useSyncExternalStore(
+    player.subscribe,
+    () => player.state,
+  );
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was pressed is gone, or cannot be pressed at the end
   useEffect(() => {
     if (document.activeElement === document.body) focusBox();
@@ -27,6 +30,7 @@ export default function ReplayBar({ player }: { player: ReplayPlayer }) {
       aria-label={words.label}
       data-testid="replay-bar"
       data-status={status}
+      aria-busy={isBusy}
       className="animate-rise rounded-3xl border border-accent-line bg-surface p-3 shadow-lift"
     >
       <div className="flex flex-wrap items-center gap-x-1 gap-y-2">
