@@ -6,6 +6,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { root } from './support/built.ts';
+import { PATIENCE_MS } from './support/launch.ts';
 
 /** What a strict page allows: its own files, and nothing inline. */
 const POLICY = "default-src 'self'; script-src 'self'";
@@ -52,6 +53,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   await page.goto(url);
   await page.waitForFunction(() => 'audio' in window);
 });

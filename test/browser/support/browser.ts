@@ -6,6 +6,7 @@ import {
   type Page,
 } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
+import { PATIENCE_MS } from './launch.ts';
 import { DemoServer } from './server.ts';
 
 /** What a test file works with: the browser of all, one server, and a fresh context for every test. */
@@ -61,7 +62,7 @@ export function stage(env: Record<string, string> = {}): Stage {
         ...options,
       });
       takeDowns.push(() => context.close());
-      context.setDefaultTimeout(45_000);
+      context.setDefaultTimeout(PATIENCE_MS);
       await context.addInitScript((wanted) => {
         // The page that stands for one that was not shown has no storage.
         if (self.origin === 'null') return;

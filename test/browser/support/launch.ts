@@ -1,5 +1,8 @@
 import { type Browser, type BrowserServer, chromium } from 'playwright-core';
 
+/** How long the browser may take for one thing: for what hangs, not for what is slow. */
+export const PATIENCE_MS = 120_000;
+
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

@@ -9,7 +9,7 @@ import { fourTools } from '../../support/demo-tools.ts';
 import { call, streamed } from '../../support/scripted-model.ts';
 import type { Setup } from '../plain/page.ts';
 import { root } from './built.ts';
-import { launch } from './launch.ts';
+import { launch, PATIENCE_MS } from './launch.ts';
 
 const HTML = '<!doctype html><title>Plain</title><body><script type="module" src="/page.js"></script></body>';
 
@@ -88,7 +88,7 @@ export function pageStage(source: string, built: Build): { goto(hash?: string): 
     async goto(hash = '') {
       if (!browser || !served) throw new Error('The stage is not set.');
       const page = await browser.newPage();
-      page.setDefaultTimeout(45_000);
+      page.setDefaultTimeout(PATIENCE_MS);
       await page.goto(`${served.url}/plain.html${hash}`);
       return page;
     },

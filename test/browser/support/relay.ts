@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
+/** Longer than anything that is waited for. */
+const LONGEST_MARKER = 100;
+
 /** Stands between browser and server as a network does: it can be cut, and it can hold what the server says. */
 export class Relay {
   private readonly sockets = new Set<Socket>();
@@ -71,12 +74,17 @@ export class Relay {
       });
     }
     near.pipe(far);
-    far.on('data', (bytes) => this.pass(bytes, near, far));
+    let tail = Buffer.alloc(0);
+    far.on('data', (bytes: Buffer) => {
+      this.pass(tail, bytes, near, far);
+      tail = Buffer.concat([tail, bytes]).subarray(-LONGEST_MARKER);
+    });
     far.on('end', () => near.end());
   }
 
-  private pass(bytes: Buffer, near: Socket, far: Socket): void {
-    const at = this.marker === null ? -1 : bytes.indexOf(this.marker);
+  /** Passes on what the server says, or holds it; the tail is the end of what was passed on before. */
+  private pass(tail: Buffer, bytes: Buffer, near: Socket, far: Socket): void {
+    const at = this.marker === null ? -1 : beginOf(this.marker, tail, bytes);
     if (at === -1) {
       near.write(bytes);
       return;
@@ -90,4 +98,11 @@ export class Relay {
     });
     this.onHeld?.();
   }
+}
+
+/** Where in the bytes a marker begins, or goes on that began in the bytes before; -1 when it is not there. */
+function beginOf(marker: string, before: Buffer, bytes: Buffer): number {
+  const begun = before.subarray(1 - marker.length);
+  const at = Buffer.concat([begun, bytes]).indexOf(marker);
+  return at === -1 ? -1 : Math.max(0, at - begun.length);
 }

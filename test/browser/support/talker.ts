@@ -321,8 +321,11 @@ export class Talker extends Person {
 
   /** What comes out of the loudspeaker, once it is as loud as speech. */
   async hears(): Promise<{ level: number; pitch: number }> {
-    await this.page.waitForFunction(() => window.room.listen().level > 0.05);
-    return this.page.evaluate(() => window.room.listen());
+    const heard = await this.page.waitForFunction(() => {
+      const sound = window.room.listen();
+      return sound.level > 0.05 && sound;
+    });
+    return (await heard.jsonValue()) as { level: number; pitch: number };
   }
 
   /** Milliseconds of sound from the moment that the page was to be silent, once it is. */
