@@ -1,22 +1,29 @@
 import { expect, it } from 'vitest';
 import { stage } from './support/browser.ts';
 import { Person } from './support/person.ts';
+import { Relay } from './support/relay.ts';
 
 const here = stage();
 
 it.each(['sse', 'bidi'] as const)(
   'a conversation stands in the list from its first word on, in every tab, and says that it waits, over %s',
   async (mode) => {
-    const person = new Person(await here.open({ mode }));
+    const relay = await new Relay(here.server.url).start();
+    here.after(() => relay.dispose());
+    const person = new Person(await here.open({ mode, url: relay.url }));
     const other = await person.page.context().newPage();
-    await other.goto(here.server.url);
+    await other.goto(relay.url);
     const entriesOf = (name: string) =>
       [person.page, other].map((page) =>
         page.getByRole('listitem').filter({ has: page.getByRole('button', { name, exact: true }) }),
       );
+    // The answer goes on until both tabs have it in their lists.
+    const held = relay.hold('"3 "');
     await person.say('Count to 500');
+    await held;
     for (const entry of entriesOf('Count to 500')) await entry.first().waitFor();
-    expect(await person.page.getByRole('button', { name: 'Stop' }).count()).toBe(1);
+    await person.page.getByRole('button', { name: 'Stop' }).waitFor();
+    relay.release();
     await person.page.getByRole('button', { name: 'New conversation' }).first().click();
     const said = `Send $50 to Alice for ${mode}`;
     await person.say(said);
