@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { stage } from './support/browser.ts';
 import { Person } from './support/person.ts';
@@ -5,6 +6,10 @@ import { Relay } from './support/relay.ts';
 
 const here = stage();
 const modes = ['sse', 'bidi'] as const;
+
+/** Waits until something has the focus. */
+const hasFocus = (place: Locator) =>
+  expect.poll(() => place.evaluate((one) => one === document.activeElement)).toBe(true);
 
 describe('an approval card', () => {
   it.each(modes)('appears exactly with tool-approval-request, over %s', async (mode) => {
@@ -28,14 +33,13 @@ describe('an approval card', () => {
   it.each(modes)('is approved and denied with keys, and gives the focus back, over %s', async (mode) => {
     const person = new Person(await here.open({ mode }));
     await person.say('Send $30 to Alice');
-    await person.card('requested').waitFor();
-    expect(await person.card('requested').evaluate((card) => card === document.activeElement)).toBe(true);
+    await hasFocus(person.card('requested'));
     await person.page.keyboard.press('Alt+y');
     await person.card('done').waitFor();
-    await expect.poll(() => person.box.evaluate((box) => box === document.activeElement)).toBe(true);
+    await hasFocus(person.box);
     await expect.poll(() => person.isBusy()).toBe(false);
     await person.say('Send $40 to Bob');
-    await person.card('requested').waitFor();
+    await hasFocus(person.card('requested'));
     await person.page.keyboard.press('Alt+n');
     await person.card('denied').waitFor();
     await person.page.getByText('I sent $30 to Alice').first().waitFor();
@@ -65,7 +69,7 @@ describe('an approval card', () => {
     await card.getByText('$50.00').waitFor();
     expect(await card.locator('dt').allInnerTexts()).toEqual(['description']);
     await person.deny('Not hungry');
-    await expect.poll(() => person.box.evaluate((box) => box === document.activeElement)).toBe(true);
+    await hasFocus(person.box);
     await person.card('denied').getByRole('button').click();
     await person.card('denied').getByText('Not hungry').waitFor();
     await person.answers.getByText(/was denied \(Not hungry\)/).waitFor();
@@ -88,12 +92,12 @@ describe('an approval card', () => {
     const card = person.card('requested');
     await card.waitFor();
     const pill = person.page.getByRole('button', { name: 'An approval waits' });
-    expect(await pill.count()).toBe(0);
+    await expect.poll(() => pill.count()).toBe(0);
     await person.say('Tell me a story');
     await pill.waitFor();
     // The end of the conversation is in sight, and grows.
     await pill.click();
-    await expect.poll(() => card.evaluate((one) => one === document.activeElement)).toBe(true);
+    await hasFocus(card);
     await card.getByRole('button', { name: 'Approve' }).click({ trial: true });
     await pill.waitFor({ state: 'detached' });
     await person.page.getByRole('button', { name: 'Latest' }).waitFor();
@@ -109,9 +113,7 @@ describe('an approval card', () => {
     await person.page.getByText('Will be sent once the open approval is settled').waitFor();
     expect(await person.statesOfCards()).toEqual(['requested']);
     await warning.getByRole('button', { name: 'Answer first' }).click();
-    await expect
-      .poll(() => person.card('requested').evaluate((card) => card === document.activeElement))
-      .toBe(true);
+    await hasFocus(person.card('requested'));
     await warning.getByRole('button', { name: 'Send anyway' }).click();
     await person.card('cancelled').waitFor();
     await person.answers.nth(1).getByText(/Tokyo/).last().waitFor();

@@ -7,7 +7,7 @@ import type { BrowserContext } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { webApp } from '../../demo/server/web.ts';
 import { stage } from './support/browser.ts';
-import { Person } from './support/person.ts';
+import { DOT, Person } from './support/person.ts';
 
 const here = stage();
 
@@ -43,8 +43,8 @@ describe('[A10] the page', () => {
     const page = await here.open({ url });
     const ours = page.frame({ name: 'ours' });
     const theirs = page.frame({ name: 'theirs' });
-    expect(theirs?.url()).toBe(`${url}?inner`);
-    expect(ours?.url()).toBe('chrome-error://chromewebdata/');
+    await expect.poll(() => theirs?.url()).toBe(`${url}?inner`);
+    await expect.poll(() => ours?.url()).toBe('chrome-error://chromewebdata/');
     expect(await ours?.getByRole('textbox').count()).toBe(0);
   });
 
@@ -61,17 +61,8 @@ describe('[A10] the page', () => {
       }),
     );
     const { page } = person;
-    await page
-      .locator('input[type="file"]')
-      .first()
-      .setInputFiles({
-        name: 'dot.png',
-        mimeType: 'image/png',
-        buffer: Buffer.from(
-          'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-          'base64',
-        ),
-      });
+    await page.getByTestId('picture-input').setInputFiles(DOT);
+    await page.getByRole('img', { name: DOT.name }).waitFor();
     await person.say('What is in this picture?');
     await expect.poll(() => person.answers.count()).toBe(1);
     await expect.poll(() => person.isBusy()).toBe(false);
