@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import Database from 'libsql';
 import { demo, root } from './built.ts';
 
 const START_MS = 110_000;
@@ -73,6 +74,16 @@ export class DemoServer {
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;
+  }
+
+  /** The messages that would outlive the process now, drafts too. */
+  stored(): string {
+    const file = new Database(join(this.data, 'duologue.db'), { readonly: true });
+    try {
+      return JSON.stringify(file.prepare('select data from messages order by session, seq').all());
+    } finally {
+      file.close();
+    }
   }
 
   /** Stops and forgets everything. */
