@@ -29,7 +29,7 @@ export const common = {
     // Most tests wait for a timer, a browser or another process most of the time.
     maxWorkers: availableParallelism() + 2,
     // For what hangs, not for what is slow: a busy machine is no failure.
-    testTimeout: 180_000,
+    testTimeout: 300_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
   },
