@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse, LogLevel, setLogLevel } from '@google/adk';
 import { z } from 'zod';
 import { defineTool } from '../../../src/adk/index.ts';
-import { type EarsOptions, withEars } from '../../../src/models/index.ts';
+import { chooseModel, type EarsOptions, withEars } from '../../../src/models/index.ts';
 import { createDuologue } from '../../../src/server/index.ts';
 import { openPostgresStore } from '../../../src/server/postgres/index.ts';
 import { openRedisHub } from '../../../src/server/redis/index.ts';
@@ -11,9 +11,12 @@ import { serve } from '../../../src/server/use/node.ts';
 import { call, text } from '../../support/scripted-model.ts';
 import type { NodeSettings } from './nodes.ts';
 
-/** One node of a group: its model counts slowly, or pays when it is asked to. Who speaks to it is answered aloud. */
+/**
+ * One node of a group: its model counts slowly, or pays when it is asked to. Who speaks to it is answered aloud. Or it has the live model
+ * that it is led to, which pays under another name.
+ */
 const settings = JSON.parse(process.argv[2] ?? '') as NodeSettings;
-const { port, aheadMs } = settings;
+const { port, aheadMs, liveModel } = settings;
 setLogLevel(LogLevel.ERROR);
 if (aheadMs !== 0) {
   const ofMachine = Date.now;
@@ -55,7 +58,7 @@ class CountingModel extends BaseLlm {
 }
 
 const pay = defineTool({
-  name: 'pay',
+  name: liveModel ? 'process_payment' : 'pay',
   description: 'Pays',
   parameters: z.object({ amount: z.number() }),
   needsApproval: true,
@@ -83,6 +86,7 @@ const voice: EarsOptions = {
   },
 };
 
+const model = liveModel ? (await chooseModel(liveModel)).model : withEars(new CountingModel(), voice);
 const store = await openPostgresStore({
   url: settings.database,
   schema: settings.schema,
@@ -90,7 +94,7 @@ const store = await openPostgresStore({
 });
 const hub = settings.redis ? await openRedisHub({ url: settings.redis, prefix: settings.schema }) : undefined;
 const duologue = createDuologue({
-  agent: new LlmAgent({ name: 'assistant', model: withEars(new CountingModel(), voice), tools: [pay] }),
+  agent: new LlmAgent({ name: 'assistant', model, tools: [pay] }),
   store,
   ...(hub && { hub }),
   rateLimit: false,

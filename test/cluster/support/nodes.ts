@@ -20,6 +20,8 @@ export interface NodeSettings {
   aheadMs: number;
   /** How long a card waits; null is for ever. */
   approvalTimeoutMs: number | null;
+  /** What leads to a live model, which it then has in place of its own; null for none. */
+  liveModel: Record<string, string> | null;
 }
 
 /** One process of a group. */
@@ -47,6 +49,7 @@ export async function startNode(
     port: await freePort(),
     aheadMs: 0,
     approvalTimeoutMs: null,
+    liveModel: null,
     ...settings,
   };
   const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(whole)], {
