@@ -53,6 +53,8 @@ const RENEWALS = 5;
 const SURE = 0.9;
 /** So far clocks may differ: it is what a card has more or less of its time. */
 const CLOCK_MS = 1000;
+/** The try to meet a node that is told of when it fails: at the first one it may be about to listen. */
+const TOLD_AT = 2;
 /** Between two looks for the owner of a session. */
 const LOOK_MS = 200;
 /** Beyond a lease, how long an owner is looked for: the look that finds the lease ended, and the one that takes over. */
@@ -279,7 +281,7 @@ export class Node implements Lease {
     const others = nodes.filter(({ name }) => name !== this.place.name);
     this.#others = others;
     this.#peers.cutAllBut(others);
-    for (const node of others) if (this.#peers.isNew(node)) this.#meet(node);
+    for (const node of others) if (this.#peers.isToBeMet(node)) this.#meet(node);
   }
 
   /** Nodes tell the same time: that of the store, where the clock of this machine differs by more than a question takes. */
@@ -293,11 +295,12 @@ export class Node implements Lease {
     this.#behindMs = isOff ? behindMs : 0;
   }
 
-  /** Finds out whether another node can be reached: one that was can be known to be dead before its lease ends. */
+  /** Finds out whether another node can be reached, with every renewal until it was: then it can be known to be dead before its lease ends. */
   #meet(node: NodePlace): void {
     reach(node).then(
       () => this.#peers.reached(node),
       (error: unknown) => {
+        if (this.#peers.notMet(node) !== TOLD_AT) return;
         const about = { node: node.name, address: node.address, error: String(error) };
         this.#context.logger.warn('another node cannot be reached', about);
       },

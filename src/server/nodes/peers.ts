@@ -7,6 +7,9 @@ const REFUSED_MS = 400;
 interface Peer {
   /** Whether it was ever reached from here. */
   wasReached: boolean;
+  /** How often it was tried to meet it, and whether it is now. */
+  tries: number;
+  isBeingMet: boolean;
   /** Since when nobody listens there. */
   refusedSince: number | null;
   isDead: boolean;
@@ -56,11 +59,19 @@ export class Peers {
     return () => followed.delete(end);
   }
 
-  /** Whether nothing is known of a node yet; from now on something is. */
-  isNew(node: NodePlace): boolean {
-    if (this.#peers.has(node.name)) return false;
-    this.#of(node.name);
+  /** Whether a node is to be met: nobody has reached it from here, and nobody is trying to. From now on somebody is. */
+  isToBeMet(node: NodePlace): boolean {
+    const peer = this.#of(node.name);
+    if (peer.wasReached || peer.isBeingMet) return false;
+    peer.isBeingMet = true;
     return true;
+  }
+
+  /** A node was not met; returns how often. It may be met later: one that starts says that it lives before it listens. */
+  notMet(node: NodePlace): number {
+    const peer = this.#of(node.name);
+    peer.isBeingMet = false;
+    return ++peer.tries;
   }
 
   /** Ends what is followed at nodes that do not live any more, and forgets them. */
@@ -79,7 +90,14 @@ export class Peers {
   #of(name: string): Peer {
     let peer = this.#peers.get(name);
     if (!peer) {
-      peer = { wasReached: false, refusedSince: null, isDead: false, followed: new Set() };
+      peer = {
+        wasReached: false,
+        tries: 0,
+        isBeingMet: false,
+        refusedSince: null,
+        isDead: false,
+        followed: new Set(),
+      };
       this.#peers.set(name, peer);
     }
     return peer;

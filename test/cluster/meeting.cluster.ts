@@ -1,0 +1,77 @@
+import { createServer } from 'node:http';
+import { expect, test } from 'vitest';
+import { freePort } from '../../scripts/cluster/free-port.ts';
+import type { Clock } from '../../src/server/clock.ts';
+import { Node } from '../../src/server/nodes/node.ts';
+import { keyOf } from '../../src/testing/store/records.ts';
+import { testSchema } from './support/schema.ts';
+
+const schema = testSchema();
+
+/** Time as it is, and everything that waits for it twenty times as soon. */
+const clock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  after(ms, done) {
+    const timer = setTimeout(done, ms / 20);
+    return () => clearTimeout(timer);
+  },
+};
+
+test('a node that said that it lives before it listened is known to be dead when it is, and not only after its lease', async () => {
+  const store = await schema.open();
+  const key = keyOf('s1');
+  await store.createSession(key, {});
+  const port = await freePort();
+  const late = { name: 'late', address: `http://127.0.0.1:${port}` };
+  await store.nodes.renew(late, 600_000);
+  await store.nodes.acquire(key, late.name, null);
+  const warnings: string[] = [];
+  let warned: () => void = () => undefined;
+  const wasWarned = new Promise<void>((resolve) => {
+    warned = resolve;
+  });
+  const node = new Node({
+    address: 'http://127.0.0.1:1',
+    leaseMs: 20_000,
+    directory: store.nodes,
+    clock,
+    logger: {
+      info: () => undefined,
+      warn: (text: string) => {
+        warnings.push(text);
+        warned();
+      },
+      error: () => undefined,
+    },
+    owned: () => [],
+    onLost: () => undefined,
+  });
+  await node.join();
+  // It is told once, and tried again.
+  await wasWarned;
+  const server = createServer();
+  const wasMet = new Promise<void>((resolve) => {
+    server.on('request', (_, response) => response.end(resolve));
+  });
+  server.listen(port, '127.0.0.1');
+  await wasMet;
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  const taken = await node.answer(
+    {
+      request: new Request('http://127.0.0.1/sessions/s1'),
+      body: () => null,
+      isRepeatable: () => true,
+      handedOn: () => undefined,
+    },
+    async () => ({ status: 200, headers: {}, body: JSON.stringify(await node.take(key)) }),
+  );
+  expect(JSON.parse(String(taken.body))).toMatchObject({ id: 's1' });
+  expect(warnings).toEqual([
+    'another node cannot be reached',
+    'the sessions of a node that died are taken over',
+  ]);
+  await node.close();
+  await store.close();
+});
