@@ -33,12 +33,12 @@ export class Access {
     this.hosts = new Set([...options.hosts, ...options.origins.map((origin) => new URL(origin).hostname)]);
   }
 
-  /** Throws unless host and origin are allowed; returns the origin that CORS headers must name, if any. */
-  checkOrigin(request: Request): string | null {
+  /** Throws unless origin and host (but for `isAnyHost`) are allowed; returns the origin that CORS headers must name, if any. */
+  checkOrigin(request: Request, isAnyHost = false): string | null {
     const url = new URL(request.url);
     const host = request.headers.get('host') ?? url.host;
     const hostname = hostnameOf(host);
-    if (!LOOPBACK.has(hostname) && !this.hosts.has(hostname)) {
+    if (!isAnyHost && !LOOPBACK.has(hostname) && !this.hosts.has(hostname)) {
       throw new ProtocolError(
         'forbidden',
         `Host ${JSON.stringify(hostname)} is not allowed. Add it to the allowed origins.`,

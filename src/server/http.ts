@@ -20,7 +20,7 @@ import {
 import { postStream, resumeStream, watchSession } from './stream-routes.ts';
 
 const ROUTES: Route[] = [
-  { method: 'GET', path: /^\/health$/, isPublic: true, run: health },
+  { method: 'GET', path: /^\/health$/, isPublic: true, isAnyHost: true, run: health },
   { method: 'POST', path: /^\/login$/, isPublic: true, limited: true, run: login },
   { method: 'POST', path: /^\/stream$/, limited: true, run: postStream },
   { method: 'GET', path: /^\/stream\/([^/]+)\/stream$/, run: resumeStream },
@@ -47,7 +47,7 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
   let cors: string | null = null;
   let reply: Reply;
   try {
-    cors = context.access.checkOrigin(request);
+    cors = context.access.checkOrigin(request, matching[0]?.isAnyHost);
     const route = matching.find(({ method }) => method === request.method);
     if (request.method === 'OPTIONS' && cors)
       reply = { status: 204, headers: preflight(matching), body: null };

@@ -55,6 +55,8 @@ export type Route = {
   method: string;
   path: RegExp;
   isPublic?: true;
+  /** Answered under any name of this server: probes ask under an address. */
+  isAnyHost?: true;
   limited?: true;
   /** Only there when the server is set to `inspect`. */
   inspection?: true;

@@ -81,6 +81,12 @@ describe('where a request comes from', () => {
     if (status === 403) expect((await response.json()).error.code).toBe('forbidden');
   });
 
+  it('[A6] a probe asks for the health under an address; a foreign page hears nothing of it', async () => {
+    const asked = (headers: Record<string, string>) => ask({}, 'http://10.0.0.7:3000/health', headers);
+    expect((await asked({ host: '10.0.0.7:3000' })).status).toBe(200);
+    expect((await asked({ host: '10.0.0.7:3000', origin: 'https://evil.example' })).status).toBe(403);
+  });
+
   it('[A6] is checked before any work: a foreign post makes no session and reaches no model', async () => {
     const made = server();
     const refused = await made.post(say('hi'), { origin: 'https://evil.example' });
