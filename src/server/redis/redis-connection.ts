@@ -172,7 +172,7 @@ export function inWords(error: unknown, url: string): string {
     return `No Redis answers at ${where}: check the address (REDIS_URL), and that it runs.`;
   if (/WRONGPASS|NOAUTH|invalid password/i.test(message))
     return `Redis at ${where} does not let this user in: check the name and the password (REDIS_URL).`;
-  if (/NOPERM|can't run this command/.test(message))
+  if (/NOPERM|can't run this command|ACL failure/.test(message))
     return `The user of REDIS_URL may not do what is needed at ${where}: allow scripts, streams, hashes and SET on keys that begin with the prefix.`;
   if (/READONLY/.test(message))
     return `Redis at ${where} only reads (a replica?): give the address of one that writes.`;
