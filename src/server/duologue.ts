@@ -75,7 +75,12 @@ export function createDuologue(options: DuologueOptions): Duologue {
       owned: () => home.owned,
       onLost: (key) => home.lose(key),
     });
-  const owners: Owners = node ?? { take: (key) => store.own(key), release: async () => undefined };
+  const alone: Owners = {
+    areAlone: true,
+    take: (key) => store.own(key),
+    release: async () => undefined,
+  };
+  const owners = node ?? alone;
   const { newId = randomUUID, hub } = options;
   const lease = node ?? null;
   const logs = hub

@@ -41,6 +41,8 @@ export interface SessionOptions {
 
 /** Who may write to sessions. */
 export interface Owners {
+  /** Whether no other process has sessions of the store. */
+  readonly areAlone: boolean;
   /** Makes this process the owner of a session; null when there is none such. */
   take(key: SessionKey): Promise<OwnedKey | null>;
   /** The owner has nothing more to do with it. Never rejects. */

@@ -23,6 +23,8 @@ import type { Sound } from './utterances.ts';
 export interface SessionHome {
   /** The session; null when there is none such. */
   find(key: SessionKey): Promise<Session | null>;
+  /** Makes a session; gives the one that is there when someone else made it meanwhile. */
+  create(key: SessionKey): Promise<Session>;
   /** Ends what runs and removes the session, but for its audit log. False when there is none such. */
   remove(key: SessionKey): Promise<boolean>;
   /** Lets what runs come to its end if that is soon, stops the rest, and lets go of everything. */

@@ -33,6 +33,17 @@ export class LocalHome implements SessionHome {
     return this.conversation(key);
   }
 
+  async create(key: SessionKey): Promise<Session> {
+    try {
+      await this.engine.store.createSession(key, {});
+    } catch (error) {
+      const session = await this.find(key);
+      if (session) return session;
+      throw error;
+    }
+    return this.used(this.load(key, this.engine.owners.areAlone));
+  }
+
   async remove(key: SessionKey): Promise<boolean> {
     const conversation = await this.conversation(key);
     if (!conversation) return false;
@@ -101,20 +112,25 @@ export class LocalHome implements SessionHome {
     while (going()) await going()?.catch(() => undefined);
     const loading =
       this.open.get(name) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
+    return loading && this.used(loading);
+  }
+
+  /** Not to be let go between being found and being used. */
+  private async used(loading: Promise<Conversation>): Promise<Conversation> {
     const conversation = await loading;
-    // Not to be let go between being found and being used.
-    conversation?.touch();
+    conversation.touch();
     return conversation;
   }
 
-  private load(key: SessionKey): Promise<Conversation> {
+  /** `isEmpty`: nobody can have written anything to it. */
+  private load(key: SessionKey, isEmpty = false): Promise<Conversation> {
     const name = nameOf(key);
     const known = this.open.get(name);
     if (known) return known;
     const forget = () => {
       if (this.open.get(name) === loading) this.forget(name);
     };
-    const loading = Conversation.load(key, this.engine, forget);
+    const loading = Conversation.load({ key, isEmpty }, this.engine, forget);
     this.open.set(name, loading);
     loading.then((conversation) => {
       if (this.open.get(name) === loading) this.here.set(name, conversation);

@@ -24,18 +24,11 @@ export class Sessions {
   /** The session, made when there is none. */
   async getOrCreate(user: string, id: string): Promise<Session> {
     const key = this.keyOf(user, id);
-    const { store } = this.engine;
     const session = await this.home.find(key);
     if (session) return session;
     const wait = this.newSessions?.take(user) ?? 0;
     if (wait > 0) throw rateLimited('Too many new conversations', wait);
-    try {
-      await store.createSession(key, {});
-    } catch (error) {
-      // Two first messages at once: one of them made it.
-      if (!(await store.findSession(key))) throw error;
-    }
-    return this.get(user, id);
+    return this.home.create(key);
   }
 
   /** The session; throws `not_found` when this user has none such. */

@@ -37,6 +37,31 @@ const wordsIn = (messages: { role: string; parts: { type: string }[] }[]) =>
   ]);
 const payments = (store: Store) => store.auditLog(key).then((lines) => lines.map(({ kind }) => kind));
 
+it('a conversation that begins is looked for, made, owned and read once', async () => {
+  const calls: Record<string, number> = {};
+  const store = new Proxy(createMemoryStore(), {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => {
+        calls[String(name)] = (calls[String(name)] ?? 0) + 1;
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+  const server = harness([[text('Hello.')]], [], { store });
+  await server.post(say('hi'));
+  expect(calls).toEqual({
+    findSession: 1,
+    createSession: 1,
+    own: 1,
+    loadSession: 1,
+    putMessage: 2,
+    renameSession: 1,
+    appendEvent: 2,
+  });
+});
+
 describe('a server that lost a session to another', () => {
   it('[E6] over SSE ends the response in words and without [DONE], and stores nothing more', async () => {
     const store = shared();

@@ -107,15 +107,19 @@ export class Conversation implements Session {
     this.joining = new Joining({ key, engine, output, shell, listeners, incoming, reading });
   }
 
-  /** Takes up a stored session, as its owner from now on. `onLost`: someone else became that. */
-  static async load(session: SessionKey, engine: Engine, onLost: () => void): Promise<Conversation> {
+  /** Takes up a stored session, as its owner from now on. `onLost`: someone else became that. Of one that `isEmpty` nothing is read. */
+  static async load(
+    session: { key: SessionKey; isEmpty: boolean },
+    engine: Engine,
+    onLost: () => void,
+  ): Promise<Conversation> {
     const { owners, sessionService } = engine;
-    const key = await owners.take(session);
+    const key = await owners.take(session.key);
     if (!key) throw new ProtocolError('not_found', 'There is no such session.');
     sessionService.own(key);
     try {
       const remains = { key, engine, history: new History(sessionService, key) };
-      const { taken, log } = await takeUp(remains);
+      const { taken, log } = await takeUp(remains, session.isEmpty);
       return new Conversation(remains, taken, log, onLost);
     } catch (error) {
       sessionService.disown(key);

@@ -43,6 +43,16 @@ function nobody(): Asker {
   return { name: undefined, connection: null, ...deaf };
 }
 
+/** What there is of a session that was just made. */
+export function nothing(): TakenUp {
+  return {
+    recovered: { calls: [], messages: [], said: [], unanswered: null, waiting: [] },
+    isNew: true,
+    requests: [],
+    waiting: [],
+  };
+}
+
 /** Takes up what the store has of a session. */
 export async function recover(remains: Remains): Promise<TakenUp> {
   const { key, engine, history } = remains;

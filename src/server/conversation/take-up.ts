@@ -1,19 +1,22 @@
 import type { SessionLog } from '../logs.ts';
 import { heardIn, restOf } from '../take-over.ts';
-import { type Remains, recover, type TakenUp } from './recover.ts';
+import { nothing, type Remains, recover, type TakenUp } from './recover.ts';
 
 /**
  * Takes up what the store and the log have of a session. Where an earlier owner's log goes on, the store gets the words that only the log has, and
  * behind the log stands how everything ended that was begun, so that whoever comes back with a chunk's id misses nothing. A log that does not go
  * together with what is stored is replaced: then everybody begins from what is stored.
  */
-export async function takeUp(remains: Remains): Promise<{ taken: TakenUp; log: SessionLog }> {
+export async function takeUp(
+  remains: Remains,
+  isEmpty: boolean,
+): Promise<{ taken: TakenUp; log: SessionLog }> {
   const { key, engine } = remains;
   const { store, logs, logger } = engine;
   const log = await logs.open(key);
   try {
     // A new one, or one that nothing was said in.
-    if (log.chunks.last === 0) return { taken: await recover(remains), log };
+    if (log.chunks.last === 0) return { taken: isEmpty ? nothing() : await recover(remains), log };
     for (const message of heardIn(log.chunks, await store.loadMessages(key))) {
       await store.putMessage(key, message);
     }

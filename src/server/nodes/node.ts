@@ -66,6 +66,7 @@ const SLACK_MS = 2000;
  * taken over by whoever is asked for them.
  */
 export class Node implements Lease {
+  readonly areAlone = false;
   readonly place: NodePlace;
   readonly leaseMs: number;
   readonly drainMs: number;
