@@ -30,7 +30,7 @@ export const common = {
     maxWorkers: availableParallelism() + 2,
     // For what hangs, not for what is slow: a busy machine is no failure.
     testTimeout: 300_000,
-    hookTimeout: 120_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
   },
 };

@@ -180,15 +180,11 @@ test.each<[string, () => Promise<string>]>([
   ['Next.js with Turbopack', () => buildNext('turbopack')],
   ['Vite', () => buildVite('vite', plain)],
   ['Vite that inlines whatever it may', () => buildVite('vite-named', named, EVERYTHING)],
-])(
-  'worklets load under a strict policy from a build of %s',
-  async (_bundler, built) => {
-    expect(await soundOn(await built())).toEqual({ recorder: 'heard', player: 'plays', worklets: OWN });
-  },
-  300_000,
-);
+])('worklets load under a strict policy from a build of %s', async (_bundler, built) => {
+  expect(await soundOn(await built())).toEqual({ recorder: 'heard', player: 'plays', worklets: OWN });
+});
 
 test('a worklet that Vite was let inline is told of in words', async () => {
   const files = await buildVite('vite-inline', plain, EVERYTHING);
   expect(await soundOn(files)).toEqual({ recorder: 'worklet', player: 'worklet', worklets: [] });
-}, 120_000);
+});

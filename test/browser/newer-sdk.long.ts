@@ -35,7 +35,7 @@ describe('the page built with ai 7 and @ai-sdk/react 4', () => {
       chunk.type === 'chunk' ? chunk.moduleIds : [],
     );
     front = await new Front(folder, here.server.url).start();
-  }, 180_000);
+  });
   afterAll(async () => {
     await front?.dispose();
     rmSync(folder, { recursive: true, force: true });

@@ -78,7 +78,7 @@ export function pageStage(source: string, built: Build): { goto(hash?: string): 
       },
     });
     browser = await launch();
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await served?.close();
