@@ -217,9 +217,8 @@ describe('a node that is slow', () => {
     const socket = await group.connect(group.one(1).url, id);
     await post(owner.url, say('count 1', `warm-${id}`));
     socket.say('count 100');
-    for (let pause = 0; pause < 4; pause++) {
-      const words = wordsOf(socket).length;
-      await socket.until(() => wordsOf(socket).length > words, 'words');
+    for (const words of [1, 20, 40, 60]) {
+      await socket.until(() => wordsOf(socket).startsWith(counted(words)), `${words} words`);
       owner.process.kill('SIGSTOP');
       const answering = ask(group.one(1).url, `/sessions/card-${id}`);
       await new Promise((resolve) => setTimeout(resolve, 300));

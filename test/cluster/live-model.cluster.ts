@@ -19,7 +19,7 @@ let handle: string;
 beforeAll(async () => {
   await schema.open().then((store) => store.close());
   fake = await FakeGeminiLive.start({ model: 'gemini-3.8-live' });
-  const settings = { database: schema.url, redis: inject('redis'), schema: schema.name, leaseMs: 2000 };
+  const settings = { database: schema.url, redis: inject('redis'), schema: schema.name, leaseMs: 5000 };
   group = new Group({ ...settings, liveModel: fake.environment }, 2);
   await group.open();
 });

@@ -26,7 +26,8 @@ export async function startDemo(env: Record<string, string>): Promise<Started> {
       if (said.includes('Duologue listens')) child.kill('SIGTERM');
     });
   }
-  const [code] = (await once(child, 'exit')) as [number | null];
+  // Not before all that it said has come.
+  const [code] = (await once(child, 'close')) as [number | null];
   rmSync(data, { recursive: true, force: true });
   return { code, lines: said.split('\n').filter((line) => line !== '') };
 }

@@ -66,7 +66,7 @@ const pay = defineTool({
     const wallet = Number(context.state.get('user:wallet', 1000)) - amount;
     context.state.set('user:wallet', wallet);
     writeSync(1, `paid ${context.functionCallId}\n`);
-    await sleep(50);
+    await sleep(settings.payMs);
     return { paid: amount, wallet };
   },
 });

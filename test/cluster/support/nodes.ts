@@ -22,6 +22,8 @@ export interface NodeSettings {
   approvalTimeoutMs: number | null;
   /** What leads to a live model, which it then has in place of its own; null for none. */
   liveModel: Record<string, string> | null;
+  /** How long its tool takes. */
+  payMs: number;
 }
 
 /** One process of a group. */
@@ -42,14 +44,15 @@ export async function startNode(
   settings: Pick<NodeSettings, 'database' | 'schema'> & Partial<NodeSettings>,
 ): Promise<NodeProcess> {
   const whole: NodeSettings = {
-    leaseMs: 2000,
-    // Words come slowly on a busy machine.
+    // On a busy machine a node may have nothing of it for seconds, and words come slowly.
+    leaseMs: 10_000,
     drainMs: 60_000,
     redis: null,
     port: await freePort(),
     aheadMs: 0,
     approvalTimeoutMs: null,
     liveModel: null,
+    payMs: 50,
     ...settings,
   };
   const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(whole)], {
@@ -66,7 +69,7 @@ export async function startNode(
       if (line.startsWith('paid ')) paid.push(line.slice('paid '.length));
       if (line.startsWith('listening ')) resolve(line.slice('listening '.length));
     });
-    child.once('exit', () => reject(new Error(`The node ended:\n${complaints}`)));
+    child.once('close', () => reject(new Error(`The node ended:\n${complaints}`)));
   });
   return {
     url,
