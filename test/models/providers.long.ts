@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCENARIOS } from '../../scripts/fixtures/scenarios.ts';
+import { fastTimer } from '../support/fast-timer.ts';
 import { DIALECTS, FakeProvider, type Fault } from '../support/providers/fake-provider.ts';
 import { type Faulty, provideTool, suffer } from '../support/providers/faults.ts';
 import { expectedGist, gist, type Provided, play, provide } from '../support/providers/play.ts';
@@ -84,8 +85,10 @@ everyone('what goes wrong at %s', (name, dialect) => {
 
   beforeAll(async () => {
     fake = await FakeProvider.start(dialect);
-    // Long enough for a busy machine.
-    server = await provideTool(fake, { patience: { maxWaitMs: 1, firstTokenMs: 3000, nextTokenMs: 3000 } });
+    const { now: elapsed, after } = fastTimer(1);
+    const clock = { now: Date.now, elapsed, after };
+    const patience = { maxWaitMs: 1, firstTokenMs: 1000, nextTokenMs: 1000 };
+    server = await provideTool(fake, { clock, patience });
   });
 
   afterAll(async () => {
