@@ -7,6 +7,7 @@ import { fourTools } from '../support/demo-tools.ts';
 import { read, say, shape } from '../support/harness.ts';
 import { decision, type LiveHarness, live } from '../support/live.ts';
 import { call, calls, partial, type ScriptedTurn, streamed, text } from '../support/scripted-model.ts';
+import { settled } from '../support/settled.ts';
 
 failOnUnhandled();
 
@@ -44,10 +45,6 @@ async function session(
   return (await (await server.get(`/sessions/${id}`)).json()) as { isRunning: boolean; messages: unknown[] };
 }
 
-const settle = async () => {
-  for (let i = 0; i < 40; i++) await new Promise((resolve) => setImmediate(resolve));
-};
-
 describe('both modes on one session', () => {
   it('[S10] a post waits for the live turn to end, and neither hurts the other', async () => {
     const { open, passed } = latch();
@@ -62,7 +59,7 @@ describe('both modes on one session', () => {
     socket.say('live');
     await socket.chunk('text-delta');
     const posted = server.post(say('posted', 'both'));
-    await settle();
+    await settled();
     expect(server.model.requests).toHaveLength(1);
     open();
     const { chunks } = await posted;
@@ -93,14 +90,14 @@ describe('both modes on one session', () => {
     socket.say('slow');
     await socket.chunk('tool-input-available');
     const answer = server.post(say('pay', 'gate'));
-    await settle();
+    await settled();
     tool.open();
-    await settle();
+    await settled();
     // The socket goes, and its live run with it, while the posted turn is in the middle.
     socket.socket.terminate();
-    await settle();
+    await settled();
     clock.advance(61_000);
-    await settle();
+    await settled();
     turn.open();
     const { chunks } = await answer;
     expect(shape(chunks).filter((type) => type.startsWith('tool-'))).toEqual([
@@ -199,7 +196,7 @@ describe('both modes on one session', () => {
     socket.say('story');
     await socket.chunk('text-delta');
     socket.say('short please');
-    await settle();
+    await settled();
     socket.send('interrupt');
     await socket.done(2);
     expect(socket.chunks.at(-2)).toMatchObject({ type: 'text-end' });
@@ -284,12 +281,12 @@ describe('a session that is deleted', () => {
     const working = await server.connect('?session=working');
     working.say('slow');
     await working.chunk('tool-input-available');
-    await settle();
+    await settled();
     expect((await remove(server, 'speaking')).status).toBe(204);
     expect((await remove(server, 'working')).status).toBe(204);
     expect([await speaking.closed(), await working.closed()]).toEqual([4404, 4404]);
     open();
-    await settle();
+    await settled();
     expect(log).toEqual(['slow begins', 'slow ends']);
     expect(await (await server.get('/sessions')).json()).toEqual({ sessions: [] });
   });

@@ -16,15 +16,12 @@ import {
   type ScriptedTurn,
   text,
 } from '../support/scripted-model.ts';
+import { settled } from '../support/settled.ts';
 import { TestSocket } from '../support/socket.ts';
 
 failOnUnhandled();
 
 const PAY_ALICE = { id: 'call-a', name: 'process_payment', args: { amount: 30, recipient: 'Alice' } };
-
-const settle = async (rounds = 40) => {
-  for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 describe('someone else’s session', () => {
   const authenticate = (request: Request) => request.headers.get('x-user');
@@ -44,7 +41,7 @@ describe('someone else’s session', () => {
     other.send('tool_result', { toolCallId: card.toolCallId, status: 'approved' });
     await other.chunk('data-error', 2);
     other.send('interrupt');
-    await settle();
+    await settled();
     expect(log).toEqual([]);
     expect(mine.received.some(({ kind }) => kind === 'close')).toBe(false);
     mine.send('message', decision(card));
@@ -102,14 +99,14 @@ describe('storms', () => {
       const batch = await Promise.all(Array.from({ length: 25 }, () => server.connect('?session=storm')));
       last = batch.at(-1) ?? last;
     }
-    await settle();
+    await settled();
     expect(server.duologue.sockets.size).toBe(1);
     const stored = await store.loadSession({ app: 'duologue', user: 'live_user', id: 'storm' });
     expect(stored?.events).toHaveLength(1);
     // One heartbeat, one sweep, and no graces.
     expect(clock.pending).toBeLessThanOrEqual(3);
     last.socket.terminate();
-    await settle();
+    await settled();
     const socket = await server.connect('?session=storm');
     socket.say('hi');
     await socket.until(() => {
@@ -130,7 +127,7 @@ describe('storms', () => {
       });
       await socket.closed();
     }
-    await settle();
+    await settled();
     expect(server.duologue.sockets.size).toBe(0);
   });
 
@@ -149,7 +146,7 @@ describe('storms', () => {
     const socket = new TestSocket(server.url);
     await turns(() => asked > 0);
     const closed = server.duologue.close();
-    await settle();
+    await settled();
     let_();
     expect([1012, 1006]).toContain(await socket.closed());
     await closed;
@@ -219,10 +216,10 @@ describe('sound and pictures without end', () => {
     await socket.chunk('text-delta');
     socket.send('audio_control', { action: 'start' });
     for (let i = 0; i < 50; i++) socket.send('audio_chunk', { chunk: 'AAAA' });
-    await settle();
+    await settled();
     open();
     await posted;
-    await settle();
+    await settled();
     expect(connection.sent.filter(({ kind }) => kind === 'realtime')).toEqual([]);
   });
 

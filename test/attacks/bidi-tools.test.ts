@@ -8,14 +8,11 @@ import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { decision, live } from '../support/live.ts';
 import { call, calls, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+import { settled } from '../support/settled.ts';
 
 failOnUnhandled();
 
 const PAY_ALICE = { id: 'call-a', name: 'process_payment', args: { amount: 30, recipient: 'Alice' } };
-
-const settle = async (rounds = 40) => {
-  for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 /** A plain tool around some code. */
 function tool(execute: () => unknown, needsApproval = false) {
@@ -137,7 +134,7 @@ describe('a tool that never returns', () => {
     const socket = await server.connect();
     socket.say('go');
     await socket.chunk('tool-input-available');
-    await settle();
+    await settled();
     socket.send('interrupt');
     await socket.done();
     expect((await socket.chunk('tool-output-error')).errorText).toBe('Interrupted by the user');
@@ -171,7 +168,7 @@ describe('a tool that never returns', () => {
         }),
       )
       .then((response) => response.text());
-    await settle();
+    await settled();
     await server.served.close();
     expect(await socket.closed()).toBe(1012);
     expect(await posted).toContain('[DONE]');
@@ -197,7 +194,7 @@ describe('a tool that never returns', () => {
       }),
     );
     await posted;
-    await settle();
+    await settled();
     await server.served.close();
     expect(await socket.closed()).toBe(1012);
   });
@@ -219,16 +216,16 @@ describe('a tool that never returns', () => {
     const socket = await server.connect('?session=late');
     socket.say('go');
     await socket.chunk('tool-input-available');
-    await settle();
+    await settled();
     socket.socket.terminate();
-    await settle();
+    await settled();
     clock.advance(61_000);
-    await settle();
+    await settled();
     // The session is not forgotten while its tool runs.
     clock.advance(10 * 60_000);
-    await settle();
+    await settled();
     give({ found: true });
-    await settle();
+    await settled();
     expect(server.model.requests).toHaveLength(2);
     const stored = (await (await server.get('/sessions/late')).json()) as { messages: unknown[] };
     expect(JSON.stringify(stored.messages[1])).toContain('"found":true');
@@ -274,7 +271,7 @@ describe('an interruption in the very moment', () => {
       socket.send('interrupt');
       await socket.done();
       release();
-      await settle();
+      await settled();
       expect(socket.chunks.map(({ type }) => type)).toEqual(['start', 'finish']);
       expect(await store.openCalls({ app: 'duologue', user: 'live_user', id: 'moment' })).toEqual([]);
       socket.say('hello');
@@ -296,7 +293,7 @@ describe('an interruption in the very moment', () => {
       const socket = await server.connect();
       socket.say('go');
       await socket.chunk('tool-input-available');
-      await settle();
+      await settled();
       if (first === 'tool') give({ ok: true });
       socket.send('interrupt');
       if (first === 'person') {
@@ -304,7 +301,7 @@ describe('an interruption in the very moment', () => {
         give({ ok: true });
       }
       await socket.done();
-      await settle();
+      await settled();
       expect(socket.chunks.filter(({ type }) => type.startsWith('tool-output'))).toHaveLength(1);
       expect(socket.chunks.filter(({ type }) => type === 'finish')).toHaveLength(1);
       socket.say('next');
@@ -391,7 +388,7 @@ describe('an answer in the very moment', () => {
     second.say('hello', 'm-1');
     await second.done();
     second.say('hello', 'm-1');
-    await settle();
+    await settled();
     expect([second.dones, after.model.requests.length]).toEqual([1, 1]);
     expect(await (await after.get('/sessions/again')).json()).toMatchObject({
       messages: [{ id: 'm-1' }, { parts: [{ text: 'Hello.' }] }],

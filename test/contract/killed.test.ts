@@ -9,6 +9,7 @@ import { brief, chatOf, sdks, type TestChat } from '../client/support/chat.ts';
 import { ManualClock } from '../support/clock.ts';
 import { harness } from '../support/harness.ts';
 import { partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+import { settled } from '../support/settled.ts';
 import { closing, until } from './support/play.ts';
 import { failOnUnhandled } from './support/unhandled.ts';
 import { impatient } from './support/ways.ts';
@@ -72,7 +73,7 @@ async function killed(sdk: (typeof sdks)[number][1], afterMs: number | null): Pr
     () => chat.messages.length > 1,
     () => chat.messages,
   );
-  for (let i = 0; i < 40; i++) await new Promise((resolve) => setImmediate(resolve));
+  await settled();
   clock.advance(afterMs ?? 20);
   await until(
     () => brief(chat.messages.at(-1))[0] === 'One two ',
@@ -84,7 +85,7 @@ async function killed(sdk: (typeof sdks)[number][1], afterMs: number | null): Pr
     () => resets > 0 && chat.status === 'ready',
     () => [resets, chat.status],
   );
-  for (let i = 0; i < 40; i++) await new Promise((resolve) => setImmediate(resolve));
+  await settled();
   closing({ close: () => release() });
   return chat;
 }

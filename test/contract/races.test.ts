@@ -22,6 +22,7 @@ import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness } from '../support/harness.ts';
 import { calls, partial, type ScriptedTurn, streamed, text } from '../support/scripted-model.ts';
+import { settled } from '../support/settled.ts';
 import { closing, until } from './support/play.ts';
 import { failOnUnhandled } from './support/unhandled.ts';
 import { impatient } from './support/ways.ts';
@@ -36,10 +37,6 @@ const folders: string[] = [];
 afterAll(async () => {
   for (const folder of folders) await rm(folder, { recursive: true, force: true });
 });
-
-const settle = async (rounds = 40) => {
-  for (let i = 0; i < rounds; i++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 function latch() {
   let open: () => void = () => undefined;
@@ -163,7 +160,7 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
         expect(chat.status).toBe('streaming');
         if (how === 'the chat') await chat.addToolApprovalResponse({ id: approvalOf(chat), approved: true });
         else transport.sendDecision('call-a', true);
-        await settle();
+        await settled();
         open();
         const decided = how === 'the chat' ? [true] : [];
         await rests(
@@ -201,7 +198,7 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
         expect(pending.length).toBeGreaterThan(0);
         if (how === 'the chat') await chat.addToolApprovalResponse({ id, approved: true });
         else transport.sendDecision('call-a', true);
-        await settle();
+        await settled();
         expect(log).toEqual([]);
         expect((await w.stored()).map(brief)).toEqual([
           ['pay'],
@@ -248,7 +245,7 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
         () => first.transport.connection.state,
       );
       await first.chat.addToolApprovalResponse({ id: approvalOf(first.chat), approved: true });
-      await settle();
+      await settled();
       expect(log).toEqual([]);
       expect(first.chat.error?.message).toContain('another window');
       await second.chat.addToolApprovalResponse({ id: approvalOf(second.chat), approved: true });
@@ -311,7 +308,7 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
         () => w.model.left === 0,
         () => w.model.left,
       );
-      await settle();
+      await settled();
       expect(log).toEqual(['pay Alice 30']);
       expect((await w.stored()).map(brief)).toEqual([
         ['pay'],
@@ -361,7 +358,7 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
       await rests('One.');
       void chat.regenerate();
       await rests('Two.');
-      await settle();
+      await settled();
       expect([w.model.left, w.model.requests.length]).toEqual([0, 2]);
       expect((await w.stored()).map(brief)).toEqual([['a'], ['Two.']]);
     });

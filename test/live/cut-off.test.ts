@@ -12,6 +12,7 @@ import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness, say } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';
 import { call, calls, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+import { settled } from '../support/settled.ts';
 
 const CUT_OFF = [{ type: 'text', text: 'One two ', state: 'done' }];
 const PAY = { id: 'call-a', name: 'process_payment', args: { amount: 30, recipient: 'Alice' } };
@@ -28,10 +29,6 @@ function hanging(...before: Parameters<typeof partial>[0][]): { turn: ScriptedTu
   };
   return { turn, release: () => release() };
 }
-
-const settled = async () => {
-  for (let i = 0; i < 40; i++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 const sessionIn = async (made: Pick<Harness, 'get'>, id = 'chat-1') =>
   (await (await made.get(`/sessions/${id}`)).json()) as { messages: Message[]; isRunning: boolean };

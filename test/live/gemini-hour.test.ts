@@ -7,6 +7,7 @@ import { ManualClock } from '../support/clock.ts';
 import { FakeGeminiLive } from '../support/gemini-live/fake-gemini-live.ts';
 import { FAMILIES, provideTools } from '../support/gemini-live/provide.ts';
 import { decision } from '../support/live.ts';
+import { roundTrip } from '../support/settled.ts';
 import { TestSocket } from '../support/socket.ts';
 
 const MINUTE = 60_000;
@@ -25,15 +26,15 @@ describe('a conversation of an hour, with a socket of the model for every ten mi
       await socket.opened();
       /** Lets time pass in small steps, so that everyone has their turn in each. */
       const pass = async (ms: number, until: () => boolean = () => false) => {
-        for (let passed = 0; passed < ms && !until(); passed += 500) {
-          clock.advance(500);
-          for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+        for (let passed = 0; passed < ms && !until(); passed += 5000) {
+          clock.advance(5000);
+          await roundTrip();
         }
       };
       const settle = async (condition: () => boolean) => {
         for (let i = 0; i < 5000 && !condition(); i++) {
           clock.advance(10);
-          await new Promise((resolve) => setImmediate(resolve));
+          await roundTrip();
         }
         expect(condition()).toBe(true);
       };

@@ -1,9 +1,11 @@
+import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { ProtocolError } from '../../src/protocol/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { decision, live } from '../support/live.ts';
 import { calls, partial, text } from '../support/scripted-model.ts';
+import { settled } from '../support/settled.ts';
 import { TestSocket } from '../support/socket.ts';
 
 const PAY_ALICE = { name: 'process_payment', args: { amount: 30, recipient: 'Alice' } };
@@ -45,7 +47,10 @@ describe('frames that are wrong', () => {
   it('[A2] a frame beyond the limit closes with 1009', async () => {
     const { connect } = await live([]);
     const socket = await connect();
-    socket.socket.send('x'.repeat(24 * 1024 * 1024 + 1));
+    // Its head alone: what is sent after the server has closed would take the code with it.
+    const head = Buffer.from([0x81, 0xff, ...Buffer.alloc(8), ...Buffer.alloc(4)]);
+    head.writeBigUInt64BE(24n * 1024n * 1024n + 1n, 2);
+    (socket.socket as unknown as { _socket: Socket })._socket.write(head);
     expect(await socket.closed()).toBe(1009);
   });
 
@@ -271,7 +276,3 @@ describe('many at once', () => {
     await again.done();
   });
 });
-
-async function settled(): Promise<void> {
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-}

@@ -6,6 +6,7 @@ import { fourTools } from '../support/demo-tools.ts';
 import { shape } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';
 import { call, calls, partial, type ScriptedFunction, streamed, text } from '../support/scripted-model.ts';
+import { settled } from '../support/settled.ts';
 
 const PAY_ALICE = { name: 'process_payment', args: { amount: 30, recipient: 'Alice' } };
 
@@ -63,9 +64,9 @@ describe('time', () => {
     });
     const socket = await connect();
     socket.say('where');
-    socket.send('message', decision(await socket.chunk('tool-approval-request')));
-    // The decision has counted once the call is running.
-    await settled();
+    const card = await socket.chunk('tool-approval-request');
+    socket.send('message', { ...decision(card), requestId: 'r1' });
+    await socket.chunk('data-accepted');
     clock.advance(59_000);
     expect(socket.chunks.some(({ type }) => type === 'tool-output-error')).toBe(false);
     clock.advance(1_000);
@@ -240,8 +241,3 @@ describe('speaking while something is open', () => {
     await socket.done();
   });
 });
-
-/** Lets everything that is under way in this process and on its sockets happen. */
-async function settled(): Promise<void> {
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-}

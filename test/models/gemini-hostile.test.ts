@@ -6,6 +6,7 @@ import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { ManualClock } from '../support/clock.ts';
 import { FakeGemini, type FakeLive } from '../support/fake-gemini.ts';
 import { fastTimer } from '../support/fast-timer.ts';
+import { roundTrip } from '../support/settled.ts';
 import { DeferredTool } from './support/deferred-tool.ts';
 import { TestRun } from './support/runs.ts';
 
@@ -187,7 +188,7 @@ test('whoever sets the time of the machine back does not hold up a connection', 
   // The machine's clock says an hour less; seconds pass all the same.
   for (let passed = 0; passed < 30_000 && pings === 0; passed += 500) {
     timer.advance(500);
-    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await roundTrip();
   }
   await connection.close();
   expect(pings).toBeGreaterThan(0);

@@ -13,6 +13,7 @@ import { nodeListener, serve } from '../../src/server/use/node.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, read, say, shape } from '../support/harness.ts';
 import { call, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+import { settled } from '../support/settled.ts';
 import { answerBody, approve } from './support/answers.ts';
 import { latch, listen } from './support/listen.ts';
 import { turns } from './support/turns.ts';
@@ -258,7 +259,7 @@ describe.each(doors)('the door of $name', (door) => {
     waiting.on('error', () => undefined);
     waiting.end(JSON.stringify(say('second')));
     await new Promise<void>((resolve) => waiting.once('finish', resolve));
-    for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
+    await settled();
     waiting.destroy();
     go.open();
     await first.end();

@@ -7,6 +7,7 @@ import { fourTools } from '../../support/demo-tools.ts';
 import { say } from '../../support/harness.ts';
 import { decision, type LiveHarness, live } from '../../support/live.ts';
 import { partial, type ScriptedFunction, text } from '../../support/scripted-model.ts';
+import { roundTrip, settled } from '../../support/settled.ts';
 import type { TestSocket } from '../../support/socket.ts';
 
 const settle = async (rounds: number) => {
@@ -142,13 +143,13 @@ export async function playAnything(numRuns: number, seed: number): Promise<void>
           let socket = await server.connect('?session=any');
           const posts: Promise<unknown>[] = [];
           const openCards = () => {
-            const settled = new Set(
+            const ended = new Set(
               seen.flatMap((chunk) =>
                 chunk.type.startsWith('tool-output') && 'toolCallId' in chunk ? [chunk.toolCallId] : [],
               ),
             );
             return seen.flatMap((chunk) =>
-              chunk.type === 'tool-approval-request' && !settled.has(chunk.toolCallId) ? [chunk] : [],
+              chunk.type === 'tool-approval-request' && !ended.has(chunk.toolCallId) ? [chunk] : [],
             );
           };
           const back = async () => {
@@ -203,12 +204,12 @@ export async function playAnything(numRuns: number, seed: number): Promise<void>
           }
           // At the end everything that waits is ended, and one more message is answered.
           for (let i = 0; i < 4; i++) {
-            await settle(30);
+            await settled();
             clock.advance(65_000);
           }
           socket.send('interrupt');
           for (let i = 0; i < 60; i++) {
-            await settle(10);
+            await roundTrip();
             clock.advance(20);
           }
           // On a busy machine frames are late, and what they end needs time to pass after that.
@@ -217,7 +218,7 @@ export async function playAnything(numRuns: number, seed: number): Promise<void>
             arePosted = true;
           });
           for (let i = 0; i < 5000 && !arePosted; i++) {
-            await settle(1);
+            await roundTrip();
             clock.advance(20);
           }
           expect(arePosted, 'every post is answered').toBe(true);
@@ -235,13 +236,13 @@ export async function playAnything(numRuns: number, seed: number): Promise<void>
               );
           };
           for (let i = 0; i < 2000 && !answered(); i++) {
-            await settle(1);
+            await roundTrip();
             clock.advance(20);
           }
           expect(answered(), 'the last message is answered').toBe(true);
           socket.send('interrupt');
           for (let i = 0; i < 60; i++) {
-            await settle(5);
+            await roundTrip();
             clock.advance(20);
           }
           take(socket);
