@@ -62,7 +62,8 @@ async function stored(duologue: Duologue, sessionId: string): Promise<Stored> {
 /**
  * Waits until server and pages are at rest and alike for a while; fails with what differs when that does not come. A page that could
  * not be loaded says so, and the person loads it again. `mayWait`: what waits for a card of another message has not begun. The page that
- * said it awaits it, and shows what is said behind it later; others are not told of it yet.
+ * said it awaits it, and shows what is said behind it later; others are not told of it yet. `act`: what people do
+ * until then, and whether there was something to do.
  */
 export async function expectAlike(
   { duologue, sessionId }: { duologue: Duologue; sessionId: string },
@@ -71,7 +72,12 @@ export async function expectAlike(
   {
     view = plain,
     mayWait = false,
-  }: { view?: (messages: readonly Message[]) => unknown[]; mayWait?: boolean } = {},
+    act = () => false,
+  }: {
+    view?: (messages: readonly Message[]) => unknown[];
+    mayWait?: boolean;
+    act?: () => boolean;
+  } = {},
 ): Promise<void> {
   const whole = (messages: readonly Message[]) => {
     const begun = messages.filter(({ parts }) => parts.length > 0);
@@ -95,9 +101,11 @@ export async function expectAlike(
   for (let round = 0, rounds = 0; round < 600 || performance.now() < patience; round++) {
     // Long enough for a browser tool that nobody runs to run out.
     await pass(3, 60);
+    const hasActed = act();
     for (const page of pages) if (page.hasFailed) void page.conversation.reload();
     const { isRunning, rests, shown, server } = await look();
     const isAlike =
+      !hasActed &&
       !isRunning &&
       rests.every((rests) => rests === true) &&
       pages.every((page, index) => {
