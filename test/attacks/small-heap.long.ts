@@ -63,4 +63,4 @@ it('[A11] a small heap refuses bodies of 24 MB, takes those it has room for, and
   }
   expect(server.isAlive()).toBe(true);
   expect((await fetch(`${server.url}/health`)).status).toBe(200);
-}, 60_000);
+});

@@ -35,7 +35,7 @@ async function stage({ turns, tools, options, decisions = {}, outputs = {} }: Pa
 }
 
 async function until(condition: () => boolean, what: () => unknown): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 120_000;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`It did not come to that: ${JSON.stringify(what())}`);
     await new Promise((resolve) => setImmediate(resolve));

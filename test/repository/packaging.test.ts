@@ -11,11 +11,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { freePort } from '../../scripts/cluster/free-port.ts';
 import { computed, importsOf, isRelative, packageOf } from './support/module.ts';
 import { type Entry, entries, manifest, root } from './support/repository.ts';
 
@@ -269,15 +269,6 @@ describe('the samples of docs/servers.md, in a project that has the packed libra
     }
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, 'localhost');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Waits until something answers there; fails when the process that should is gone. */
 async function answering(url: string, exitCode: () => number | null): Promise<void> {

@@ -71,7 +71,7 @@ export class TestSocket {
       const timer = setTimeout(() => {
         const seen = this.received.map((one) => (one.kind === 'chunk' ? one.chunk.type : one.kind)).join(' ');
         reject(new Error(`${what} did not come; received: ${seen}`));
-      }, 30_000);
+      }, 120_000);
       this.waiting.push({
         until: condition,
         resolve: () => {

@@ -162,7 +162,7 @@ describe('an answer', () => {
     await vi.waitFor(async () => {
       await act(async () => undefined);
       expect(document.querySelector('[role=alertdialog]')).not.toBe(null);
-    }, 10_000);
+    }, 60_000);
     const dialog = document.querySelector('[role=alertdialog]');
     expect(dialog?.textContent).toContain('Things already done, such as payments, stay done.');
     const yes = [...(dialog?.querySelectorAll('button') ?? [])].find(

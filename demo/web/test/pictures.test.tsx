@@ -31,7 +31,7 @@ const until = (check: () => void) =>
   vi.waitFor(async () => {
     await act(async () => undefined);
     check();
-  }, 10_000);
+  }, 60_000);
 async function add(hook: { readonly result: Pictures }, ...files: File[]) {
   const before = decoding.size;
   await act(async () => hook.result.add(files));

@@ -74,14 +74,14 @@ describe('the list of conversations', () => {
     await vi.waitFor(async () => {
       await act(async () => undefined);
       expect(titles(there.result)).toEqual(['Tea?', 'b', 'a']);
-    });
+    }, 60_000);
     sessions.push({ id: 'c', title: 'Tea?', createdAt: 0, updatedAt: 9 });
     await act(async () => here.result.refresh());
     expect(titles(here.result)).toEqual(['Tea?', 'b', 'a']);
     await vi.waitFor(async () => {
       await act(async () => undefined);
       expect([titles(there.result), there.result.begun]).toEqual([['Tea?', 'b', 'a'], []]);
-    });
+    }, 60_000);
   });
 
   test('follows what other devices do, while it is seen', async () => {
@@ -127,7 +127,7 @@ describe('the focus', () => {
     vi.waitFor(async () => {
       await act(async () => undefined);
       check();
-    }, 10_000);
+    }, 60_000);
   const key = (target: Element | null, name: string) =>
     act(async () => target?.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true })));
   const named = (role: string, name: string) =>
