@@ -12,17 +12,18 @@ describe('a recording', () => {
     const { page } = person;
     await page.getByRole('button', { name: 'インスペクター' }).click();
     const input = page.getByTestId('recording-input');
-    const seen: [string, (string | null)[], boolean][] = [];
+    const seen: [string, (string | null)[]][] = [];
     for (const { name, file, text } of scenarios) {
       await input.setInputFiles(file);
       const bar = page.getByTestId('replay-bar');
-      await bar.getByRole('button', { name: '最後まで' }).click();
+      // It may be at its end already.
+      await bar.getByRole('button', { name: '最後まで' }).dispatchEvent('click');
       await page.locator('[data-testid="replay-bar"][data-status="ended"]').waitFor();
-      const isSaid = await person.answers.getByText(text, { exact: true }).isVisible();
-      seen.push([name, await person.statesOfCards(), isSaid]);
+      await person.answers.getByText(text, { exact: true }).waitFor();
+      seen.push([name, await person.statesOfCards()]);
       await bar.getByRole('button', { name: '会話に戻る' }).click();
       await person.box.waitFor();
     }
-    expect(seen).toEqual(scenarios.map(({ name, cards }) => [name, cards, true]));
+    expect(seen).toEqual(scenarios.map(({ name, cards }) => [name, cards]));
   }, 120_000);
 });

@@ -36,7 +36,7 @@ describe('what talking is done with, and what else is shown and heard', () => {
     staged.demo.fake.utterances.push('Heard so far.', 'Heard again.');
     await person.handsFree();
     const spoken = person.utter('weather');
-    await person.speaker('person').waitFor();
+    await person.isNoticed();
     await person.page.evaluate(() => window.room.unplug());
     await person.error(/unplugged/).waitFor();
     await person.status('off').waitFor();

@@ -25,11 +25,15 @@ interface Room {
   played: [from: number, to: number][];
   /** How far the music of the page is turned up. */
   music(): number;
-  /** The sound of the page: loudness and pitch of the last samples, and how far behind a moment the last loud one is. */
+  /** The sound of the page: loudness and pitch of the last samples. */
   listen(): { level: number; pitch: number };
+  /** The last sound that was as loud as speech, until it is taken from here. */
+  heard: { level: number; pitch: number } | null;
+  /** Who was shown to speak, one after the other. */
+  speakers: string[];
   /**
-   * Milliseconds on the clock of the sound, from the moment that the page was to be silent until it was: beyond what the browser takes
-   * to turn a tone off. A busy machine makes both late.
+   * Milliseconds on the clock of the sound until the page was silent, beyond what the browser takes to turn a tone off; null unless the
+   * player was told to be silent in the same task in which it was to be. A busy machine makes page and tone late.
    */
   silentAfter(): number | null;
   /** When it was to be: when the person pressed something, or was noticed to speak. */
@@ -72,6 +76,8 @@ export async function furnish(context: BrowserContext): Promise<void> {
       loudspeakers: [],
       awake: [],
       played: [],
+      heard: null,
+      speakers: [],
       markAt: 'press',
       async say(clip, device) {
         const bytes = Uint8Array.from(atob(files[clip] ?? ''), (one) => one.charCodeAt(0));
@@ -99,18 +105,21 @@ export async function furnish(context: BrowserContext): Promise<void> {
       },
       music: () => music?.gain.value ?? 0,
       listen() {
-        if (!meter || !tone) return { level: 0, pitch: 0 };
-        tone.volume.gain.value = 1;
-        const samples = new Float32Array(2048);
-        meter.getFloatTimeDomainData(samples);
-        const bins = new Float32Array(meter.frequencyBinCount);
-        meter.getFloatFrequencyData(bins);
-        const pitch = (bins.indexOf(Math.max(...bins)) * meter.context.sampleRate) / meter.fftSize;
-        return { level: Math.max(...samples.map(Math.abs)), pitch };
+        if (tone) tone.volume.gain.value = 1;
+        return sound();
       },
       silentAfter: () => silentAfter,
     };
     window.room = room;
+    function sound(): { level: number; pitch: number } {
+      if (!meter) return { level: 0, pitch: 0 };
+      const samples = new Float32Array(2048);
+      meter.getFloatTimeDomainData(samples);
+      const bins = new Float32Array(meter.frequencyBinCount);
+      meter.getFloatFrequencyData(bins);
+      const pitch = (bins.indexOf(Math.max(...bins)) * meter.context.sampleRate) / meter.fftSize;
+      return { level: Math.max(...samples.map(Math.abs)), pitch };
+    }
     const { connect } = AudioNode.prototype;
     AudioNode.prototype.connect = function (this: AudioNode, ...to: never[]) {
       const [target] = to as unknown[];
@@ -123,6 +132,10 @@ export async function furnish(context: BrowserContext): Promise<void> {
         const source = new ConstantSourceNode(target.context);
         source.connect(volume).connect(tone.meter);
         source.start();
+        window.setInterval(() => {
+          const now = sound();
+          if (now.level > 0.05) room.heard = now;
+        }, 100);
       } else if (target instanceof AudioDestinationNode && this instanceof GainNode) music = this;
       return (connect as (...all: never[]) => never).apply(this, to);
     } as typeof connect;
@@ -166,13 +179,26 @@ export async function furnish(context: BrowserContext): Promise<void> {
         },
       },
     });
+    let speaker = '';
+    new MutationObserver(() => {
+      const before = speaker;
+      speaker = document.querySelector<HTMLElement>('[data-speaker]')?.dataset.speaker ?? '';
+      if (speaker !== before && speaker !== '') room.speakers.push(speaker);
+    }).observe(document, { subtree: true, childList: true, attributeFilter: ['data-speaker'] });
     const samplesOfSilence = (one: AnalyserNode) => {
       const samples = new Float32Array(one.fftSize);
       one.getFloatTimeDomainData(samples);
       return samples.length - 1 - samples.findLastIndex((sample) => Math.abs(sample) > 1e-4);
     };
-    const mark = (why: Room['markAt']) => {
-      if (room.markAt !== why || !tone) return;
+    /** What has happened in this task of the page. */
+    let task: { isMarked: boolean; isFlushed: boolean } | null = null;
+    const note = (what: 'isMarked' | 'isFlushed') => {
+      task ??= { isMarked: false, isFlushed: false };
+      task[what] = true;
+      window.setTimeout(() => {
+        task = null;
+      });
+      if (!task.isMarked || !task.isFlushed || !tone) return;
       const { volume, meter: off } = tone;
       volume.gain.value = 0;
       silentAfter = null;
@@ -185,6 +211,9 @@ export async function furnish(context: BrowserContext): Promise<void> {
         silentAfter = ((ofTone - ofPage) / off.context.sampleRate) * 1000;
       }, 20);
     };
+    const mark = (why: Room['markAt']) => {
+      if (room.markAt === why) note('isMarked');
+    };
     window.addEventListener('pointerdown', () => mark('press'), true);
     window.addEventListener('keydown', () => mark('key'), true);
     const { postMessage } = MessagePort.prototype;
@@ -192,6 +221,7 @@ export async function furnish(context: BrowserContext): Promise<void> {
       const [order] = given as { type?: string; at: number; samples: Float32Array }[];
       if (order?.type === 'push' && order.samples.length > 0)
         room.played.push([order.at, order.at + order.samples.length]);
+      if (order?.type === 'flush') note('isFlushed');
       return (postMessage as (...all: never[]) => void).apply(this, given);
     } as typeof postMessage;
     const { send } = WebSocket.prototype;
@@ -326,6 +356,23 @@ export class Talker extends Person {
       return sound.level > 0.05 && sound;
     });
     return (await heard.jsonValue()) as { level: number; pitch: number };
+  }
+
+  /** What came out of the loudspeaker, once it was as loud as speech: since the page was loaded, or since this was last asked. */
+  async heard(): Promise<{ level: number; pitch: number }> {
+    const sound = await this.page.waitForFunction(() => window.room.heard);
+    await this.page.evaluate(() => {
+      window.room.heard = null;
+    });
+    return (await sound.jsonValue()) as { level: number; pitch: number };
+  }
+
+  /** Waits until the bar has shown that the person speaks, for the first time since the page was loaded or a later one. */
+  async isNoticed(time = 1): Promise<void> {
+    await this.page.waitForFunction(
+      (times) => window.room.speakers.filter((one) => one === 'person').length >= times,
+      time,
+    );
   }
 
   /** Milliseconds of sound from the moment that the page was to be silent, once it is. */
