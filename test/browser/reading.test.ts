@@ -5,11 +5,25 @@ import { Person } from './support/person.ts';
 const here = stage();
 
 it('an answer is read to screen readers and printed as it is shown: without signs, and on as many pages as it takes', async () => {
-  const person = new Person(await here.open({ viewport: { width: 900, height: 500 }, colorScheme: 'dark' }));
+  let goOn = () => {};
+  const isOver = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const person = new Person(
+    await here.open({
+      viewport: { width: 900, height: 500 },
+      colorScheme: 'dark',
+      // What shows Markdown comes when the answer is over, and then it is read as it is shown, too.
+      prepare: (context) =>
+        context.route(/\/markdown-[^/]*\.js$/, (route) => isOver.then(() => route.continue())),
+    }),
+  );
   const { page } = person;
   await person.say('Show Markdown');
+  await person.answers.getByRole('button', { name: 'Answer again' }).waitFor();
+  expect(await person.answers.locator('pre').count()).toBe(0);
+  goOn();
   await person.answers.locator('pre').first().waitFor();
-  await expect.poll(() => person.isBusy()).toBe(false);
   const heard = page.locator('body > div > [aria-live="polite"]').last();
   const heading = await person.answers.locator('h2, h3').first().innerText();
   await expect.poll(() => heard.innerText()).toContain(heading);

@@ -6,15 +6,31 @@ import { useAnnounce } from '../ui/announcer.tsx';
 export function useAnswerAnnounced(isBusy: boolean, last: Message | undefined): void {
   const announce = useAnnounce();
   const wasBusy = useRef(false);
+  const watching = useRef<MutationObserver>(null);
   useEffect(() => {
     const hasEnded = wasBusy.current && !isBusy;
     wasBusy.current = isBusy;
-    if (hasEnded && last?.role === 'assistant') announce(shownText(last), false);
+    if (!hasEnded || last?.role !== 'assistant') return;
+    watching.current?.disconnect();
+    watching.current = whenShown(last, (text) => announce(text, false));
   }, [announce, isBusy, last]);
+  useEffect(() => () => watching.current?.disconnect(), []);
 }
 
-/** The words of an answer as they are shown: a screen reader would read out every sign of Markdown. */
-function shownText({ id }: Message): string {
-  const texts = document.querySelectorAll<HTMLElement>(`[data-message-id="${CSS.escape(id)}"] [data-text]`);
-  return [...texts].map((text) => text.innerText).join('\n');
+/**
+ * Passes on the words of an answer as they are shown: a screen reader would read out every sign of Markdown. What shows them may still be
+ * on its way, and then this waits for it.
+ */
+function whenShown({ id }: Message, then: (text: string) => void): MutationObserver {
+  const look = () => {
+    const message = document.querySelector(`[data-message-id="${CSS.escape(id)}"]`);
+    if (!message || message.querySelector('[data-unformatted]')) return;
+    observer.disconnect();
+    const texts = message.querySelectorAll<HTMLElement>('[data-text]');
+    then([...texts].map((text) => text.innerText).join('\n'));
+  };
+  const observer = new MutationObserver(look);
+  observer.observe(document.body, { childList: true, subtree: true });
+  look();
+  return observer;
 }

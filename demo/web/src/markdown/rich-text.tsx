@@ -7,7 +7,13 @@ const Markdown = lazy(() => import('./markdown.tsx').catch(() => ({ default: Pla
 export function RichText({ text, isGrowing }: { text: string; isGrowing: boolean }) {
   return (
     <div data-text className="space-y-4 break-words">
-      <Suspense fallback={<PlainText text={text} />}>
+      <Suspense
+        fallback={
+          <div data-unformatted>
+            <PlainText text={text} />
+          </div>
+        }
+      >
         <Markdown text={text} isGrowing={isGrowing} />
       </Suspense>
     </div>
