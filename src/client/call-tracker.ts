@@ -89,7 +89,7 @@ export class CallTracker implements AnswerMemory {
         input,
         state,
         ...(approval && { approvalId: approval.id }),
-        ...(approval?.approved === undefined ? {} : { approved: approval.approved }),
+        approved: approval?.approved,
       });
     }
   }

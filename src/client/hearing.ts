@@ -59,6 +59,8 @@ export class Hearing {
   isBehind = false;
   /** Whether all of a response has come. */
   #isWhole = true;
+  /** The calls of the newest message that have ended. */
+  readonly #ended = new Set<string>();
   /** The responses that the chat reads now, by number. */
   readonly #streams = new Map<number, ResponseStream>();
   #count = 0;
@@ -180,12 +182,15 @@ export class Hearing {
     this.push({ type: 'chunk', chunk, isReplay });
     if (chunk.type === 'start') {
       this.#isWhole = false;
+      this.#ended.clear();
       this.requests.begin(chunk.messageId);
     }
     if ('transient' in chunk && chunk.transient) this.#options.onData?.(chunk);
     if (chunk.type === 'data-error') this.#refuse(chunk.data);
     const ended = endedCall(chunk);
-    if (ended !== null) this.#tools.ended(ended, isReplay);
+    if (ended === null) return;
+    this.#tools.ended(ended, isReplay);
+    if (!isReplay) this.#ended.add(ended);
   }
 
   /** Whether a chunk tells others what this page did: it shows that already. */
@@ -214,8 +219,9 @@ export class Hearing {
   #accept({ requestId, messageId }: AcceptedRequest): void {
     if (!this.requests.accept(requestId, messageId) || messageId === undefined) return;
     this.floor.claim(messageId);
-    // Over HTTP the answer may come before the word that it will.
+    // Over HTTP the answer may come before the word that it will, and calls in it may have ended.
     if (this.responses.hasBegun(messageId)) this.requests.begin(messageId);
+    for (const id of this.#ended) this.#tools.ended(id, false);
     this.push({ type: 'accepted', requestId, messageId });
   }
 

@@ -6,7 +6,7 @@ import {
   type DuologueSseTransportOptions,
   resumeWhen,
 } from '../../src/client/index.ts';
-import type { Chunk, Message } from '../../src/protocol/index.ts';
+import { type Chunk, encodeBlock, type Message } from '../../src/protocol/index.ts';
 import { brief, chatOf, sdks, type TestChat } from './support/chat.ts';
 import { FakeHttp } from './support/http.ts';
 import { announce, LOCATE, MUSIC, PAY, text, WEATHER } from './support/server.ts';
@@ -258,6 +258,32 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
       [['bgm-1', 'output-available', { playing: 2 }], 'Playing.'],
     ]);
     expect(w.transport.memory.wasSent('bgm-1', 'output')).toBe(true);
+  });
+
+  test('an optimistic call that ended before its post is known to be accepted runs the browser tool then', async () => {
+    let runs = 0;
+    const w = world(sdk, { executors: { change_bgm: () => ++runs } });
+    let accept = () => {};
+    const isHeard = new Promise<void>((resolve) => {
+      accept = resolve;
+    });
+    w.http.answers.push(async ({ body }) => {
+      const facts = { ...MUSIC, optimistic: true as const };
+      w.http.say(START, ...announce('bgm-1', 'change_bgm', {}, facts), output('bgm-1', 'ok'), FINISH, null);
+      await isHeard;
+      const data = { requestId: String(body?.requestId), messageId: 'a1' };
+      return new Response(encodeBlock({ type: 'data-accepted', data, transient: true }));
+    });
+    await w.say('music');
+    const before = runs;
+    accept();
+    await w.settle();
+    expect([before, runs, w.chat.status, w.last()]).toEqual([
+      0,
+      1,
+      'ready',
+      [['bgm-1', 'output-available', 'ok']],
+    ]);
   });
 
   test('an optimistic call runs the browser tool and posts nothing', async () => {
