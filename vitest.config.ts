@@ -19,8 +19,11 @@ type Tests = NonNullable<TestProjectInlineConfiguration['test']>;
 
 const project = (test: Tests): TestProjectInlineConfiguration => ({ extends: true, test });
 
+/** Tests that look at their whole process: whatever another file left running there would be seen as theirs. */
+const wholeProcess = ['test/server/journeys.test.ts', 'test/live/leaks.test.ts'];
+
 /** Tests that share nothing with others but the machine. */
-const elsewhere = ['test/{browser,react,repository}/**', 'test/**/*.test.tsx'];
+const elsewhere = ['test/{browser,react,repository}/**', 'test/**/*.test.tsx', ...wholeProcess];
 
 /** What all tests have in common. */
 export const common = {
@@ -48,6 +51,7 @@ export default defineConfig({
         isolate: false,
         setupFiles: 'test/support/fresh-modules.ts',
       }),
+      project({ name: 'process', include: wholeProcess, sequence: { groupOrder: 1 } }),
       project({
         name: 'pages',
         include: ['test/react/**/*.test.{ts,tsx}', 'test/**/*.test.tsx', 'demo/**/*.test.{ts,tsx}'],

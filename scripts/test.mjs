@@ -12,7 +12,7 @@ import { ensureEngines } from './lib/engines.mjs';
 import { install } from './lib/install.mjs';
 import { alone } from './lib/lock.mjs';
 import { otherNode, otherNodes } from './lib/other-node.mjs';
-import { countOf, slowestOf } from './lib/report.mjs';
+import { countOf, failuresOf, slowestOf } from './lib/report.mjs';
 import { announced, endWithNpm, root, run, tool } from './lib/run.mjs';
 
 const minutes = 60_000;
@@ -20,6 +20,8 @@ const isLong = process.argv[2] === '--long';
 const isCluster = process.argv[2] === '--cluster';
 const chosen = process.argv.slice(isLong || isCluster ? 3 : 2);
 const count = { passed: 0, failed: 0, skipped: 0 };
+/** What failed, told once more at the end: a log may be kept without its beginning. */
+const failures = [];
 
 const print = (name, verdict, note) => console.log(`${name.padEnd(9)} ${verdict.padEnd(6)} ${note}`);
 
@@ -30,11 +32,13 @@ async function check(name, work) {
   if (!ok && result.output) console.log(result.output.trimEnd());
   print(name, ok ? 'ok' : 'FAILED', [`${seconds} s`, result.note].filter(Boolean).join(', '));
   count[ok ? 'passed' : 'failed'] += 1;
+  if (!ok) failures.push(`  ${name}`);
   return result;
 }
 
-/** Ends with the one line that says it all. */
+/** Ends with what failed and the one line that says it all. */
 function finish() {
+  if (failures.length > 0) console.log(['\nFailed:', ...failures].join('\n'));
   const skipped = count.skipped === 0 ? '' : `, ${count.skipped} skipped`;
   console.log(`\n${count.passed} passed, ${count.failed} failed${skipped}`);
   process.exit(count.failed === 0 ? 0 : 1);
@@ -58,6 +62,7 @@ async function tests(args, { env, node = process.execPath }) {
       { env, timeoutMs: 30 * minutes, show: true },
     );
     if (timedOut) console.log('tests: stopped, still running after 30 minutes');
+    failures.push(...failuresOf(report));
     for (const [name, number] of Object.entries(countOf(report, code))) count[name] += number;
     console.log(['\nThe slowest tests:', ...slowestOf(report, 10)].join('\n'));
   } finally {
@@ -73,7 +78,10 @@ async function longTests(options) {
     const other = await otherNode(version);
     print(`Node ${version.split('.')[0]}`, other.ok ? 'ok' : 'FAILED', version);
     if (other.ok) {
-      await tests(['--project=library', '--project=pages'], { ...options, node: other.path });
+      await tests(['--project=library', '--project=process', '--project=pages'], {
+        ...options,
+        node: other.path,
+      });
       continue;
     }
     console.log(other.output);

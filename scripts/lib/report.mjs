@@ -34,6 +34,29 @@ export function slowestOf(path, count) {
     );
 }
 
+/** The tests of vitest's report that failed, each with what it said, as lines to print. */
+export function failuresOf(path) {
+  return (readReport(path)?.testResults ?? []).flatMap(({ name, status, message, assertionResults }) => {
+    const failed = assertionResults.filter((test) => test.status === 'failed');
+    const file = relative(root, name);
+    if (failed.length === 0) return status === 'failed' ? [`  ${file}`, beginning(message)] : [];
+    return failed.flatMap(({ fullName, failureMessages }) => [
+      `  ${file}: ${fullName}`,
+      beginning((failureMessages ?? []).join('\n')),
+    ]);
+  });
+}
+
+/** As much of a message as tells the cause; it was printed whole before. */
+const beginning = (message) =>
+  message
+    .slice(0, 4_000)
+    .split('\n')
+    .filter((line) => !line.includes('/node_modules/vitest/') && !line.includes('/node_modules/@vitest/'))
+    .slice(0, 40)
+    .map((line) => `      ${line}`)
+    .join('\n');
+
 function readReport(path) {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));

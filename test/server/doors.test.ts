@@ -35,6 +35,8 @@ interface Door {
 async function listenOn(
   server: ReturnType<typeof createServer>,
 ): Promise<{ port: number; close(): Promise<void> }> {
+  // A test that stands still for some seconds does not find its connection just being closed.
+  server.keepAliveTimeout = 75_000;
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
@@ -315,6 +317,12 @@ describe('serve', () => {
       { error: { code: 'shutting_down', retryable: true } },
     ]);
     expect((await made.get('/health')).status).toBe(503);
+  });
+
+  it('keeps an idle connection for longer than balancers keep theirs, so that they close first', async () => {
+    const served = await serve(harness([]).duologue, { port: 0, host: '127.0.0.1' });
+    onTestFinished(() => served.close());
+    expect((await fetch(`${served.url}/health`)).headers.get('keep-alive')).toBe('timeout=75');
   });
 
   it('fails when the port is taken', async () => {

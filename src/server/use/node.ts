@@ -7,6 +7,12 @@ import { attachWebSocket } from './ws.ts';
 
 export { attachWebSocket, nodeListener };
 
+/**
+ * How long an idle connection is kept. Balancers keep theirs for a minute: the side that sends the requests has to close first, or one of them meets
+ * a connection that is just being closed, and fails.
+ */
+const IDLE_MS = 75_000;
+
 /** Where to listen. */
 export interface ServeOptions {
   port?: number;
@@ -33,6 +39,7 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
     );
   }
   const server = createServer(nodeListener(duologue, options.fallback));
+  server.keepAliveTimeout = IDLE_MS;
   attachWebSocket(server, duologue);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
