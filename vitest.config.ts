@@ -49,12 +49,13 @@ export default defineConfig({
         exclude: elsewhere,
         // ADK takes more than a second to import: one process runs many files. Modules of ours are made anew for each.
         isolate: false,
-        setupFiles: 'test/support/fresh-modules.ts',
+        setupFiles: ['test/support/fresh-modules.ts', 'test/support/seed.ts'],
       }),
       project({ name: 'process', include: wholeProcess, sequence: { groupOrder: 1 } }),
       project({
         name: 'pages',
         include: ['test/react/**/*.test.{ts,tsx}', 'test/**/*.test.tsx', 'demo/**/*.test.{ts,tsx}'],
+        setupFiles: 'test/support/seed.ts',
         sequence: { groupOrder: 1 },
       }),
       project({

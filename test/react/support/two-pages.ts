@@ -286,8 +286,6 @@ export async function expectTwoPagesAlike(
         // To make a failure smaller takes minutes: only for whoever looks for its cause.
         endOnFailure: !process.env.DUOLOGUE_SHRINK,
         examples: examples.map((one) => [[...one]] as [Step[]]),
-        // A new one each time; a failure names it, and the variable repeats it.
-        ...(process.env.DUOLOGUE_SEED && { seed: Number(process.env.DUOLOGUE_SEED) }),
         ...(process.env.DUOLOGUE_PATH && { path: process.env.DUOLOGUE_PATH }),
       },
     );
