@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 
 /** The part of the time that may go into drafts, all sessions together. */
-const SHARE = 0.01;
+const SHARE = 0.005;
 /** How long what is said may be in memory only: at least, because nobody reads faster, and at most. */
 const MIN_MS = 100;
 const MAX_MS = 1000;

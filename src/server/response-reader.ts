@@ -35,7 +35,7 @@ export class ResponseReader implements Reader {
   private readonly isAside: boolean;
   private readonly present: Response['present'];
   /** What only this client is told. */
-  private readonly aside: () => Chunk[];
+  private readonly aside: Response['aside'];
   private seq: number;
   private seqAtBeat = -1;
   private stalledBeats = 0;
@@ -68,7 +68,7 @@ export class ResponseReader implements Reader {
     this.feed = feed;
     this.hasFloor = hasFloor;
     this.present = present;
-    this.aside = aside ?? (() => []);
+    this.aside = aside;
     this.departure = new Departure(pacing.window, () => this.depart());
     this.seq = from;
     this.endsAfter = endsAfter ?? from;
@@ -145,9 +145,10 @@ export class ResponseReader implements Reader {
     const { log } = this.feed;
     const isFirst = !this.isGreeted;
     this.isGreeted = true;
-    let text = this.aside()
-      .map((chunk) => encodeBlock(chunk, chunk.type === 'data-session' ? this.lastId : undefined))
-      .join('');
+    let text = '';
+    for (const chunk of this.aside?.() ?? []) {
+      text += encodeBlock(chunk, chunk.type === 'data-session' ? this.lastId : undefined);
+    }
     if (this.isAside) {
       this.close();
       return text + DONE;

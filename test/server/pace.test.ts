@@ -205,11 +205,11 @@ test('drafts of sessions that begin together are written one after the other, an
   const pace = new DraftPace(clock);
   await pace.spend(async () => clock.pass(1));
   clock.pass(1000);
-  expect(Array.from({ length: 4 }, () => pace.book({ isFirst: true }))).toEqual([0, 100, 200, 300]);
+  expect(Array.from({ length: 4 }, () => pace.book({ isFirst: true }))).toEqual([0, 200, 400, 600]);
   const later = Array.from({ length: 100 }, () => pace.book({ isFirst: true }));
   expect(Math.max(...later)).toBe(1000);
   clock.pass(2000);
-  expect([pace.book({ isFirst: true }), pace.book({ isFirst: false })]).toEqual([0, 100]);
+  expect([pace.book({ isFirst: true }), pace.book({ isFirst: false })]).toEqual([0, 200]);
 });
 
 describe('drafts of what a log keeps that outlives the process', () => {

@@ -110,8 +110,13 @@ export class Life implements Presence {
 
   private nextTime(): number | null {
     const { open, inbox, executions } = this.parts;
-    const heard = this.isHeard ? [open.nextDeadline(), executions.retryAt] : [];
-    const times = [...heard, inbox.retryAt].filter((time) => time !== null);
-    return times.length > 0 ? Math.min(...times) : null;
+    if (!this.isHeard) return inbox.retryAt;
+    return earlier(inbox.retryAt, earlier(open.nextDeadline(), executions.retryAt));
   }
+}
+
+/** Asked for every token: nothing is made for it. */
+function earlier(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.min(one, other);
 }

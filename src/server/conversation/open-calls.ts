@@ -241,10 +241,13 @@ export class OpenCalls {
 
   /** When the next call runs out of time; null when none does. */
   nextDeadline(): number | null {
-    const times = this.all.flatMap(({ state, record, isExpiring }) =>
-      record.expiresAt === null || isExpiring || !DEADLINED.has(state.is) ? [] : [record.expiresAt],
-    );
-    return times.length === 0 ? null : Math.min(...times);
+    let next: number | null = null;
+    for (const { state, record, isExpiring } of this.open.values()) {
+      const { expiresAt } = record;
+      if (expiresAt === null || isExpiring || !DEADLINED.has(state.is)) continue;
+      if (next === null || expiresAt < next) next = expiresAt;
+    }
+    return next;
   }
 }
 

@@ -16,10 +16,7 @@ export interface ShellContext extends Surroundings {
 }
 
 /** Something that is read in its place among the effects. */
-interface QueuedRead {
-  type: 'read';
-  read: () => Promise<void>;
-}
+type QueuedRead = () => Promise<void>;
 
 /**
  * What is around the machine of a conversation: pushes inputs, and has the effects done in order, whose results are inputs again. An
@@ -82,7 +79,7 @@ export class Shell {
   read<T>(work: () => Promise<T>): Promise<T> {
     if (this.isDropped) return work();
     return new Promise((resolve, reject) => {
-      this.queue.push({ type: 'read', read: () => work().then(resolve, reject) });
+      this.queue.push(() => work().then(resolve, reject));
       if (!this.isPerforming) this.perform();
     });
   }
@@ -110,7 +107,7 @@ export class Shell {
     if (!(error instanceof StaleFence) || this.isDropped) return;
     this.isDropped = true;
     // Whoever waits to read may read what is stored.
-    for (const effect of this.queue.splice(0)) if (effect.type === 'read') this.hands.apart(effect.read());
+    for (const effect of this.queue.splice(0)) if (typeof effect === 'function') this.hands.apart(effect());
     this.hands.letGo();
     this.context.onLost();
   }
@@ -151,9 +148,10 @@ export class Shell {
   /** Does one thing; one that fails in an unforeseen way leaves the rest to be done. */
   private attempt(effect: Effect | QueuedRead): Promise<void> | undefined {
     try {
-      return effect.type === 'read' ? effect.read() : this.hands.act(effect);
+      return typeof effect === 'function' ? effect() : this.hands.act(effect);
     } catch (error) {
-      this.hands.failed(`"${effect.type}" was not done`, error);
+      const what = typeof effect === 'function' ? 'read' : effect.type;
+      this.hands.failed(`"${what}" was not done`, error);
       return undefined;
     }
   }
