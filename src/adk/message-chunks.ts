@@ -56,7 +56,6 @@ export class MessageChunks {
     const out: MessageOutput[] = [];
     const parts = event.content?.parts;
     if (parts && event.partial) {
-      // Tokens, one by one: a partial text says nothing but itself.
       for (const part of parts) this.partial(part, out);
       return out;
     }
@@ -81,6 +80,16 @@ export class MessageChunks {
         isIdle: isIdle === true,
       });
     }
+    return out;
+  }
+
+  /** The chunks of an event that is nothing but a partial text; null for any other. Tokens come one by one, and are this. */
+  words(event: Event): Chunk[] | null {
+    const parts = event.content?.parts;
+    if (!parts || !event.partial) return null;
+    for (const part of parts) if (!part.text || part.inlineData) return null;
+    const out: Chunk[] = [];
+    for (const part of parts) this.partial(part, out);
     return out;
   }
 

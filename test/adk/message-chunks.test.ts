@@ -15,9 +15,12 @@ const piece = (text: string, thought = false): Said =>
   model([{ text, ...(thought ? { thought } : {}) }], { partial: true });
 
 /** Folds events into what comes out of a turn, its end included. */
-function fold(events: Said[], options: ConstructorParameters<typeof MessageChunks>[0] = {}): MessageOutput[] {
+type Options = ConstructorParameters<typeof MessageChunks>[0];
+
+function fold(events: Said[], options: Options = {}, areWordsAlone = false): MessageOutput[] {
   const turn = new MessageChunks(options);
-  return [...events.flatMap((event) => turn.push(createEvent(event))), ...turn.end()];
+  const take = (event: Event): MessageOutput[] => (areWordsAlone && turn.words(event)) || turn.push(event);
+  return [...events.flatMap((event) => take(createEvent(event))), ...turn.end()];
 }
 
 const end = (finishReason: string, more: object = {}) => ({
@@ -343,6 +346,10 @@ const cases: {
 describe('events of ADK become chunks', () => {
   it.each(cases)('$name', ({ events, out, options }) => {
     expect(fold(events, options)).toEqual(out);
+  });
+
+  it.each(cases)('$name: words that are taken alone are the same', ({ events, out, options }) => {
+    expect(fold(events, options, true)).toEqual(out);
   });
 
   it.each(cases)('$name: the grammar has nothing to say', ({ events, options }) => {

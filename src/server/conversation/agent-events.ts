@@ -1,6 +1,6 @@
 import type { Event } from '@google/adk';
 import { MessageChunks, type MessageOutput, type RunView } from '../../adk/for-server.ts';
-import { base64Bytes, CANCELLED } from '../../protocol/index.ts';
+import { base64Bytes, CANCELLED, type Chunk } from '../../protocol/index.ts';
 import type { Settlement } from '../settlement.ts';
 import { SAMPLE_BYTES } from '../utterances.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
@@ -21,6 +21,12 @@ export interface OpenRun {
   isMuted: boolean;
   /** Whether it said or heard a word: that a session began is none. */
   hasSpoken: boolean;
+}
+
+/** Words of a message that is being written. */
+export interface Words {
+  messageId: string;
+  chunks: readonly Chunk[];
 }
 
 type ToolResponse = Extract<MessageOutput, { type: 'response' }>;
@@ -95,6 +101,17 @@ export class AgentEvents {
       if (run.driver === 'live') this.tellLive(run, out, view);
       else this.tellTurn(out, view);
     }
+  }
+
+  /** The words that an event is, if it is nothing else and they belong to the message that is being written turn by turn. */
+  words(run: OpenRun, event: Event): Words | null {
+    const { messages } = this.parts;
+    const { speaking } = messages;
+    if (run.driver !== 'turn' || run.isMuted || !speaking || !messages.isTurnedTo(speaking)) return null;
+    const chunks = speaking.chunks.words(event);
+    if (!chunks) return null;
+    messages.lastToSpeak = speaking.message.id;
+    return { messageId: speaking.message.id, chunks };
   }
 
   private chunksFor(event: Event, run: OpenRun): MessageChunks {

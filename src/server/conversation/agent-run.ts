@@ -3,7 +3,7 @@ import type { Content } from '@google/genai';
 import type { DeferredCall, RunView } from '../../adk/for-server.ts';
 import type { Detection } from '../../protocol/index.ts';
 import type { Settlement } from '../settlement.ts';
-import type { AgentEvents, OpenRun } from './agent-events.ts';
+import type { AgentEvents, OpenRun, Words } from './agent-events.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { RunRequest, Ticket } from './effects.ts';
 import type { Inbox } from './inbox.ts';
@@ -192,6 +192,15 @@ export class AgentRun {
     const isWanted = writing && messages.get(writing.message.id) && !run.isMuted;
     if (!isWanted) calls.turnDown(call, ticket);
     else calls.issue(call, writing, ticket, n);
+  }
+
+  /** The words that an event is, if nothing but saying them is to be done about it. */
+  words(n: number, event: Event): Words | null {
+    const { run } = this;
+    if (run.is !== 'open' || run.n !== n) return null;
+    const words = this.parts.events.words(run, event);
+    if (words) run.hasSpoken = true;
+    return words;
   }
 
   event(n: number, event: Event, view: RunView): void {

@@ -1,5 +1,5 @@
 import { exhaustive } from '../../protocol/exhaustive.ts';
-import type { ProtocolError } from '../../protocol/index.ts';
+import type { Chunk, ProtocolError } from '../../protocol/index.ts';
 import { Approvals } from '../approvals.ts';
 import type { Output } from '../output.ts';
 import { type CallRecord, StateConflict } from '../store/store.ts';
@@ -86,7 +86,7 @@ export class Hands {
     const { output, engine } = this.context;
     switch (effect.type) {
       case 'say':
-        if (told.mayTell(effect.messageId, effect.chunk)) output.say(effect.chunk);
+        this.say(effect.messageId, effect.chunk);
         return;
       case 'start':
         told.start(effect.message.id);
@@ -189,6 +189,11 @@ export class Hands {
       default:
         return exhaustive(effect);
     }
+  }
+
+  /** Says a chunk of a message, if that may be told. */
+  say(messageId: string, chunk: Chunk): void {
+    if (this.told.mayTell(messageId, chunk)) this.context.output.say(chunk);
   }
 
   private async store(effect: Extract<Effect, { type: 'store' }>): Promise<void> {

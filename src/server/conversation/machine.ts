@@ -1,7 +1,9 @@
+import type { Event } from '@google/adk';
 import { exhaustive } from '../../protocol/exhaustive.ts';
 import { toProtocolError, type WaitingAnswer } from '../../protocol/index.ts';
 import type { SessionOptions } from '../engine.ts';
 import type { CallRecord } from '../store/store.ts';
+import type { Words } from './agent-events.ts';
 import type { About, Effect } from './effects.ts';
 import type { Input, Recovered, WriteResults } from './inputs.ts';
 import { Parts } from './parts.ts';
@@ -58,6 +60,14 @@ export class Machine {
   /** The calls that are not settled. */
   get openCalls(): CallRecord[] {
     return this.parts.open.records;
+  }
+
+  /**
+   * Takes an event that is nothing but words of the message that is being written, and returns them: to say them is all that there is to do.
+   * Null for any other event, which has to be pushed. Most of what happens are tokens, and this is their whole way.
+   */
+  words(n: number, event: Event): Words | null {
+    return this.parts.run.words(n, event);
   }
 
   /** Takes what happened; returns what is to be done, in order. */

@@ -93,6 +93,11 @@ export class Messages {
     this.context.emit({ type: 'say', messageId: writing.message.id, chunk });
   }
 
+  /** Whether chunks go to that message now, and so nothing has to be said before one of it. */
+  isTurnedTo(writing: Writing): boolean {
+    return this.current === writing;
+  }
+
   /** Says something that is no part of a message. */
   inject(chunk: Chunk): void {
     this.context.emit({ type: 'inject', chunk });

@@ -115,11 +115,28 @@ export class Shell {
   push(input: Input): void {
     if (this.isDropped) return;
     try {
+      // Words wait for nothing, unless something that was to be done before them is still being done.
+      if (input.type === 'event' && !this.isAtWork && this.speak(input)) return;
       for (const effect of this.machine.push(input, this.engine.clock.now())) this.queue.push(effect);
     } catch (error) {
       this.hands.failed(`what came of "${input.type}" was not worked out`, error);
     }
     if (!this.isPerforming) this.perform();
+  }
+
+  /** Says what the event is, if it is nothing but words. */
+  private speak({ n, event }: Extract<Input, { type: 'event' }>): boolean {
+    const words = this.machine.words(n, event);
+    if (!words) return false;
+    this.isPerforming = true;
+    try {
+      for (const chunk of words.chunks) this.hands.say(words.messageId, chunk);
+    } finally {
+      this.isPerforming = false;
+    }
+    // Whoever heard them may have wanted something at once.
+    if (this.queue.length > 0) this.perform();
+    return true;
   }
 
   /** Does what is to be done, up to something that has to be waited for. */

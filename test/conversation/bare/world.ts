@@ -132,10 +132,17 @@ export class World {
       for (const { id = '' } of getFunctionResponses(input.event)) this.ledger.answered.add(id);
     // And so are the calls that it runs itself.
     for (const run of this.runs) for (const { id } of run.inside) this.ledger.inside.add(id);
-    const effects = this.machine.push(input, this.now);
+    const effects = this.words(input) ?? this.machine.push(input, this.now);
     if (input.type === 'interrupt') this.queue.push({ type: 'hushed' });
     this.queue.push(...effects);
     this.pump();
+  }
+
+  /** Words that nothing is to be done before are taken alone, as the shell does. */
+  private words(input: Input): Effect[] | undefined {
+    if (input.type !== 'event' || this.queue.length > 0 || this.writing || this.isPumping) return undefined;
+    const words = this.machine.words(input.n, input.event);
+    return words?.chunks.map((chunk) => ({ type: 'say', messageId: words.messageId, chunk }));
   }
 
   /** What the person says, over one wire or the other. */
