@@ -127,10 +127,28 @@ function report(): void {
       const says = `${name} / ${BASE}, ${PACES[plan.pace]}`;
       figures.push({ name: says, ratio, noise, ...(goal === undefined ? {} : { goal: { atMost: goal } }) });
     }
+    for (const { name, ratio } of beside(plan)) {
+      console.log(`${name}: ${ratio.median.toFixed(2)} (${ratio.low.toFixed(2)}–${ratio.high.toFixed(2)})`);
+      figures.push({ name: `${name}, ${PACES[plan.pace]}`, ratio, noise });
+    }
     return { ...plan, says: PACES[plan.pace], noise, isValid: isQuiet(noise), rows };
   });
   const whole: StreamsDetail = { base: BASE, against, loads };
   submit(figures, whole);
+}
+
+/** This build beside the other one, round by round: what both were measured against has no part in it. */
+function beside(plan: Plan): Pick<Figure, 'name' | 'ratio'>[] {
+  if (against === null) return [];
+  const at = `, at ${against.slice(0, 8)}`;
+  return variants.flatMap((variant) => {
+    const other = variants.find(({ name }) => name === variant.name + at);
+    if (!other) return [];
+    const before = samples.get(keyOf(plan, other)) ?? [];
+    const now = samples.get(keyOf(plan, variant)) ?? [];
+    const ratios = now.map(({ cpuUs }, index) => cpuUs / (before[index]?.cpuUs ?? Number.NaN));
+    return [{ name: `${variant.name} / the same${at}`, ratio: spread(ratios) }];
+  });
 }
 
 /** All that was found out, pace by pace. */
