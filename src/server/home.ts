@@ -168,7 +168,7 @@ export interface Response {
   /** Messages as this client is told them. */
   present?: (messages: Message[]) => Message[];
   /** What only this client is told, as far as it was not. */
-  aside?: () => Chunk[];
+  aside?: () => readonly Chunk[];
   /** The whole response, when it stands in the log no more. */
   told?: Chunk[];
 }

@@ -35,7 +35,7 @@ export class LocalHome implements SessionHome {
 
   async create(key: SessionKey): Promise<Session> {
     try {
-      await this.engine.store.createSession(key, {});
+      await this.engine.sessionService.create(key);
     } catch (error) {
       const session = await this.find(key);
       if (session) return session;

@@ -435,10 +435,6 @@ describe('ADK sessions', () => {
       };
       return { store, reads, gates, node, own };
     }
-    const raise = (): never => {
-      throw new Error('There is no such session.');
-    };
-
     test('an owner has its events ready, and sees what other nodes changed of the shared state', async () => {
       const { store, reads, node, own } = ofNodes();
       const [one, other] = [node(), node()];
@@ -495,6 +491,59 @@ describe('ADK sessions', () => {
     });
   });
 
+  test('a session is ready for its first owner, with what others changed meanwhile, and is read by the next', async () => {
+    const store = createMemoryStore();
+    const reads: string[] = [];
+    const made: (() => void)[] = [];
+    const slow: Store = {
+      ...store,
+      async createSession(key, state) {
+        const session = await store.createSession(key, state);
+        await new Promise<void>((resolve) => made.push(resolve));
+        return session;
+      },
+      async loadSession(key) {
+        reads.push(key.id);
+        return store.loadSession(key);
+      },
+    };
+    const service = new StoreSessionService(slow);
+    await store.createSession(keyOf('other'), {});
+    const session = (await service.getSession({ ...here, sessionId: 'other' })) ?? raise();
+    const rename = (id: string, name: string) =>
+      service.appendEvent({ session, event: textEvent(id, 'hi', { 'user:name': name }) });
+    const create = async (id: string) => {
+      const creating = service.create(keyOf(id));
+      await Promise.resolve();
+      return async () => {
+        made.shift()?.();
+        await creating;
+      };
+    };
+    const own = async (id: string) => (await store.own(keyOf(id))) ?? raise();
+    reads.length = 0;
+
+    await (await create('s1'))();
+    await rename('e1', 'Ann');
+    const first = await own('s1');
+    service.own(first, { isEmpty: true });
+    expect((await service.load(first))?.state).toEqual({ 'user:name': 'Ann' });
+    expect(reads).toEqual([]);
+
+    const done = await create('s2');
+    await rename('e2', 'Bob');
+    await done();
+    const second = await own('s2');
+    service.own(second, { isEmpty: true });
+    expect((await service.load(second))?.state).toEqual({ 'user:name': 'Bob' });
+    expect(reads).toEqual(['s2']);
+
+    const next = await own('s1');
+    service.own(next);
+    expect((await service.load(next))?.state).toEqual({ 'user:name': 'Bob' });
+    expect(reads).toEqual(['s2', 's1']);
+  });
+
   test('messages and events of a session are deleted together', async () => {
     const store = createMemoryStore();
     const service = new StoreSessionService(store);
@@ -518,6 +567,10 @@ async function get(service: BaseSessionService): Promise<Session> {
   const session = await service.getSession(here);
   if (session === undefined) throw new Error('There is no session.');
   return session;
+}
+
+function raise(): never {
+  throw new Error('There is no such session.');
 }
 
 function entriesOf(state: Record<string, unknown>): [string, unknown][] {

@@ -8,6 +8,8 @@ export function acceptedChunk({ requestId, messageId }: AcceptedRequest): Chunk 
   return { type: 'data-accepted', data, transient: true };
 }
 
+const NOTHING: readonly Chunk[] = [];
+
 /** What only the client of one response is told, until it is. */
 export class Aside implements Requester {
   private chunks: Chunk[] = [];
@@ -20,7 +22,8 @@ export class Aside implements Requester {
     this.chunks.push({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
-  take(): Chunk[] {
-    return this.chunks.splice(0);
+  /** Asked for with every token: mostly there is nothing. */
+  take(): readonly Chunk[] {
+    return this.chunks.length === 0 ? NOTHING : this.chunks.splice(0);
   }
 }

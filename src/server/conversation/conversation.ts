@@ -116,7 +116,7 @@ export class Conversation implements Session {
     const { owners, sessionService } = engine;
     const key = await owners.take(session.key);
     if (!key) throw new ProtocolError('not_found', 'There is no such session.');
-    sessionService.own(key);
+    sessionService.own(key, session);
     try {
       const remains = { key, engine, history: new History(sessionService, key) };
       const { taken, log } = await takeUp(remains, session.isEmpty);

@@ -1,17 +1,21 @@
 import { type ListedRow, listedOf, orNull, type SessionRow } from '../store/rows.ts';
-import type { ListedSession, SessionKey } from '../store/store.ts';
+import { checkOwner } from '../store/rules.ts';
+import type { ListedSession, OwnedKey, SessionKey } from '../store/store.ts';
 import { toText } from '../store/text.ts';
 import type { Database } from './database.ts';
 
 /** The tables whose rows belong to one session and go with it. */
 const CONTENTS = ['events', 'messages', 'calls', 'files', 'requests', 'waiting'];
 
+type OwnedRow = Pick<SessionRow, 'n' | 'fence'>;
+
 /** The table of the sessions, and the counter of their fences. */
 export function sessionTable(db: Database) {
   const add = db.prepare(
-    'insert into sessions (app, user, id, state, created_at, updated_at) values (?, ?, ?, ?, ?, ?)',
+    'insert into sessions (app, user, id, state, created_at, updated_at) values (?, ?, ?, ?, ?, ?) on conflict do nothing',
   );
   const find = db.prepare<SessionRow>('select * from sessions where app = ? and user = ? and id = ?');
+  const fenceOf = db.prepare<OwnedRow>('select n, fence from sessions where app = ? and user = ? and id = ?');
   const ofUser = db.prepare<ListedRow>(
     `select n, fence, id, title, '' as state, created_at, updated_at,
        exists (
@@ -24,19 +28,21 @@ export function sessionTable(db: Database) {
        ) as has_failed
      from sessions where app = ? and user = ?`,
   );
-  const raiseFence = db.prepare('update fences set last = last + 1');
-  const lastFence = db.prepare<{ last: number }>('select last from fences');
-  const setFence = db.prepare('update sessions set fence = ? where n = ?');
+  const nextFence = db.prepare<{ last: number }>('update fences set last = last + 1 returning last');
+  const setFence = db.prepare('update sessions set fence = ? where app = ? and user = ? and id = ?');
   const rename = db.prepare('update sessions set title = ? where app = ? and user = ? and id = ?');
-  const touch = db.prepare('update sessions set updated_at = ? where n = ?');
+  const touch = db.prepare<{ n: number }>(
+    'update sessions set updated_at = ? where app = ? and user = ? and id = ? and fence = ? returning n',
+  );
   const removals = [
     ...CONTENTS.map((table) => db.prepare(`delete from ${table} where session = ?`)),
     db.prepare('delete from sessions where n = ?'),
   ];
 
   return {
-    add(key: SessionKey, state: string, at: number): void {
-      add.run(...keyText(key), state, at, at);
+    /** False when there is one such. */
+    add(key: SessionKey, state: string, at: number): boolean {
+      return add.run(...keyText(key), state, at, at) > 0;
     },
     find(key: SessionKey): SessionRow | undefined {
       return find.first(...keyText(key));
@@ -44,19 +50,24 @@ export function sessionTable(db: Database) {
     ofUser(app: string, user: string, now: number): ListedSession[] {
       return ofUser.all(now, toText(app), toText(user)).map(listedOf);
     },
-    /** Gives the session a fence that none had before, and returns it. */
-    fence(session: number): number {
-      raiseFence.run();
-      const fence = lastFence.first()?.last ?? 0;
-      setFence.run(fence, session);
-      return fence;
+    /** Gives the session a fence that none had before, and returns it; null when there is no such session. */
+    fence(key: SessionKey): number | null {
+      const fence = nextFence.first()?.last ?? 0;
+      return setFence.run(fence, ...keyText(key)) > 0 ? fence : null;
+    },
+    /** The number of the session, if whoever writes owns it; undefined when there is none such. */
+    findOwned(key: OwnedKey): number | undefined {
+      const row = fenceOf.first(...keyText(key));
+      if (row !== undefined) checkOwner(row, key);
+      return row?.n;
     },
     /** False when there is no such session. */
     rename(key: SessionKey, title: string | null): boolean {
       return rename.run(orNull(title, toText), ...keyText(key)) > 0;
     },
-    touch(session: number, at: number): void {
-      touch.run(at, session);
+    /** The same of a session that is used now. */
+    touch(key: OwnedKey, at: number): number | undefined {
+      return touch.first(at, ...keyText(key), key.fence)?.n ?? this.findOwned(key);
     },
     /** Removes the session and everything that belongs to it alone. */
     remove(session: number): void {

@@ -1,8 +1,8 @@
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
 import { answeredCalls, eventToJson, toJson } from '../store/json.ts';
-import { type SessionRow, summaryOf } from '../store/rows.ts';
-import { checkOwner, decisionMove, issuedLine, lastUsedFirst, noSuchSession } from '../store/rules.ts';
+import { summaryOf } from '../store/rows.ts';
+import { decisionMove, issuedLine, lastUsedFirst, noSuchSession } from '../store/rules.ts';
 import {
   applyDelta,
   checkUnchanged,
@@ -47,12 +47,11 @@ export class SqliteStore implements Store {
 
   async createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession> {
     return this.#transactions.write(({ sessions, states }) => {
-      if (sessions.find(key) !== undefined) throw new StoreError(`The session ${key.id} exists.`);
       const at = this.#now();
       const delta = splitState(state);
-      states.changeShared(key, delta);
       const own = toJson(applyDelta(emptyState(), delta.session), 'The session state');
-      sessions.add(key, own, at);
+      if (!sessions.add(key, own, at)) throw new StoreError(`The session ${key.id} exists.`);
+      states.changeShared(key, delta);
       const summary = { id: key.id, title: null, createdAt: at, updatedAt: at };
       return { ...summary, state: states.seenBy(key, own), events: [] };
     });
@@ -72,9 +71,8 @@ export class SqliteStore implements Store {
 
   async own(key: SessionKey): Promise<OwnedKey | null> {
     return this.#transactions.write(({ sessions }) => {
-      const session = sessions.find(key);
-      if (session === undefined) return null;
-      return { app: key.app, user: key.user, id: key.id, fence: sessions.fence(session.n) };
+      const fence = sessions.fence(key);
+      return fence === null ? null : { app: key.app, user: key.user, id: key.id, fence };
     });
   }
 
@@ -110,24 +108,25 @@ export class SqliteStore implements Store {
     accepted?: AcceptedRequest,
   ): Promise<void> {
     this.#transactions.write(({ states, events, calls, requests, sessions }) => {
-      const session = needOwned(sessions, key);
+      const n = sessions.touch(key, this.#now()) ?? missing(key);
       const delta = event.actions?.stateDelta ?? emptyState();
-      if (seen && hasKeys(delta)) checkUnchanged(delta, seen, states.seenBy(key, session.state));
-      events.put(session.n, event.id, eventToJson(event));
-      if (hasKeys(delta)) states.change(key, session, delta);
-      for (const id of answeredCalls(event)) calls.settle(session.n, id);
-      if (accepted) requests.add(session.n, accepted);
-      sessions.touch(session.n, this.#now());
+      if (hasKeys(delta)) {
+        const session = sessions.find(key) ?? missing(key);
+        if (seen) checkUnchanged(delta, seen, states.seenBy(key, session.state));
+        states.change(key, session, delta);
+      }
+      events.put(n, event.id, eventToJson(event));
+      for (const id of answeredCalls(event)) calls.settle(n, id);
+      if (accepted) requests.add(n, accepted);
     });
   }
 
   async putMessage(key: OwnedKey, message: Message, accepted?: AcceptedRequest): Promise<void> {
     this.#transactions.write(({ messages, waiting, requests, sessions }) => {
-      const { n } = needOwned(sessions, key);
+      const n = sessions.touch(key, this.#now()) ?? missing(key);
       messages.put(n, message.id, toJson(message, 'The message'));
       if (message.role === 'assistant') waiting.answeredBy(n, message.id);
       if (accepted) requests.add(n, accepted);
-      sessions.touch(n, this.#now());
     });
   }
 
@@ -148,19 +147,18 @@ export class SqliteStore implements Store {
 
   async truncateMessages(key: OwnedKey, messageId: string): Promise<boolean> {
     return this.#transactions.write(({ messages, sessions }) => {
-      const session = findOwned(sessions, key);
-      if (session === undefined || !messages.truncate(session.n, messageId)) return false;
-      sessions.touch(session.n, this.#now());
+      const n = sessions.findOwned(key);
+      if (n === undefined || !messages.truncate(n, messageId)) return false;
+      sessions.touch(key, this.#now());
       return true;
     });
   }
 
   async addWaiting(key: OwnedKey, added: WaitingMessage, accepted?: AcceptedRequest): Promise<void> {
     this.#transactions.write(({ waiting, requests, sessions }) => {
-      const { n } = needOwned(sessions, key);
+      const n = sessions.touch(key, this.#now()) ?? missing(key);
       waiting.put(n, added.message.id, toJson(added, 'The message'));
       if (accepted) requests.add(n, accepted);
-      sessions.touch(n, this.#now());
     });
   }
 
@@ -173,7 +171,7 @@ export class SqliteStore implements Store {
 
   async issueCalls(key: OwnedKey, issued: CallRecord[]): Promise<void> {
     this.#transactions.write(({ sessions, calls, auditLines }) => {
-      const { n } = needOwned(sessions, key);
+      const n = sessions.findOwned(key) ?? missing(key);
       for (const call of issued) {
         calls.add(n, call);
         if (call.approvalId !== null) auditLines.add(key, this.#now(), issuedLine(call));
@@ -202,7 +200,7 @@ export class SqliteStore implements Store {
     accepted?: AcceptedRequest,
   ): Promise<CallRecord | null> {
     return this.#transactions.writeToDisk((tables) =>
-      this.#move(tables, key, findOwned(tables.sessions, key), move, line, accepted),
+      this.#move(tables, key, tables.sessions.findOwned(key), move, line, accepted),
     );
   }
 
@@ -213,7 +211,7 @@ export class SqliteStore implements Store {
     accepted?: AcceptedRequest,
   ): Promise<CallRecord | null> {
     return this.#transactions.writeToDisk((tables) =>
-      this.#move(tables, key, tables.sessions.find(key), decisionMove(decision), line, accepted),
+      this.#move(tables, key, tables.sessions.find(key)?.n, decisionMove(decision), line, accepted),
     );
   }
 
@@ -229,7 +227,9 @@ export class SqliteStore implements Store {
   }
 
   async acceptRequest(key: OwnedKey, accepted: AcceptedRequest): Promise<void> {
-    this.#transactions.write(({ sessions, requests }) => requests.add(needOwned(sessions, key).n, accepted));
+    this.#transactions.write(({ sessions, requests }) =>
+      requests.add(sessions.findOwned(key) ?? missing(key), accepted),
+    );
   }
 
   async acceptedRequests(key: SessionKey): Promise<AcceptedRequest[]> {
@@ -240,7 +240,9 @@ export class SqliteStore implements Store {
   }
 
   async putFile(key: OwnedKey, id: string, file: StoredFile): Promise<void> {
-    this.#transactions.write(({ sessions, files }) => files.put(needOwned(sessions, key).n, id, file));
+    this.#transactions.write(({ sessions, files }) =>
+      files.put(sessions.findOwned(key) ?? missing(key), id, file),
+    );
   }
 
   async loadFile(key: SessionKey, id: string): Promise<StoredFile | null> {
@@ -257,29 +259,20 @@ export class SqliteStore implements Store {
   #move(
     { calls, auditLines, requests }: Tables,
     key: SessionKey,
-    session: SessionRow | undefined,
+    session: number | undefined,
     move: CallMove,
     line: AuditEntry | null,
     accepted: AcceptedRequest | undefined,
   ): CallRecord | null {
     if (session === undefined) return null;
-    const call = calls.move(session.n, move);
+    const call = calls.move(session, move);
     if (call === null) return null;
     if (line !== null) auditLines.add(key, this.#now(), line);
-    if (accepted) requests.add(session.n, accepted);
+    if (accepted) requests.add(session, accepted);
     return call;
   }
 }
 
-/** The session, if whoever writes owns it. */
-function findOwned(sessions: Tables['sessions'], key: OwnedKey): SessionRow | undefined {
-  const session = sessions.find(key);
-  if (session !== undefined) checkOwner(session, key);
-  return session;
-}
-
-function needOwned(sessions: Tables['sessions'], key: OwnedKey): SessionRow {
-  const session = findOwned(sessions, key);
-  if (session === undefined) throw noSuchSession(key);
-  return session;
+function missing(key: SessionKey): never {
+  throw noSuchSession(key);
 }

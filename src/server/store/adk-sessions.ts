@@ -169,9 +169,18 @@ export class StoreSessionService extends BaseSessionService {
     await super.appendEvent({ session: { ...session, events: [] }, event });
   }
 
-  /** Writes of a session carry this owner's fence from now on; what another owner wrote is read anew. */
-  own(key: OwnedKey): void {
-    this.forget(key);
+  /** Makes a session that is ready for its first owner. */
+  create(key: SessionKey): Promise<void> {
+    return this.#ready.create(key);
+  }
+
+  /**
+   * Writes of a session carry this owner's fence from now on. What another owner wrote is read anew; of one that `isEmpty` there is nothing
+   * to read.
+   */
+  own(key: OwnedKey, { isEmpty = false } = {}): void {
+    if (isEmpty) this.#ready.handOn(key);
+    else this.forget(key);
     this.#fences.set(nameOf(key), key.fence);
   }
 

@@ -4,7 +4,7 @@ import { asStored } from './json.ts';
 import type { SharedStore } from './nodes.ts';
 import { type CachedSession, type CacheLimits, SessionCache } from './session-cache.ts';
 import { applyDelta, emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
-import type { OwnedKey, SessionKey, Store } from './store.ts';
+import type { OwnedKey, SessionKey, Store, StoredSession } from './store.ts';
 
 /**
  * Sessions as the store has them. Those used last are kept ready, so that a turn starts without reading the history; whoever
@@ -22,6 +22,17 @@ export class ReadySessions {
     this.#store = store;
     this.#shared = shared;
     this.#cache = new SessionCache(limits);
+  }
+
+  /** Makes a session, and keeps it ready for its first owner. */
+  async create(key: SessionKey): Promise<void> {
+    const { result: stored, overtaken } = await this.#reading(key, this.#store.createSession(key, {}));
+    if (!overtaken) this.#cache.add(cached({ ...key, fence: 0 }, stored));
+  }
+
+  /** A session has its first owner: nobody wrote to it before. */
+  handOn(key: OwnedKey): void {
+    this.#cache.handOn(key);
   }
 
   /** The session, its events up to date; null when there is none such. What others share with it may have changed on another node. */
@@ -44,8 +55,7 @@ export class ReadySessions {
   async read(key: OwnedKey): Promise<CachedSession | null> {
     const { result: stored, overtaken } = await this.#reading(key, this.#store.loadSession(key));
     if (stored === null) return null;
-    const { state, events, updatedAt } = stored;
-    const session = { key, state, list: new EventList(events), lastUpdateTime: updatedAt };
+    const session = cached(key, stored);
     if (!overtaken) this.#cache.add(session);
     return session;
   }
@@ -98,6 +108,10 @@ export class ReadySessions {
   #overtakeReads(reaches: (key: SessionKey) => boolean): void {
     for (const reading of this.#reads) if (reaches(reading.key)) reading.overtaken = true;
   }
+}
+
+function cached(key: OwnedKey, { state, events, updatedAt }: StoredSession): CachedSession {
+  return { key, state, list: new EventList(events), lastUpdateTime: updatedAt };
 }
 
 function isShared(name: string): boolean {

@@ -51,6 +51,12 @@ export class SessionCache {
     this.#grow(held, session.list.events);
   }
 
+  /** What is here of a session is its next owner's. */
+  handOn(key: OwnedKey): void {
+    const held = this.#held.get(nameOf(key));
+    if (held !== undefined) held.session = { ...held.session, key };
+  }
+
   remove(key: SessionKey): void {
     const held = this.#held.get(nameOf(key));
     if (held === undefined) return;
