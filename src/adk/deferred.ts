@@ -102,7 +102,7 @@ async function callTool(
     }
   }
   const response = output as Record<string, unknown>;
-  let altered: unknown = await pluginManager.runAfterToolCallback({ ...call, result: response });
+  let altered: unknown = await pluginManager.runAfterToolCallback({ result: response, ...call });
   for (const callback of after) altered ??= await callback({ tool, args, context: toolContext, response });
   return altered ?? output;
 }

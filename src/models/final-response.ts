@@ -28,7 +28,7 @@ export class FinalResponse {
 
   response(): LlmResponse {
     const parts = this.withStreamed(this.parts);
-    if (parts.length > 0) return { ...this.tail, content: { role: 'model', parts }, partial: false };
+    if (parts.length > 0) return { content: { role: 'model', parts }, partial: false, ...this.tail };
     if (this.tail.errorCode) return { ...this.tail, partial: false };
     return {
       ...this.tail,

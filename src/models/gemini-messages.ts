@@ -122,7 +122,7 @@ export class GeminiMessages {
   }
 
   private named(responses: LlmResponse[]): LlmResponse[] {
-    return responses.map((response) => ({ ...response, modelVersion: this.options.modelVersion }));
+    return responses.map((response) => ({ modelVersion: this.options.modelVersion, ...response }));
   }
 
   private count(usage: UsageMetadata, out: LlmResponse[]): void {

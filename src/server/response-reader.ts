@@ -20,7 +20,7 @@ export interface Pacing {
   keepAlive: Heartbeat;
 }
 
-/** Reads one response from the log as SSE text. `next` returns all there is, as soon as it should leave. */
+/** Reads one response from the log as SSE text: all there is, as soon as it should leave. */
 export class ResponseReader implements Reader {
   readonly hasFloor: boolean;
   /** Called when the reader is given up because nobody takes what it has. The client may resume. */
@@ -46,8 +46,10 @@ export class ResponseReader implements Reader {
   private ended = false;
   /** Whether one who watches was told where it begins: that waits for nothing. */
   private isGreeted: boolean;
-  /** Wakes whoever waits for the next text; with true, to keep the connection alive. */
-  private wake: ((isBeat: boolean) => void) | null = null;
+  /** Whether the connection is to be kept alive. */
+  private isBeating = false;
+  /** Wakes whoever waits for the next text. */
+  private wake: (() => void) | null = null;
   private leave: (() => void)[] = [];
 
   constructor(
@@ -111,14 +113,32 @@ export class ResponseReader implements Reader {
     return this.endsAtRest && this.feed.isAtRest;
   }
 
-  /** The next text, or null when the response is over or the reader was closed. */
+  /** Whether the response is over, or the reader was closed: nothing more is to be read. */
+  get isOver(): boolean {
+    return this.ended;
+  }
+
+  /** What should leave now; empty when nothing should. */
+  read(): string {
+    if (this.ended) return '';
+    if (this.isReady) return this.take();
+    return this.isBeating ? this.takeBeat() : '';
+  }
+
+  /** Resolves when there may be something to read, or nothing more is. One promise for a token, and no more. */
+  more(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.ended) resolve();
+      else this.wake = resolve;
+    });
+  }
+
+  /** The next text, or null when there is none any more. */
   async next(): Promise<string | null> {
     while (!this.ended) {
-      if (this.isReady) return this.take();
-      const isBeat = await new Promise<boolean>((resolve) => {
-        this.wake = resolve;
-      });
-      if (isBeat) return KEEP_ALIVE;
+      const text = this.read();
+      if (text !== '') return text;
+      await this.more();
     }
     return null;
   }
@@ -141,8 +161,14 @@ export class ResponseReader implements Reader {
     this.rouse();
   }
 
+  private takeBeat(): string {
+    this.isBeating = false;
+    return KEEP_ALIVE;
+  }
+
   private take(): string {
     const { log } = this.feed;
+    this.isBeating = false;
     const isFirst = !this.isGreeted;
     this.isGreeted = true;
     let text = '';
@@ -213,10 +239,10 @@ export class ResponseReader implements Reader {
     this.rouse();
   }
 
-  private rouse(isBeat = false): void {
+  private rouse(): void {
     const { wake } = this;
     this.wake = null;
-    wake?.(isBeat);
+    wake?.();
   }
 
   private drop(): void {
@@ -230,6 +256,8 @@ export class ResponseReader implements Reader {
     this.stalledBeats = waits && this.seq === this.seqAtBeat ? this.stalledBeats + 1 : 0;
     this.seqAtBeat = this.seq;
     if (this.stalledBeats >= MAX_STALLED_BEATS) this.drop();
-    if (!waits) this.rouse(true);
+    if (waits || !this.wake) return;
+    this.isBeating = true;
+    this.rouse();
   }
 }

@@ -70,11 +70,11 @@ export class SocketRequests {
         this.context.pong(frame.timestamp ?? null);
         return;
       case 'interrupt':
-        return session.stop({ ...asked, heard: frame.heard });
+        return session.stop({ heard: frame.heard, ...asked });
       case 'answers': {
         const wait = allow.answer();
         if (wait > 0) throw rateLimited('Too many answers', wait);
-        return session.answer(frame.answers, { ...asked, by: identity });
+        return session.answer(frame.answers, { by: identity, ...asked });
       }
       case 'message': {
         const wait = allow.message();
@@ -82,8 +82,8 @@ export class SocketRequests {
         const { input, trigger, messageId } = frame;
         const again = trigger === 'regenerate-message' || messageId !== undefined;
         return input.kind === 'answers'
-          ? session.answer(input.answers, { ...asked, by: identity })
-          : session.say(input, { ...asked, again });
+          ? session.answer(input.answers, { by: identity, ...asked })
+          : session.say(input, { again, ...asked });
       }
       case 'floor':
         session.takeFloor(listener);

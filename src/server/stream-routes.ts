@@ -36,14 +36,14 @@ export async function postStream({
     const { messageId } = input;
     const from = { messageId, by: identity, requestId, logged };
     const response = await session.postAnswers(input.answers, from);
-    return responseReply({ ...response, isAside }, id, context);
+    return responseReply({ isAside, ...response }, id, context);
   }
   const { engine } = context;
   // What is refused leaves no session behind.
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
   const response = await session.post({ id: input.id, parts, requestId, logged });
-  return responseReply({ ...response, isAside }, id, context);
+  return responseReply({ isAside, ...response }, id, context);
 }
 
 /** A response as it is given, or as it was. */

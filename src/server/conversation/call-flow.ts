@@ -70,7 +70,7 @@ export function storedAs(standing: Standing): CallStatus {
 /** Whom a call waits for. The output of a long-running tool comes from outside, though it was started on the server. */
 export function waitsFor(standing: Standing, { runsOn }: CallRecord): ReturnType<typeof waitingFor> {
   const place = standing === 'parked' ? 'client' : runsOn;
-  return waitingFor({ ...SEEN[standing], runsOn: place, asks: false });
+  return waitingFor({ runsOn: place, asks: false, ...SEEN[standing] });
 }
 
 /** What the agent's call becomes when it is written down: a question, a tool that the server runs, or one of the browser. */

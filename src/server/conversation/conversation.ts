@@ -189,7 +189,7 @@ export class Conversation implements Session {
 
   /** A response of a client that has the floor, unless another connection has it. */
   private heardBy(response: Response): Response {
-    return { ...response, hasFloor: this.listeners.holder === null };
+    return { hasFloor: this.listeners.holder === null, ...response };
   }
 
   page(request: PageRequest): Promise<MessagePage | null> {

@@ -68,7 +68,7 @@ export class Inbox {
     // Whoever gave the request a name hears what answers it before that begins.
     const answerId = said.answerId ?? (said.asker.name === undefined ? undefined : core.newMessageId());
     if (!isLive) this.replace(said);
-    this.queue({ ...said, answerId });
+    this.queue(answerId === said.answerId ? said : { ...said, answerId });
   }
 
   /** What waits may be posted again, word for word: it is not answered twice. */

@@ -153,7 +153,7 @@ export class Incoming {
   private newPost(names: RequestNames, { requester, listener }: Partial<Asked>): Post {
     const { output, checkIsHere } = this.context;
     checkIsHere();
-    const post = new Post(() => output.log.last, { ...names, connection: listener?.id });
+    const post = new Post(() => output.log.last, { connection: listener?.id, ...names });
     if (requester) post.join(requester);
     this.requests.add(post);
     this.asking.add(post);

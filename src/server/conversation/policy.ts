@@ -42,7 +42,7 @@ export function policies({ approvals, approvalTimeoutMs }: SessionOptions) {
     optimistic: false,
   } as const;
   return {
-    sse: { turn: { ...post, pauseEndsRun: true } },
-    bidi: { live: { ...socket, pauseEndsRun: false }, turn: { ...socket, pauseEndsRun: true } },
+    sse: { turn: { pauseEndsRun: true, ...post } },
+    bidi: { live: { pauseEndsRun: false, ...socket }, turn: { pauseEndsRun: true, ...socket } },
   } satisfies Policies;
 }

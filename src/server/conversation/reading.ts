@@ -1,5 +1,6 @@
 import type { Engine } from '../engine.ts';
-import type { Feed, MessagePage, Response } from '../home.ts';
+import type { Feed, MessagePage, Reader, Response } from '../home.ts';
+import type { ShownLog } from '../log.ts';
 import type { Output } from '../output.ts';
 import type { PageRequest, SessionKey } from '../store/store.ts';
 import { decidedCards } from './beginning.ts';
@@ -15,23 +16,43 @@ export interface ReadingContext {
   current: () => string | null;
 }
 
+/** What is said, as it is said. */
+class OutputFeed implements Feed {
+  readonly log: ShownLog;
+  private readonly output: Output;
+  private readonly isRunning: () => boolean;
+
+  constructor({ output, isRunning }: ReadingContext) {
+    this.log = output.shown;
+    this.output = output;
+    this.isRunning = isRunning;
+  }
+
+  get isAtRest(): boolean {
+    return !this.isRunning() && this.log.last === this.output.log.last;
+  }
+
+  onRest(callback: () => void): () => void {
+    return this.output.onRest(callback);
+  }
+
+  attach(reader: Reader): () => void {
+    return this.output.readers.attach(reader);
+  }
+
+  readerMoved(): void {
+    this.output.readers.moved();
+  }
+}
+
 /** What can be read of a conversation: what is said as it is said, the rest of a response, stored messages. */
 export class Reading {
   readonly feed: Feed;
   private readonly context: ReadingContext;
 
   constructor(context: ReadingContext) {
-    const { output, isRunning } = context;
     this.context = context;
-    this.feed = {
-      log: output.shown,
-      get isAtRest() {
-        return !isRunning() && output.shown.last === output.log.last;
-      },
-      onRest: (callback) => output.onRest(callback),
-      attach: (reader) => output.readers.attach(reader),
-      readerMoved: () => output.readers.moved(),
-    };
+    this.feed = new OutputFeed(context);
   }
 
   /** The rest of the response in progress, behind the last chunk that the client has; null when there is none. */

@@ -151,7 +151,7 @@ export class StoreSessionService extends BaseSessionService {
     const { seen, fence } = this.#given.get(session.events) ?? { fence: this.#fenceOf(key) };
     try {
       await this.#store.appendEvent(
-        { ...key, fence },
+        { fence, ...key },
         event,
         answeredCalls(event).length > 0 ? seen : undefined,
         accepted,
@@ -197,7 +197,7 @@ export class StoreSessionService extends BaseSessionService {
   /** The key of whoever owns the session here. */
   #keyOf(app: string, user: string, id: string): OwnedKey {
     const key = keyOf(app, user, id);
-    return { ...key, fence: this.#fenceOf(key) };
+    return { fence: this.#fenceOf(key), ...key };
   }
 
   #fenceOf(key: SessionKey): number {

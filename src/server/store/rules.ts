@@ -22,7 +22,7 @@ export function checkOwner(session: { fence: number }, key: OwnedKey): void {
 
 /** A decision as a change of status. */
 export function decisionMove(decision: Decision): CallMove {
-  return { ...decision, from: 'requested' };
+  return { from: 'requested', ...decision };
 }
 
 /** The line that is written when a call asks for approval. */

@@ -51,8 +51,10 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
   if (!body.isReady) response.flushHeaders();
   response.once('close', () => body.close());
   body.onDrop = () => response.destroy();
-  for (let text = await body.next(); text !== null; text = await body.next()) {
-    if (!response.write(text)) await drained(response);
+  while (!body.isOver) {
+    const text = body.read();
+    if (text === '') await body.more();
+    else if (!response.write(text)) await drained(response);
     if (response.destroyed) return;
   }
   if (!body.isDropped) response.end();
