@@ -15,8 +15,8 @@ import {
 import { z } from 'zod';
 import { MessageChunks } from '../../src/adk/index.ts';
 import { encodeBlock } from '../../src/protocol/index.ts';
+import { ResponseReader } from '../../src/server/http/response-reader.ts';
 import { createDuologue, createMemoryStore, type Duologue } from '../../src/server/index.ts';
-import { ResponseReader } from '../../src/server/response-reader.ts';
 import { deltaAt } from '../streams/load.ts';
 
 /** Measured in one process: variants of the same work, taken in turns whose order rotates. */

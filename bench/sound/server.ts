@@ -17,10 +17,10 @@ import {
   setLogLevel,
 } from '@google/adk';
 import { WebSocketServer } from 'ws';
-import type { Listener, Session } from '../../src/server/home.ts';
+import type { Listener, Session } from '../../src/server/home/home.ts';
 import type { Duologue } from '../../src/server/index.ts';
-import type { SocketConnectionContext } from '../../src/server/socket-connection.ts';
-import type { Sockets } from '../../src/server/sockets.ts';
+import type { SocketConnectionContext } from '../../src/server/socket/socket-connection.ts';
+import type { Sockets } from '../../src/server/socket/sockets.ts';
 import { DOWN_BYTES } from './sizes.ts';
 
 // Compiled, as it ships: what runs TypeScript directly names every function that is made, for each frame again.
@@ -29,14 +29,16 @@ const load = <T>(path: string): Promise<T> => import(pathToFileURL(join(build, p
 const { BINARY, encodeBinary, LIMITS } =
   await load<typeof import('../../src/protocol/index.ts')>('protocol/index.js');
 const { ByteBudget, defaultBudget } =
-  await load<typeof import('../../src/server/byte-budget.ts')>('server/byte-budget.js');
+  await load<typeof import('../../src/server/access/byte-budget.ts')>('server/byte-budget.js');
 const { systemClock } = await load<typeof import('../../src/server/clock.ts')>('server/clock.js');
 const { createDuologue } = await load<typeof import('../../src/server/index.ts')>('server/index.js');
 const { LargeJson } = await load<typeof import('../../src/server/large-json.ts')>('server/large-json.js');
-const { ChunkLog } = await load<typeof import('../../src/server/log.ts')>('server/log.js');
-const { BatchTimer, Heartbeat } = await load<typeof import('../../src/server/pace.ts')>('server/pace.js');
-const { DEFAULT_SOCKET_LIMITS } = await load<typeof import('../../src/server/socket.ts')>('server/socket.js');
-const { SocketConnection } = await load<typeof import('../../src/server/socket-connection.ts')>(
+const { ChunkLog } = await load<typeof import('../../src/server/log/log.ts')>('server/log.js');
+const { BatchTimer, Heartbeat } =
+  await load<typeof import('../../src/server/output/pace.ts')>('server/pace.js');
+const { DEFAULT_SOCKET_LIMITS } =
+  await load<typeof import('../../src/server/socket/socket.ts')>('server/socket.js');
+const { SocketConnection } = await load<typeof import('../../src/server/socket/socket-connection.ts')>(
   'server/socket-connection.js',
 );
 const { attachWebSocket } = await load<typeof import('../../src/server/use/ws.ts')>('server/use/ws.js');

@@ -2,11 +2,11 @@ import { Runner } from '@google/adk';
 import { checkCopy, driverOf, GatePlugin, instrument, waitsInWorkflows } from '../adk/for-server.ts';
 import { instrumentModels, sensesOf } from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
-import { type BudgetLimits, shareOfHeap } from './byte-budget.ts';
-import { DraftPace } from './draft-pace.ts';
+import { type BudgetLimits, shareOfHeap } from './access/byte-budget.ts';
+import { SignIn } from './access/sign-in.ts';
 import type { Engine, Owners, SessionOptions } from './engine.ts';
 import type { DuologueOptions } from './options.ts';
-import { SignIn } from './sign-in.ts';
+import { DraftPace } from './output/draft-pace.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
 import type { SharedStore } from './store/nodes.ts';
 

@@ -1,35 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { toProtocolError } from '../protocol/index.ts';
-import { Access } from './access.ts';
-import { ByteBudget, defaultBudget } from './byte-budget.ts';
-import { type Clock, systemClock } from './clock.ts';
-import { createEngine } from './create-engine.ts';
-import type { Owners } from './engine.ts';
-import { handle } from './http.ts';
-import { KeptLogs } from './kept-logs.ts';
-import { LargeJson } from './large-json.ts';
-import { LocalHome } from './local-home.ts';
-import { consoleLogger, toLogger } from './logger.ts';
-import { MemoryLogs } from './logs.ts';
-import { Node } from './nodes/node.ts';
-import type { DuologueOptions } from './options.ts';
-import { BatchTimer, Heartbeat } from './pace.ts';
+import { Access } from './access/access.ts';
+import { ByteBudget, defaultBudget } from './access/byte-budget.ts';
 import {
   DEFAULT_NEW_SESSIONS,
   DEFAULT_RATE_LIMIT,
   DEFAULT_READ_LIMIT,
   type RateLimit,
   RateLimiter,
-} from './rate-limit.ts';
-import { errorReply, NO_SNIFFING, type Reply } from './reply.ts';
-import type { HttpContext } from './route.ts';
-import { Sessions } from './sessions.ts';
-import { Sockets } from './sockets.ts';
+} from './access/rate-limit.ts';
+import { Turnstile } from './access/turnstile.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { createEngine } from './create-engine.ts';
+import type { Owners } from './engine.ts';
+import { LocalHome } from './home/local-home.ts';
+import { Sessions } from './home/sessions.ts';
+import { handle } from './http/http.ts';
+import { errorReply, NO_SNIFFING, type Reply } from './http/reply.ts';
+import type { HttpContext } from './http/route.ts';
+import { toResponse } from './http/web-response.ts';
+import { LargeJson } from './large-json.ts';
+import { KeptLogs } from './log/kept-logs.ts';
+import { MemoryLogs } from './log/logs.ts';
+import { consoleLogger, toLogger } from './logger.ts';
+import { Node } from './nodes/node.ts';
+import type { DuologueOptions } from './options.ts';
+import { BatchTimer, Heartbeat } from './output/pace.ts';
+import { Sockets } from './socket/sockets.ts';
 import { createMemoryStore } from './store/memory/index.ts';
 import type { SharedStore } from './store/nodes.ts';
 import type { Store } from './store/store.ts';
-import { Turnstile } from './turnstile.ts';
-import { toResponse } from './web-response.ts';
 
 /** A server: give it requests, get responses. */
 export interface Duologue {

@@ -1,11 +1,11 @@
 import type { BaseAgent, RunConfig, Runner } from '@google/adk';
 import type { Driver, GatePlugin } from '../adk/for-server.ts';
 import type { Limits, ModelSenses } from '../protocol/index.ts';
+import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
-import type { DraftPace } from './draft-pace.ts';
+import type { Logs } from './log/logs.ts';
 import type { Logger } from './logger.ts';
-import type { Logs } from './logs.ts';
-import type { SignIn } from './sign-in.ts';
+import type { DraftPace } from './output/draft-pace.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 

@@ -4,6 +4,8 @@
  * in a store (`store/` is the contract; `sqlite/` and `postgres/` keep it). What several processes share beside the store is in a
  * hub (`hub.ts`; `redis/` is one). Doors (`use/`) translate and keep nothing.
  */
+
+export type { RateLimit } from './access/rate-limit.ts';
 export type { Clock } from './clock.ts';
 export { createDuologue, type Duologue } from './duologue.ts';
 export type {
@@ -21,18 +23,17 @@ export type {
   Session,
   SessionHome,
   TypedMessage,
-} from './home.ts';
-export type * from './hub.ts';
+} from './home/home.ts';
+export type { Reply } from './http/reply.ts';
+export type { ResponseReader } from './http/response-reader.ts';
+export type * from './log/hub.ts';
 export type { Logger } from './logger.ts';
 export type { NodeOptions } from './nodes/node.ts';
 export type { DuologueOptions } from './options.ts';
-export type { RateLimit } from './rate-limit.ts';
-export type { Reply } from './reply.ts';
-export type { ResponseReader } from './response-reader.ts';
-export type { Socket, SocketLimits } from './socket.ts';
-export type { Admission, Sockets } from './sockets.ts';
+export type { Sound } from './output/utterances.ts';
+export type { Socket, SocketLimits } from './socket/socket.ts';
+export type { Admission, Sockets } from './socket/sockets.ts';
 export { createMemoryStore } from './store/memory/index.ts';
 export type * from './store/nodes.ts';
 export type * from './store/store.ts';
 export { StaleFence, StateConflict, StoreError } from './store/store.ts';
-export type { Sound } from './utterances.ts';

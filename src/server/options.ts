@@ -2,16 +2,16 @@ import type { BaseAgent, BasePlugin, RunConfig } from '@google/adk';
 import type { ApprovalOverride, Driver } from '../adk/for-server.ts';
 import type { Patience } from '../models/for-server.ts';
 import type { Limits } from '../protocol/index.ts';
-import type { AccessOptions } from './access.ts';
-import type { BudgetLimits } from './byte-budget.ts';
+import type { AccessOptions } from './access/access.ts';
+import type { BudgetLimits } from './access/byte-budget.ts';
+import type { RateLimit } from './access/rate-limit.ts';
+import type { StillSignedIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
 import type { SessionOptions } from './engine.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from './log/hub.ts';
 import type { Logger } from './logger.ts';
 import type { NodeOptions } from './nodes/node.ts';
-import type { RateLimit } from './rate-limit.ts';
-import type { StillSignedIn } from './sign-in.ts';
-import type { SocketLimits } from './socket.ts';
+import type { SocketLimits } from './socket/socket.ts';
 import type { Store } from './store/store.ts';
 
 /** What a server is made of; everything but the agent has a default. */

@@ -5,8 +5,8 @@ import { type RedisServer, startRedis } from '../../scripts/cluster/redis-server
 import { openWire } from '../../scripts/cluster/wire.ts';
 import type { Chunk } from '../../src/protocol/index.ts';
 import { systemClock } from '../../src/server/clock.ts';
-import type { Hub } from '../../src/server/hub.ts';
-import { KeptLogs } from '../../src/server/kept-logs.ts';
+import type { Hub } from '../../src/server/log/hub.ts';
+import { KeptLogs } from '../../src/server/log/kept-logs.ts';
 import { openRedisHub } from '../../src/server/redis/index.ts';
 
 const word = (delta: string): Chunk => ({ type: 'text-delta', id: '0', delta });

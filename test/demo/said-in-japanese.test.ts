@@ -13,7 +13,7 @@ import {
   toolTimedOut,
 } from '../../src/protocol/index.ts';
 import { NOT_COMPLETED } from '../../src/server/conversation/agent-run.ts';
-import { modelErrorText } from '../../src/server/model-error.ts';
+import { modelErrorText } from '../../src/server/conversation/model-error.ts';
 
 describe('the Japanese page', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { FrameMeter } from '../../src/server/frame-meter.ts';
-import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket.ts';
+import { FrameMeter } from '../../src/server/socket/frame-meter.ts';
+import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket/socket.ts';
 import { ManualClock } from '../support/clock.ts';
 
 function meterOf() {

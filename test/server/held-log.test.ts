@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
-import { MemoryLogs } from '../../src/server/logs.ts';
-import { BatchTimer } from '../../src/server/pace.ts';
-import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket.ts';
-import { SocketWriter } from '../../src/server/socket-writer.ts';
-import { Utterances } from '../../src/server/utterances.ts';
+import { MemoryLogs } from '../../src/server/log/logs.ts';
+import { BatchTimer } from '../../src/server/output/pace.ts';
+import { Utterances } from '../../src/server/output/utterances.ts';
+import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket/socket.ts';
+import { SocketWriter } from '../../src/server/socket/socket-writer.ts';
 import { fakeClock } from './support/clock.ts';
 
 const word = (delta: string): Chunk => ({ type: 'text-delta', id: '0', delta });

@@ -32,7 +32,7 @@ const CORE = [
   'src/server/conversation/conversation.ts',
   'src/server/conversation/machine.ts',
   'src/server/conversation/shell.ts',
-  'src/server/sockets.ts',
+  'src/server/socket/sockets.ts',
 ];
 
 describe('a journey through the server', () => {
@@ -45,7 +45,7 @@ describe('a journey through the server', () => {
       socket.say('hello');
       await socket.done();
     });
-    expect(found).toEqual(expect.arrayContaining([...CORE, 'src/server/output.ts']));
+    expect(found).toEqual(expect.arrayContaining([...CORE, 'src/server/output/output.ts']));
     expect(found.length, found.join()).toBeLessThanOrEqual(12);
   });
 
@@ -59,8 +59,10 @@ describe('a journey through the server', () => {
       socket.send('message', decision(card));
       await socket.done();
     });
-    const own = ['approvals', 'settlement', 'sign-in'].map((name) => `src/server/${name}.ts`);
-    expect(found).toEqual(expect.arrayContaining([...CORE, 'src/server/output.ts', ...own]));
+    const own = ['ledger/approvals', 'ledger/settlement', 'access/sign-in'].map(
+      (name) => `src/server/${name}.ts`,
+    );
+    expect(found).toEqual(expect.arrayContaining([...CORE, 'src/server/output/output.ts', ...own]));
     expect(found.length, found.join()).toBeLessThanOrEqual(13);
   });
 

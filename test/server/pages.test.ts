@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DuologueHttp } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
+import { Turnstile } from '../../src/server/access/turnstile.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
-import { Turnstile } from '../../src/server/turnstile.ts';
 import { ManualClock } from '../support/clock.ts';
 import { harness } from '../support/harness.ts';
 import { live } from '../support/live.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BINARY, decodeBinary } from '../../src/protocol/index.ts';
-import { parseSoundPlace, pcmOf, Utterances } from '../../src/server/utterances.ts';
+import { parseSoundPlace, pcmOf, Utterances } from '../../src/server/output/utterances.ts';
 
 const pcm = (...bytes: number[]) => Buffer.from(bytes).toString('base64');
 

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
 import { systemClock } from '../../src/server/clock.ts';
-import type { Addition, Hub } from '../../src/server/hub.ts';
-import { KeptLogs } from '../../src/server/kept-logs.ts';
-import type { SessionLog } from '../../src/server/logs.ts';
+import type { Addition, Hub } from '../../src/server/log/hub.ts';
+import { KeptLogs } from '../../src/server/log/kept-logs.ts';
+import type { SessionLog } from '../../src/server/log/logs.ts';
 import { type OwnedKey, type SessionKey, StaleFence } from '../../src/server/store/store.ts';
 
 /** One kind of hub, for the tests that each passes. */

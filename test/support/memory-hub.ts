@@ -1,4 +1,4 @@
-import type { Added, Addition, Hub, LogWindow, Spending } from '../../src/server/hub.ts';
+import type { Added, Addition, Hub, LogWindow, Spending } from '../../src/server/log/hub.ts';
 import { nameOf } from '../../src/server/store/rules.ts';
 import { type OwnedKey, type SessionKey, StaleFence } from '../../src/server/store/store.ts';
 

@@ -5,7 +5,7 @@ import { failedWith } from '../../models/for-server.ts';
 import type { Detection } from '../../protocol/index.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
-import type { History } from '../history.ts';
+import type { History } from '../ledger/history.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { Failure } from './agent-failure.ts';
 import type { RunRequest, Ticket } from './effects.ts';

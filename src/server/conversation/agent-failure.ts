@@ -1,6 +1,6 @@
 import { inWords, withoutKeys } from '../../models/for-server.ts';
-import { modelErrorText } from '../model-error.ts';
 import type { Effect } from './effects.ts';
+import { modelErrorText } from './model-error.ts';
 
 /** What went wrong in a run of the agent. */
 export interface Failure {

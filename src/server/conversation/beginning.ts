@@ -1,6 +1,6 @@
 import { type Chunk, formatChunkId, type Message } from '../../protocol/index.ts';
-import type { Joined } from '../home.ts';
-import { decidedIn, type Output } from '../output.ts';
+import type { Joined } from '../home/home.ts';
+import { decidedIn, type Output } from '../output/output.ts';
 
 /** Where one begins who comes now and has everything up to that chunk; `stored` is what there is, when they cannot go on there. */
 export function beginningOf(

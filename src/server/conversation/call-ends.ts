@@ -1,8 +1,7 @@
 import type { Content } from '@google/genai';
 import { APPROVAL_TIMED_OUT, stateConflict } from '../../protocol/index.ts';
-import { isUndecided } from '../approvals.ts';
-import { modelErrorText } from '../model-error.ts';
-import { endEvent, responseOf, type Settlement } from '../settlement.ts';
+import { isUndecided } from '../ledger/approvals.ts';
+import { endEvent, responseOf, type Settlement } from '../ledger/settlement.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { Accepting } from './acceptances.ts';
 import type { AgentRun } from './agent-run.ts';
@@ -12,6 +11,7 @@ import type { Decisions } from './decisions.ts';
 import type { About, LateCall, Write } from './effects.ts';
 import type { DecidedBefore } from './inputs.ts';
 import type { Writing } from './messages.ts';
+import { modelErrorText } from './model-error.ts';
 import type { OpenCall, Step } from './open-call.ts';
 import type { Shared } from './shared.ts';
 import type { TurnByTurn } from './turn-by-turn.ts';

@@ -1,8 +1,8 @@
 import type { Blob } from '@google/genai';
 import { type Answer, type Detection, type Heard, ProtocolError } from '../../protocol/index.ts';
+import type { Identity } from '../access/sign-in.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
-import { History } from '../history.ts';
 import type {
   AnsweredBy,
   Asked,
@@ -14,10 +14,10 @@ import type {
   Response,
   Session,
   TypedMessage,
-} from '../home.ts';
-import type { SessionLog } from '../logs.ts';
-import { Output } from '../output.ts';
-import type { Identity } from '../sign-in.ts';
+} from '../home/home.ts';
+import { History } from '../ledger/history.ts';
+import type { SessionLog } from '../log/logs.ts';
+import { Output } from '../output/output.ts';
 import { type OwnedKey, type PageRequest, type SessionKey, StaleFence } from '../store/store.ts';
 import { Incoming } from './incoming.ts';
 import { Joining } from './joining.ts';

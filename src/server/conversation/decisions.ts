@@ -1,7 +1,7 @@
 import type { Answer } from '../../protocol/index.ts';
-import { decisionIn, hashArgs, type Verdict } from '../approvals.ts';
-import { type Settlement, SIGNED_OUT_END } from '../settlement.ts';
-import type { Identity } from '../sign-in.ts';
+import type { Identity } from '../access/sign-in.ts';
+import { decisionIn, hashArgs, type Verdict } from '../ledger/approvals.ts';
+import { type Settlement, SIGNED_OUT_END } from '../ledger/settlement.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { GivenAnswers } from './effects.ts';
 import type { DecidedBefore } from './inputs.ts';

@@ -1,8 +1,8 @@
 import type { Session as AdkSession, Event } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
 import type { Answer, Chunk, Detection, Message, ProtocolError } from '../../protocol/index.ts';
+import type { Identity } from '../access/sign-in.ts';
 import type { AdmittedPart } from '../files.ts';
-import type { Identity } from '../sign-in.ts';
 import type { AcceptedRequest, CallRecord } from '../store/store.ts';
 import type { Wire } from './wire.ts';
 

@@ -1,7 +1,7 @@
 import { exhaustive } from '../../protocol/exhaustive.ts';
 import type { Chunk, ProtocolError } from '../../protocol/index.ts';
-import { Approvals } from '../approvals.ts';
-import type { Output } from '../output.ts';
+import { Approvals } from '../ledger/approvals.ts';
+import type { Output } from '../output/output.ts';
 import { type CallRecord, StateConflict } from '../store/store.ts';
 import { AdkRuns } from './adk-runs.ts';
 import type { Asker, Effect } from './effects.ts';

@@ -1,9 +1,9 @@
 import { type Answer, type Heard, ProtocolError, unfold } from '../../protocol/index.ts';
+import type { Identity } from '../access/sign-in.ts';
 import type { Engine } from '../engine.ts';
 import { admit } from '../files.ts';
-import type { AnsweredBy, Asked, Listener, PostedMessage, Response, TypedMessage } from '../home.ts';
-import type { Output } from '../output.ts';
-import type { Identity } from '../sign-in.ts';
+import type { AnsweredBy, Asked, Listener, PostedMessage, Response, TypedMessage } from '../home/home.ts';
+import type { Output } from '../output/output.ts';
 import type { AcceptedRequest, CallRecord, SessionKey } from '../store/store.ts';
 import { Aside } from './aside.ts';
 import type { Asker } from './effects.ts';

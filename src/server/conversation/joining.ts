@@ -1,7 +1,7 @@
 import type { Message } from '../../protocol/index.ts';
 import type { Engine } from '../engine.ts';
-import type { Joined, Listener, Place } from '../home.ts';
-import type { Output } from '../output.ts';
+import type { Joined, Listener, Place } from '../home/home.ts';
+import type { Output } from '../output/output.ts';
 import type { OwnedKey } from '../store/store.ts';
 import { beginningOf } from './beginning.ts';
 import type { Incoming } from './incoming.ts';

@@ -1,9 +1,9 @@
 import type { ProtocolError } from '../../protocol/index.ts';
 import type { Engine } from '../engine.ts';
-import type { History } from '../history.ts';
-import type { Listener, Place } from '../home.ts';
-import type { Output } from '../output.ts';
-import { type Sound, Utterances } from '../utterances.ts';
+import type { Listener, Place } from '../home/home.ts';
+import type { History } from '../ledger/history.ts';
+import type { Output } from '../output/output.ts';
+import { type Sound, Utterances } from '../output/utterances.ts';
 import { Floor } from './floor.ts';
 
 /** What those who listen need from around them. */

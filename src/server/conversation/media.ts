@@ -1,10 +1,10 @@
 import type { Blob } from '@google/genai';
 import { type Detection, ProtocolError } from '../../protocol/index.ts';
-import { modelErrorText } from '../model-error.ts';
 import type { AgentEvents } from './agent-events.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { AgentRun } from './agent-run.ts';
 import type { Inbox } from './inbox.ts';
+import { modelErrorText } from './model-error.ts';
 import type { Shared } from './shared.ts';
 
 /** What a live run is given beside words: sound and pictures, and where the person's speech begins and ends. */

@@ -7,12 +7,19 @@ import {
   OUTCOME_UNKNOWN,
   toolNameOf,
 } from '../../protocol/index.ts';
-import { Approvals, decisionIn, isUndecided, lateSettlement, leftBehind, standingOf } from '../approvals.ts';
 import type { Engine } from '../engine.ts';
 import { partsOf } from '../files.ts';
-import type { History } from '../history.ts';
-import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../reconcile.ts';
-import { endEvent, outputChunk } from '../settlement.ts';
+import {
+  Approvals,
+  decisionIn,
+  isUndecided,
+  lateSettlement,
+  leftBehind,
+  standingOf,
+} from '../ledger/approvals.ts';
+import type { History } from '../ledger/history.ts';
+import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../ledger/reconcile.ts';
+import { endEvent, outputChunk } from '../ledger/settlement.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Asker } from './effects.ts';
 import type { Recovered, Said } from './inputs.ts';

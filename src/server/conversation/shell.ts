@@ -1,5 +1,5 @@
 import type { Engine } from '../engine.ts';
-import type { Output } from '../output.ts';
+import type { Output } from '../output/output.ts';
 import { StaleFence } from '../store/store.ts';
 import type { Effect } from './effects.ts';
 import { Hands, type Surroundings } from './hands.ts';

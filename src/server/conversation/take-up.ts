@@ -1,5 +1,5 @@
-import type { SessionLog } from '../logs.ts';
-import { heardIn, restOf } from '../take-over.ts';
+import type { SessionLog } from '../log/logs.ts';
+import { heardIn, restOf } from '../log/take-over.ts';
 import { nothing, type Remains, recover, type TakenUp } from './recover.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
 import type { Engine } from '../engine.ts';
-import type { History } from '../history.ts';
+import type { History } from '../ledger/history.ts';
 import type { CallRecord } from '../store/store.ts';
 import type { Input } from './inputs.ts';
 

@@ -1,13 +1,13 @@
 import { createEvent } from '@google/adk';
 import { exhaustive } from '../../protocol/exhaustive.ts';
 import type { Answer, Chunk, Message } from '../../protocol/index.ts';
-import { type Approvals, LEDGER, type Verdict } from '../approvals.ts';
 import type { Engine } from '../engine.ts';
 import { externalise, storeMessage } from '../files.ts';
-import { cutText, heardLength, textOf } from '../hearing.ts';
-import type { History } from '../history.ts';
-import type { Output } from '../output.ts';
-import { missedOutputs } from '../reconcile.ts';
+import { type Approvals, LEDGER, type Verdict } from '../ledger/approvals.ts';
+import type { History } from '../ledger/history.ts';
+import { missedOutputs } from '../ledger/reconcile.ts';
+import { cutText, heardLength, textOf } from '../output/hearing.ts';
+import type { Output } from '../output/output.ts';
 import type { AcceptedRequest, CallMove, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Write } from './effects.ts';
 import type { DecidedBefore, WriteResults } from './inputs.ts';

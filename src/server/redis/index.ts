@@ -4,7 +4,7 @@
  * a Redis that is lost costs those who were reading a new beginning, and no message.
  */
 import { randomUUID } from 'node:crypto';
-import type { Hub } from '../hub.ts';
+import type { Hub } from '../log/hub.ts';
 import { StoreError } from '../store/store.ts';
 import { inWords, placeOf, RedisConnection, type RedisOptions, tooOld } from './redis-connection.ts';
 import { aliveKey, RedisHub } from './redis-hub.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Added, Addition, Hub, LogWindow, Spending } from '../hub.ts';
+import type { Added, Addition, Hub, LogWindow, Spending } from '../log/hub.ts';
 import { nameOf } from '../store/rules.ts';
 import { type OwnedKey, type SessionKey, StaleFence } from '../store/store.ts';
 import type { RedisConnection } from './redis-connection.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Duologue } from '../duologue.ts';
-import { NO_SNIFFING, type Reply } from '../reply.ts';
-import { ResponseReader } from '../response-reader.ts';
+import { NO_SNIFFING, type Reply } from '../http/reply.ts';
+import { ResponseReader } from '../http/response-reader.ts';
 import { toRequest } from './request.ts';
 
 /** Answers a request of Node's server. */

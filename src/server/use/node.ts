@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isLoopback } from '../access.ts';
+import { isLoopback } from '../access/access.ts';
 import type { Duologue } from '../duologue.ts';
 import { type NodeListener, nodeListener } from './node-listener.ts';
 import { attachWebSocket } from './ws.ts';

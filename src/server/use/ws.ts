@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { ERRORS, SUBPROTOCOL, toProtocolError, WATCHING_SUBPROTOCOL } from '../../protocol/index.ts';
 import type { Duologue } from '../duologue.ts';
-import { errorReply, NO_SNIFFING } from '../reply.ts';
-import type { Admission } from '../sockets.ts';
+import { errorReply, NO_SNIFFING } from '../http/reply.ts';
+import type { Admission } from '../socket/sockets.ts';
 import { toRequest } from './request.ts';
 
 /** How long a peer may take to close, once it was told to. */

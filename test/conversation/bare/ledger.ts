@@ -1,8 +1,8 @@
 import { getFunctionResponses } from '@google/adk';
 import type { Answer } from '../../../src/protocol/index.ts';
-import { LEDGER, type Verdict } from '../../../src/server/approvals.ts';
 import type { Write } from '../../../src/server/conversation/effects.ts';
 import type { DecidedBefore, WriteResults } from '../../../src/server/conversation/inputs.ts';
+import { LEDGER, type Verdict } from '../../../src/server/ledger/approvals.ts';
 import type { CallRecord, CallStatus } from '../../../src/server/store/store.ts';
 
 /** What is stored, as far as the machine asks for it: the calls, the history's responses, the person's messages. */

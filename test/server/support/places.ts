@@ -5,11 +5,11 @@ import { sourcesUnder } from '../../repository/support/repository.ts';
 /** The files that lead to the places of the server which are more than one file. */
 const DOORS = [
   'src/server/duologue.ts',
-  'src/server/sockets.ts',
+  'src/server/socket/sockets.ts',
   'src/server/conversation/conversation.ts',
   'src/server/conversation/shell.ts',
   'src/server/conversation/machine.ts',
-  'src/server/output.ts',
+  'src/server/output/output.ts',
 ];
 
 /** The files of the server, each with its place: a door's, if everything that uses it at run time is of that place, else its own. */

@@ -1,0 +1,138 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { KEY_SUBPROTOCOL, ProtocolError } from '../../protocol/index.ts';
+import type { Identity } from './sign-in.ts';
+
+type Authenticated = string | Identity | null;
+
+/** Who may talk to the server, and from where. */
+export interface AccessOptions {
+  /** A key that every request must show; without one the server is for this machine only. */
+  apiKey?: string | undefined;
+  /** Origins of pages on other hosts that may use the server; their hosts may be its own names too. */
+  origins: readonly string[];
+  /** Further host names under which the server is reached. */
+  hosts: readonly string[];
+  /** Returns the user of a request, alone or with a token that `stillSignedIn` is shown later; null refuses the request. */
+  authenticate?: ((request: Request) => Authenticated | Promise<Authenticated>) | undefined;
+  /** The user when nothing else says who it is. */
+  defaultUser: string;
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+const COOKIE = 'duologue';
+
+/** Checks where a request comes from and who makes it. */
+export class Access {
+  private readonly options: AccessOptions;
+  private readonly origins: Set<string>;
+  private readonly hosts: Set<string>;
+
+  constructor(options: AccessOptions) {
+    this.options = options;
+    this.origins = new Set(options.origins.map((origin) => new URL(origin).origin));
+    this.hosts = new Set([...options.hosts, ...options.origins.map((origin) => new URL(origin).hostname)]);
+  }
+
+  /** Throws unless origin and host (but for `isAnyHost`) are allowed; returns the origin that CORS headers must name, if any. */
+  checkOrigin(request: Request, isAnyHost = false): string | null {
+    const url = new URL(request.url);
+    const host = request.headers.get('host') ?? url.host;
+    const hostname = hostnameOf(host);
+    if (!isAnyHost && !LOOPBACK.has(hostname) && !this.hosts.has(hostname)) {
+      throw new ProtocolError(
+        'forbidden',
+        `Host ${JSON.stringify(hostname)} is not allowed. Add it to the allowed origins.`,
+      );
+    }
+    const origin = request.headers.get('origin');
+    if (origin === null) return null;
+    if (this.origins.has(origin)) return origin;
+    if (origin === `http://${host}` || origin === `https://${host}`) return null;
+    throw new ProtocolError(
+      'forbidden',
+      `Origin ${JSON.stringify(origin.slice(0, 256))} is not allowed. Add it to the allowed origins.`,
+    );
+  }
+
+  /** The user of a request; throws when it shows no valid key or the application refuses it. */
+  async identify(request: Request): Promise<Identity> {
+    const { apiKey, authenticate, defaultUser } = this.options;
+    if (apiKey !== undefined && !this.showsKey(request, apiKey)) {
+      throw new ProtocolError(
+        'unauthorized',
+        'A key is needed: send it as "Authorization: Bearer …", or log in.',
+      );
+    }
+    if (!authenticate) return { user: defaultUser };
+    // Applications in JavaScript may give anything; only a name is a user.
+    const given = await authenticate(request);
+    const { user, token }: { user?: unknown; token?: unknown } =
+      typeof given === 'object' && given !== null ? given : { user: given };
+    if (typeof user !== 'string' || user === '')
+      throw new ProtocolError('unauthorized', 'You are not signed in.');
+    return { user, token };
+  }
+
+  /** The cookie that stands for the key from now on; throws when the key is wrong. */
+  login(key: unknown, secure: boolean): string {
+    const { apiKey } = this.options;
+    if (apiKey === undefined || typeof key !== 'string' || !equal(key, apiKey)) {
+      throw new ProtocolError('unauthorized', 'That is not the key.');
+    }
+    return `${COOKIE}=${tokenFor(apiKey)}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000${secure ? '; Secure' : ''}`;
+  }
+
+  /** Whether nobody is let in unseen. */
+  get isGuarded(): boolean {
+    return this.options.apiKey !== undefined || this.options.authenticate !== undefined;
+  }
+
+  private showsKey(request: Request, apiKey: string): boolean {
+    const { headers } = request;
+    const bearer = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1];
+    const cookie = cookieOf(headers.get('cookie') ?? '');
+    const offered = (headers.get('sec-websocket-protocol') ?? '').split(',').map((name) => name.trim());
+    const inProtocol = offered.find((name) => name.startsWith(KEY_SUBPROTOCOL));
+    const keys = [
+      bearer,
+      headers.get('x-api-key'),
+      inProtocol && fromBase64Url(inProtocol.slice(KEY_SUBPROTOCOL.length)),
+    ];
+    return (
+      keys.some((key) => typeof key === 'string' && equal(key, apiKey)) ||
+      (cookie !== null && equal(cookie, tokenFor(apiKey)))
+    );
+  }
+}
+
+/** Whether an address to listen on is this machine's own. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.has(host) || host === '::1' || host.startsWith('127.');
+}
+
+function hostnameOf(host: string): string {
+  return host.startsWith('[')
+    ? host.slice(0, host.indexOf(']') + 1)
+    : (host.split(':')[0] ?? '').toLowerCase();
+}
+
+function tokenFor(apiKey: string): string {
+  return createHmac('sha256', apiKey).update('duologue login').digest('base64url');
+}
+
+function equal(a: string, b: string): boolean {
+  const digest = (text: string) => createHmac('sha256', 'compare').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+function cookieOf(header: string): string | null {
+  for (const pair of header.split(';')) {
+    const [name, value] = pair.trim().split('=');
+    if (name === COOKIE && value) return value;
+  }
+  return null;
+}
+
+function fromBase64Url(text: string): string {
+  return Buffer.from(text, 'base64url').toString('utf8');
+}

@@ -1,0 +1,175 @@
+import { agentToolNames } from '../../adk/for-server.ts';
+import { settlesWithin } from '../clock.ts';
+import { Conversation } from '../conversation/conversation.ts';
+import type { Engine } from '../engine.ts';
+import { nameOf } from '../store/rules.ts';
+import type { OwnedKey, SessionKey } from '../store/store.ts';
+import type { Session, SessionHome } from './home.ts';
+
+/** How long a quiet session stays in memory, with its log, for those who come back. */
+const KEEP_MS = 5 * 60_000;
+const SWEEP_MS = 60_000;
+const DRAIN_MS = 2000;
+
+/** The sessions that live in this process, each once; the rest are in the store. */
+export class LocalHome implements SessionHome {
+  private readonly engine: Engine;
+  private readonly open = new Map<string, Promise<Conversation>>();
+  /** Those of them that are taken up. */
+  private readonly here = new Map<string, Conversation>();
+  /** Those that are being removed: whoever looks for one waits until it is gone. */
+  private readonly removing = new Map<string, Promise<boolean>>();
+  /** The same of those that are being handed over. */
+  private readonly leaving = new Map<string, Promise<void>>();
+  private isClosing = false;
+  private cancelSweep: () => void = () => undefined;
+
+  constructor(engine: Engine) {
+    this.engine = engine;
+    this.sweepLater();
+  }
+
+  async find(key: SessionKey): Promise<Session | null> {
+    return this.conversation(key);
+  }
+
+  async create(key: SessionKey): Promise<Session> {
+    try {
+      await this.engine.sessionService.create(key);
+    } catch (error) {
+      const session = await this.find(key);
+      if (session) return session;
+      throw error;
+    }
+    return this.used(this.load(key, this.engine.owners.areAlone));
+  }
+
+  async remove(key: SessionKey): Promise<boolean> {
+    const conversation = await this.conversation(key);
+    if (!conversation) return false;
+    const name = nameOf(key);
+    // Another process removes it.
+    if (this.leaving.has(name)) return this.remove(key);
+    const removal =
+      this.removing.get(name) ??
+      this.erase(conversation).finally(() => {
+        // Closed for good, removed or not: whoever comes back gets it from the store.
+        this.forget(name);
+        this.removing.delete(name);
+      });
+    this.removing.set(name, removal);
+    return removal;
+  }
+
+  /** The owners of the sessions here. */
+  get owned(): OwnedKey[] {
+    return [...this.here.values()].map(({ key }) => key);
+  }
+
+  /** Another process owns a session. */
+  lose(key: OwnedKey): void {
+    const conversation = this.here.get(nameOf(key));
+    if (conversation?.key.fence === key.fence) conversation.lose();
+  }
+
+  /** Lets others have the sessions here, each when the agent is at rest. Resolves when none is left, or after so long. */
+  async handOver(withinMs: number): Promise<void> {
+    const all = [...this.open].map(([name, loading]) => this.giveAway(name, loading));
+    await settlesWithin(Promise.allSettled(all), withinMs, this.engine.clock);
+  }
+
+  private async giveAway(name: string, loading: Promise<Conversation>): Promise<void> {
+    const conversation = await loading;
+    while (!conversation.isSettled) await conversation.settled();
+    // It was lost, let go of or removed, or it was waited for too long.
+    if (this.isClosing || this.open.get(name) !== loading || this.removing.has(name)) return;
+    const gone = conversation.handOver().finally(() => {
+      this.forget(name);
+      this.leaving.delete(name);
+    });
+    this.leaving.set(name, gone);
+    await gone;
+  }
+
+  async close(): Promise<void> {
+    this.isClosing = true;
+    this.cancelSweep();
+    const loaded = await Promise.allSettled(this.open.values());
+    const conversations = loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    const drained = (drain: (one: Conversation) => Promise<void>) =>
+      settlesWithin(Promise.allSettled(conversations.map(drain)), DRAIN_MS, this.engine.clock);
+    // Turns that run come to their end, if that is soon.
+    await drained((conversation) => conversation.settled());
+    // Those that do not are interrupted, and whoever listens hears of it. A tool, or a model, that listens to nobody is not
+    // waited for.
+    await drained((conversation) => conversation.close());
+  }
+
+  private async conversation(key: SessionKey): Promise<Conversation | null> {
+    const name = nameOf(key);
+    // How the removal went is told to whoever asked for it.
+    const going = () => this.removing.get(name) ?? this.leaving.get(name);
+    while (going()) await going()?.catch(() => undefined);
+    const loading =
+      this.open.get(name) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
+    return loading && this.used(loading);
+  }
+
+  /** Not to be let go between being found and being used. */
+  private async used(loading: Promise<Conversation>): Promise<Conversation> {
+    const conversation = await loading;
+    conversation.touch();
+    return conversation;
+  }
+
+  /** `isEmpty`: nobody can have written anything to it. */
+  private load(key: SessionKey, isEmpty = false): Promise<Conversation> {
+    const name = nameOf(key);
+    const known = this.open.get(name);
+    if (known) return known;
+    const forget = () => {
+      if (this.open.get(name) === loading) this.forget(name);
+    };
+    const loading = Conversation.load({ key, isEmpty }, this.engine, forget);
+    this.open.set(name, loading);
+    loading.then((conversation) => {
+      if (this.open.get(name) === loading) this.here.set(name, conversation);
+    }, forget);
+    return loading;
+  }
+
+  private forget(name: string): void {
+    this.open.delete(name);
+    this.here.delete(name);
+  }
+
+  private async erase(conversation: Conversation): Promise<boolean> {
+    await conversation.remove();
+    const { app, user: userId, id: sessionId } = conversation.key;
+    const { sessionService, rootAgent } = this.engine;
+    for (const appName of [app, ...agentToolNames(rootAgent)]) {
+      await sessionService.deleteSession({ appName, userId, sessionId });
+    }
+    return true;
+  }
+
+  private sweepLater(): void {
+    const { clock, logger } = this.engine;
+    this.cancelSweep = clock.after(SWEEP_MS, () => {
+      this.sweepLater();
+      this.sweep().catch((error: unknown) => {
+        logger.error('sessions could not be let go', { error: String(error) });
+      });
+    });
+  }
+
+  /** Lets go of sessions that nobody uses. */
+  private async sweep(): Promise<void> {
+    for (const [name, loading] of this.open) {
+      const conversation = await loading.catch(() => null);
+      if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
+      conversation?.letGo();
+      if (this.open.get(name) === loading) this.forget(name);
+    }
+  }
+}

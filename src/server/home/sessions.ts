@@ -1,0 +1,96 @@
+import { type Answer, ProtocolError } from '../../protocol/index.ts';
+import { type RateLimiter, rateLimited } from '../access/rate-limit.ts';
+import type { Engine } from '../engine.ts';
+import type { ListedSession, SessionKey, SessionSummary } from '../store/store.ts';
+import type { Session, SessionHome } from './home.ts';
+
+/** Where a decision that names no session is looked for: in so many of the sessions used last, by so many of its ids. */
+const MAX_SEARCHED = 100;
+const MAX_NAMED = 4;
+
+/** The sessions of each user: what there is of them is in the store, and those that are used are at home. */
+export class Sessions {
+  private readonly engine: Engine;
+  private readonly home: SessionHome;
+  private readonly newSessions: RateLimiter | null;
+
+  /** `newSessions` says how many sessions a user may begin. */
+  constructor(engine: Engine, home: SessionHome, newSessions: RateLimiter | null = null) {
+    this.engine = engine;
+    this.home = home;
+    this.newSessions = newSessions;
+  }
+
+  /** The session, made when there is none. */
+  async getOrCreate(user: string, id: string): Promise<Session> {
+    const key = this.keyOf(user, id);
+    const session = await this.home.find(key);
+    if (session) return session;
+    const wait = this.newSessions?.take(user) ?? 0;
+    if (wait > 0) throw rateLimited('Too many new conversations', wait);
+    return this.home.create(key);
+  }
+
+  /** The session; throws `not_found` when this user has none such. */
+  async get(user: string, id: string): Promise<Session> {
+    return (await this.find(user, id)) ?? notFound();
+  }
+
+  /** The session; null when this user has none such. */
+  find(user: string, id: string): Promise<Session | null> {
+    return this.home.find(this.keyOf(user, id));
+  }
+
+  /** The user's sessions in which something was said: a connection alone begins none that anyone would look for. */
+  async list(user: string): Promise<ListedSession[]> {
+    const { store, appName } = this.engine;
+    const listed: ListedSession[] = [];
+    for (const summary of await store.listSessions(appName, user)) {
+      // The first words name a session; without a name it may have been a picture, or nothing.
+      const isNamed = summary.title !== null;
+      if (isNamed || (await this.hasMessages(this.keyOf(user, summary.id)))) listed.push(summary);
+    }
+    return listed;
+  }
+
+  /** The session in which the user was asked for one of these decisions; null when none of those used lately was it. */
+  async askedIn(user: string, answers: readonly Answer[]): Promise<string | null> {
+    const { store, appName } = this.engine;
+    const named = answers.flatMap((answer) => ('approvalId' in answer && answer.approvalId) || []);
+    if (named.length === 0) return null;
+    for (const { id } of (await store.listSessions(appName, user)).slice(0, MAX_SEARCHED)) {
+      const key = this.keyOf(user, id);
+      for (const approvalId of named.slice(0, MAX_NAMED)) {
+        if (await store.findCall(key, { approvalId })) return id;
+      }
+    }
+    return null;
+  }
+
+  /** What is known of a session, said in or not. */
+  summaryOf(user: string, id: string): Promise<SessionSummary | null> {
+    return this.engine.store.findSession(this.keyOf(user, id));
+  }
+
+  async rename(user: string, id: string, title: string | null): Promise<void> {
+    if (!(await this.engine.store.renameSession(this.keyOf(user, id), title))) notFound();
+  }
+
+  /** Ends what runs and removes the session; the audit log stays. */
+  async remove(user: string, id: string): Promise<void> {
+    if (!(await this.home.remove(this.keyOf(user, id)))) notFound();
+  }
+
+  private async hasMessages(key: SessionKey): Promise<boolean> {
+    const page = await this.engine.store.loadPage(key, { count: 1, bytes: 0 });
+    return page !== null && page.messages.length > 0;
+  }
+
+  private keyOf(user: string, id: string): SessionKey {
+    return { app: this.engine.appName, user, id };
+  }
+}
+
+function notFound(): never {
+  throw new ProtocolError('not_found', 'There is no such session.');
+}

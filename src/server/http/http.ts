@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { ProtocolError, toProtocolError } from '../../protocol/index.ts';
+import { rateLimited } from '../access/rate-limit.ts';
+import { NotHere } from '../nodes/elsewhere.ts';
+import { FORWARDED } from '../nodes/forward.ts';
+import { readJson } from './body.ts';
+import { errorReply, json, NO_SNIFFING, type Reply } from './reply.ts';
+import type { HttpContext, Route, RouteCall } from './route.ts';
+import {
+  deleteSession,
+  freeFloor,
+  getApprovals,
+  getEvents,
+  getFile,
+  getSession,
+  listSessions,
+  renameSession,
+  stopSession,
+} from './session-routes.ts';
+import { postStream, resumeStream, watchSession } from './stream-routes.ts';
+
+const ROUTES: Route[] = [
+  { method: 'GET', path: /^\/health$/, isPublic: true, isAnyHost: true, run: health },
+  { method: 'POST', path: /^\/login$/, isPublic: true, limited: true, run: login },
+  { method: 'POST', path: /^\/stream$/, limited: true, run: postStream },
+  { method: 'GET', path: /^\/stream\/([^/]+)\/stream$/, run: resumeStream },
+  { method: 'GET', path: /^\/sessions$/, run: listSessions },
+  { method: 'GET', path: /^\/sessions\/([^/]+)\/watch$/, run: watchSession },
+  { method: 'GET', path: /^\/sessions\/([^/]+)$/, run: getSession },
+  { method: 'PATCH', path: /^\/sessions\/([^/]+)$/, run: renameSession },
+  { method: 'DELETE', path: /^\/sessions\/([^/]+)$/, run: deleteSession },
+  { method: 'POST', path: /^\/sessions\/([^/]+)\/stop$/, limited: true, run: stopSession },
+  { method: 'POST', path: /^\/sessions\/([^/]+)\/floor$/, limited: true, run: freeFloor },
+  { method: 'GET', path: /^\/sessions\/([^/]+)\/files\/([^/]+)$/, run: getFile },
+  { method: 'GET', path: /^\/sessions\/([^/]+)\/events$/, inspection: true, run: getEvents },
+  { method: 'GET', path: /^\/approvals\/([^/]+)$/, run: getApprovals },
+];
+
+/** Answers a request, or returns null when the path is none of ours. Never throws. */
+export async function handle(request: Request, context: HttpContext): Promise<Reply | null> {
+  const url = new URL(request.url);
+  if (!url.pathname.startsWith(context.basePath)) return null;
+  const path = url.pathname.slice(context.basePath.length);
+  const matching = ROUTES.filter((route) => (context.inspect || !route.inspection) && route.path.test(path));
+  if (matching.length === 0) return null;
+  const requestId = requestIdOf(request);
+  let cors: string | null = null;
+  let reply: Reply;
+  try {
+    cors = context.access.checkOrigin(request, matching[0]?.isAnyHost);
+    const route = matching.find(({ method }) => method === request.method);
+    if (request.method === 'OPTIONS' && cors)
+      reply = { status: 204, headers: preflight(matching), body: null };
+    else if (!route) {
+      const allow = matching.map(({ method }) => method).join(', ');
+      reply = errorReply(new ProtocolError('method_not_allowed', `Use ${allow} here.`));
+      reply.headers.allow = allow;
+    } else reply = await run(route, path, request, requestId, context);
+  } catch (thrown) {
+    const error = toProtocolError(thrown);
+    const { code } = error;
+    const { logger } = context.engine;
+    if (code === 'internal')
+      logger.error('a request failed', { path, request: requestId, error: describe(thrown) });
+    if (code === 'unauthorized' || code === 'forbidden')
+      logger.warn('a request was refused', { path, request: requestId, code, why: error.message });
+    reply = errorReply(error);
+  }
+  Object.assign(reply.headers, NO_SNIFFING, cors && corsHeaders(cors));
+  return reply;
+}
+
+async function run(
+  route: Route,
+  path: string,
+  request: Request,
+  requestId: string,
+  context: HttpContext,
+): Promise<Reply> {
+  if (context.isClosing() && !route.isPublic) {
+    if (request.headers.has(FORWARDED)) throw new NotHere();
+    throw new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.', {
+      retryAfterMs: 2000,
+    });
+  }
+  const params = (route.path.exec(path) ?? []).slice(1).map(decode);
+  const identity = route.isPublic ? { user: '' } : await context.access.identify(request);
+  const { user } = identity;
+  const limiter = route.limited ? context.limiter : route.isPublic ? null : context.reads.limiter;
+  const wait = limiter?.take(user) ?? 0;
+  if (wait > 0) throw rateLimited('Too many requests', wait);
+  const { budget, large, engine } = context;
+  const { arrivalMs } = budget.limits;
+  const held = budget.open(user);
+  let read: Record<string, unknown> | null = null;
+  const body = async (maxBytes: number) => {
+    read ??= await readJson(request, { maxBytes, arrivalMs, held, clock: engine.clock, large });
+    return read;
+  };
+  const call = { context, request, requestId, user, identity, params, body };
+  const here = async () => {
+    if (route.method !== 'GET' || route.isPublic) return route.run(call);
+    return context.reads.turnstile.pass(user, () => route.run(call));
+  };
+  try {
+    if (!context.node) return await here();
+    const isRepeatable = () => route.run !== postStream || read?.requestId !== undefined;
+    const handedOn = () => limiter?.giveBack(user);
+    const asked = { request, body: () => read && JSON.stringify(read), isRepeatable, handedOn };
+    return await context.node.answer(asked, here);
+  } catch (thrown) {
+    throw named(thrown, read, engine.options.limits.idLength);
+  } finally {
+    // What was said has begun its turn by now, or was refused.
+    held.set(0);
+  }
+}
+
+/** What is wrong with a request that has a name is told by it. */
+function named(thrown: unknown, body: Record<string, unknown> | null, maxLength: number): unknown {
+  const name = body?.requestId;
+  const isNamed = typeof name === 'string' && name.length <= maxLength;
+  return isNamed && thrown instanceof ProtocolError && !(thrown instanceof NotHere)
+    ? thrown.about(name)
+    : thrown;
+}
+
+function health({ context }: RouteCall): Reply {
+  return context.isLeaving() ? json(503, { status: 'closing' }) : json(200, { status: 'ok' });
+}
+
+async function login({ context, request, body }: RouteCall): Promise<Reply> {
+  const { key } = await body(64 * 1024);
+  const secure = new URL(request.url).protocol === 'https:';
+  const cookie = context.access.login(key, secure);
+  return { status: 204, headers: { 'set-cookie': cookie }, body: null };
+}
+
+/** The name that a proxy gave a request, or a new one. */
+export function requestIdOf({ headers }: Request): string {
+  return headers.get('x-request-id')?.slice(0, 256) || randomUUID();
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ProtocolError('bad_request', 'The address is not valid.');
+  }
+}
+
+function preflight(routes: Route[]): Record<string, string> {
+  return {
+    'access-control-allow-methods': routes.map(({ method }) => method).join(', '),
+    'access-control-allow-headers': 'content-type, authorization, x-api-key, last-event-id, user-agent',
+    'access-control-max-age': '600',
+  };
+}
+
+function corsHeaders(origin: string): Record<string, string> {
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-allow-credentials': 'true',
+    'access-control-expose-headers': 'x-duologue-session, x-duologue-last, retry-after',
+    vary: 'origin',
+  };
+}
+
+function describe(thrown: unknown): string {
+  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+}

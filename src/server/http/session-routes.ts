@@ -1,0 +1,87 @@
+import { ProtocolError } from '../../protocol/index.ts';
+import { withAddresses } from '../files.ts';
+import { inspectEvents } from './inspect.ts';
+import { json, type Reply } from './reply.ts';
+import type { RouteCall } from './route.ts';
+
+/** What is told of a session at once: parsing and writing more would hold up everyone. */
+const PAGE = { count: 100, bytes: 256 * 1024 };
+
+/** The sessions of the user. */
+export async function listSessions({ context, user }: RouteCall): Promise<Reply> {
+  return json(200, { sessions: await context.sessions.list(user) });
+}
+
+/** What is known of a session, and a page of its messages. */
+export async function getSession({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+  const session = await context.sessions.get(user, id);
+  const { origin, searchParams } = new URL(request.url);
+  const before = searchParams.get('before') ?? undefined;
+  const page = await session.page({ before, ...PAGE });
+  if (!page) throw new ProtocolError('not_found', 'There is no such message. Read from the newest again.');
+  const { older, isRunning } = page;
+  const messages = withAddresses(page.messages, origin + context.basePath);
+  const summary = await context.sessions.summaryOf(user, id);
+  return json(200, { ...(summary ?? { id }), messages, older, isRunning });
+}
+
+/** Gives a session a title, or takes it away. */
+export async function renameSession({ context, user, params: [id = ''], body }: RouteCall): Promise<Reply> {
+  const { title } = await body(64 * 1024);
+  if (title !== null && (typeof title !== 'string' || title.trim() === '' || title.length > 200)) {
+    throw new ProtocolError('bad_request', '"title" must be a text of at most 200 characters, or null.');
+  }
+  await context.sessions.rename(user, id, title);
+  return json(200, { id, title });
+}
+
+/** Removes a session. */
+export async function deleteSession({ context, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+  await context.sessions.remove(user, id);
+  return { status: 204, headers: {}, body: null };
+}
+
+/** Stops what the agent does. */
+export async function stopSession({ context, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+  const session = await context.sessions.get(user, id);
+  return json(200, { stopped: await session.stop() });
+}
+
+/** Sets the floor free for a page that posts: whoever has it over a socket watches from now on. */
+export async function freeFloor({ context, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+  const session = await context.sessions.get(user, id);
+  session.takeFloor(null);
+  return { status: 204, headers: {}, body: null };
+}
+
+/** A file of a session. */
+export async function getFile({ context, user, params: [id = '', fileId = ''] }: RouteCall): Promise<Reply> {
+  const { store, appName: app } = context.engine;
+  const file = await store.loadFile({ app, user, id }, fileId);
+  if (!file) throw new ProtocolError('not_found', 'There is no such file.');
+  return {
+    status: 200,
+    headers: {
+      'content-type': file.mediaType,
+      'cache-control': 'private, max-age=31536000, immutable',
+      'content-security-policy': "default-src 'none'; sandbox",
+    },
+    body: file.bytes,
+  };
+}
+
+/** The ADK events of a session. */
+export async function getEvents({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+  const from = new URL(request.url).searchParams.get('from');
+  return json(200, await inspectEvents(context.engine, { app: context.engine.appName, user, id }, from));
+}
+
+/** The audit log of a session as JSON lines; it outlives the session. */
+export async function getApprovals({ context, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+  const lines = await context.engine.store.auditLog({ app: context.engine.appName, user, id });
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/x-ndjson; charset=utf-8', 'cache-control': 'no-store' },
+    body: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+  };
+}

@@ -1,0 +1,117 @@
+import {
+  DONE,
+  encodeBlock,
+  type Limits,
+  type Message,
+  ProtocolError,
+  readInput,
+} from '../../protocol/index.ts';
+import { NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
+import { admit, withAddresses } from '../files.ts';
+import type { Response } from '../home/home.ts';
+import { checkSessionId, newSessionId } from '../session-id.ts';
+import { type Reply, streamReply } from './reply.ts';
+import { ResponseReader } from './response-reader.ts';
+import { type HttpContext, nodesOf, type RouteCall } from './route.ts';
+import { Watcher } from './watcher.ts';
+
+/** Takes what a client posts, and streams the response. */
+export async function postStream({
+  context,
+  requestId: logged,
+  user,
+  identity,
+  body: read,
+}: RouteCall): Promise<Reply> {
+  const { limits } = context.engine.options;
+  const body = await read(limits.bodyBytes);
+  const { trigger = 'submit-message' } = body;
+  if (trigger !== 'submit-message' && trigger !== 'regenerate-message') {
+    throw new ProtocolError('bad_request', '"trigger" must be "submit-message" or "regenerate-message".');
+  }
+  const requestId = requestNameIn(body, limits);
+  const input = readInput(body.messages, limits);
+  const isAside = body.watches === true;
+  const asked = input.kind === 'answers' && !hasSessionId(body) ? input.answers : [];
+  const id = (await context.sessions.askedIn(user, asked)) ?? sessionIdIn(body, user, context);
+  if (input.kind === 'answers') {
+    const session = await context.sessions.get(user, id).catch((error: unknown) => {
+      throw error instanceof ProtocolError && error.code === 'not_found'
+        ? new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.')
+        : error;
+    });
+    const { messageId } = input;
+    const from = { messageId, by: identity, requestId, logged };
+    const response = await session.postAnswers(input.answers, from);
+    return responseReply({ isAside, ...response }, id, context);
+  }
+  const { engine } = context;
+  // What is refused leaves no session behind.
+  const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
+  const session = await context.sessions.getOrCreate(user, id);
+  const response = await session.post({ id: input.id, parts, requestId, logged });
+  return responseReply({ isAside, ...response }, id, context);
+}
+
+/** A response as it is given, or as it was. */
+function responseReply(response: Response, id: string, { pacing }: HttpContext): Reply {
+  const reader = new ResponseReader(response, pacing);
+  const reply = streamReply(reader, id);
+  if (!response.told) return reply;
+  reader.close();
+  const chunks = [...(response.aside?.() ?? []), ...(response.isAside ? [] : response.told)];
+  return { ...reply, body: chunks.map((chunk) => encodeBlock(chunk)).join('') + DONE };
+}
+
+/** The name of a posted request, if it has one. */
+function requestNameIn({ requestId }: Record<string, unknown>, { idLength }: Limits): string | undefined {
+  if (requestId === undefined) return undefined;
+  if (typeof requestId === 'string' && requestId !== '' && requestId.length <= idLength) return requestId;
+  throw new ProtocolError('bad_request', `"requestId" must be a text of 1 to ${idLength} characters.`);
+}
+
+/** Sends the rest of a response: from the last chunk the client names, or from the first of its message. */
+export async function resumeStream({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+  const session = await context.sessions.find(user, id);
+  const last = new URL(request.url).searchParams.get('last') ?? request.headers.get('last-event-id');
+  const response = await session?.resume(last);
+  if (!response) return { status: 204, headers: { 'cache-control': 'no-store' }, body: null };
+  return streamReply(new ResponseReader(response, context.pacing), id);
+}
+
+/** What is said in a session, and what other pages do in it, for as long as the client reads. */
+export async function watchSession({
+  context,
+  request,
+  user,
+  identity,
+  params: [id = ''],
+}: RouteCall): Promise<Reply> {
+  const { engine, pacing, basePath } = context;
+  checkSessionId(id, 'session', engine.options.limits.idLength);
+  const session = await context.sessions.getOrCreate(user, id);
+  const { origin, searchParams } = new URL(request.url);
+  const present = (messages: Message[]) => withAddresses(messages, origin + basePath);
+  const last = searchParams.get('last') ?? request.headers.get('last-event-id');
+  const watcher = new Watcher(engine.newId());
+  const joined = await session.join(watcher, { last, sound: null });
+  const reader = new ResponseReader(watcher.response(id, joined, present, nodesOf(request, context)), pacing);
+  const unwatch = engine.signIn.watch(identity, () => watcher.end('unauthorized', NO_LONGER_SIGNED_IN));
+  reader.onClose(() => {
+    unwatch();
+    session.leave(watcher);
+  });
+  watcher.follow(reader);
+  return streamReply(reader, id);
+}
+
+function hasSessionId({ id, chatId }: Record<string, unknown>): boolean {
+  return id !== undefined || chatId !== undefined;
+}
+
+function sessionIdIn(body: Record<string, unknown>, user: string, context: HttpContext): string {
+  const id = body.id ?? body.chatId;
+  const { newId, options } = context.engine;
+  const { idLength } = options.limits;
+  return id === undefined ? newSessionId(user, newId(), idLength) : checkSessionId(id, 'id', idLength);
+}

@@ -1,0 +1,129 @@
+import {
+  type Session as AdkSession,
+  createEvent,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+} from '@google/adk';
+import { danglingCalls, responseEvent, rewindEvent } from '../../adk/for-server.ts';
+import { ProtocolError } from '../../protocol/index.ts';
+import type { StoreSessionService } from '../store/adk-sessions.ts';
+import type { AcceptedRequest, OwnedKey } from '../store/store.ts';
+
+/** The history of a session as the agent has it: ADK's events. What ADK does not write into it by itself, this does. */
+export class History {
+  /** The session's name as ADK wants it. */
+  readonly key: { appName: string; userId: string; sessionId: string };
+  private readonly service: StoreSessionService;
+  private readonly owned: OwnedKey;
+
+  constructor(service: StoreSessionService, owned: OwnedKey) {
+    const { app, user, id } = owned;
+    this.service = service;
+    this.owned = owned;
+    this.key = { appName: app, userId: user, sessionId: id };
+  }
+
+  /** ADK's session, with all events so far. */
+  load(): Promise<AdkSession> {
+    return this.read({ forTools: false });
+  }
+
+  /** The same for a tool: with the state that it shares with other sessions as it is now. */
+  loadForTools(): Promise<AdkSession> {
+    return this.read({ forTools: true });
+  }
+
+  private async read(options: { forTools: boolean }): Promise<AdkSession> {
+    const session = await this.service.load(this.owned, options);
+    if (!session) throw new ProtocolError('not_found', 'There is no such session.');
+    return session;
+  }
+
+  /** Adds an event; `accepted` is the request that is taken with it. */
+  async append(event: Event, accepted?: AcceptedRequest): Promise<void> {
+    const session = await this.load();
+    if (accepted) await this.service.appendChange({ session, event }, accepted);
+    else await this.service.appendEvent({ session, event });
+  }
+
+  /** Writes down what a tool changed in a session as it saw it; throws a `StateConflict` when that has changed since. */
+  appendChange(event: Event, session: AdkSession, accepted?: AcceptedRequest): Promise<void> {
+    return this.service.appendChange({ session, event }, accepted);
+  }
+
+  /** Cuts so many characters off the end of what the agent said since the person spoke last. */
+  async cutWords(count: number): Promise<void> {
+    const session = await this.load();
+    let rest = count;
+    for (const event of session.events.slice().reverse()) {
+      const parts = event.content?.parts ?? [];
+      if (rest <= 0 || (event.content?.role === 'user' && parts.some((part) => part.text))) return;
+      if (event.content?.role !== 'model' || !parts.some((part) => part.text && !part.thought)) continue;
+      const kept = parts.toReversed().map((part) => {
+        if (!part.text || part.thought) return part;
+        const text = part.text.slice(0, Math.max(0, part.text.length - rest));
+        rest -= part.text.length - text.length;
+        return { ...part, text };
+      });
+      const content = { ...event.content, parts: kept.toReversed() };
+      await this.service.appendEvent({ session, event: { ...event, content } });
+    }
+  }
+
+  /** Writes down which connection speaks, so that tools can tell. */
+  async identify(connectionId: string): Promise<void> {
+    // One event for all connections, replaced by the next: a client that comes and goes does not lengthen the history.
+    const id = 'client_identifier';
+    await this.append(createEvent({ id, author: 'user', actions: { stateDelta: { [id]: connectionId } } }));
+  }
+
+  /**
+   * Takes back everything from a message of the person on. `again`: only if nothing came of it but the agent's own words, and calls of which
+   * the process died before they were written down; those end, so that no call is ever without an answer.
+   */
+  async rewindTo(
+    messageId: string,
+    again?: { errorText: string; waiting: ReadonlySet<string> },
+  ): Promise<void> {
+    const { events } = await this.load();
+    // The newest of its kind: it may have been said, and taken back, before.
+    const index = events.findLastIndex(
+      ({ author, customMetadata }) => author === 'user' && customMetadata?.messageId === messageId,
+    );
+    const event = events[index];
+    if (!event) return;
+    if (again) {
+      const { errorText, waiting } = again;
+      if (events.slice(index + 1).some((behind) => hasEffects(behind, event, waiting))) return;
+      await this.closeDangling(errorText, waiting);
+    }
+    await this.append(rewindEvent(event.id));
+  }
+
+  /** Answers, with an error, every call that nothing answers and that does not wait; returns their ids. */
+  async closeDangling(errorText: string, waiting: { has(id: string): boolean }): Promise<string[]> {
+    const session = await this.load();
+    const dangling = danglingCalls(session.events).filter(({ id }) => !waiting.has(id));
+    for (const { id, name, event } of dangling) {
+      const { author: agent = 'model', invocationId, branch = null } = event;
+      const response = { error: errorText };
+      await this.service.appendEvent({
+        session,
+        event: responseEvent({ agent, invocationId, branch }, [{ id, name, response }]),
+      });
+    }
+    return dangling.map(({ id }) => id);
+  }
+}
+
+/**
+ * Whether something may have happened outside for an event behind a message of the person: a call was answered, waits, or was made where ADK runs
+ * tools itself. A live run calls nothing before it is written down, and its messages are not ADK's own: they have no invocation.
+ */
+function hasEffects(event: Event, said: Event, waiting: ReadonlySet<string>): boolean {
+  if (getFunctionResponses(event).length > 0 || event.author === 'user')
+    return Boolean(event.content?.parts?.length);
+  const calls = getFunctionCalls(event);
+  return said.invocationId ? calls.length > 0 : calls.some(({ id = '' }) => waiting.has(id));
+}

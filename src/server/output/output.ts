@@ -1,0 +1,269 @@
+import { type Chunk, type Message, MessageFold, type ProtocolError } from '../../protocol/index.ts';
+import type { Clock } from '../clock.ts';
+import type { ChunkLog, ShownLog } from '../log/log.ts';
+import type { SessionLog } from '../log/logs.ts';
+import type { OwnedKey, Store } from '../store/store.ts';
+import type { DraftPace } from './draft-pace.ts';
+import { Drafts } from './drafts.ts';
+import { Readers } from './readers.ts';
+
+/** What the output of a session needs from around it. */
+export interface OutputContext {
+  store: Store;
+  key: OwnedKey;
+  log: SessionLog;
+  clock: Clock;
+  drafts: DraftPace;
+  /** A draft was not kept. */
+  onFault: (error: unknown) => void;
+}
+
+/**
+ * The session's side of what is said: every chunk goes into the log and into the message it belongs to, and messages are
+ * saved whole: at their ends and pauses and, while they are written, as drafts. Chunks belong to the message of the last `start`.
+ */
+export class Output {
+  /** Everything that was said. */
+  readonly log: ChunkLog;
+  /** What of it may be told. */
+  readonly shown: ShownLog;
+  /** Those who read responses. */
+  readonly readers: Readers;
+  private readonly store: Store;
+  private readonly key: OwnedKey;
+  private readonly drafts: Drafts;
+  private readonly folds = new Map<string, MessageFold>();
+  private readonly starts = new Map<string, number>();
+  private current: MessageFold | null = null;
+  private readonly resting = new Set<() => void>();
+
+  constructor({ store, key, log, clock, drafts, onFault }: OutputContext) {
+    this.store = store;
+    this.key = key;
+    this.log = log.chunks;
+    this.shown = log.shown;
+    this.readers = new Readers(() => this.log.last);
+    this.drafts = new Drafts({
+      store,
+      key,
+      clock,
+      pace: drafts,
+      message: () => this.message,
+      isKept: () => this.isWholeIn(log),
+      onFault,
+    });
+    for (let entry = this.log.at(this.log.first); entry; entry = this.log.at(entry.seq + 1)) {
+      const { chunk, seq } = entry;
+      if (chunk?.type === 'start' && chunk.messageId !== undefined) this.noteStart(chunk.messageId, seq);
+    }
+  }
+
+  /** The message that chunks go to now. */
+  get message(): Message | null {
+    return this.current?.message ?? null;
+  }
+
+  /** Begins a message, or goes on with one: says `start`. */
+  begin(message: Message): void {
+    const fold = this.folds.get(message.id) ?? new MessageFold(message);
+    if (!this.folds.has(message.id)) this.drafts.know(message);
+    this.folds.set(message.id, fold);
+    this.current = fold;
+    this.drafts.begin(message.id);
+    // What is known of a message at its birth; on a continuation the client has it already.
+    const { metadata: messageMetadata } = message;
+    const seq = this.log.append(
+      messageMetadata && message.parts.length === 0
+        ? { type: 'start', messageId: message.id, messageMetadata: { ...messageMetadata } }
+        : { type: 'start', messageId: message.id },
+    );
+    this.noteStart(message.id, seq);
+  }
+
+  private noteStart(messageId: string, seq: number): void {
+    if (!this.starts.has(messageId)) this.starts.set(messageId, seq);
+  }
+
+  /** Takes up a message that is not over. */
+  adopt(message: Message): void {
+    if (this.folds.has(message.id)) return;
+    this.folds.set(message.id, new MessageFold(message));
+    this.drafts.know(message);
+  }
+
+  say(chunk: Chunk): void {
+    this.current?.push(chunk);
+    this.log.append(chunk);
+    this.drafts.said();
+  }
+
+  /**
+   * Says a chunk when the message that shows it is stored: whoever hears of it finds it after a crash too. When the message cannot
+   * be stored it is said all the same: what it says is true, and the next save has it. With `inStep` it stands between the two
+   * chunks of a step.
+   */
+  async sayStored(chunk: Chunk, inStep: boolean): Promise<void> {
+    this.current?.push(chunk);
+    try {
+      await this.save();
+    } finally {
+      if (inStep) this.log.append({ type: 'start-step' });
+      this.log.append(chunk);
+      if (inStep) this.log.append({ type: 'finish-step' });
+    }
+  }
+
+  /**
+   * Ends a response of a message. What it ends with is stored before anyone hears of it, and told in one piece: nothing of
+   * another message comes between the end and its mark.
+   */
+  async conclude(message: Message, chunks: Chunk[], prepare: () => Promise<unknown>): Promise<void> {
+    const fold = this.folds.get(message.id);
+    for (const chunk of chunks) fold?.push(chunk);
+    try {
+      await prepare();
+      await this.save(message.id);
+    } finally {
+      for (const chunk of chunks) this.log.append(chunk);
+      this.done();
+    }
+  }
+
+  /** Writes to a message that nobody is being told of. */
+  async amend(messageId: string, chunks: readonly Chunk[]): Promise<void> {
+    const message = await this.load(messageId);
+    if (!message) return;
+    const fold = this.folds.get(messageId) ?? new MessageFold(message);
+    for (const chunk of chunks) fold.push(chunk);
+    await this.store.putMessage(this.key, message);
+  }
+
+  /** Says a chunk that shapes the stream but is no part of the message. */
+  inject(chunk: Chunk): void {
+    this.log.append(chunk);
+  }
+
+  /** Ends a response: whoever speaks next says `start`. */
+  done(): void {
+    this.drafts.drop();
+    this.log.append(null);
+    this.current = null;
+  }
+
+  fold(messageId: string): MessageFold | undefined {
+    return this.folds.get(messageId);
+  }
+
+  /** A message in progress, or the stored one. */
+  async load(messageId: string): Promise<Message | null> {
+    const fold = this.folds.get(messageId);
+    if (fold) return fold.message;
+    const messages = await this.store.loadMessages(this.key);
+    return messages.find((message) => message.id === messageId) ?? null;
+  }
+
+  /**
+   * Stored messages, with what has been added since to those that are being written; without blocks that are still open.
+   * What is said from now on is not in them.
+   */
+  asNow(stored: Message[]): Message[] {
+    const open = new Set<unknown>(this.current?.openBlocks.map(({ part }) => part));
+    const now = (message: Message): Message => {
+      const { parts, ...rest } = message;
+      return structuredClone({ ...rest, parts: parts.filter((part) => !open.has(part)) });
+    };
+    const known = new Set(stored.map(({ id }) => id));
+    // What was said of others before the agent went on with this one may not be stored yet.
+    const begun = [...this.folds.values()].filter(
+      ({ message }) => !known.has(message.id) && (message.parts.length > 0 || this.starts.has(message.id)),
+    );
+    return [
+      ...stored.map((one) => {
+        const fold = this.folds.get(one.id);
+        return fold ? now(fold.message) : one;
+      }),
+      ...begun.map(({ message }) => now(message)),
+    ];
+  }
+
+  /** The chunks that open again what is being said, with all that was said of it so far. */
+  openBlocks(): Chunk[] {
+    return (this.current?.openBlocks ?? []).flatMap(({ id, part }): Chunk[] =>
+      part.type === 'text'
+        ? [
+            { type: 'text-start', id },
+            { type: 'text-delta', id, delta: part.text },
+          ]
+        : [
+            { type: 'reasoning-start', id },
+            { type: 'reasoning-delta', id, delta: part.text },
+          ],
+    );
+  }
+
+  /** Stored messages without what is only a draft. */
+  withoutDrafts(stored: Message[]): Message[] {
+    return this.drafts.without(stored);
+  }
+
+  async save(messageId = this.current?.message.id): Promise<void> {
+    const fold = messageId === undefined ? undefined : this.folds.get(messageId);
+    if (!fold) return;
+    if (fold === this.current) this.drafts.drop();
+    if (this.drafts.written) await this.drafts.written;
+    this.drafts.know(fold.message);
+    const { length } = fold.message.parts;
+    await this.store.putMessage(this.key, fold.message);
+    this.drafts.put(fold.message, length);
+  }
+
+  /** Forgets that something was said since the message was saved. */
+  dropDraft(): void {
+    this.drafts.drop();
+  }
+
+  /** A message that is over: it stays in the log for those who come back, but nothing more is written to it. */
+  release(messageId: string): void {
+    this.folds.delete(messageId);
+    this.drafts.release(messageId);
+    if (this.current?.message.id === messageId) this.current = null;
+    for (const [id, seq] of this.starts) if (seq < this.log.first) this.starts.delete(id);
+  }
+
+  /** Where the message's first chunk stands in the log; null when it is not (or no longer) there. */
+  startOf(messageId: string): number | null {
+    const seq = this.starts.get(messageId);
+    return seq !== undefined && seq >= this.log.first ? seq : null;
+  }
+
+  /** Whether a new owner would find all of the message that is being written in the log: from its birth on, which only the first `start` tells of. */
+  private isWholeIn(log: SessionLog): boolean {
+    const seq = this.message && this.startOf(this.message.id);
+    const chunk = seq === null ? null : this.log.at(seq)?.chunk;
+    return seq !== null && chunk?.type === 'start' && chunk.messageMetadata != null && log.keeps(seq);
+  }
+
+  /** Calls back whenever the agent has come to rest; the returned function ends that. */
+  onRest(callback: () => void): () => void {
+    this.resting.add(callback);
+    return () => this.resting.delete(callback);
+  }
+
+  /** The agent has come to rest, and everything it said is in the log. */
+  rested(): void {
+    for (const callback of this.resting) callback();
+  }
+
+  /** Says no more: whoever reads is told why, and goes. */
+  end(why: ProtocolError): void {
+    this.drafts.drop();
+    this.readers.cut(why);
+  }
+}
+
+/** The approvals of a message that were decided. */
+export function decidedIn(message: Message | null): string[] {
+  return (message?.parts ?? []).flatMap((part) =>
+    'approval' in part && part.approval?.approved !== undefined ? [part.approval.id] : [],
+  );
+}

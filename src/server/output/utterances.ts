@@ -1,0 +1,111 @@
+import { BINARY_HEADER, writeBinaryHeader } from '../../protocol/binary-header.ts';
+import { BINARY, base64Bytes, encodeBinary } from '../../protocol/index.ts';
+
+/** A piece of sound for the person: which utterance it belongs to, and how many samples of that come before it. */
+export interface Sound {
+  n: number;
+  messageId: string;
+  sampleRate: number;
+  at: number;
+  /** The binary frame that brings it over a socket. */
+  frame: Uint8Array;
+}
+
+/** The sound of a piece: PCM, 16 bits, mono. */
+export function pcmOf({ frame }: Sound): Uint8Array {
+  return frame.subarray(BINARY_HEADER);
+}
+
+/** How many bytes of PCM a piece has. */
+export function soundBytes({ frame }: Sound): number {
+  return frame.byteLength - BINARY_HEADER;
+}
+
+/** What of the newest utterance is kept for a listener that comes back. */
+const MAX_KEPT_BYTES = 2 * 1024 * 1024;
+/** The number of an utterance has three bytes. */
+const MAX_NUMBER = 0xff_ff_ff;
+/** PCM has 16 bits. */
+export const SAMPLE_BYTES = 2;
+
+/** The sound of a session: each message speaks in an utterance of its own, and the newest can be gone on with. */
+export class Utterances {
+  private n: number;
+  private messageId: string | null = null;
+  private sampleRate = 0;
+  private samples = 0;
+  private kept: Sound[] = [];
+  /** Those before it are kept no more. */
+  private oldest = 0;
+  private keptBytes = 0;
+
+  /** `before`: as many as earlier owners of the session may have numbered. */
+  constructor(before = 0) {
+    this.n = before % MAX_NUMBER;
+  }
+
+  /** Numbers a piece of sound of a message, base64. */
+  add(messageId: string, sampleRate: number, data: string): Sound {
+    if (messageId !== this.messageId || sampleRate !== this.sampleRate) {
+      this.n = (this.n % MAX_NUMBER) + 1;
+      this.messageId = messageId;
+      this.sampleRate = sampleRate;
+      this.samples = 0;
+      this.flush();
+    }
+    // Read into its frame, so that it is never copied.
+    const bytes = Buffer.allocUnsafe(BINARY_HEADER + Math.max(0, base64Bytes(data)));
+    const length = bytes.write(data, BINARY_HEADER, 'base64');
+    // Less, where it is no base64.
+    const whole = BINARY_HEADER + length;
+    const frame = whole === bytes.byteLength ? bytes : bytes.subarray(0, whole);
+    const { n } = this;
+    writeBinaryHeader(frame, { kind: BINARY.audioDown, utterance: n, sampleRate });
+    const sound: Sound = { n, messageId, sampleRate, at: this.samples, frame };
+    this.samples += Math.floor(length / SAMPLE_BYTES);
+    this.keep(sound);
+    return sound;
+  }
+
+  private keep(sound: Sound): void {
+    const { kept } = this;
+    kept.push(sound);
+    this.keptBytes += soundBytes(sound);
+    for (let first = kept[this.oldest]; this.keptBytes > MAX_KEPT_BYTES; first = kept[this.oldest]) {
+      if (!first || first === sound) break;
+      this.keptBytes -= soundBytes(first);
+      this.oldest += 1;
+    }
+    // Now and then: moving all of them for each would cost more than the sound.
+    if (this.oldest * 2 <= kept.length) return;
+    this.kept = kept.slice(this.oldest);
+    this.oldest = 0;
+  }
+
+  /** What is kept of an utterance from a sample on; nothing when it is not the newest. */
+  from(n: number, at: number): Sound[] {
+    if (n !== this.n) return [];
+    return this.kept.slice(this.oldest).flatMap((sound) => {
+      const missing = Math.max(0, at - sound.at) * SAMPLE_BYTES;
+      if (missing >= soundBytes(sound)) return [];
+      if (missing === 0) return [sound];
+      const { sampleRate } = sound;
+      const payload = pcmOf(sound).subarray(missing);
+      const frame = encodeBinary({ kind: BINARY.audioDown, utterance: n, sampleRate, payload });
+      return [{ ...sound, at, frame }];
+    });
+  }
+
+  /** Nobody wants to hear what was said so far. */
+  flush(): void {
+    this.kept = [];
+    this.oldest = 0;
+    this.keptBytes = 0;
+  }
+}
+
+/** Reads where a listener was: `<n>-<at>`; null when it says nothing of the kind. */
+export function parseSoundPlace(text: string | null): { n: number; at: number } | null {
+  const [, n, at] = /^(\d{1,8})-(\d{1,15})$/.exec(text ?? '') ?? [];
+  return n === undefined || at === undefined ? null : { n: Number(n), at: Number(at) };
+}

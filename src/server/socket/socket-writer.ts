@@ -1,0 +1,189 @@
+import {
+  type Chunk,
+  DONE,
+  encodeBlock,
+  formatChunkId,
+  isForWatchers,
+  type Message,
+  SUBPROTOCOL,
+  WATCHING_SUBPROTOCOL,
+} from '../../protocol/index.ts';
+import { presented } from '../files.ts';
+import type { Feed } from '../home/home.ts';
+import { type BatchTimer, Departure } from '../output/pace.ts';
+import { pcmOf, SAMPLE_BYTES, type Sound, soundBytes } from '../output/utterances.ts';
+import { toBase64 } from './base64.ts';
+import type { Socket, SocketLimits } from './socket.ts';
+
+/** What a writer is made of. */
+export interface SocketWriterContext {
+  socket: Socket;
+  window: BatchTimer;
+  limits: SocketLimits;
+  /** Messages as this client is told them. */
+  present?: (messages: Message[]) => Message[];
+  /** The other side does not read; it can come back and resume. */
+  onTooSlow: () => void;
+}
+
+/**
+ * Writes to one socket what stands in the log, and sound beside it. It is a cursor: what the other side is too slow for
+ * waits in the log, and old sound is dropped.
+ */
+export class SocketWriter {
+  /** Whether the other side gets ids, several blocks a frame, and sound as binary. */
+  readonly isRich: boolean;
+  /** Whether the other side is told what other pages do. */
+  private readonly isWatching: boolean;
+  private readonly context: SocketWriterContext;
+  private readonly departure: Departure;
+  private sounds: Sound[] = [];
+  private soundBytes = 0;
+  /** The utterance that was written last, and the sample that comes next in it. */
+  private spoken: { n: number; next: number } | null = null;
+  /** What it writes, once it follows. */
+  private log: Feed['log'] | null = null;
+  /** The place of what was written last. */
+  private seq = 0;
+  private omitted: ReadonlySet<string> = new Set();
+  private leave: (() => void) | null = null;
+  private isOpen = true;
+  private isFlushing = false;
+
+  constructor(context: SocketWriterContext) {
+    this.context = context;
+    const { protocol } = context.socket;
+    this.isWatching = protocol === WATCHING_SUBPROTOCOL;
+    this.isRich = protocol === SUBPROTOCOL || protocol === WATCHING_SUBPROTOCOL;
+    this.departure = new Departure(context.window, () => this.flushSoon());
+  }
+
+  /** Writes what stands, and what will come, behind a place in the log, without the requests of the approvals in `omitted`. */
+  follow(log: Feed['log'], from: number, omitted: readonly string[]): void {
+    this.log = log;
+    this.seq = from;
+    this.omitted = new Set(omitted);
+    this.leave = log.subscribe(() =>
+      this.departure.arrived(log.isGathered ? undefined : log.at(log.last)?.chunk?.type),
+    );
+  }
+
+  /** Whether a chunk is left out: a request, with the step around it when nothing else stands in that. */
+  private isOmitted(chunk: Chunk, log: Feed['log']): boolean {
+    if (!this.isWatching && isForWatchers(chunk)) return true;
+    if (this.omitted.size === 0) return false;
+    if (chunk.type === 'tool-approval-request') return this.omitted.has(chunk.approvalId);
+    const asks = (seq: number) => {
+      const other = log.at(seq)?.chunk;
+      return other?.type === 'tool-approval-request' && this.omitted.has(other.approvalId);
+    };
+    if (chunk.type === 'start-step') return asks(this.seq + 1);
+    return chunk.type === 'finish-step' && asks(this.seq - 1);
+  }
+
+  /** Sends a chunk that stands in no log, with an id if it marks a place in one. */
+  send(chunk: Chunk, id?: string): void {
+    if (this.isFlushing) this.flush();
+    this.context.socket.send(encodeBlock(chunk, this.isRich ? id : undefined));
+  }
+
+  play(sound: Sound): void {
+    if (!this.isOpen) return;
+    this.sounds.push(sound);
+    this.soundBytes += soundBytes(sound);
+    while (this.soundBytes > this.context.limits.maxSoundBytes) this.nextSound();
+    this.flush();
+  }
+
+  /** Drops the sound that waits. */
+  hush(): void {
+    this.sounds = [];
+    this.soundBytes = 0;
+  }
+
+  /** Whether so much waits for the network that nothing more is given to it. */
+  get isBehind(): boolean {
+    const { socket, limits } = this.context;
+    return socket.bufferedAmount > limits.maxBufferedBytes;
+  }
+
+  /** Sends everything there is, unless too much of it waits for the network. */
+  flush(): void {
+    this.isFlushing = false;
+    if (!this.isOpen) return;
+    const { log } = this;
+    const { socket, limits, onTooSlow } = this.context;
+    if (this.isBehind) {
+      const isLost = log && (log.last - this.seq > limits.maxLag || this.seq < log.first - 1);
+      return isLost ? onTooSlow() : this.departure.later();
+    }
+    if (log) this.write(log);
+    // Whoever has the session now speaks: what a process says that slept beyond its lease is not for the person.
+    if (log?.isHeld && this.sounds.length > 0) return this.departure.later();
+    while (this.sounds.length > 0 && socket.bufferedAmount < limits.maxSoundBytes) {
+      const sound = this.nextSound();
+      if (sound) this.writeSound(sound);
+    }
+  }
+
+  /** Sends sound; before a new utterance, and after a gap, what it is. */
+  private writeSound(sound: Sound): void {
+    const { n, messageId, sampleRate, at, frame } = sound;
+    const { socket } = this.context;
+    if (!this.isRich) {
+      const chunk = toBase64(pcmOf(sound));
+      const data = { chunk, sampleRate, channels: 1 as const, bitDepth: 16 as const, messageId };
+      socket.send(encodeBlock({ type: 'data-pcm', data, transient: true }));
+      return;
+    }
+    if (this.spoken?.n !== n || this.spoken.next !== at) {
+      socket.send(
+        encodeBlock({ type: 'data-sound', data: { n, messageId, sampleRate, at }, transient: true }),
+      );
+    }
+    socket.send(frame);
+    this.spoken = { n, next: at + Math.floor(soundBytes(sound) / SAMPLE_BYTES) };
+  }
+
+  close(): void {
+    this.isOpen = false;
+    this.leave?.();
+  }
+
+  /** Sends all that the log has. */
+  private write(log: Feed['log']): void {
+    const { socket, present } = this.context;
+    const before = this.seq;
+    let text = '';
+    for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
+      this.seq = entry.seq;
+      const { chunk } = entry;
+      if (chunk && this.isOmitted(chunk, log)) continue;
+      const block = chunk
+        ? encodeBlock(
+            present ? presented(chunk, present) : chunk,
+            this.isRich ? formatChunkId({ epoch: log.epoch, seq: entry.seq }) : undefined,
+          )
+        : DONE;
+      if (this.isRich) text += block;
+      else socket.send(block);
+    }
+    if (text) socket.send(text);
+    if (this.seq > before) this.departure.left();
+  }
+
+  /** What is said in one go leaves as one frame: a call is several chunks, and each frame costs as much as the words of a window. */
+  private flushSoon(): void {
+    if (this.isFlushing) return;
+    this.isFlushing = true;
+    queueMicrotask(() => {
+      if (this.isFlushing) this.flush();
+    });
+  }
+
+  private nextSound(): Sound | undefined {
+    const sound = this.sounds.shift();
+    if (sound) this.soundBytes -= soundBytes(sound);
+    return sound;
+  }
+}

@@ -1,0 +1,243 @@
+import type { Duplex } from 'node:stream';
+import { ProtocolError, type SessionInfo, toProtocolError } from '../../protocol/index.ts';
+import { type RateLimiter, rateLimited } from '../access/rate-limit.ts';
+import { type Identity, NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
+import { withAddresses } from '../files.ts';
+import type { Session } from '../home/home.ts';
+import { requestIdOf } from '../http/http.ts';
+import { type HttpContext, nodesOf } from '../http/route.ts';
+import { NotHere } from '../nodes/elsewhere.ts';
+import { FORWARDED } from '../nodes/forward.ts';
+import { parseSoundPlace } from '../output/utterances.ts';
+import { checkSessionId, newSessionId } from '../session-id.ts';
+import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
+import { SocketConnection } from './socket-connection.ts';
+
+/** When someone who has too many connections may try again. */
+const CROWDED_MS = 10_000;
+
+/** A connection that was allowed and waits for its socket. */
+export interface Admission {
+  accept(socket: Socket): SocketConnection;
+  /** The socket did not come, or is gone. */
+  drop(): void;
+}
+
+/** The stream of a request that waits to become a socket, and what came over it already. */
+export interface WaitingStream {
+  stream: Duplex;
+  head: Buffer;
+}
+
+/** Finds the session of a connection, here; or null when it was found elsewhere. */
+type FindSession = (here: () => Promise<Session>) => Promise<Session | null>;
+
+/** What is known of a connection when its socket comes. */
+interface Admitted {
+  id: string;
+  identity: Identity;
+  session: Session;
+  url: URL;
+  countOut: () => void;
+  nodes: Pick<SessionInfo, 'nodes'>;
+}
+
+/** The sockets of a server. */
+export class Sockets {
+  private readonly context: HttpContext;
+  private readonly limits: SocketLimits;
+  private readonly open = new Set<SocketConnection>();
+  private readonly answers: RateLimiter;
+  private readonly counts = new Map<string, number>();
+
+  constructor(context: HttpContext, limits: Partial<SocketLimits> = {}) {
+    this.context = context;
+    this.limits = { ...DEFAULT_SOCKET_LIMITS, ...limits };
+    const { answersPerMinute: perMinute } = this.limits;
+    this.answers = context.newLimiter('answers', { burst: perMinute, perMinute });
+  }
+
+  /** Whether a request asks for a socket of ours. */
+  matches(request: Request): boolean {
+    return new URL(request.url).pathname === `${this.context.basePath}/live`;
+  }
+
+  /** Checks who asks and for what, before anything is opened. Throws a ProtocolError. */
+  admit(request: Request): Promise<Admission> {
+    return this.checked(request, (here) => here()) as Promise<Admission>;
+  }
+
+  /** The same for a stream that can be handed on: null when another node has the session, and has the stream now. */
+  admitOrHandOn(request: Request, { stream, head }: WaitingStream): Promise<Admission | null> {
+    const { node } = this.context;
+    return this.checked(request, (here) => (node ? node.admit(request, here, stream, head) : here()));
+  }
+
+  private async checked(request: Request, find: FindSession): Promise<Admission | null> {
+    try {
+      return await this.check(request, find);
+    } catch (thrown) {
+      const { code, message: why } = toProtocolError(thrown);
+      const about = { request: requestIdOf(request), code };
+      const { logger } = this.context.engine;
+      if (code === 'internal') logger.error('a connection failed', { ...about, error: String(thrown) });
+      if (code === 'unauthorized' || code === 'forbidden')
+        logger.warn('a connection was refused', { ...about, why });
+      throw thrown;
+    }
+  }
+
+  private async check(request: Request, find: FindSession): Promise<Admission | null> {
+    const { access, engine, sessions } = this.context;
+    if (this.context.isClosing() && request.headers.has(FORWARDED)) throw new NotHere();
+    if (this.context.isClosing()) throw new ProtocolError('shutting_down', 'The server is restarting.');
+    access.checkOrigin(request);
+    const identity = await access.identify(request);
+    const { user } = identity;
+    const url = new URL(request.url);
+    const connectionId = engine.newId();
+    const asked = url.searchParams.get('session');
+    const { idLength } = engine.options.limits;
+    const sessionId =
+      asked === null
+        ? newSessionId(user, connectionId, idLength)
+        : checkSessionId(asked, 'session', idLength);
+    const wait = this.context.reads.limiter?.take(user) ?? 0;
+    if (wait > 0) throw rateLimited('Too many connections', wait);
+    const countOut = this.countIn(user);
+    try {
+      const session = await find(async () => {
+        const found = await sessions.getOrCreate(user, sessionId);
+        await this.checkEverywhere(user);
+        return found;
+      });
+      if (!session) {
+        countOut();
+        this.context.reads.limiter?.giveBack(user);
+        return null;
+      }
+      return {
+        accept: (socket) =>
+          this.accept(socket, {
+            id: connectionId,
+            identity,
+            session,
+            url,
+            countOut,
+            nodes: nodesOf(request, this.context),
+          }),
+        drop: countOut,
+      };
+    } catch (error) {
+      countOut();
+      throw error;
+    }
+  }
+
+  /** The size of a frame beyond which it is not read. */
+  get maxFrameBytes(): number {
+    return this.context.engine.options.limits.bodyBytes;
+  }
+
+  get size(): number {
+    return this.open.size;
+  }
+
+  /** Tells every client to come back, and closes. */
+  close(): void {
+    for (const connection of [...this.open]) connection.end('shutting_down', 'The server is restarting.');
+  }
+
+  private accept(socket: Socket, admitted: Admitted): SocketConnection {
+    const { engine, pacing, limiter, basePath } = this.context;
+    const { id, identity, session, url, countOut, nodes } = admitted;
+    const { user } = identity;
+    let unwatch: () => void = () => undefined;
+    const connection = new SocketConnection({
+      id,
+      socket,
+      session,
+      identity,
+      nodes,
+      place: {
+        last: url.searchParams.get('last'),
+        sound: parseSoundPlace(url.searchParams.get('sound')),
+      },
+      clock: engine.clock,
+      pacing,
+      logger: engine.logger,
+      limits: this.limits,
+      protocolLimits: engine.options.limits,
+      large: this.context.large,
+      held: this.context.budget.open(user),
+      arrivalMs: this.context.budget.limits.arrivalMs,
+      allow: {
+        message: () => limiter?.take(user) ?? 0,
+        answer: () => this.answers.take(user),
+      },
+      present: (messages) => withAddresses(messages, url.origin.replace(/^ws/, 'http') + basePath),
+      onEnd: (ended) => {
+        countOut();
+        unwatch();
+        this.left(ended, session);
+      },
+    });
+    unwatch = engine.signIn.watch(identity, () => connection.end('unauthorized', NO_LONGER_SIGNED_IN));
+    this.take(connection, session);
+    return connection;
+  }
+
+  /** Counts a connection of a user; the returned function counts it out, once. */
+  private countIn(user: string): () => void {
+    const count = this.counts.get(user) ?? 0;
+    if (count >= this.limits.connectionsPerUser) throw crowded(count);
+    this.counts.set(user, count + 1);
+    let isCounted = true;
+    return () => {
+      if (!isCounted) return;
+      isCounted = false;
+      const rest = (this.counts.get(user) ?? 1) - 1;
+      if (rest > 0) this.counts.set(user, rest);
+      else this.counts.delete(user);
+      this.tellCount(user);
+    };
+  }
+
+  /** Whether a user has too many connections at all nodes together; while that cannot be known, each counts alone. */
+  private async checkEverywhere(user: string): Promise<void> {
+    const all = await this.tellCount(user);
+    if (all !== null && all > this.limits.connectionsPerUser) throw crowded(all - 1);
+  }
+
+  private async tellCount(user: string): Promise<number | null> {
+    const { connections } = this.context;
+    return connections ? connections(user, this.counts.get(user) ?? 0).catch(() => null) : null;
+  }
+
+  private take(connection: SocketConnection, session: Session): void {
+    const { logger } = this.context.engine;
+    this.open.add(connection);
+    // Admitted before the server was told to close, and here only now.
+    if (this.context.isClosing()) return connection.end('shutting_down', 'The server is restarting.');
+    logger.info('connected', { connection: connection.id, session: session.key.id });
+    connection.open().catch((thrown: unknown) => {
+      const { code, message } = toProtocolError(thrown);
+      if (code === 'internal')
+        logger.error('a connection failed to open', { connection: connection.id, error: String(thrown) });
+      connection.end(code, message);
+    });
+  }
+
+  private left(connection: SocketConnection, session: Session): void {
+    const { logger } = this.context.engine;
+    this.open.delete(connection);
+    logger.info('disconnected', { connection: connection.id, session: session.key.id });
+    session.leave(connection);
+  }
+}
+
+function crowded(count: number): ProtocolError {
+  return new ProtocolError('rate_limited', `You have ${count} connections. Close one, then try again.`, {
+    retryAfterMs: CROWDED_MS,
+  });
+}
