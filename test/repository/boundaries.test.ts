@@ -9,7 +9,7 @@ import {
   parseFile,
   switchesOf,
 } from './support/module.ts';
-import { entries, sourcesUnder } from './support/repository.ts';
+import { entries, read, sourcesUnder } from './support/repository.ts';
 
 interface Rule {
   /** Other layers of ours. */
@@ -156,6 +156,35 @@ describe('import boundaries', () => {
     for (const files of [sources, sourcesUnder('demo')]) {
       expect(cyclesIn(files, ({ kind }) => kind !== 'dynamic')).toEqual([]);
     }
+  });
+
+  const machine = 'src/server/conversation/machine/';
+
+  test('the machine of a conversation knows nothing of its shell, its store and its output', () => {
+    const wrong = sourcesUnder(machine).flatMap((file) =>
+      importsOf(file)
+        .map(({ specifier, kind }) => ({ target: posix.join(posix.dirname(file), specifier), kind }))
+        .filter(
+          ({ target, kind }) =>
+            (target.startsWith('src/server/conversation/') && !target.startsWith(machine)) ||
+            (/^src\/server\/(store|log|home|http|socket|nodes)\//.test(target) && kind !== 'type'),
+        )
+        .map(({ target }) => `${file} imports ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('and it neither waits nor reads a clock nor draws an id', () => {
+    const asks =
+      /\b(await|async|Promise|setTimeout|setInterval|setImmediate|queueMicrotask|Date\.now|performance|Math\.random|randomUUID|process)\b/;
+    const wrong = sourcesUnder(machine).flatMap((file) =>
+      read(file)
+        .replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+        .split('\n')
+        .filter((line) => asks.test(line) || (line.includes("'node:") && !line.includes("'node:crypto'")))
+        .map((line) => `${file}: ${line.trim()}`),
+    );
+    expect(wrong).toEqual([]);
   });
 
   test('demo and examples import the library by its published entries alone', () => {

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { expect, test } from 'vitest';
-import { CALL_FLOW } from '../../src/server/conversation/call-flow.ts';
+import { CALL_FLOW } from '../../src/server/conversation/machine/call-flow.ts';
 import { read, repositoryFiles, sourcesUnder } from './support/repository.ts';
 
 const files = new Set(repositoryFiles());

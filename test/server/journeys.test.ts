@@ -30,7 +30,7 @@ const audio = {
 /** What every journey leads through: the socket, the conversation with its machine and its hands, and what is said. */
 const CORE = [
   'src/server/conversation/conversation.ts',
-  'src/server/conversation/machine.ts',
+  'src/server/conversation/machine/machine.ts',
   'src/server/conversation/shell.ts',
   'src/server/socket/sockets.ts',
 ];

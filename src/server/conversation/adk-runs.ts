@@ -7,9 +7,9 @@ import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
 import type { CallRecord } from '../store/store.ts';
-import type { Failure } from './agent-failure.ts';
-import type { RunRequest, Ticket } from './effects.ts';
-import type { Input } from './inputs.ts';
+import type { Failure } from './machine/agent-failure.ts';
+import type { RunRequest, Ticket } from './machine/effects.ts';
+import type { Input } from './machine/inputs.ts';
 
 /** What runs of an agent need from around them. */
 export interface AdkRunsContext {

@@ -6,8 +6,8 @@ import type { AnsweredBy, Asked, Listener, PostedMessage, Response, TypedMessage
 import type { Output } from '../output/output.ts';
 import type { AcceptedRequest, CallRecord, SessionKey } from '../store/store.ts';
 import { Aside } from './aside.ts';
-import type { Asker } from './effects.ts';
-import type { Input } from './inputs.ts';
+import type { Asker } from './machine/effects.ts';
+import type { Input } from './machine/inputs.ts';
 import { Post, type RequestNames } from './post.ts';
 import type { Reading } from './reading.ts';
 import { Requests } from './requests.ts';

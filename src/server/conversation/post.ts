@@ -1,7 +1,7 @@
 import type { ProtocolError } from '../../protocol/index.ts';
 import type { Requester } from '../home/home.ts';
 import type { AcceptedRequest } from '../store/store.ts';
-import type { Asker } from './effects.ts';
+import type { Asker } from './machine/effects.ts';
 
 /** What a request is called: by its client, and in the log. */
 export interface RequestNames {

@@ -21,9 +21,9 @@ import type { History } from '../ledger/history.ts';
 import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../ledger/reconcile.ts';
 import { endEvent, outputChunk } from '../ledger/settlement.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
-import type { Asker } from './effects.ts';
-import type { Recovered, Said } from './inputs.ts';
-import { fingerprint } from './said-before.ts';
+import type { Asker } from './machine/effects.ts';
+import type { Recovered, Said } from './machine/inputs.ts';
+import { fingerprint } from './machine/said-before.ts';
 
 /** What a session is taken up from. */
 export interface Remains {

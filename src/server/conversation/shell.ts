@@ -1,10 +1,10 @@
 import type { Engine } from '../engine.ts';
 import type { Output } from '../output/output.ts';
 import { StaleFence } from '../store/store.ts';
-import type { Effect } from './effects.ts';
 import { Hands, type Surroundings } from './hands.ts';
-import type { Input } from './inputs.ts';
-import { Machine } from './machine.ts';
+import type { Effect } from './machine/effects.ts';
+import type { Input } from './machine/inputs.ts';
+import { Machine } from './machine/machine.ts';
 import type { TakenUp } from './recover.ts';
 
 /** What a shell needs from around it. */

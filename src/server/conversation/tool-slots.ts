@@ -2,7 +2,7 @@ import { findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
 import type { CallRecord } from '../store/store.ts';
-import type { Input } from './inputs.ts';
+import type { Input } from './machine/inputs.ts';
 
 /** What running tools needs from around it. */
 export interface ToolSlotsContext {

@@ -9,8 +9,8 @@ import { missedOutputs } from '../ledger/reconcile.ts';
 import { cutText, heardLength, textOf } from '../output/hearing.ts';
 import type { Output } from '../output/output.ts';
 import type { AcceptedRequest, CallMove, CallRecord, OwnedKey } from '../store/store.ts';
-import type { Write } from './effects.ts';
-import type { DecidedBefore, WriteResults } from './inputs.ts';
+import type { Write } from './machine/effects.ts';
+import type { DecidedBefore, WriteResults } from './machine/inputs.ts';
 
 /** What writing needs from around it. */
 export interface WritesContext {

@@ -6,7 +6,7 @@ import {
   outputTimedOut,
   SIGNED_OUT,
 } from '../../protocol/index.ts';
-import type { Standing } from '../conversation/call-flow.ts';
+import type { Standing } from '../conversation/machine/call-flow.ts';
 import type {
   AcceptedRequest,
   AuditEntry,

@@ -1,8 +1,8 @@
 import type { Event } from '@google/adk';
 import type { Content } from '@google/genai';
 import type { DeferredCall, RunView } from '../../../src/adk/for-server.ts';
-import type { Ticket } from '../../../src/server/conversation/effects.ts';
-import type { Input } from '../../../src/server/conversation/inputs.ts';
+import type { Ticket } from '../../../src/server/conversation/machine/effects.ts';
+import type { Input } from '../../../src/server/conversation/machine/inputs.ts';
 
 /** The tools, by where they run and whether they ask. */
 export const TOOLS = {

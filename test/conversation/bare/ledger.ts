@@ -1,7 +1,7 @@
 import { getFunctionResponses } from '@google/adk';
 import type { Answer } from '../../../src/protocol/index.ts';
-import type { Write } from '../../../src/server/conversation/effects.ts';
-import type { DecidedBefore, WriteResults } from '../../../src/server/conversation/inputs.ts';
+import type { Write } from '../../../src/server/conversation/machine/effects.ts';
+import type { DecidedBefore, WriteResults } from '../../../src/server/conversation/machine/inputs.ts';
 import { LEDGER, type Verdict } from '../../../src/server/ledger/approvals.ts';
 import type { CallRecord, CallStatus } from '../../../src/server/store/store.ts';
 

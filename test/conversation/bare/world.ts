@@ -1,10 +1,10 @@
 import { type EventActions, getFunctionResponses } from '@google/adk';
 import type { Outcome } from '../../../src/adk/for-server.ts';
 import type { Answer } from '../../../src/protocol/index.ts';
-import type { Asker, Effect } from '../../../src/server/conversation/effects.ts';
 import { insteadOf } from '../../../src/server/conversation/hands.ts';
-import type { Input, WriteResults } from '../../../src/server/conversation/inputs.ts';
-import { Machine } from '../../../src/server/conversation/machine.ts';
+import type { Asker, Effect } from '../../../src/server/conversation/machine/effects.ts';
+import type { Input, WriteResults } from '../../../src/server/conversation/machine/inputs.ts';
+import { Machine } from '../../../src/server/conversation/machine/machine.ts';
 import { Told } from '../../../src/server/conversation/told.ts';
 import type { SessionOptions } from '../../../src/server/engine.ts';
 import { type CallRecord, StateConflict } from '../../../src/server/store/store.ts';

@@ -8,7 +8,7 @@ const DOORS = [
   'src/server/socket/sockets.ts',
   'src/server/conversation/conversation.ts',
   'src/server/conversation/shell.ts',
-  'src/server/conversation/machine.ts',
+  'src/server/conversation/machine/machine.ts',
   'src/server/output/output.ts',
 ];
 

@@ -1,8 +1,8 @@
 import type { Content } from '@google/genai';
-import { APPROVAL_TIMED_OUT, stateConflict } from '../../protocol/index.ts';
-import { isUndecided } from '../ledger/approvals.ts';
-import { endEvent, responseOf, type Settlement } from '../ledger/settlement.ts';
-import type { CallRecord } from '../store/store.ts';
+import { APPROVAL_TIMED_OUT, stateConflict } from '../../../protocol/index.ts';
+import { isUndecided } from '../../ledger/approvals.ts';
+import { endEvent, responseOf, type Settlement } from '../../ledger/settlement.ts';
+import type { CallRecord } from '../../store/store.ts';
 import type { Accepting } from './acceptances.ts';
 import type { AgentRun } from './agent-run.ts';
 import type { CallChunks } from './call-chunks.ts';

@@ -1,4 +1,4 @@
-import type { SessionOptions } from '../engine.ts';
+import type { SessionOptions } from '../../engine.ts';
 import { Acceptances } from './acceptances.ts';
 import { AgentEvents } from './agent-events.ts';
 import { AgentRun } from './agent-run.ts';

@@ -1,5 +1,5 @@
-import { MessageChunks } from '../../adk/for-server.ts';
-import type { Chunk, Message } from '../../protocol/index.ts';
+import { MessageChunks } from '../../../adk/for-server.ts';
+import type { Chunk, Message } from '../../../protocol/index.ts';
 import type { Effect } from './effects.ts';
 
 /** A message that the agent writes, from its `start` until nothing of it is open. */

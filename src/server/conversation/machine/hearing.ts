@@ -1,4 +1,4 @@
-import type { Heard } from '../../protocol/index.ts';
+import type { Heard } from '../../../protocol/index.ts';
 import type { Shared } from './shared.ts';
 
 /** Messages whose sound may still be playing somewhere. */

@@ -1,9 +1,9 @@
 import type { Session as AdkSession, Event } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
-import type { Answer, Chunk, Detection, Message, ProtocolError } from '../../protocol/index.ts';
-import type { Identity } from '../access/sign-in.ts';
-import type { AdmittedPart } from '../files.ts';
-import type { AcceptedRequest, CallRecord } from '../store/store.ts';
+import type { Answer, Chunk, Detection, Message, ProtocolError } from '../../../protocol/index.ts';
+import type { Identity } from '../../access/sign-in.ts';
+import type { AdmittedPart } from '../../files.ts';
+import type { AcceptedRequest, CallRecord } from '../../store/store.ts';
 import type { Wire } from './wire.ts';
 
 /** Who asked for something. The machine only passes it on. */

@@ -1,5 +1,5 @@
 import type { Blob } from '@google/genai';
-import { type Detection, ProtocolError } from '../../protocol/index.ts';
+import { type Detection, ProtocolError } from '../../../protocol/index.ts';
 import type { AgentEvents } from './agent-events.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { AgentRun } from './agent-run.ts';

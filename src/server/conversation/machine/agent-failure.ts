@@ -1,4 +1,4 @@
-import { inWords, withoutKeys } from '../../models/for-server.ts';
+import { inWords, withoutKeys } from '../../../models/for-server.ts';
 import type { Effect } from './effects.ts';
 import { modelErrorText } from './model-error.ts';
 

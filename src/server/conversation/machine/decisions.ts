@@ -1,8 +1,8 @@
-import type { Answer } from '../../protocol/index.ts';
-import type { Identity } from '../access/sign-in.ts';
-import { decisionIn, hashArgs, type Verdict } from '../ledger/approvals.ts';
-import { type Settlement, SIGNED_OUT_END } from '../ledger/settlement.ts';
-import type { CallRecord } from '../store/store.ts';
+import type { Answer } from '../../../protocol/index.ts';
+import type { Identity } from '../../access/sign-in.ts';
+import { decisionIn, hashArgs, type Verdict } from '../../ledger/approvals.ts';
+import { type Settlement, SIGNED_OUT_END } from '../../ledger/settlement.ts';
+import type { CallRecord } from '../../store/store.ts';
 import type { GivenAnswers } from './effects.ts';
 import type { DecidedBefore } from './inputs.ts';
 import type { Writing } from './messages.ts';

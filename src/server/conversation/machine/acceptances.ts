@@ -1,5 +1,5 @@
-import { ProtocolError } from '../../protocol/index.ts';
-import type { AcceptedRequest } from '../store/store.ts';
+import { ProtocolError } from '../../../protocol/index.ts';
+import type { AcceptedRequest } from '../../store/store.ts';
 import type { Core } from './core.ts';
 import type { Asker } from './effects.ts';
 

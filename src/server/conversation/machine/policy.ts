@@ -1,5 +1,5 @@
-import type { Driver } from '../../adk/for-server.ts';
-import type { SessionOptions } from '../engine.ts';
+import type { Driver } from '../../../adk/for-server.ts';
+import type { SessionOptions } from '../../engine.ts';
 import type { Wire } from './wire.ts';
 
 /** How a conversation behaves on a wire, with an agent that is driven in one way or the other. */

@@ -1,8 +1,8 @@
 import type { Event } from '@google/adk';
-import { exhaustive } from '../../protocol/exhaustive.ts';
-import { toProtocolError, type WaitingAnswer } from '../../protocol/index.ts';
-import type { SessionOptions } from '../engine.ts';
-import type { CallRecord } from '../store/store.ts';
+import { exhaustive } from '../../../protocol/exhaustive.ts';
+import { toProtocolError, type WaitingAnswer } from '../../../protocol/index.ts';
+import type { SessionOptions } from '../../engine.ts';
+import type { CallRecord } from '../../store/store.ts';
 import type { Words } from './agent-events.ts';
 import type { About, Effect } from './effects.ts';
 import type { Input, Recovered, WriteResults } from './inputs.ts';

@@ -1,5 +1,5 @@
-import { type ToolCallState, waitingFor } from '../../protocol/index.ts';
-import type { CallRecord, CallStatus } from '../store/store.ts';
+import { type ToolCallState, waitingFor } from '../../../protocol/index.ts';
+import type { CallRecord, CallStatus } from '../../store/store.ts';
 
 /**
  * Where a call stands. `issuing`: it is being written down, and nobody has heard of it. `hidden`: it asks, and the person has not seen it yet. `ready`: it may run, and waits for the slot of

@@ -1,4 +1,4 @@
-import type { SessionOptions } from '../engine.ts';
+import type { SessionOptions } from '../../engine.ts';
 import type { About, Effect, Write } from './effects.ts';
 
 /** How long what the disk did not take waits before it is tried again. */

@@ -1,7 +1,7 @@
 import { createEvent } from '@google/adk';
-import { toContent } from '../../adk/for-server.ts';
-import type { ProtocolError } from '../../protocol/index.ts';
-import type { AcceptedRequest } from '../store/store.ts';
+import { toContent } from '../../../adk/for-server.ts';
+import type { ProtocolError } from '../../../protocol/index.ts';
+import type { AcceptedRequest } from '../../store/store.ts';
 import { type AgentRun, NOT_COMPLETED } from './agent-run.ts';
 import type { CallEnds } from './call-ends.ts';
 import type { About, Asker, LateCall, Write } from './effects.ts';

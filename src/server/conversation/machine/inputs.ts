@@ -1,11 +1,11 @@
 import type { Event } from '@google/adk';
 import type { Blob } from '@google/genai';
-import type { DeferredCall, Outcome, RunView } from '../../adk/for-server.ts';
-import type { Answer, Chunk, Detection, Heard, Message } from '../../protocol/index.ts';
-import type { Identity, Standing } from '../access/sign-in.ts';
-import type { AdmittedPart } from '../files.ts';
-import type { Verdict } from '../ledger/approvals.ts';
-import type { CallRecord } from '../store/store.ts';
+import type { DeferredCall, Outcome, RunView } from '../../../adk/for-server.ts';
+import type { Answer, Chunk, Detection, Heard, Message } from '../../../protocol/index.ts';
+import type { Identity, Standing } from '../../access/sign-in.ts';
+import type { AdmittedPart } from '../../files.ts';
+import type { Verdict } from '../../ledger/approvals.ts';
+import type { CallRecord } from '../../store/store.ts';
 import type { Failure } from './agent-failure.ts';
 import type { Standing as CallStanding } from './call-flow.ts';
 import type { About, Asker, SignInQuestion, Ticket } from './effects.ts';

@@ -1,5 +1,5 @@
-import { type DeferredCall, responseEvent } from '../../adk/for-server.ts';
-import { INTERRUPTION, responseOf, type Settlement } from '../ledger/settlement.ts';
+import { type DeferredCall, responseEvent } from '../../../adk/for-server.ts';
+import { INTERRUPTION, responseOf, type Settlement } from '../../ledger/settlement.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentRun } from './agent-run.ts';
 import type { CallChunks } from './call-chunks.ts';

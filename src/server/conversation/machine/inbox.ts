@@ -1,4 +1,4 @@
-import { ProtocolError } from '../../protocol/index.ts';
+import { ProtocolError } from '../../../protocol/index.ts';
 import { RETRY_MS } from './core.ts';
 import type { Asker } from './effects.ts';
 import type { Posted, Said } from './inputs.ts';
