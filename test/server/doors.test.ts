@@ -1,5 +1,5 @@
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { serve as serveHono } from '@hono/node-server';
 import express from 'express';
 import { Hono } from 'hono';
@@ -146,8 +146,12 @@ const json = (body: unknown, method = 'POST'): RequestInit => ({
 });
 
 describe.each(doors)('the door of $name', (door) => {
-  async function opened(script: readonly ScriptedTurn[], tools: Parameters<typeof harness>[1] = []) {
-    const made = harness(script, tools, { basePath: door.basePath, rateLimit: false });
+  async function opened(
+    script: readonly ScriptedTurn[],
+    tools: Parameters<typeof harness>[1] = [],
+    options: Parameters<typeof harness>[2] = {},
+  ) {
+    const made = harness(script, tools, { basePath: door.basePath, rateLimit: false, ...options });
     const { base, close } = await door.open(made.duologue);
     onTestFinished(close);
     return { ...made, base, send: (path: string, init?: RequestInit) => fetch(base + path, init) };
@@ -269,6 +273,34 @@ describe.each(doors)('the door of $name', (door) => {
     expect(third.status).toBe(200);
     const { messages } = await (await duologue.fetch(new Request(`${base}/sessions/chat-1`))).json();
     expect(messages.at(-1).parts[0].text).toMatch(/Second|Third/);
+  });
+
+  it('lets the application look at a body before it says whose the request is', async () => {
+    const seen: string[] = [];
+    const authenticate = async (request: Request) => {
+      if (request.method === 'POST') seen.push(await request.clone().text());
+      return { user: 'ann' };
+    };
+    const { send } = await opened([[text('Hello.')]], [], { authenticate });
+    const body = say('hi');
+    expect(await (await send('/stream', json(body))).text()).toContain('Hello.');
+    expect(seen.map((one) => JSON.parse(one) as unknown)).toEqual([body]);
+  });
+
+  it('a body that breaks off begins nothing', async () => {
+    const { base, send, model } = await opened([[text('Hello.')]]);
+    const { port, pathname } = new URL(`${base}/stream`);
+    const body = JSON.stringify(say('hi'));
+    const socket = connect(Number(port), '127.0.0.1');
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => undefined).resume();
+    socket.write(
+      `POST ${pathname} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    socket.end(body.slice(0, -5));
+    await closed;
+    expect(await (await send('/stream', json(say('hi')))).text()).toContain('Hello.');
+    expect(model.requests).toHaveLength(1);
   });
 
   it('[A2] takes a body of several megabytes and refuses one that is too large', async () => {

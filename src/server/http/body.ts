@@ -1,7 +1,15 @@
+import type { Readable } from 'node:stream';
 import { ProtocolError } from '../../protocol/index.ts';
 import type { HeldBytes } from '../access/byte-budget.ts';
 import type { Clock } from '../clock.ts';
 import { LARGE_JSON, type LargeJson } from '../large-json.ts';
+
+/** Where a request of a Node server has its body as it arrives; null when it is to be read from the request itself. */
+export const ARRIVING = Symbol('duologue.arriving');
+
+export interface Arriving {
+  readonly [ARRIVING]: Readable | null;
+}
 
 /** What a body is read with. */
 export interface BodyLimits {
@@ -42,22 +50,23 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Buffer> 
   const tooLarge = () =>
     new ProtocolError('too_large', `The body is larger than ${Math.floor(maxBytes / 1024 / 1024)} MB.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
-  if (!request.body) return Buffer.alloc(0);
-  const reader = request.body.getReader();
   const pieces: Uint8Array[] = [];
   let size = 0;
+  const add = (piece: Uint8Array): void => {
+    size += piece.byteLength;
+    if (size > maxBytes) throw tooLarge();
+    held.add(piece.byteLength);
+    pieces.push(piece);
+  };
+  const arriving = (request as Partial<Arriving>)[ARRIVING];
+  const reading = arriving ? readArriving(arriving, add) : readWeb(request, add);
   let isLate = false;
   const cancel = clock.after(arrivalMs, () => {
     isLate = true;
-    reader.cancel().catch(() => undefined);
+    reading.stop();
   });
   try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      size += next.value.byteLength;
-      if (size > maxBytes) throw tooLarge();
-      held.add(next.value.byteLength);
-      pieces.push(next.value);
-    }
+    await reading.done;
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     if (!isLate) throw new ProtocolError('bad_request', 'The body did not arrive whole.');
@@ -66,4 +75,49 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Buffer> 
   }
   if (isLate) throw new ProtocolError('idle', 'The body took too long to arrive.');
   return Buffer.concat(pieces, size);
+}
+
+/** A body that is being read, piece by piece. It is done when it was read or stopped; it fails when it did not arrive whole, or a piece was refused. */
+interface Reading {
+  done: Promise<void>;
+  stop(): void;
+}
+
+function readWeb({ body }: Request, add: (piece: Uint8Array) => void): Reading {
+  const reader = body?.getReader();
+  const read = async () => {
+    for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) add(next.value);
+  };
+  return { done: read(), stop: () => void reader?.cancel().catch(() => undefined) };
+}
+
+function readArriving(source: Readable, add: (piece: Uint8Array) => void): Reading {
+  let stop = (): void => undefined;
+  const done = new Promise<void>((resolve, reject) => {
+    const leave = () => {
+      source.off('data', take).off('end', ended).off('close', broken).pause();
+    };
+    const take = (piece: Uint8Array) => {
+      try {
+        add(piece);
+      } catch (error) {
+        leave();
+        reject(error);
+      }
+    };
+    const ended = () => {
+      leave();
+      resolve();
+    };
+    const broken = () => {
+      leave();
+      reject(new Error('The connection was closed.'));
+    };
+    // Someone else read it, or the client is gone.
+    if (source.readableEnded) return ended();
+    if (source.destroyed) return broken();
+    source.on('data', take).on('end', ended).on('close', broken);
+    stop = ended;
+  });
+  return { done, stop: () => stop() };
 }
