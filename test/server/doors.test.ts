@@ -5,7 +5,11 @@ import express from 'express';
 import { Hono } from 'hono';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { defineTool } from '../../src/adk/index.ts';
+import { streamReply } from '../../src/server/http/reply.ts';
+import { ResponseReader } from '../../src/server/http/response-reader.ts';
 import type { Duologue } from '../../src/server/index.ts';
+import { ChunkLog } from '../../src/server/log/log.ts';
+import { BatchTimer, Heartbeat } from '../../src/server/output/pace.ts';
 import { duologueExpress } from '../../src/server/use/express.ts';
 import { duologueHono } from '../../src/server/use/hono.ts';
 import { duologueNext } from '../../src/server/use/next.ts';
@@ -15,6 +19,7 @@ import { harness, read, say, shape } from '../support/harness.ts';
 import { call, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
 import { settled } from '../support/settled.ts';
 import { answerBody, approve } from './support/answers.ts';
+import { fakeClock } from './support/clock.ts';
 import { latch, listen } from './support/listen.ts';
 import { turns } from './support/turns.ts';
 
@@ -314,6 +319,58 @@ describe.each(doors)('the door of $name', (door) => {
     );
     expect([413, 'cut off']).toContain(outcome);
     expect((await send('/health')).status).toBe(200);
+  });
+});
+
+describe('a listener of node:http', () => {
+  it('sends the headers at once when nothing that was said is for this client', async () => {
+    const clock = fakeClock();
+    const pacing = { window: new BatchTimer(clock, 12), keepAlive: new Heartbeat(clock, 15_000) };
+    const log = new ChunkLog('e');
+    log.append({ type: 'finish-step' });
+    const nothing = () => undefined;
+    const feed = { log, isAtRest: false, onRest: () => nothing, attach: () => nothing, readerMoved: nothing };
+    const handle = async () => streamReply(new ResponseReader({ feed, from: 0 }, pacing), 's');
+    const { port, close } = await listenOn(createServer(nodeListener({ handle })));
+    onTestFinished(close);
+    const response = await fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(30_000) });
+    log.append(null);
+    expect(await response.text()).toBe('data: [DONE]\n\n');
+  });
+
+  it('reads the body of a request that someone paused', async () => {
+    const listener = nodeListener(harness([[text('Hello.')]]).duologue);
+    const paused = createServer((request, response) => listener(request.pause(), response));
+    const { port, close } = await listenOn(paused);
+    onTestFinished(close);
+    const signal = AbortSignal.timeout(30_000);
+    const response = await fetch(`http://127.0.0.1:${port}/stream`, { ...json(say('hi')), signal });
+    expect(await response.text()).toContain('Hello.');
+  });
+
+  it('gives the application a body in every form', async () => {
+    const forms: Record<string, (request: Request) => Promise<unknown>> = {
+      text: (request) => request.text(),
+      json: async (request) => JSON.stringify(await request.json()),
+      bytes: async (request) => new TextDecoder().decode(await request.bytes()),
+      arrayBuffer: async (request) => new TextDecoder().decode(await request.arrayBuffer()),
+      blob: async (request) => (await request.blob()).text(),
+      body: (request) => new Response(request.body).text(),
+      clone: (request) => request.clone().text(),
+    };
+    const seen: Record<string, unknown> = {};
+    const authenticate = async (request: Request) => {
+      const form = new URL(request.url).searchParams.get('form') ?? '';
+      seen[form] = await forms[form]?.(request);
+      return { user: 'ann' };
+    };
+    const made = harness([], [], { authenticate, rateLimit: false });
+    const { port, close } = await listenOn(createServer(nodeListener(made.duologue)));
+    onTestFinished(close);
+    for (const form of Object.keys(forms)) {
+      await fetch(`http://127.0.0.1:${port}/sessions/none/stop?form=${form}`, json({ form }));
+    }
+    expect(seen).toEqual(Object.fromEntries(Object.keys(forms).map((form) => [form, `{"form":"${form}"}`])));
   });
 });
 

@@ -116,7 +116,8 @@ function readArriving(source: Readable, add: (piece: Uint8Array) => void): Readi
     // Someone else read it, or the client is gone.
     if (source.readableEnded) return ended();
     if (source.destroyed) return broken();
-    source.on('data', take).on('end', ended).on('close', broken);
+    // Whoever had it before may have paused it.
+    source.on('data', take).on('end', ended).on('close', broken).resume();
     stop = ended;
   });
   return { done, stop: () => stop() };

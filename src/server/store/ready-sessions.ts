@@ -27,7 +27,8 @@ export class ReadySessions {
   /** Makes a session, and keeps it ready for its first owner. */
   async create(key: SessionKey): Promise<void> {
     const { result: stored, overtaken } = await this.#reading(key, this.#store.createSession(key, {}));
-    if (!overtaken) this.#cache.add(cached({ fence: 0, ...key }, stored));
+    if (overtaken) this.#cache.remove(key);
+    else this.#cache.add(cached({ fence: 0, ...key }, stored));
   }
 
   /** A session has its first owner: nobody wrote to it before. */

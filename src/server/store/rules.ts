@@ -10,9 +10,9 @@ import {
   StoreError,
 } from './store.ts';
 
-/** A key as one text. The lengths keep its parts apart, whatever they contain. */
+/** A key as one text. JSON keeps its parts apart whatever they contain. */
 export function nameOf({ app, user, id }: SessionKey): string {
-  return `${app.length},${user.length},${app}${user}${id}`;
+  return JSON.stringify([app, user, id]);
 }
 
 /** Throws when a session, as it is stored, belongs to someone else than whoever writes. */

@@ -47,12 +47,12 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
     if (!request.complete) response.once('finish', () => request.destroy());
     return;
   }
-  // The headers leave with the first text, or alone when there is none yet.
-  if (!body.isReady) response.flushHeaders();
   response.once('close', () => body.close());
   body.onDrop = () => response.destroy();
-  while (!body.isOver) {
+  for (let isFirst = true; !body.isOver; isFirst = false) {
     const text = body.read();
+    // The headers leave with the first text, or alone when there is none yet.
+    if (text === '' && isFirst) response.flushHeaders();
     if (text === '') await body.more();
     else if (!response.write(text)) await drained(response);
     if (response.destroyed) return;

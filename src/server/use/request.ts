@@ -45,6 +45,11 @@ class NodeRequest extends Request implements Arriving {
     return this.#made.blob();
   }
 
+  /** Not in every Node. */
+  override bytes() {
+    return this.#made.bytes();
+  }
+
   override formData() {
     return this.#made.formData();
   }
