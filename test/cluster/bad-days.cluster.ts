@@ -28,6 +28,7 @@ function later<T extends { close(): Promise<unknown> }>(one: T): T {
 /** Asks a database as its administrator. */
 async function sql(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
   await client.connect();
   try {
     const result = await client.query<Record<string, unknown>>(text);

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, inject, test } from 'vitest';
 import { freePort } from '../../scripts/cluster/free-port.ts';
 import { type PostgresServer, startPostgres } from '../../scripts/cluster/postgres-server.ts';
 import { openWire } from '../../scripts/cluster/wire.ts';
+import { Database } from '../../src/server/postgres/database.ts';
 import { openPostgresStore } from '../../src/server/postgres/index.ts';
 import { migrate, migrations } from '../../src/server/postgres/schema.ts';
 import { type OwnedKey, StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
@@ -127,6 +128,20 @@ describe('a write whose answer is lost', () => {
 
 describe.runIf(inject('canStartEngines'))('a PostgreSQL that stops and starts again', () => {
   let server: PostgresServer | null = null;
+
+  test('one that stops while someone has a connection, between two statements, ends nothing but that', async () => {
+    server = await startPostgres();
+    const db = later(await Database.open({ url: server.url }));
+    const stopped = server;
+    const work = db.connected(async (client) => {
+      await client.query('select 1');
+      const broken = new Promise((resolve) => client.once('end', resolve));
+      await stopped.stop('immediate');
+      await broken;
+      await client.query('select 1');
+    });
+    await expect(work).rejects.toThrow(/not queryable|terminated|closed/);
+  });
 
   afterEach(async () => {
     await server?.close();
@@ -293,5 +308,9 @@ describe('two stores on one schema', () => {
 });
 
 function asClosable(client: pg.Client): pg.Client & { close(): Promise<void> } {
-  return Object.assign(client, { close: () => client.end() });
+  // Its server may be gone before it is.
+  return Object.assign(
+    client.on('error', () => undefined),
+    { close: () => client.end() },
+  );
 }

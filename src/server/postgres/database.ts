@@ -56,8 +56,10 @@ export class Database {
           oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
       },
     });
-    // Without a listener a connection that breaks while nobody uses it would end the process.
+    // Without a listener a connection that breaks while nobody uses it would end the process, and so would one that breaks between two
+    // statements of whoever has it: they hear of it at the next.
     pool.on('error', (error) => options.onWarning?.(`a connection to PostgreSQL broke: ${error.message}`));
+    pool.on('connect', (client) => client.on('error', () => undefined));
     return new Database(pool, options.patienceMs ?? 10_000);
   }
 
