@@ -1,5 +1,4 @@
 import {
-  type BaseAgent,
   BaseLlmRequestProcessor,
   BaseTool,
   CONTENT_REQUEST_PROCESSOR,
@@ -37,11 +36,6 @@ export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
       new GateBuilder(),
     ];
   }
-}
-
-/** Whether a tree has LLM agents only, which hand over to one another and wait for nobody in between. */
-function isAllLlm(root: BaseAgent): boolean {
-  return isLlmAgent(root) && root.subAgents.every((agent) => isAllLlm(agent));
 }
 
 const GATE_TOOL = 'duologue_gate';
@@ -90,9 +84,7 @@ class Gate extends BaseTool {
 function putGates(request: LlmRequest, context: InvocationContext, agentName: string): void {
   const active = pluginIn(context)?.activeIn(context);
   if (!active) return;
-  // An agent of another kind around it may hold back what it says.
-  const { agent } = context;
-  if (agent && isAllLlm(agent.rootAgent)) putTap(request, context, active.run.tap);
+  putTap(request, context, active.run);
   const { toolsDict } = request;
   const tools = new Map<string, BaseTool>();
   for (const [name, tool] of Object.entries(toolsDict)) {

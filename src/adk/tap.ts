@@ -1,4 +1,11 @@
-import { type InvocationContext, isLlmAgent, type LlmRequest, type LlmResponse } from '@google/adk';
+import {
+  type BaseAgent,
+  type InvocationContext,
+  isLlmAgent,
+  LlmAgent,
+  type LlmRequest,
+  type LlmResponse,
+} from '@google/adk';
 
 /**
  * Takes the partial texts of a model call past ADK, straight to whoever shows them: ADK would pass each through a dozen layers
@@ -7,14 +14,21 @@ import { type InvocationContext, isLlmAgent, type LlmRequest, type LlmResponse }
 export type Tap = (response: LlmResponse) => Promise<void> | undefined;
 
 const TAP = Symbol('duologue.tap');
+/** Not the same as the one of a call: a connection makes calls out of its request, and only it knows when they may speak past ADK. */
+const LIVE_TAP = Symbol('duologue.live-tap');
 
 interface Tapped {
   [TAP]?: Tap;
+  [LIVE_TAP]?: Tap;
 }
 
-/** Lets a model call speak through a tap, unless something of the application wants to see partial texts on their way. */
-export function putTap(request: LlmRequest, context: InvocationContext, tap: Tap | undefined): void {
-  if (tap && !isWatched(context)) (request as Tapped)[TAP] = tap;
+/** Lets a model call, or a live connection, speak through a tap, unless something of the application wants to see partial texts on their way. */
+export function putTap(
+  request: LlmRequest,
+  context: InvocationContext,
+  run: { live: boolean; tap?: Tap },
+): void {
+  if (run.tap && !isWatched(context)) (request as Tapped)[run.live ? LIVE_TAP : TAP] = run.tap;
 }
 
 /** The tap of a model call. */
@@ -22,11 +36,35 @@ export function tapOf(request: LlmRequest): Tap | undefined {
   return (request as Tapped)[TAP];
 }
 
-/** Whether a callback, a plugin or a code executor of the application looks at what the model says, piece by piece. */
+/** The tap of a live connection. It may be used only while ADK waits for the next response: then everything before it is told. */
+export function liveTapOf(request: LlmRequest): Tap | undefined {
+  return (request as Tapped)[LIVE_TAP];
+}
+
+/** Whether a callback, a plugin, a processor or a code executor of the application looks at what the model says, piece by piece. */
 function isWatched({ agent, pluginManager }: InvocationContext): boolean {
-  if (!isLlmAgent(agent)) return true;
+  // An agent of another kind around it may hold back what it says.
+  if (!isLlmAgent(agent) || !isAllPlain(agent.rootAgent)) return true;
   const { plugins } = pluginManager as unknown as { plugins?: Iterable<unknown> };
   // The first is ours.
   const isAlone = plugins !== undefined && [...plugins].length === 1;
-  return !isAlone || agent.canonicalAfterModelCallbacks.length > 0 || Boolean(agent.codeExecutor);
+  const { canonicalAfterModelCallbacks, responseProcessors, codeExecutor } = agent;
+  return (
+    !isAlone ||
+    canonicalAfterModelCallbacks.length > 0 ||
+    responseProcessors.length > 0 ||
+    Boolean(codeExecutor)
+  );
+}
+
+/** Whether a tree has LLM agents of ADK's own making only, which hand over to one another and hold nothing back. */
+function isAllPlain(root: BaseAgent): boolean {
+  return isLlmAgent(root) && isPlain(root) && root.subAgents.every((agent) => isAllPlain(agent));
+}
+
+/** What the events of an agent come out of. Some are protected, and a class of the application may have its own of any. */
+const RUNS = ['runAsync', 'runLive', 'runAsyncImpl', 'runLiveImpl'];
+
+function isPlain(agent: LlmAgent): boolean {
+  return RUNS.every((name) => Reflect.get(agent, name) === Reflect.get(LlmAgent.prototype, name));
 }

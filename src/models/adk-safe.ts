@@ -6,6 +6,7 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
+import { liveTapOf } from '../adk/tap.ts';
 import { DuologueGemini } from './gemini.ts';
 import { isLiveModelName } from './gemini-families.ts';
 import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './gemini-live.ts';
@@ -70,7 +71,9 @@ export class AdkSafeModel extends BaseLlm {
     const model = liveOf(this.inner);
     // ADK names the agent's one model in the request, and Gemini believes the request.
     const own = model === this.inner ? request : { ...request, model: model.model };
-    if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { patience });
+    if (!isNativeLive(model)) {
+      return new TurnBasedLiveConnection(model, own, { patience, tap: liveTapOf(request) });
+    }
     const isOurs = model instanceof DuologueGemini;
     const connection =
       model instanceof Gemini && (isOurs || keepsStockConnection(model))

@@ -16,6 +16,8 @@ export interface CallModelOptions {
   stream?: boolean | undefined;
   signal?: AbortSignal | undefined;
   patience?: Partial<Patience> | undefined;
+  /** Takes partial texts and thoughts instead of whoever reads the call. */
+  tap?: Tap | undefined;
 }
 
 /**
@@ -64,11 +66,11 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private silentSince: number | null = null;
   private cancelTimer: () => void = () => undefined;
 
-  constructor(model: BaseLlm, request: LlmRequest, { stream, signal, patience }: CallModelOptions) {
+  constructor(model: BaseLlm, request: LlmRequest, { stream, signal, patience, tap }: CallModelOptions) {
     this.model = model;
     this.request = request;
     this.stream = stream ?? false;
-    this.tap = this.stream ? tapOf(request) : undefined;
+    this.tap = this.stream ? (tap ?? tapOf(request)) : undefined;
     this.signal = signal;
     this.patience = patienceOf(patience);
     // Read before the call: models may change the request.

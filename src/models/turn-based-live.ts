@@ -1,13 +1,9 @@
-import {
-  AsyncQueue,
-  type BaseLlm,
-  type BaseLlmConnection,
-  type LlmRequest,
-  type LlmResponse,
-} from '@google/adk';
+import type { BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
 import type { Blob, Content, FunctionResponse, Part } from '@google/genai';
+import type { Tap } from '../adk/tap.ts';
 import { callsIn } from './function-calls.ts';
 import { LiveConversation } from './live-conversation.ts';
+import { LiveResponses } from './live-responses.ts';
 import { callModel } from './model-call.ts';
 import { noticeOf } from './notice.ts';
 import type { Patience } from './patience.ts';
@@ -28,6 +24,8 @@ export interface TurnBasedLiveOptions {
   /** How many times in a row the model may be called without the person saying anything. */
   maxCalls?: number;
   patience?: Partial<Patience> | undefined;
+  /** Takes partial texts past whoever reads the connection, while that one waits for the next response. */
+  tap?: Tap | undefined;
 }
 
 /**
@@ -40,7 +38,8 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
   private readonly patience: Partial<Patience> | undefined;
   private readonly maxCalls: number;
   private readonly conversation = new LiveConversation();
-  private readonly out = new AsyncQueue<LlmResponse>();
+  private readonly tap: Tap | undefined;
+  private readonly out = new LiveResponses();
   private generation: Generation | undefined;
   /** Notices of answers that came late, waiting for the generation to end. */
   private late: string[] = [];
@@ -51,6 +50,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.model = model;
     this.request = request;
     this.patience = options.patience;
+    this.tap = options.tap;
     this.maxCalls = options.maxCalls ?? MAX_CALLS;
     // Given something to resume from, ADK trusts the far side to know the history; here is no far side.
     if (request.liveConnectConfig.sessionResumption?.handle) this.conversation.addHistory(request.contents);
@@ -100,8 +100,8 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
 
   async sendActivityEnd(): Promise<void> {}
 
-  async *receive(): AsyncGenerator<LlmResponse, void, void> {
-    yield* this.out;
+  receive(): AsyncGenerator<LlmResponse, void, void> {
+    return this.out.read();
   }
 
   async close(): Promise<void> {
@@ -156,13 +156,19 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     };
     const { patience } = this;
     const { signal } = generation.controller;
+    // Tokens are many: they are passed on as they come, and nobody asks for each.
+    const tap = (partial: LlmResponse): Promise<void> | undefined => {
+      if (this.generation !== generation) return undefined;
+      remember(generation.said, partial.content?.parts ?? []);
+      if (this.tap && this.out.isAwaited) return this.tap(partial);
+      this.out.push(partial);
+      return undefined;
+    };
     try {
-      for await (const response of callModel(this.model, request, { stream: true, signal, patience })) {
+      for await (const response of callModel(this.model, request, { stream: true, signal, patience, tap })) {
         if (this.generation !== generation) return;
-        if (response.partial) {
-          remember(generation.said, response.content?.parts ?? []);
-          this.out.push(response);
-        } else this.finish(response);
+        if (response.partial) this.out.push(response);
+        else this.finish(response);
       }
     } catch (error) {
       if (this.generation !== generation) return;

@@ -1,6 +1,15 @@
-import { BasePlugin, type Event, LlmAgent, type LlmResponse } from '@google/adk';
-import { describe, expect, it } from 'vitest';
+import {
+  BaseAgent,
+  BaseLlmResponseProcessor,
+  BasePlugin,
+  type Event,
+  type InvocationContext,
+  LlmAgent,
+  type LlmResponse,
+} from '@google/adk';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { harness, say } from '../support/harness.ts';
+import { live } from '../support/live.ts';
 import { partial, ScriptedModel, type ScriptedTurn, text } from '../support/scripted-model.ts';
 
 const story: ScriptedTurn = [
@@ -21,13 +30,35 @@ const chunks = [
   'finish',
 ];
 
-async function told(options: Parameters<typeof harness>[2] = {}): Promise<string[]> {
-  const { post } = harness([story], [], options);
-  const response = await post(say('tell'));
-  return response.chunks.map((chunk) =>
+type Options = Parameters<typeof harness>[2];
+
+/** Has the story told, each way. */
+const WAYS = {
+  async SSE(options: Options = {}) {
+    return (await harness([story], [], options).post(say('tell'))).chunks;
+  },
+  async BIDI(options: Options = {}) {
+    const socket = await (await live([story], [], options)).connect();
+    socket.say('tell');
+    await socket.done();
+    return socket.chunks.filter(({ type }) => type !== 'data-session');
+  },
+};
+
+async function told(over: keyof typeof WAYS, options: Options = {}): Promise<string[]> {
+  return (await WAYS[over](options)).map((chunk) =>
     chunk.type === 'text-delta' ? `${chunk.type} ${chunk.delta}` : chunk.type,
   );
 }
+
+/** What there is to see of an event or a response. */
+function seenOf({ partial: isPartial, content }: LlmResponse): string[] {
+  const text = content?.parts?.[0]?.text;
+  return text === undefined ? [] : [`${isPartial ? 'partial' : 'whole'} ${text}`];
+}
+
+const PIECES = ['partial Once ', 'partial upon ', 'partial a time.'];
+const WHOLE = 'whole Once upon a time.';
 
 /** Sees every event that ADK yields. */
 class Watcher extends BasePlugin {
@@ -38,27 +69,81 @@ class Watcher extends BasePlugin {
   }
 
   override async onEventCallback({ event }: { event: Event }): Promise<undefined> {
-    const [part] = event.content?.parts ?? [];
-    this.seen.push(`${event.partial ? 'partial' : 'whole'} ${part?.text}`);
+    this.seen.push(...seenOf(event));
   }
 }
 
-describe('partial texts', () => {
+/** Sees every response on its way to the agent. */
+class Processor extends BaseLlmResponseProcessor {
+  readonly seen: string[] = [];
+
+  // biome-ignore lint/correctness/useYield: it only looks.
+  override async *runAsync(_: InvocationContext, response: LlmResponse): AsyncGenerator<Event, void, void> {
+    this.seen.push(...seenOf(response));
+  }
+}
+
+/** An agent of the application's own kind, which looks at everything that it says. */
+class Noting extends LlmAgent {
+  readonly seen: string[] = [];
+
+  override runAsync(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return noted(super.runAsync(context), this.seen);
+  }
+
+  override runLive(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return noted(super.runLive(context), this.seen);
+  }
+}
+
+async function* noted(events: AsyncGenerator<Event, void>, seen: string[]): AsyncGenerator<Event, void> {
+  for await (const event of events) {
+    seen.push(...seenOf(event));
+    yield event;
+  }
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+describe.each(['SSE', 'BIDI'] as const)('partial texts over %s', (over) => {
   it('[S3] reach the person as they come, and once', async () => {
-    expect(await told()).toEqual(chunks);
+    expect(await told(over)).toEqual(chunks);
+  });
+
+  it('go past ADK, which gets the whole', async () => {
+    const seen: string[] = [];
+    for (const run of ['runAsync', 'runLive'] as const) {
+      const original = BaseAgent.prototype[run];
+      vi.spyOn(BaseAgent.prototype, run).mockImplementation(function (this: BaseAgent, context) {
+        return noted(original.call(this, context), seen);
+      });
+    }
+    expect(await told(over)).toEqual(chunks);
+    expect(seen).toEqual([WHOLE]);
+  });
+
+  it('pass through ADK when the agent is of a kind of its own', async () => {
+    const agent = new Noting({ name: 'assistant', model: new ScriptedModel([story]) });
+    expect(await told(over, { agent })).toEqual(chunks);
+    expect(agent.seen).toEqual([...PIECES, WHOLE]);
   });
 
   it('pass through ADK when a plugin of the application looks at events', async () => {
     const watcher = new Watcher();
-    expect(await told({ plugins: [watcher] })).toEqual(chunks);
-    expect(watcher.seen).toEqual([
-      'partial Once ',
-      'partial upon ',
-      'partial a time.',
-      'whole Once upon a time.',
-    ]);
+    expect(await told(over, { plugins: [watcher] })).toEqual(chunks);
+    expect(watcher.seen).toEqual([...PIECES, WHOLE]);
   });
 
+  it('pass through ADK when the agent has a processor that looks at what the model says', async () => {
+    const processor = new Processor();
+    const model = new ScriptedModel([story]);
+    const agent = new LlmAgent({ name: 'assistant', model, responseProcessors: [processor] });
+    expect(await told(over, { agent })).toEqual(chunks);
+    expect(processor.seen).toEqual([...PIECES, WHOLE]);
+  });
+});
+
+describe('partial texts', () => {
   it('pass through ADK when the agent has a callback that looks at what the model says', async () => {
     const seen: (string | undefined)[] = [];
     const agent = new LlmAgent({
@@ -69,7 +154,7 @@ describe('partial texts', () => {
         return undefined;
       },
     });
-    expect(await told({ agent })).toEqual(chunks);
+    expect(await told('SSE', { agent })).toEqual(chunks);
     expect(seen).toEqual(['Once ', 'upon ', 'a time.', 'Once upon a time.']);
   });
 

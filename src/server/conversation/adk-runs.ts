@@ -35,6 +35,8 @@ interface OpenRun {
   isOver: boolean;
 }
 
+type TurnRequest = Extract<RunRequest, { driver: 'turn' }>;
+
 /** A call that ADK waits with until it is written down. */
 class CallTicket {
   readonly settled: Promise<void>;
@@ -172,18 +174,21 @@ export class AdkRuns {
         push({ type: 'deferred', n: run.n, call, ticket });
         await ticket.settled.finally(() => this.tickets.delete(ticket));
       };
-      // Turn by turn the machine wants nothing of a partial text but its words.
-      const tap = run.queue ? {} : { tap: (response: LlmResponse) => tell(response as Event) };
+      // The machine wants nothing of a partial text but its words.
+      const tap = (response: LlmResponse) => tell(response as Event);
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
-      view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, ...tap });
-      const events = this.events(run, request);
+      view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, tap });
       // What is stored before ADK has read the session would reach the model twice.
       if (run.queue) {
         view.begun
           .then(() => push({ type: 'opened', n: run.n }))
           .catch((error: unknown) => this.over(run, failedWith(error)));
       }
+      const events =
+        run.queue && request.driver === 'live'
+          ? await this.liveEvents(run.queue, request.detection)
+          : this.turnEvents(run, request as TurnRequest);
       for await (const event of events) {
         if (run.isOver) return null;
         const wait = tell(event);
@@ -198,15 +203,11 @@ export class AdkRuns {
     }
   }
 
-  private events({ queue, controller }: OpenRun, request: RunRequest): AsyncIterable<Event> {
+  private turnEvents({ controller }: OpenRun, request: TurnRequest): AsyncIterable<Event> {
     const { engine, history } = this.context;
-    const { runner, options } = engine;
     const { userId, sessionId } = history.key;
-    if (queue && request.driver === 'live') {
-      return this.liveEvents(queue, runConfigOf(options.live, request.detection));
-    }
-    const { content: newMessage, customMetadata } = request as Extract<RunRequest, { driver: 'turn' }>;
-    return runner.runAsync({
+    const { content: newMessage, customMetadata } = request;
+    return engine.runner.runAsync({
       userId,
       sessionId,
       newMessage,
@@ -217,18 +218,18 @@ export class AdkRuns {
   }
 
   /** The events of a live run; it goes on with the model's session of the last one, if that is still the same conversation. */
-  private async *liveEvents(liveRequestQueue: LiveRequestQueue, config: Partial<RunConfig>) {
+  private async liveEvents(liveRequestQueue: LiveRequestQueue, detection: Detection) {
     const { engine, history } = this.context;
     const { userId, sessionId } = history.key;
     const { events } = await history.load();
     const old = resumptionOf(events, engine.clock.now());
     const parts = (old?.responses ?? []).map((functionResponse) => ({ functionResponse }));
     if (parts.length > 0) liveRequestQueue.sendContent({ role: 'user', parts });
-    yield* engine.runner.runLive({
+    return engine.runner.runLive({
       userId,
       sessionId,
       liveRequestQueue,
-      runConfig: config as RunConfig,
+      runConfig: runConfigOf(engine.options.live, detection) as RunConfig,
       ...(old ? { liveSessionResumptionHandle: old.handle } : {}),
     });
   }

@@ -103,11 +103,12 @@ export class AgentEvents {
     }
   }
 
-  /** The words that an event is, if it is nothing else and they belong to the message that is being written turn by turn. */
+  /** The words that an event is, if it is nothing else, they belong to the message that is being written, and they wake nobody up. */
   words(run: OpenRun, event: Event): Words | null {
     const { messages } = this.parts;
     const { speaking } = messages;
-    if (run.driver !== 'turn' || run.isMuted || !speaking || !messages.isTurnedTo(speaking)) return null;
+    if (run.isMuted || !speaking || !messages.isTurnedTo(speaking)) return null;
+    if (run.driver === 'live' && !messages.isAtWork) return null;
     const chunks = speaking.chunks.words(event);
     if (!chunks) return null;
     messages.lastToSpeak = speaking.message.id;
