@@ -31,14 +31,20 @@ export function putTap(
   if (run.tap && !isWatched(context)) (request as Tapped)[run.live ? LIVE_TAP : TAP] = run.tap;
 }
 
-/** The tap of a model call. */
-export function tapOf(request: LlmRequest): Tap | undefined {
-  return (request as Tapped)[TAP];
+/** The tap of a model call. It is taken: a model of the application's around another one must not be passed by. */
+export function takeTap(request: LlmRequest): Tap | undefined {
+  return take(request, TAP);
 }
 
 /** The tap of a live connection. It may be used only while ADK waits for the next response: then everything before it is told. */
-export function liveTapOf(request: LlmRequest): Tap | undefined {
-  return (request as Tapped)[LIVE_TAP];
+export function takeLiveTap(request: LlmRequest): Tap | undefined {
+  return take(request, LIVE_TAP);
+}
+
+function take(request: Tapped & LlmRequest, which: keyof Tapped): Tap | undefined {
+  const tap = request[which];
+  if (tap) delete request[which];
+  return tap;
 }
 
 /** Whether a callback, a plugin, a processor or a code executor of the application looks at what the model says, piece by piece. */

@@ -6,7 +6,7 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
-import { liveTapOf } from '../adk/tap.ts';
+import { takeLiveTap } from '../adk/tap.ts';
 import { DuologueGemini } from './gemini.ts';
 import { isLiveModelName } from './gemini-families.ts';
 import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './gemini-live.ts';
@@ -69,11 +69,10 @@ export class AdkSafeModel extends BaseLlm {
   override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
     const { patience, live } = this.options;
     const model = liveOf(this.inner);
+    const tap = takeLiveTap(request);
     // ADK names the agent's one model in the request, and Gemini believes the request.
     const own = model === this.inner ? request : { ...request, model: model.model };
-    if (!isNativeLive(model)) {
-      return new TurnBasedLiveConnection(model, own, { patience, tap: liveTapOf(request) });
-    }
+    if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { patience, tap });
     const isOurs = model instanceof DuologueGemini;
     const connection =
       model instanceof Gemini && (isOurs || keepsStockConnection(model))

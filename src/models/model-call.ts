@@ -1,6 +1,6 @@
 import { type BaseLlm, Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
-import { type Tap, tapOf } from '../adk/tap.ts';
+import { type Tap, takeTap } from '../adk/tap.ts';
 import { isUnreadable, markUnreadable } from '../adk/unreadable.ts';
 import { ARGUMENTS_UNREADABLE } from '../protocol/index.ts';
 import { FinalResponse } from './final-response.ts';
@@ -70,7 +70,8 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     this.model = model;
     this.request = request;
     this.stream = stream ?? false;
-    this.tap = this.stream ? (tap ?? tapOf(request)) : undefined;
+    const put = takeTap(request);
+    this.tap = this.stream ? (tap ?? put) : undefined;
     this.signal = signal;
     this.patience = patienceOf(patience);
     // Read before the call: models may change the request.

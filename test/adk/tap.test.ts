@@ -1,13 +1,17 @@
 import {
   BaseAgent,
+  BaseLlm,
+  type BaseLlmConnection,
   BaseLlmResponseProcessor,
   BasePlugin,
   type Event,
   type InvocationContext,
   LlmAgent,
+  type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { adkSafe } from '../../src/models/index.ts';
 import { harness, say } from '../support/harness.ts';
 import { live } from '../support/live.ts';
 import { partial, ScriptedModel, type ScriptedTurn, text } from '../support/scripted-model.ts';
@@ -143,7 +147,49 @@ describe.each(['SSE', 'BIDI'] as const)('partial texts over %s', (over) => {
   });
 });
 
+/** A model of the application around one of ours: everything that it says is loud. */
+class Loud extends BaseLlm {
+  readonly nativeLive = true;
+  private readonly inner: BaseLlm;
+
+  constructor(inner: BaseLlm) {
+    super({ model: 'loud' });
+    this.inner = inner;
+  }
+
+  override generateContentAsync(...call: Parameters<BaseLlm['generateContentAsync']>) {
+    return loud(this.inner.generateContentAsync(...call));
+  }
+
+  override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
+    const inner = await this.inner.connect(request);
+    return {
+      sendHistory: (history) => inner.sendHistory(history),
+      sendContent: (content) => inner.sendContent(content),
+      sendRealtime: (blob) => inner.sendRealtime(blob),
+      sendActivityStart: async () => inner.sendActivityStart?.(),
+      sendActivityEnd: async () => inner.sendActivityEnd?.(),
+      receive: () => loud(inner.receive()),
+      close: () => inner.close(),
+    };
+  }
+}
+
+async function* loud(responses: AsyncGenerator<LlmResponse, void>): AsyncGenerator<LlmResponse, void> {
+  for await (const { content, ...rest } of responses) {
+    const parts = content?.parts?.map((part) => ({ ...part, text: part.text?.toUpperCase() ?? '' }));
+    yield parts ? { ...rest, content: { ...content, parts } } : rest;
+  }
+}
+
 describe('partial texts', () => {
+  it.each(['SSE', 'BIDI'] as const)('over %s do not go past a model of the application', async (over) => {
+    const agent = new LlmAgent({ name: 'assistant', model: new Loud(adkSafe(new ScriptedModel([story]))) });
+    expect(await told(over, { agent })).toEqual(
+      chunks.map((chunk) => chunk.replace(/(?<=text-delta ).*/, (delta) => delta.toUpperCase())),
+    );
+  });
+
   it('pass through ADK when the agent has a callback that looks at what the model says', async () => {
     const seen: (string | undefined)[] = [];
     const agent = new LlmAgent({

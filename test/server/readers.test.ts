@@ -34,6 +34,16 @@ describe('a client that does not read', () => {
     expect(agent.isHeld).toBe(false);
   });
 
+  it('holds back everyone who waits for it, and lets all of them go', async () => {
+    const readers = new Readers(() => FAR);
+    const leave = readers.attach(reader(true));
+    const waiting = [await held(readers), await held(readers)];
+    expect(waiting.map(({ isHeld }) => isHeld)).toEqual([true, true]);
+    leave();
+    await settled();
+    expect(waiting.map(({ isHeld }) => isHeld)).toEqual([false, false]);
+  });
+
   it('holds nobody back when it reads along', async () => {
     const readers = new Readers(() => FAR);
     readers.attach(reader(false));

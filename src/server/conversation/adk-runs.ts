@@ -164,7 +164,7 @@ export class AdkRuns {
     const tell = (event: Event): Promise<void> | undefined => {
       if (view) push({ type: 'event', n: run.n, event, view });
       const full = room();
-      if (full) return Promise.race([full, aborted(run.controller.signal)]);
+      if (full) return unlessAborted(full, run.controller.signal);
       return ++count % EVENTS_IN_A_ROW === 0 ? nextRound() : undefined;
     };
     try {
@@ -175,7 +175,7 @@ export class AdkRuns {
         await ticket.settled.finally(() => this.tickets.delete(ticket));
       };
       // The machine wants nothing of a partial text but its words.
-      const tap = (response: LlmResponse) => tell(response as Event);
+      const tap = (response: LlmResponse) => (run.isOver ? undefined : tell(response as Event));
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
       view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, tap });
@@ -262,9 +262,15 @@ function nextRound(): Promise<void> {
   });
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+/** Waits, but not beyond the end of a run. */
+function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    signal.addEventListener('abort', end);
+    work.then(end, reject);
   });
 }

@@ -13,7 +13,7 @@ export class Readers {
   /** How far the log is. */
   private readonly last: () => number;
   private awaited: Reader | null = null;
-  private goOn: (() => void) | null = null;
+  private full: { room: Promise<void>; goOn: () => void } | null = null;
 
   constructor(last: () => number) {
     this.last = last;
@@ -44,20 +44,27 @@ export class Readers {
 
   /** A reader took something. */
   moved(): void {
-    if (!this.goOn || this.isLagging()) return;
-    this.goOn();
-    this.goOn = null;
+    if (!this.full || this.isLagging()) return;
+    this.full.goOn();
+    this.full = null;
   }
 
   /** Resolves when the one who has the floor does not lag far behind; nothing to wait for when they do not. */
   room(): Promise<void> | undefined {
     if (!this.isLagging()) return undefined;
-    return new Promise((resolve) => {
-      this.goOn = resolve;
-    });
+    this.full ??= untilCalled();
+    return this.full.room;
   }
 
   private isLagging(): boolean {
     return this.awaited !== null && this.last() - this.awaited.position() > MAX_LAG;
   }
+}
+
+function untilCalled(): { room: Promise<void>; goOn: () => void } {
+  let goOn = (): void => undefined;
+  const room = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  return { room, goOn };
 }
