@@ -16,6 +16,10 @@ const group = new Group({
   leaseMs: LEASE_MS,
 });
 
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
 function missing(what: string): never {
   throw new Error(what);
 }
@@ -263,6 +267,29 @@ describe('a node that is told to end', () => {
     expect(messages[3]?.metadata).not.toMatchObject({ interrupted: true });
     expect(group.paid - before).toBe(1);
     expect(await auditOf(group.url, card)).toEqual(['issued', 'approved', 'consumed']);
+  });
+
+  test('hears whoever speaks to it to their end, and answers, before they come back elsewhere', async () => {
+    const id = `s-${randomUUID()}`;
+    const owner = group.one(0);
+    const page = await group.connect(owner.url, id);
+    const tone = Int16Array.from({ length: 1600 }, (_, at) => Math.round(8000 * Math.sin(at / 5)));
+    const speak = () => page.send('audio_chunk', { chunk: Buffer.from(tone.buffer).toString('base64') });
+    page.send('audio_control', { action: 'start', detection: 'client' });
+    for (let tenth = 0; tenth < 3; tenth++) speak();
+    // What was sent so far is heard: what is sent behind it is answered.
+    page.send('ping', { timestamp: 1 });
+    await page.until((all) => all.some(({ kind }) => kind === 'raw'), 'a pong');
+    const ended = group.end(owner, 'SIGTERM');
+    await until(async () => (await ask(owner.url, '/health')).status === 503);
+    for (let tenth = 0; tenth < 4; tenth++) speak();
+    page.send('audio_control', { action: 'stop' });
+    expect(await page.closed()).toBe(4004);
+    expect(wordsOf(page)).toBe(counted(7));
+    await ended;
+    const { messages } = await messagesOf(group.url, id);
+    expect(messages.map(textOf)).toEqual(['count 7', counted(7)]);
+    expect(messages[1]?.metadata).not.toMatchObject({ interrupted: true });
   });
 
   test('does not wait longer than it may for an answer, which then says that it was interrupted', async () => {

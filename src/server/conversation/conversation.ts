@@ -225,9 +225,15 @@ export class Conversation implements Session {
     return this.shell.untilIdle(() => machine.isBusy || machine.isBeginning);
   }
 
-  get isSettled(): boolean {
+  /** Whether it is settled, and nobody is in the middle of saying something aloud. */
+  get isPaused(): boolean {
     const { machine, isAtWork } = this.shell;
-    return !machine.isBusy && !machine.isBeginning && !isAtWork;
+    return !machine.isBusy && !machine.isBeginning && !machine.isSpokenTo && !isAtWork;
+  }
+
+  /** Resolves when it was paused: what came since may have ended that. */
+  paused(): Promise<void> {
+    return this.shell.untilIdle(() => !this.isPaused);
   }
 
   /** Stops what runs and waits for it; calls that wait stay open in the store. */

@@ -72,7 +72,7 @@ export class LocalHome implements SessionHome {
     if (conversation?.key.fence === key.fence) conversation.lose();
   }
 
-  /** Lets others have the sessions here, each when the agent is at rest. Resolves when none is left, or after so long. */
+  /** Lets others have the sessions here, each when the agent is at rest and nobody speaks to it. Resolves when none is left, or after so long. */
   async handOver(withinMs: number): Promise<void> {
     const all = [...this.open].map(([name, loading]) => this.giveAway(name, loading));
     await settlesWithin(Promise.allSettled(all), withinMs, this.engine.clock);
@@ -80,7 +80,7 @@ export class LocalHome implements SessionHome {
 
   private async giveAway(name: string, loading: Promise<Conversation>): Promise<void> {
     const conversation = await loading;
-    while (!conversation.isSettled) await conversation.settled();
+    while (!conversation.isPaused) await conversation.paused();
     // It was lost, let go of or removed, or it was waited for too long.
     if (this.isClosing || this.open.get(name) !== loading || this.removing.has(name)) return;
     const gone = conversation.handOver().finally(() => {

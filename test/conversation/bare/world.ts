@@ -113,6 +113,10 @@ export class World {
     return this.machine.isBusy || this.machine.isBeginning;
   }
 
+  get isSpokenTo(): boolean {
+    return this.machine.isSpokenTo;
+  }
+
   get openCalls(): CallRecord[] {
     return this.machine.openCalls;
   }

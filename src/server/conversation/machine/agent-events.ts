@@ -123,6 +123,7 @@ export class AgentEvents {
     const says = (event.content?.parts?.length ?? 0) > 0 && event.author !== 'user';
     if (!says && !event.outputTranscription?.text) return this.silent;
     const { chunks } = messages.begin();
+    this.parts.transcript.answered();
     // The agent speaks first, or goes on by itself; or it is what was left of a turn that ended, and nothing follows.
     this.isUnasked = !this.isFed;
     messages.isAtWork = this.isFed;
@@ -300,7 +301,8 @@ export class AgentEvents {
 
   /** The model has nothing more to say for now, or goes on at once about calls of other messages. */
   private completed(goesOn: boolean | undefined): void {
-    const { messages, open, inbox } = this.parts;
+    const { messages, open, inbox, transcript } = this.parts;
+    transcript.answered();
     this.isFed = false;
     this.isUnasked = false;
     this.called.clear();

@@ -29,6 +29,11 @@ export class Machine {
     return this.parts.inbox.isBeginning;
   }
 
+  /** Whether the person is in the middle of saying something aloud, or waits for an answer to it. */
+  get isSpokenTo(): boolean {
+    return this.parts.transcript.isUnanswered;
+  }
+
   /** Whether a response over SSE is being given. */
   get isResponding(): boolean {
     return this.parts.isResponding;

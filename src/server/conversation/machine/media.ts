@@ -6,6 +6,7 @@ import type { AgentRun } from './agent-run.ts';
 import type { Inbox } from './inbox.ts';
 import { modelErrorText } from './model-error.ts';
 import type { Shared } from './shared.ts';
+import type { Transcript } from './transcript.ts';
 
 /** What a live run is given beside words: sound and pictures, and where the person's speech begins and ends. */
 type Fed = { is: 'media'; blob: Blob } | { is: 'signal'; activity: 'start' | 'end' };
@@ -20,6 +21,7 @@ interface Needs extends Shared {
   readonly events: AgentEvents;
   readonly inbox: Inbox;
   readonly run: AgentRun;
+  readonly transcript: Transcript;
 }
 
 /** What the model hears and sees as it happens: a run is opened for it, and whoever gives it is told when there is none. */
@@ -58,8 +60,9 @@ export class Media {
 
   /** The person turns the microphone on or off. */
   microphone(action: 'start' | 'stop', detection: Detection, from: string): void {
-    const { inbox, run } = this.parts;
+    const { inbox, policy, run, transcript } = this.parts;
     if (action === 'stop') {
+      transcript.marked('end');
       if (run.listening) this.pass(run.listening, { is: 'signal', activity: 'end' });
       else if (this.held.length > 0) this.held.push({ is: 'signal', activity: 'end' });
       return;
@@ -71,7 +74,9 @@ export class Media {
       this.isReopening = true;
       run.close();
     }
-    if (detection === 'client' && inbox.isFree) this.feed({ is: 'signal', activity: 'start' }, from);
+    if (detection !== 'client' || !inbox.isFree) return;
+    this.feed({ is: 'signal', activity: 'start' }, from);
+    if (!policy.pauseEndsRun) transcript.marked('start');
   }
 
   /** A run is about to be opened; returns who finds the end of what the person says in it. */
@@ -105,9 +110,10 @@ export class Media {
 
   /** A run is over: another one is opened when that was what it was closed for. */
   ended(): void {
-    const { inbox, run } = this.parts;
+    const { inbox, run, transcript } = this.parts;
     const { isReopening } = this;
     this.isReopening = false;
+    if (!isReopening) transcript.over();
     if (isReopening && this.held.length > 0 && inbox.isFree) run.openLive();
   }
 

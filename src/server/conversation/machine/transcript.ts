@@ -3,10 +3,33 @@ import type { Shared } from './shared.ts';
 /** The person's speech: shown as it is understood, and kept as their message when it is. */
 export class Transcript {
   private heard = '';
+  /** Whether something is being `said`, as the client tells, or was said and is `unanswered`. Without such a client only what was understood tells. */
+  private speech: 'none' | 'said' | 'unanswered' = 'none';
   private readonly parts: Shared;
 
   constructor(parts: Shared) {
     this.parts = parts;
+  }
+
+  /** Whether the person is in the middle of saying something, or waits for an answer to it. */
+  get isUnanswered(): boolean {
+    return this.speech !== 'none';
+  }
+
+  /** The person began to speak, or has finished, as the client tells. */
+  marked(activity: 'start' | 'end'): void {
+    if (activity === 'start') this.speech = 'said';
+    else if (this.speech === 'said') this.speech = 'unanswered';
+  }
+
+  /** The model answers, or has nothing to say. */
+  answered(): void {
+    if (this.speech === 'unanswered') this.speech = 'none';
+  }
+
+  /** Nobody speaks any more, or nobody hears it. */
+  over(): void {
+    this.speech = 'none';
   }
 
   /** Takes what the model heard: more of it, or the whole when it is `finished`. False when it was nothing after all. */
@@ -15,12 +38,14 @@ export class Transcript {
     const { speaking } = messages;
     if (finished && text === '') {
       this.heard = '';
+      this.answered();
       messages.inject({ type: 'data-transcript', data: { role: 'user', text, finished }, transient: true });
       return false;
     }
     // What the person says beside an open card is answered in a message of its own, as what they type is.
     if (speaking && !messages.isAtWork && open.in(speaking.message.id).length > 0) messages.speaking = null;
     this.heard = finished ? text : this.heard + text;
+    if (this.speech === 'none') this.speech = 'unanswered';
     messages.inject({
       type: 'data-transcript',
       data: { role: 'user', text: this.heard, finished },

@@ -1,0 +1,69 @@
+import { createEvent, type Event } from '@google/adk';
+import { describe, expect, it } from 'vitest';
+import type { RunView } from '../../src/adk/for-server.ts';
+import { World } from './bare/world.ts';
+
+/** A conversation with a live model, to which someone is connected. */
+function talk() {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  const says = (event: Partial<Event>) =>
+    world.push({ type: 'event', n: 1, event: createEvent(event), view: {} as RunView });
+  return {
+    world,
+    microphone: (action: 'start' | 'stop', detection: 'client' | 'server') =>
+      world.push({ type: 'microphone', action, detection, from: 'page' }),
+    sound: () => world.push({ type: 'media', blob: { mimeType: 'audio/pcm', data: 'AAAA' }, from: 'page' }),
+    understands: (text: string, finished = false) => says({ inputTranscription: { text, finished } }),
+    answers: (text: string) =>
+      says({ author: 'assistant', content: { role: 'model', parts: [{ text }] }, partial: true }),
+    completes: () => says({ turnComplete: true }),
+  };
+}
+
+describe('whether someone is in the middle of saying something', () => {
+  it('is told by a client that marks it, until the model answers', () => {
+    const { world, microphone, sound, answers, completes } = talk();
+    microphone('start', 'client');
+    expect(world.isSpokenTo).toBe(true);
+    sound();
+    completes();
+    expect(world.isSpokenTo).toBe(true);
+    microphone('stop', 'client');
+    expect(world.isSpokenTo).toBe(true);
+    answers('Yes?');
+    expect(world.isSpokenTo).toBe(false);
+  });
+
+  it('is told by what the model understands, when the microphone stays on', () => {
+    const { world, microphone, sound, understands, completes } = talk();
+    microphone('start', 'server');
+    sound();
+    expect(world.isSpokenTo).toBe(false);
+    understands('What is');
+    expect(world.isSpokenTo).toBe(true);
+    understands('What is new?', true);
+    expect(world.isSpokenTo).toBe(true);
+    completes();
+    expect(world.isSpokenTo).toBe(false);
+  });
+
+  it('is over when it was nothing after all', () => {
+    const { world, sound, understands } = talk();
+    sound();
+    understands('Hm');
+    understands('', true);
+    expect(world.isSpokenTo).toBe(false);
+  });
+
+  it.each([
+    ['they leave', { type: 'left' }],
+    ['nobody hears it any more', { type: 'ended', n: 1, error: null }],
+  ] as const)('is over when %s', (_, input) => {
+    const { world, microphone, sound } = talk();
+    microphone('start', 'client');
+    sound();
+    world.push(input);
+    expect(world.isSpokenTo).toBe(false);
+  });
+});
