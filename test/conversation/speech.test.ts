@@ -56,14 +56,46 @@ describe('whether someone is in the middle of saying something', () => {
     expect(world.isSpokenTo).toBe(false);
   });
 
-  it.each([
-    ['they leave', { type: 'left' }],
-    ['nobody hears it any more', { type: 'ended', n: 1, error: null }],
-  ] as const)('is over when %s', (_, input) => {
+  it('is over when nobody answers for a while', () => {
     const { world, microphone, sound } = talk();
     microphone('start', 'client');
     sound();
-    world.push(input);
+    world.now += 60_000;
+    expect(world.isSpokenTo).toBe(true);
+    microphone('stop', 'client');
+    world.now += 5000;
+    expect(world.isSpokenTo).toBe(true);
+    world.now += 5000;
+    expect(world.isSpokenTo).toBe(false);
+  });
+
+  it('does not begin again with what is understood late, while it is answered', () => {
+    const { world, sound, understands, answers } = talk();
+    sound();
+    understands('Tell');
+    answers('Once ');
+    understands('Tell me', true);
+    expect(world.isSpokenTo).toBe(false);
+  });
+
+  it('is over when nobody hears it any more', () => {
+    const { world, microphone, sound } = talk();
+    microphone('start', 'client');
+    sound();
+    world.push({ type: 'ended', n: 1, error: null });
+    expect(world.isSpokenTo).toBe(false);
+  });
+
+  it('goes on in a run that is opened in another way, if it is still being said', () => {
+    const { world, microphone, sound } = talk();
+    microphone('start', 'server');
+    sound();
+    microphone('start', 'client');
+    world.push({ type: 'ended', n: 1, error: null });
+    expect(world.isSpokenTo).toBe(true);
+    microphone('stop', 'client');
+    microphone('start', 'server');
+    world.push({ type: 'ended', n: 2, error: null });
     expect(world.isSpokenTo).toBe(false);
   });
 });

@@ -29,6 +29,8 @@ import { takeUp } from './take-up.ts';
 
 /** How long whoever closes a conversation waits for what runs to end. */
 const END_MS = 5000;
+/** How often is looked whether someone who spoke still waits for an answer. */
+const PAUSE_CHECK_MS = 500;
 const DELETED = 'This conversation was deleted.';
 const MOVED = 'Another server keeps this conversation now. Try again in a moment.';
 
@@ -225,15 +227,20 @@ export class Conversation implements Session {
     return this.shell.untilIdle(() => machine.isBusy || machine.isBeginning);
   }
 
-  /** Whether it is settled, and nobody is in the middle of saying something aloud. */
+  /** Whether it is settled, and nobody is in the middle of saying something aloud; or it is not here any more. */
   get isPaused(): boolean {
-    const { machine, isAtWork } = this.shell;
-    return !machine.isBusy && !machine.isBeginning && !machine.isSpokenTo && !isAtWork;
+    const { machine, isAtWork, isGone } = this.shell;
+    const isBusy = machine.isBusy || machine.isBeginning || isAtWork;
+    return isGone || !(isBusy || machine.isSpokenTo(this.engine.clock.now()));
   }
 
-  /** Resolves when it was paused: what came since may have ended that. */
-  paused(): Promise<void> {
-    return this.shell.untilIdle(() => !this.isPaused);
+  /** Resolves when it was paused, or after a while: what was said and is not answered is waited for no longer than that takes. */
+  async paused(): Promise<void> {
+    await settlesWithin(
+      this.shell.untilIdle(() => !this.isPaused),
+      PAUSE_CHECK_MS,
+      this.engine.clock,
+    );
   }
 
   /** Stops what runs and waits for it; calls that wait stay open in the store. */

@@ -114,7 +114,7 @@ export class World {
   }
 
   get isSpokenTo(): boolean {
-    return this.machine.isSpokenTo;
+    return this.machine.isSpokenTo(this.now);
   }
 
   get openCalls(): CallRecord[] {

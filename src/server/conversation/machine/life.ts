@@ -5,7 +5,6 @@ import type { Calls } from './calls.ts';
 import type { Executions } from './executions.ts';
 import { closing, type Inbox } from './inbox.ts';
 import type { Presence, Shared } from './shared.ts';
-import type { Transcript } from './transcript.ts';
 import type { TurnEnds } from './turn-ends.ts';
 
 /** What the life of a session needs of other parts. */
@@ -16,7 +15,6 @@ interface Needs extends Shared {
   readonly executions: Executions;
   readonly inbox: Inbox;
   readonly run: AgentRun;
-  readonly transcript: Transcript;
   readonly turnEnds: TurnEnds;
 }
 
@@ -63,7 +61,6 @@ export class Life implements Presence {
 
   left(): void {
     this.isHeard = false;
-    this.parts.transcript.over();
   }
 
   /** Nobody came back. An answer in progress is finished, and kept; then the run is let go of. */

@@ -30,8 +30,8 @@ export class Machine {
   }
 
   /** Whether the person is in the middle of saying something aloud, or waits for an answer to it. */
-  get isSpokenTo(): boolean {
-    return this.parts.transcript.isUnanswered;
+  isSpokenTo(now: number): boolean {
+    return this.parts.transcript.isUnanswered(now);
   }
 
   /** Whether a response over SSE is being given. */

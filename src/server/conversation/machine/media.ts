@@ -113,7 +113,9 @@ export class Media {
     const { inbox, run, transcript } = this.parts;
     const { isReopening } = this;
     this.isReopening = false;
-    if (!isReopening) transcript.over();
+    // What is being said is heard by the next one.
+    if (isReopening) transcript.answered();
+    else transcript.over();
     if (isReopening && this.held.length > 0 && inbox.isFree) run.openLive();
   }
 
