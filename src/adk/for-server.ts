@@ -1,7 +1,7 @@
 export { agentToolNames } from './agent-tools.ts';
 export { toContent } from './content.ts';
 export { findTool, type Outcome, responseEvent, runDeferred, toResponse } from './deferred.ts';
-export { type Driver, driverOf } from './driver.ts';
+export { chooseDriver, type Driver } from './driver.ts';
 export { instrument } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
 export { danglingCalls, RESUME, rewindEvent } from './history.ts';

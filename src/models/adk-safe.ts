@@ -57,6 +57,18 @@ export class AdkSafeModel extends BaseLlm {
     return isNativeLive(liveOf(this.inner));
   }
 
+  /** Whether the model can only be used live. A model with a live connection that can be called as well says so by `liveOnly: false`. */
+  get liveOnly(): boolean {
+    // A name is enough to tell, so that a missing key fails no start.
+    if (!this.resolved && isLiveModelName(this.model)) return true;
+    try {
+      const { liveOnly } = this.inner as { liveOnly?: unknown };
+      return liveOnly === undefined ? isNativeLive(this.inner) : liveOnly === true;
+    } catch {
+      return false;
+    }
+  }
+
   override generateContentAsync(
     request: LlmRequest,
     stream?: boolean,

@@ -2,5 +2,5 @@ export { instrumentModels } from './instrument-models.ts';
 export { noticeOf } from './notice.ts';
 export type { Patience } from './patience.ts';
 export { failedWith } from './provider-error.ts';
-export { sensesOf } from './senses.ts';
+export { isLiveOnly, sensesOf } from './senses.ts';
 export { inWords, withoutKeys } from './words.ts';

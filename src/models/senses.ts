@@ -21,6 +21,12 @@ export function sensesOf(root: BaseAgent): ModelSenses {
   }
 }
 
+/** Whether a model of the tree can only be used live: driven turn by turn, its agent could not answer. */
+export function isLiveOnly(root: BaseAgent): boolean {
+  const isOwn = isLlmAgent(root) && root.model instanceof AdkSafeModel && root.model.liveOnly;
+  return isOwn || root.subAgents.some(isLiveOnly);
+}
+
 /** The model of the agent, or of the first below it that has one. */
 function modelOf(agent: BaseAgent): BaseLlm | null {
   if (isLlmAgent(agent) && isBaseLlm(agent.model)) return agent.model;

@@ -1,6 +1,6 @@
 import { Runner } from '@google/adk';
-import { checkCopy, driverOf, GatePlugin, instrument, waitsInWorkflows } from '../adk/for-server.ts';
-import { instrumentModels, sensesOf } from '../models/for-server.ts';
+import { checkCopy, chooseDriver, GatePlugin, instrument, waitsInWorkflows } from '../adk/for-server.ts';
+import { instrumentModels, isLiveOnly, sensesOf } from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type BudgetLimits, shareOfHeap } from './access/byte-budget.ts';
 import { SignIn } from './access/sign-in.ts';
@@ -21,11 +21,18 @@ interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'new
 /** What all sessions of a server share: the agent behind its gate, ADK's runner on the store, and the options with their defaults. */
 export function createEngine(options: DuologueOptions, base: Base): Engine {
   const { clock, logger, store, shared, owners, logs, newId, budget } = base;
-  const { agent, appName = 'duologue', driver = driverOf(agent) } = options;
+  const { agent, appName = 'duologue', plugins = [] } = options;
   checkCopy(agent);
   for (const text of waitsInWorkflows(agent, options.toolsRequiringApproval)) logger.warn(text);
   instrument(agent);
   instrumentModels(agent, { patience: { ...options.patience, timer: clock } });
+  const { driver, warning } = chooseDriver(agent, {
+    plugins,
+    asked: options.driver,
+    isLiveOnly: isLiveOnly(agent),
+    hears: sensesOf(agent).hears,
+  });
+  if (warning) logger.warn(warning);
   const plugin = new GatePlugin(options.toolsRequiringApproval);
   const sessionService = new StoreSessionService(
     store,
@@ -38,7 +45,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     agent,
     sessionService,
     // First, so that no other plugin can keep a call from its gate.
-    plugins: [plugin, ...(options.plugins ?? [])],
+    plugins: [plugin, ...plugins],
     // Whoever made a call goes on when it is answered: nothing inside of a workflow waits for one.
     resumabilityConfig: { isResumable: true },
   });

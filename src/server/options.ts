@@ -66,8 +66,8 @@ export interface DuologueOptions {
   /** ADK's configuration of live runs: voice, modalities, activity detection. */
   live?: Partial<RunConfig>;
   /**
-   * What drives the agent behind a socket: one live run, or a run for each answer. Unless given, LLM agents are driven live, and trees with
-   * workflows or agents of another kind turn by turn.
+   * What drives the agent behind a socket: one live run, or a run for each answer. Unless given, LLM agents are driven live; trees with
+   * workflows or agents of another kind, or with callbacks, plugins or output schemas that ADK ignores in live runs, turn by turn.
    */
   driver?: Driver;
   /** How long the model is waited for, and how often it is asked again when it fails before it said anything. */

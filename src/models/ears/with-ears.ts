@@ -13,6 +13,8 @@ export function withEars(model: BaseLlm, options: EarsOptions): BaseLlm {
 
 class EarsModel extends BaseLlm {
   readonly nativeLive = true;
+  /** It can be called turn by turn, too. */
+  readonly liveOnly = false;
   readonly senses: { hears: boolean; sees: boolean; speaks: boolean };
   private readonly inner: BaseLlm;
   private readonly options: EarsOptions;

@@ -1,0 +1,117 @@
+import { type BaseAgent, BasePlugin, LlmAgent, SequentialAgent } from '@google/adk';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { chooseDriver } from '../../src/adk/driver.ts';
+
+type Place = 'root' | 'sub-agent' | 'plugin';
+
+const OWNER: Record<Place, string> = {
+  root: 'the agent "parent"',
+  'sub-agent': 'the agent "child"',
+  plugin: 'the plugin "guard"',
+};
+
+/** Everything that ADK ignores in a live run, by where it stands. */
+const GAPS: [Place, string][] = [
+  ...(['root', 'sub-agent'] as const).flatMap((place) =>
+    ['beforeModelCallback', 'afterModelCallback', 'outputSchema'].map((name): [Place, string] => [
+      place,
+      name,
+    ]),
+  ),
+  ['plugin', 'onUserMessageCallback'],
+  ['plugin', 'beforeModelCallback'],
+  ['plugin', 'afterModelCallback'],
+  ['plugin', 'onModelErrorCallback'],
+  ['plugin', 'afterRunCallback'],
+];
+
+/** What ADK honours in a live run as well. */
+const HONOURED: [Place, string][] = [
+  ['root', 'beforeToolCallback'],
+  ['root', 'afterToolCallback'],
+  ['root', 'beforeAgentCallback'],
+  ['sub-agent', 'outputKey'],
+  ['plugin', 'beforeToolCallback'],
+  ['plugin', 'onEventCallback'],
+];
+
+const VALUES: Record<string, unknown> = { outputSchema: z.object({}), outputKey: 'key' };
+
+/** An agent with a sub-agent and plugins, one of which has the callback or option. */
+function treeWith(place: Place, name: string): { agent: BaseAgent; plugins: BasePlugin[] } {
+  const value = VALUES[name] ?? (() => undefined);
+  const extra = (where: Place) => (where === place ? { [name]: value } : {});
+  const child = new LlmAgent({ name: 'child', ...extra('sub-agent') });
+  const guard = Object.assign(new (class extends BasePlugin {})('guard'), extra('plugin'));
+  return {
+    agent: new LlmAgent({ name: 'parent', subAgents: [child], ...extra('root') }),
+    plugins: [guard],
+  };
+}
+
+const FACTS = { asked: undefined, isLiveOnly: false, hears: false };
+
+describe('what drives an agent behind a socket', () => {
+  describe.each(GAPS)('with %s, %s', (place, name) => {
+    const { agent, plugins } = treeWith(place, name);
+    const gap = `${name} of ${OWNER[place]}.`;
+
+    it('is one run for each answer', () => {
+      expect(chooseDriver(agent, { ...FACTS, plugins })).toEqual({ driver: 'turn', warning: null });
+    });
+
+    it('is one run for each answer, with a warning that a model which hears hears no sound', () => {
+      expect(chooseDriver(agent, { ...FACTS, plugins, hears: true })).toEqual({
+        driver: 'turn',
+        warning: `Over a WebSocket the agent "parent" is driven turn by turn and hears no sound, since ADK ignores in live runs: ${gap} The option driver: "live" runs it live without them.`,
+      });
+    });
+
+    it('is one live run where the operator asks for it, with a warning that names it', () => {
+      expect(chooseDriver(agent, { ...FACTS, plugins, asked: 'live' })).toEqual({
+        driver: 'live',
+        warning: `Over a WebSocket the agent "parent" is run live, since the option driver is "live". ADK ignores in live runs: ${gap}`,
+      });
+    });
+
+    it('is one live run where a model can only be used live, with a warning that names it', () => {
+      expect(chooseDriver(agent, { ...FACTS, plugins, isLiveOnly: true, hears: true })).toEqual({
+        driver: 'live',
+        warning: `Over a WebSocket the agent "parent" is run live, since its model can only be used live. ADK ignores in live runs: ${gap}`,
+      });
+    });
+
+    it('is one run for each answer where the operator asks for it', () => {
+      expect(chooseDriver(agent, { ...FACTS, plugins, asked: 'turn', hears: true })).toEqual({
+        driver: 'turn',
+        warning: null,
+      });
+    });
+  });
+
+  it.each(HONOURED)('is one live run with %s, %s, which ADK honours there', (place, name) => {
+    const { agent, plugins } = treeWith(place, name);
+    expect(chooseDriver(agent, { ...FACTS, plugins })).toEqual({ driver: 'live', warning: null });
+  });
+
+  it('is one live run for a tree of LLM agents, and one run for each answer for a workflow', () => {
+    const { agent } = treeWith('plugin', 'onEventCallback');
+    expect(chooseDriver(agent, { ...FACTS, plugins: [] }).driver).toBe('live');
+    const flow = new SequentialAgent({ name: 'flow', subAgents: [agent] });
+    expect(chooseDriver(flow, { ...FACTS, plugins: [] }).driver).toBe('turn');
+  });
+
+  it('names every gap in one warning; an empty list of callbacks is none', () => {
+    const child = new LlmAgent({ name: 'child', afterModelCallback: [() => undefined] });
+    const agent = new LlmAgent({
+      name: 'parent',
+      subAgents: [child],
+      beforeModelCallback: [],
+      outputSchema: z.object({}),
+    });
+    expect(chooseDriver(agent, { ...FACTS, plugins: [], asked: 'live' }).warning).toContain(
+      'ADK ignores in live runs: outputSchema of the agent "parent", afterModelCallback of the agent "child".',
+    );
+  });
+});
