@@ -10,4 +10,5 @@ export { checkCopy } from './own-copy.ts';
 export { resumptionOf } from './resumption.ts';
 export type { ApprovalOverride, DeferredCall } from './run.ts';
 export { ServerTools } from './server-tools.ts';
+export type { Speaker } from './tap.ts';
 export { waitsInWorkflows } from './workflow.ts';

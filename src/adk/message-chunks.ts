@@ -24,6 +24,20 @@ const START = { text: 'text-start', reasoning: 'reasoning-start' } as const;
 const DELTA = { text: 'text-delta', reasoning: 'reasoning-delta' } as const;
 const END = { text: 'text-end', reasoning: 'reasoning-end' } as const;
 
+/** A block that an agent writes: the id of its chunks while it is open, and the text that no final event repeated yet. */
+interface Block {
+  id: string | null;
+  streamed: string;
+}
+
+/** One agent that writes to the message. Agents that run in parallel have blocks of their own. */
+interface Writer {
+  readonly author: string | undefined;
+  readonly branch: string | undefined;
+  readonly text: Block;
+  readonly reasoning: Block;
+}
+
 type FinishReason = NonNullable<Extract<Chunk, { type: 'finish' }>['finishReason']>;
 
 /**
@@ -32,10 +46,9 @@ type FinishReason = NonNullable<Extract<Chunk, { type: 'finish' }>['finishReason
  */
 export class MessageChunks {
   private readonly images: 'file' | 'data-image';
-  private readonly block: Record<BlockKind, { id: string | null; streamed: string }> = {
-    text: { id: null, streamed: '' },
-    reasoning: { id: null, streamed: '' },
-  };
+  private readonly writers: Writer[] = [];
+  /** The agent that opened the first block. */
+  private firstWriter: Writer | undefined;
   private readonly sources = new Set<string>();
   private nextId: number;
   private usage: TokenUsage | null;
@@ -56,7 +69,7 @@ export class MessageChunks {
     const out: MessageOutput[] = [];
     const parts = event.content?.parts;
     if (parts && event.partial) {
-      for (const part of parts) this.partial(part, out);
+      for (const part of parts) this.partial(this.writerOf(event), part, out);
       return out;
     }
     this.remember(event);
@@ -67,7 +80,7 @@ export class MessageChunks {
     const { text: heard = '', finished = false } = event.inputTranscription ?? {};
     if (heard !== '' || finished) out.push({ type: 'heard', text: heard, finished });
     if (event.outputTranscription)
-      this.transcript(event.outputTranscription, event.content !== undefined, out);
+      this.transcript(this.writerOf(event), event.outputTranscription, event.content !== undefined, out);
     this.fail(event, out);
     if (event.interrupted) {
       out.push(...this.close(), { type: 'interrupted', cancelled: cancelledIn(event) });
@@ -89,15 +102,14 @@ export class MessageChunks {
     if (!parts || !event.partial) return null;
     for (const part of parts) if (!part.text || part.inlineData) return null;
     const out: Chunk[] = [];
-    for (const part of parts) this.partial(part, out);
+    for (const part of parts) this.partial(this.writerOf(event), part, out);
     return out;
   }
 
-  /** Closes the open blocks: before a pause, an output, an end. */
+  /** Closes the open blocks of all agents: before a pause, an output, an end. */
   close(): Chunk[] {
     const out: Chunk[] = [];
-    this.closeBlock('reasoning', out);
-    this.closeBlock('text', out);
+    for (const writer of this.writers) closeBlocks(writer, out);
     return out;
   }
 
@@ -113,7 +125,7 @@ export class MessageChunks {
 
   /** The text that was streamed but never came whole: what an aborted model call said. */
   get unfinishedText(): string {
-    return this.block.text.streamed;
+    return this.writers.flatMap(({ text }) => text.streamed || []).join('\n\n');
   }
 
   /** Closes what is open and says how the response ended. */
@@ -136,29 +148,30 @@ export class MessageChunks {
     ];
   }
 
-  private partial(part: Part, out: MessageOutput[]): void {
-    if (part.inlineData) this.other(part, out);
+  private partial(writer: Writer, part: Part, out: MessageOutput[]): void {
+    if (part.inlineData) this.other(writer, part, out);
     if (!part.text) return;
     const kind = part.thought ? 'reasoning' : 'text';
-    this.delta(kind, part.text, out);
-    this.block[kind].streamed += part.text;
+    this.delta(writer, kind, part.text, out);
+    writer[kind].streamed += part.text;
   }
 
   private final(parts: Part[], event: Event, out: MessageOutput[]): void {
+    const writer = this.writerOf(event);
     for (const part of parts) {
       if (part.text) {
         const kind = part.thought ? 'reasoning' : 'text';
-        const missing = this.missing(kind, part.text);
-        if (missing) this.delta(kind, missing, out);
+        const rest = missing(writer[kind], part.text);
+        if (rest) this.delta(writer, kind, rest, out);
       }
-      this.other(part, out);
+      this.other(writer, part, out);
     }
     // Live audio comes as content too, between the pieces of one transcript: only words end a block.
     if (parts.some((part) => !part.inlineData)) {
-      out.push(...this.close());
-      this.block.text.streamed = '';
+      closeBlocks(writer, out);
+      writer.text.streamed = '';
       // A transcript says nothing of the thoughts beside it, which still come whole.
-      if (!event.outputTranscription) this.block.reasoning.streamed = '';
+      if (!event.outputTranscription) writer.reasoning.streamed = '';
     }
     for (const source of sourcesOf(event)) {
       if (this.sources.has(source.url)) continue;
@@ -167,21 +180,10 @@ export class MessageChunks {
     }
   }
 
-  /** What of a final text has not been streamed yet. */
-  private missing(kind: BlockKind, text: string): string {
-    const { streamed } = this.block[kind];
-    if (streamed.startsWith(text)) {
-      this.block[kind].streamed = streamed.slice(text.length);
-      return '';
-    }
-    this.block[kind].streamed = '';
-    return text.startsWith(streamed) ? text.slice(streamed.length) : text;
-  }
-
-  private other(part: Part, out: MessageOutput[]): void {
+  private other(writer: Writer, part: Part, out: MessageOutput[]): void {
     if (part.functionCall?.name) {
       this.called = true;
-      out.push(...this.close());
+      closeBlocks(writer, out);
       out.push({
         type: 'call',
         id: part.functionCall.id ?? '',
@@ -193,19 +195,22 @@ export class MessageChunks {
       out.push({ type: 'response', id, name, response });
     } else if (part.executableCode) {
       const { language = 'LANGUAGE_UNSPECIFIED', code = '' } = part.executableCode;
-      out.push(...this.close(), { type: 'data-executable-code', data: { language, code } });
+      closeBlocks(writer, out);
+      out.push({ type: 'data-executable-code', data: { language, code } });
     } else if (part.codeExecutionResult) {
       const { outcome = 'OUTCOME_UNSPECIFIED', output = '' } = part.codeExecutionResult;
-      out.push(...this.close(), { type: 'data-code-execution-result', data: { outcome, output } });
+      closeBlocks(writer, out);
+      out.push({ type: 'data-code-execution-result', data: { outcome, output } });
     } else if (part.fileData?.fileUri && /^https?:/.test(part.fileData.fileUri)) {
       const mediaType = part.fileData.mimeType ?? 'application/octet-stream';
-      out.push(...this.close(), { type: 'file', mediaType, url: part.fileData.fileUri });
+      closeBlocks(writer, out);
+      out.push({ type: 'file', mediaType, url: part.fileData.fileUri });
     } else if (part.inlineData?.data && part.inlineData.mimeType) {
-      this.media(part.inlineData.mimeType, part.inlineData.data, out);
+      this.media(writer, part.inlineData.mimeType, part.inlineData.data, out);
     }
   }
 
-  private media(mimeType: string, data: string, out: MessageOutput[]): void {
+  private media(writer: Writer, mimeType: string, data: string, out: MessageOutput[]): void {
     this.spoke = true;
     if (mimeType.startsWith('audio/pcm')) {
       const sampleRate = Number(/rate=(\d+)/.exec(mimeType)?.[1] ?? 24_000);
@@ -222,46 +227,65 @@ export class MessageChunks {
       return;
     }
     if (mimeType.startsWith('image/') && this.images === 'data-image') {
-      out.push(...this.close(), { type: 'data-image', data: { mediaType: mimeType, data } });
+      closeBlocks(writer, out);
+      out.push({ type: 'data-image', data: { mediaType: mimeType, data } });
       return;
     }
-    out.push(...this.close(), { type: 'file', mediaType: mimeType, url: `data:${mimeType};base64,${data}` });
+    closeBlocks(writer, out);
+    out.push({ type: 'file', mediaType: mimeType, url: `data:${mimeType};base64,${data}` });
   }
 
   /** The words of speech are the text of the message. A finished transcript repeats what its pieces said. */
   private transcript(
+    writer: Writer,
     transcription: { text?: string; finished?: boolean },
     alreadyContent: boolean,
     out: MessageOutput[],
   ): void {
     const { text = '', finished = false } = transcription;
     if (finished) {
-      const missing = alreadyContent ? '' : this.missing('text', text);
-      if (missing) this.delta('text', missing, out);
-      this.closeBlock('text', out);
-      this.block.text.streamed = '';
+      const rest = alreadyContent ? '' : missing(writer.text, text);
+      if (rest) this.delta(writer, 'text', rest, out);
+      closeBlock(writer, 'text', out);
+      writer.text.streamed = '';
     } else if (text) {
-      this.delta('text', text, out);
-      this.block.text.streamed += text;
+      this.delta(writer, 'text', text, out);
+      writer.text.streamed += text;
     }
   }
 
-  private delta(kind: BlockKind, delta: string, out: MessageOutput[]): void {
+  private delta(writer: Writer, kind: BlockKind, delta: string, out: MessageOutput[]): void {
     this.spoke = true;
-    const block = this.block[kind];
+    const block = writer[kind];
     if (block.id === null) {
-      this.closeBlock(kind === 'text' ? 'reasoning' : 'text', out);
+      closeBlock(writer, kind === 'text' ? 'reasoning' : 'text', out);
       block.id = String(this.nextId++);
-      out.push({ type: START[kind], id: block.id });
+      out.push({ type: START[kind], id: block.id, ...this.nameOf(writer) });
     }
     out.push({ type: DELTA[kind], id: block.id, delta });
   }
 
-  private closeBlock(kind: BlockKind, out: (Chunk | MessageOutput)[]): void {
-    const { id } = this.block[kind];
-    if (id === null) return;
-    out.push({ type: END[kind], id });
-    this.block[kind].id = null;
+  /** The agent that an event comes from: author and branch together, since either may be all that tells two agents apart. */
+  private writerOf({ author, branch }: Event): Writer {
+    for (const writer of this.writers) {
+      if (writer.author === author && writer.branch === branch) return writer;
+    }
+    const writer: Writer = {
+      author,
+      branch,
+      text: { id: null, streamed: '' },
+      reasoning: { id: null, streamed: '' },
+    };
+    this.writers.push(writer);
+    return writer;
+  }
+
+  /** Names the author of a block where several agents write: ADK gives a branch to each agent that runs in parallel with others. */
+  private nameOf(writer: Writer): { providerMetadata?: { duologue: { author: string } } } {
+    this.firstWriter ??= writer;
+    const { author, branch } = writer;
+    if (author === undefined || (branch === undefined && this.firstWriter === writer)) return {};
+    return { providerMetadata: { duologue: { author } } };
   }
 
   private remember(event: Event): void {
@@ -289,6 +313,29 @@ export class MessageChunks {
       message: event.errorMessage ?? '',
     });
   }
+}
+
+/** What of a final text has not been streamed yet. */
+function missing(block: Block, text: string): string {
+  const { streamed } = block;
+  if (streamed.startsWith(text)) {
+    block.streamed = streamed.slice(text.length);
+    return '';
+  }
+  block.streamed = '';
+  return text.startsWith(streamed) ? text.slice(streamed.length) : text;
+}
+
+function closeBlocks(writer: Writer, out: (Chunk | MessageOutput)[]): void {
+  closeBlock(writer, 'reasoning', out);
+  closeBlock(writer, 'text', out);
+}
+
+function closeBlock(writer: Writer, kind: BlockKind, out: (Chunk | MessageOutput)[]): void {
+  const { id } = writer[kind];
+  if (id === null) return;
+  out.push({ type: END[kind], id });
+  writer[kind].id = null;
 }
 
 /** The calls that the model takes back with an event. */

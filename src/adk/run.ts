@@ -1,7 +1,7 @@
 import type { BaseTool, Context } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
 import type { ServerTools } from './server-tools.ts';
-import type { Tap } from './tap.ts';
+import type { AgentTap } from './tap.ts';
 import { DuologueTool } from './tools.ts';
 
 /** What was found out about a call before it runs: once, so that card, ledger and execution agree. */
@@ -39,7 +39,7 @@ export interface Run {
   /** Whether a browser tool that has an optimistic output is answered with it at once. */
   readonly optimistic?: boolean;
   /** Takes partial texts straight to whoever shows them. */
-  readonly tap?: Tap;
+  readonly tap?: AgentTap;
   /** Runs the tools that ADK's loop calls. */
   readonly tools: ServerTools;
   /** Takes a call that is answered later. Resolves when it is recorded. */

@@ -13,6 +13,15 @@ import {
  */
 export type Tap = (response: LlmResponse) => Promise<void> | undefined;
 
+/** A tap that also gets the agent whose model speaks: a response does not name it, ADK's events do. */
+export type AgentTap = (response: LlmResponse, from: Speaker) => Promise<void> | undefined;
+
+/** The agent that a text comes from, as in ADK's events. */
+export interface Speaker {
+  author: string;
+  branch: string | undefined;
+}
+
 const TAP = Symbol('duologue.tap');
 /** Not the same as the one of a call: a connection makes calls out of its request, and only it knows when they may speak past ADK. */
 const LIVE_TAP = Symbol('duologue.live-tap');
@@ -26,9 +35,13 @@ interface Tapped {
 export function putTap(
   request: LlmRequest,
   context: InvocationContext,
-  run: { live: boolean; tap?: Tap },
+  run: { live: boolean; tap?: AgentTap },
 ): void {
-  if (run.tap && !isWatched(context)) (request as Tapped)[run.live ? LIVE_TAP : TAP] = run.tap;
+  const { tap, live } = run;
+  const { agent, branch } = context;
+  if (!tap || !agent || isWatched(context)) return;
+  const from: Speaker = { author: agent.name, branch };
+  (request as Tapped)[live ? LIVE_TAP : TAP] = (response) => tap(response, from);
 }
 
 /** The tap of a model call. It is taken: a model of the application's around another one must not be passed by. */

@@ -12,10 +12,10 @@ export const CHUNK_FIELDS: {
   readonly [T in (typeof CHUNK_TYPES)[number]]: Partial<Record<keyof Extract<Chunk, { type: T }>, Presence>>;
 } = {
   start: { messageId: 'required', messageMetadata: 'optional' },
-  'text-start': { id: 'required' },
+  'text-start': { id: 'required', providerMetadata: 'optional' },
   'text-delta': { id: 'required', delta: 'required' },
   'text-end': { id: 'required' },
-  'reasoning-start': { id: 'required' },
+  'reasoning-start': { id: 'required', providerMetadata: 'optional' },
   'reasoning-delta': { id: 'required', delta: 'required' },
   'reasoning-end': { id: 'required' },
   'tool-input-start': { toolCallId: 'required', toolName: 'required', toolMetadata: 'required' },

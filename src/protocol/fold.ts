@@ -121,6 +121,7 @@ export class MessageFold {
       chunk.type === 'text-start'
         ? { type: 'text', text: '', state: 'streaming' }
         : { type: 'reasoning', id: chunk.id, text: '', state: 'streaming' };
+    if (chunk.providerMetadata !== undefined) part.providerMetadata = chunk.providerMetadata;
     this.#open.set(chunk.id, part);
     this.#add(part);
   }

@@ -32,13 +32,13 @@ function saidIn(part: MessagePart, index: number): Chunk[] {
   switch (part.type) {
     case 'text':
       return [
-        { type: 'text-start', id },
+        { type: 'text-start', id, ...metadataOf(part) },
         { type: 'text-delta', id, delta: part.text },
         { type: 'text-end', id },
       ];
     case 'reasoning':
       return [
-        { type: 'reasoning-start', id },
+        { type: 'reasoning-start', id, ...metadataOf(part) },
         { type: 'reasoning-delta', id, delta: part.text },
         { type: 'reasoning-end', id },
       ];
@@ -51,6 +51,15 @@ function saidIn(part: MessagePart, index: number): Chunk[] {
     default:
       return part.type.startsWith('data-') ? [part as Chunk] : [];
   }
+}
+
+function metadataOf({
+  providerMetadata,
+}: Extract<MessagePart, { type: 'text' | 'reasoning' }>): Pick<
+  Extract<Chunk, { type: 'text-start' }>,
+  'providerMetadata'
+> {
+  return providerMetadata === undefined ? {} : { providerMetadata };
 }
 
 function inputOf(part: ToolPart): Chunk[] {

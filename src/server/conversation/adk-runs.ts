@@ -1,6 +1,12 @@
 import { type Event, LiveRequestQueue, type LlmResponse, type RunConfig, StreamingMode } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
-import { type DeferredCall, type RunView, resumptionOf, type ServerTools } from '../../adk/for-server.ts';
+import {
+  type DeferredCall,
+  type RunView,
+  resumptionOf,
+  type ServerTools,
+  type Speaker,
+} from '../../adk/for-server.ts';
 import { failedWith } from '../../models/for-server.ts';
 import type { Detection } from '../../protocol/index.ts';
 import { settlesWithin } from '../clock.ts';
@@ -175,7 +181,8 @@ export class AdkRuns {
         await ticket.settled.finally(() => this.tickets.delete(ticket));
       };
       // The machine wants nothing of a partial text but its words.
-      const tap = (response: LlmResponse) => (run.isOver ? undefined : tell(response as Event));
+      const tap = (response: LlmResponse, from: Speaker) =>
+        run.isOver ? undefined : tell({ ...response, ...from } as Event);
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
       view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, tap });

@@ -138,6 +138,8 @@ export class CallChunks {
   ): void {
     const { messages } = this.parts;
     const toolMetadata = { ...facts };
+    // An agent may still write while another one calls a browser tool, which ends the response: no block stays open over that.
+    if (facts.runsOn === 'client' && !facts.asks) messages.interject(writing);
     messages.say(writing, { type: 'tool-input-start', toolCallId, toolName, toolMetadata });
     messages.say(writing, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });
   }
