@@ -70,6 +70,62 @@ describe('the keys of a card', () => {
   });
 });
 
+describe('the keys of a card that is not wholly in view', () => {
+  it('bring it into view, and the next press decides it', async () => {
+    const person = new Person(await here.open({ mode: 'sse', viewport: { width: 1280, height: 470 } }));
+    const { page } = person;
+    await person.say('Send $10 to Alice, $20 to Bob and $30 to Carol');
+    await expect.poll(() => person.statesOfCards()).toEqual(['requested', 'requested', 'requested']);
+    await expect.poll(() => person.isBusy()).toBe(false);
+    const first = person.cards.first();
+    /** Scrolls so that a part of the first card is above the conversation, and gives the focus to the message box. */
+    const hide = async (part: number) => {
+      await person.box.focus();
+      await first.evaluate((card, share) => {
+        const box = card.closest('[data-conversation]') as HTMLElement;
+        const { top, height } = card.getBoundingClientRect();
+        box.scrollTop += top - box.getBoundingClientRect().top + height * share;
+      }, part);
+    };
+    const isInView = () =>
+      first.evaluate((card) => {
+        const box = (card.closest('[data-conversation]') as HTMLElement).getBoundingClientRect();
+        const { top, bottom } = card.getBoundingClientRect();
+        return top >= box.top && bottom <= box.bottom;
+      });
+    for (const [keys, part] of [
+      ['Alt+n', 1.1],
+      ['Alt+y', 0.9],
+      ['Alt+y', 0.1],
+    ] as const) {
+      await hide(part);
+      await expect.poll(isInView).toBe(false);
+      await page.keyboard.press(keys);
+      await hasFocus(first);
+      await expect.poll(isInView).toBe(true);
+      expect(await person.statesOfCards()).toEqual(['requested', 'requested', 'requested']);
+    }
+    // A button that floats over the end of the conversation covers the card's end: what it hides is not decided either.
+    await first.evaluate((card) => {
+      const around = card.closest('[data-conversation]')?.parentElement as HTMLElement;
+      const pill = around.appendChild(document.createElement('button'));
+      const { left, width, bottom } = card.getBoundingClientRect();
+      pill.id = 'over';
+      pill.style.cssText = `position: fixed; top: ${bottom - 20}px; left: ${left + width / 2}px; width: 40px; height: 40px`;
+    });
+    await person.box.focus();
+    await page.keyboard.press('Alt+y');
+    await hasFocus(first);
+    expect(await person.statesOfCards()).toEqual(['requested', 'requested', 'requested']);
+    await page.locator('#over').evaluate((pill) => pill.remove());
+    await page.keyboard.press('Alt+y');
+    await expect
+      .poll(async () => (await person.statesOfCards()).slice(1))
+      .toEqual(['requested', 'requested']);
+    await expect.poll(async () => (await person.statesOfCards())[0]).not.toBe('requested');
+  });
+});
+
 describe('an answer that is being given', () => {
   it('can be stopped and written after at once, with a button each; Escape stops it too, as the page says', async () => {
     const relay = await relayed();

@@ -1,10 +1,11 @@
 import { type RefObject, useEffect, useRef } from 'react';
-import { askingCards, goToCard, isInSight } from './go-to-card.ts';
+import { askingCards, goToCard, isWhollyInView } from './go-to-card.ts';
 import { decisionOf } from './shortcuts.ts';
 
 /**
  * Lets the keys of a card decide from anywhere on the page: they belong to the card that has the focus, else to the first
- * that asks. While a dialog is open they do nothing, and a card out of sight is shown before it is decided.
+ * that asks. While a dialog is open they do nothing. A card of which the person does not see everything is only brought into
+ * view: the next press decides it.
  */
 export function useCardKeys(
   card: RefObject<HTMLElement | null>,
@@ -25,7 +26,7 @@ export function useCardKeys(
       // On a narrow page a panel may stand over the conversation.
       if (!element || element !== cardOfKeys() || element.closest('[inert]')) return;
       event.preventDefault();
-      if (isInSight(element)) latest.current(decision === 'approve');
+      if (isWhollyInView(element)) latest.current(decision === 'approve');
       else goToCard(element);
     };
     document.addEventListener('keydown', listen);

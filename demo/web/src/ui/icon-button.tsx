@@ -40,6 +40,7 @@ export function IconButton({
         </button>
       </Tooltip.Trigger>
       <Tooltip.Content
+        data-tooltip=""
         sideOffset={6}
         collisionPadding={8}
         className="z-50 animate-fade rounded-md bg-ink px-2 py-1 text-xs text-canvas"
