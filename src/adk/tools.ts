@@ -21,7 +21,7 @@ export interface ServerTool<P extends Parameters> extends Definition<P> {
   runsOn?: 'server';
   /** The tool changes nothing, so that its calls run beside others. Otherwise the calls of a session run one after the other. */
   concurrent?: boolean;
-  /** Does the work. What it returns is the output; what it throws is the error that person and model see. */
+  /** Does the work. What it returns is the output; what it throws is the error that person and model see. A generator is refused. */
   execute: (args: Args<P>, context: Context) => unknown;
 }
 
@@ -39,6 +39,7 @@ export class DuologueTool extends FunctionTool<Parameters> {
   private readonly schema: Parameters;
 
   constructor(definition: ServerTool<Parameters> | ClientTool<Parameters>) {
+    checkExecute(definition);
     const schema = definition.parameters ?? z.object({});
     super({
       name: definition.name,
@@ -105,7 +106,10 @@ export class DuologueTool extends FunctionTool<Parameters> {
     const { definition } = this;
     if (definition.runsOn === 'client') throw new Error(`${this.name} runs in the browser`);
     const valid = await this.validate(args, toolContext);
-    return (await definition.execute(valid, toolContext)) ?? {};
+    const output = await definition.execute(valid, toolContext);
+    // A generator that was compiled to an older JavaScript is known by what it returns.
+    if (isGenerator(output)) throw new Error(noGenerator(this.name));
+    return output ?? {};
   }
 }
 
@@ -117,6 +121,24 @@ export function defineTool<P extends Parameters = z.ZodObject<Record<never, neve
   definition: ServerTool<P> | ClientTool<P>,
 ): DuologueTool {
   return new DuologueTool(definition as unknown as ServerTool<Parameters> | ClientTool<Parameters>);
+}
+
+/** Throws when a definition cannot run: nothing would ever call a generator's `next`, so its body would never run. */
+function checkExecute(definition: ServerTool<Parameters> | ClientTool<Parameters>): void {
+  if (definition.runsOn === 'client') return;
+  const { name, execute } = definition;
+  if (typeof execute !== 'function') {
+    throw new TypeError(`The tool "${name}" runs on the server and has no function "execute".`);
+  }
+  if (/Generator/.test(Object.prototype.toString.call(execute))) throw new TypeError(noGenerator(name));
+}
+
+function noGenerator(name: string): string {
+  return `The "execute" of the tool "${name}" is a generator (function*), which is not supported: return the output, or a promise of it.`;
+}
+
+function isGenerator(output: unknown): boolean {
+  return /Generator/.test(Object.prototype.toString.call(output));
 }
 
 function describeIssues(error: z.ZodError): string {

@@ -4,6 +4,7 @@ import { instrumentModels, isLiveOnly, sensesOf } from '../models/for-server.ts'
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type BudgetLimits, shareOfHeap } from './access/byte-budget.ts';
 import { SignIn } from './access/sign-in.ts';
+import { checkTools } from './check-options.ts';
 import type { Engine, Owners, SessionOptions } from './engine.ts';
 import type { DuologueOptions } from './options.ts';
 import { DraftPace } from './output/draft-pace.ts';
@@ -23,6 +24,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   const { clock, logger, store, shared, owners, logs, newId, budget } = base;
   const { agent, appName = 'duologue', plugins = [] } = options;
   checkCopy(agent);
+  checkTools(options, logger);
   for (const text of waitsInWorkflows(agent, options.toolsRequiringApproval)) logger.warn(text);
   instrument(agent);
   instrumentModels(agent, { patience: { ...options.patience, timer: clock } });

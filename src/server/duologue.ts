@@ -10,6 +10,7 @@ import {
   RateLimiter,
 } from './access/rate-limit.ts';
 import { Turnstile } from './access/turnstile.ts';
+import { checkOptions } from './check-options.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { createEngine } from './create-engine.ts';
 import type { Owners } from './engine.ts';
@@ -59,6 +60,7 @@ const ALIVE_MS = 2000;
 
 /** Makes a server around an agent. */
 export function createDuologue(options: DuologueOptions): Duologue {
+  checkOptions(options);
   const budget = new ByteBudget({ ...defaultBudget(), ...options.budget });
   const { clock = systemClock } = options;
   const logger = toLogger(options.logger ?? consoleLogger);

@@ -1,7 +1,9 @@
-import { type BaseAgent, BasePlugin, LlmAgent, SequentialAgent } from '@google/adk';
+import { type BaseAgent, BasePlugin, LlmAgent, LogLevel, SequentialAgent, setLogLevel } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chooseDriver } from '../../src/adk/driver.ts';
+
+setLogLevel(LogLevel.ERROR);
 
 type Place = 'root' | 'sub-agent' | 'plugin';
 

@@ -29,8 +29,9 @@ export class Access {
 
   constructor(options: AccessOptions) {
     this.options = options;
-    this.origins = new Set(options.origins.map((origin) => new URL(origin).origin));
-    this.hosts = new Set([...options.hosts, ...options.origins.map((origin) => new URL(origin).hostname)]);
+    const origins = options.origins.map(originOf);
+    this.origins = new Set(origins.map((url) => url.origin));
+    this.hosts = new Set([...options.hosts.map(hostOf), ...origins.map((url) => url.hostname)]);
   }
 
   /** Throws unless origin and host (but for `isAnyHost`) are allowed; returns the origin that CORS headers must name, if any. */
@@ -108,6 +109,26 @@ export class Access {
 /** Whether an address to listen on is this machine's own. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK.has(host) || host === '::1' || host.startsWith('127.');
+}
+
+/** Reads an origin of the options; throws a sentence that says how one is written. */
+function originOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  // Any other scheme has the origin "null", which every sandboxed page has, too.
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  const host = /^[a-z0-9.-]+(:\d+)?$/i.test(text) ? text : 'chat.example.com';
+  throw new TypeError(
+    `createDuologue: the option "origins" has ${JSON.stringify(text)}, which is no origin. Write the scheme as well, such as "https://${host}".`,
+  );
+}
+
+/** Reads a host name of the options; throws a sentence that says how one is written. */
+function hostOf(text: string): string {
+  const host = text.toLowerCase();
+  if (host !== '' && !/[/@\s]/.test(host) && hostnameOf(host) === host) return host;
+  throw new TypeError(
+    `createDuologue: the option "hosts" has ${JSON.stringify(text)}, which is no host name. Write it without scheme, port and path, such as "chat.example.com".`,
+  );
 }
 
 function hostnameOf(host: string): string {
