@@ -193,7 +193,11 @@ export class Connection {
     }
   }
 
-  #greeted(session: SessionInfo): void {
+  #greeted(greeting: SessionInfo): void {
+    const { floor, connectionId } = greeting;
+    // The server may not have seen the socket close that this one replaces: the floor comes along.
+    const isOwn = !!floor && floor === this.info?.connectionId;
+    const session = isOwn ? { ...greeting, floor: connectionId } : greeting;
     this.#session = session.sessionId;
     this.info = session;
     this.#attempt = 0;
@@ -203,6 +207,7 @@ export class Connection {
     this.#listeners.tell({ type: 'session', session });
     // What waited goes first: nobody may send before it.
     for (const text of this.#outbox.renew(session.received)) this.#write(text);
+    if (isOwn) this.#write(encodeFrame('floor', {}));
     this.#become({ status: 'live', sessionId: session.sessionId, connectionId: session.connectionId });
   }
 

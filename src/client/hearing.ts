@@ -24,8 +24,8 @@ export interface Pending {
 export interface HearingOptions extends Pick<TransportOptions, 'mergeMs' | 'onData' | 'timers'> {
   /** Chunks wait for a reader: `resumeStream()` reads a new message, `sendMessage()` goes on with the last one. */
   onPending?: ((pending: Pending) => void) | undefined;
-  /** The floor is here, or somewhere else: whoever has it runs browser tools and hears sound. */
-  onFloor?: ((isHere: boolean) => void) | undefined;
+  /** The floor is here, is free, or is somewhere else: the page that has it runs browser tools and hears sound. */
+  onFloor?: ((isHere: boolean, isFree: boolean) => void) | undefined;
   /** Whether the page shows a message: one that it has from elsewhere goes on where it is. */
   shows?: ((messageId: string) => boolean) | undefined;
   /** What was missed is gone: these messages are the conversation now. */
@@ -212,7 +212,7 @@ export class Hearing {
 
   #moveFloor(...to: Parameters<Floor['move']>): void {
     this.floor.move(...to);
-    this.#options.onFloor?.(this.floor.isHere);
+    this.#options.onFloor?.(this.floor.isHere, to[0] === null);
   }
 
   /** The server has a request, and says which message will answer it. */

@@ -51,7 +51,7 @@ export class Conversation {
       mode,
       connection: this.live.connection.state,
       history: options.messages ? READY.history : { status: 'loading' },
-      floor: { isHere: true, take: () => this.live.takeFloor() },
+      floor: { isHere: true, isFree: false, take: () => this.live.takeFloor() },
     };
     this.chat = new Chat<Message>({
       id: sessionId,
@@ -149,7 +149,7 @@ export class Conversation {
     this.live.close();
     this.#news.clear();
     this.live = this.#newLive(mode);
-    const floor = { ...this.#current.floor, isHere: true };
+    const floor = { ...this.#current.floor, isHere: true, isFree: false };
     this.#become({ mode, floor, connection: this.live.connection.state });
     if (this.#hasBegun) this.live.connect(this.chat.id);
     // What the old connection had not told yet, the new one does not know of.
@@ -172,8 +172,8 @@ export class Conversation {
       onPending: () => {
         if (live === this.live) this.#attach();
       },
-      onFloor: (isHere) => {
-        if (live === this.live) this.#become({ floor: { ...this.#current.floor, isHere } });
+      onFloor: (isHere, isFree) => {
+        if (live === this.live) this.#become({ floor: { ...this.#current.floor, isHere, isFree } });
       },
       shows: (messageId) => this.chat.messages.some(({ id }) => id === messageId),
       onReset: (messages) => {

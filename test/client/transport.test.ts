@@ -741,6 +741,39 @@ describe('the transport', () => {
     expect(w.server.framesOf('message')).toHaveLength(2);
   });
 
+  test('[B31] a connection takes the floor from the one of the same page that it replaces, and the page keeps it', async () => {
+    const floors: [boolean, boolean][] = [];
+    const w = world(sdk, { onFloor: (isHere, isFree) => floors.push([isHere, isFree]) });
+    void w.chat.sendMessage({ text: 'hi' });
+    await w.settle();
+    w.server.say(START, ...text('t', 'Hello.'), FINISH, null);
+    await w.settle();
+    // The server has not seen the old socket close.
+    w.server.tells = { floor: 'c1' };
+    w.server.socket?.end(1006);
+    await w.settle(1_000);
+    expect(w.server.sockets).toHaveLength(2);
+    expect(w.server.framesOf('floor')).toHaveLength(1);
+    // Another page takes it, and leaves: only the first of these is somewhere else.
+    for (const connectionId of ['c9', null]) {
+      w.server.tell({ type: 'data-floor', data: { connectionId }, transient: true });
+    }
+    expect(floors).toEqual([
+      [true, false],
+      [true, false],
+      [false, false],
+      [false, true],
+    ]);
+    w.server.tells = { floor: 'c9' };
+    w.server.socket?.end(1006);
+    await w.settle(1_000);
+    expect([w.server.sockets.length, w.server.framesOf('floor').length, floors.at(-1)]).toEqual([
+      3,
+      1,
+      [false, false],
+    ]);
+  });
+
   test('a second window takes over: the response fails with the code, and nothing reconnects', async () => {
     const w = world(sdk);
     void w.chat.sendMessage({ text: 'hi' });

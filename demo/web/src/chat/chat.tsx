@@ -97,7 +97,7 @@ export function Chat({
   });
   const duologue = useDuologue(options);
   useWireChat(duologue);
-  const { messages, status, connection, approvals, session, error, clearError } = duologue;
+  const { messages, status, connection, approvals, session, error, clearError, floor } = duologue;
   const isBusy = status === 'submitted' || status === 'streaming';
   useWhenSaid(messages, isBusy, waiting.clear);
   // A recording tells everything itself, when it is its time.
@@ -203,7 +203,7 @@ export function Chat({
         <ConnectionBanner
           connection={shownConnection}
           onReconnect={shownConnection === connection ? () => void duologue.reconnect() : null}
-          onTake={duologue.floor.isHere || replay ? null : duologue.floor.take}
+          onTake={floor.isHere || floor.isFree || replay ? null : floor.take}
         />
         {held === 'approval' && queue.length > 0 ? (
           <CancelWarning onSend={() => queue[0] && insist(queue[0].id)} />
