@@ -1,6 +1,6 @@
 import type { Event } from '@google/adk';
 import { MessageChunks, type MessageOutput, type RunView } from '../../../adk/for-server.ts';
-import { base64Bytes, CANCELLED, type Chunk } from '../../../protocol/index.ts';
+import { base64Bytes, CANCELLED, type Chunk, type ToolFacts } from '../../../protocol/index.ts';
 import type { Settlement } from '../../ledger/settlement.ts';
 import { SAMPLE_BYTES } from '../../output/utterances.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
@@ -53,7 +53,7 @@ export class AgentEvents {
   /** Calls that a run announced and nobody took out of it yet: their arguments, and the message they belong to. */
   private readonly called = new Map<
     string,
-    { args: Record<string, unknown>; writing: Writing; tell?: () => void }
+    { args: Record<string, unknown>; facts: ToolFacts; writing: Writing; tell?: () => void }
   >();
   private readonly parts: Needs;
 
@@ -64,6 +64,12 @@ export class AgentEvents {
   /** Whether calls that the model made are still to come out of the run. */
   get hasCalls(): boolean {
     return this.called.size > 0;
+  }
+
+  /** Whether such a call that the model made is still to come out of the run. */
+  expects(isSuch: (facts: ToolFacts) => boolean): boolean {
+    for (const { facts } of this.called.values()) if (isSuch(facts)) return true;
+    return false;
   }
 
   /** The model was told something, which it is expected to answer or not. */
@@ -158,7 +164,7 @@ export class AgentEvents {
     switch (out.type) {
       case 'call':
         messages.lastToSpeak = speaking.message.id;
-        this.called.set(out.id, { args: out.args, writing: speaking });
+        this.called.set(out.id, { args: out.args, facts: view.factsOf(out.id), writing: speaking });
         return;
       case 'response':
         return this.answeredInside(speaking, out, view);
@@ -217,7 +223,7 @@ export class AgentEvents {
     if (!isLate && this.called.size === 0)
       return callChunks.announceEarly({ id, toolName, args }, facts, writing);
     const tell = () => callChunks.announceEarly({ id, toolName, args }, facts, writing);
-    this.called.set(id, { args, writing, ...(isLate ? {} : { tell }) });
+    this.called.set(id, { args, facts, writing, ...(isLate ? {} : { tell }) });
   }
 
   /** A call was told that others stood behind: those that ADK itself runs are told now. */

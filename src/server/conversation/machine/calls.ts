@@ -1,4 +1,5 @@
 import { type DeferredCall, responseEvent } from '../../../adk/for-server.ts';
+import type { ToolFacts } from '../../../protocol/index.ts';
 import { INTERRUPTION, responseOf, type Settlement } from '../../ledger/settlement.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentRun } from './agent-run.ts';
@@ -23,6 +24,10 @@ interface Needs extends Shared {
 
 /** The flow of every call, in both modes: written down, shown, answered, handed to the browser or to the server's tools. */
 export class Calls {
+  /** Browser calls that do not ask and are not announced yet: they are announced together with the card of their step. */
+  private held: OpenCall[] = [];
+  /** Whether a card waits until the browser calls of its step that do not ask are written down. */
+  private isCardHeld = false;
   private readonly parts: Needs;
 
   constructor(parts: Needs) {
@@ -65,12 +70,13 @@ export class Calls {
     }
     if (run.isLive && becomes !== 'allow') messages.isAtWork = false;
     messages.interject(writing);
-    if (becomes === 'ask') this.showNext();
-    else {
+    if (becomes === 'hand-over' && !call.isAnnounced) this.held.push(call);
+    else if (becomes !== 'ask') {
       callChunks.announce(call, writing);
       messages.save(writing);
       if (becomes === 'allow') executions.standInLine(call);
     }
+    this.showNext();
     events.tellNext();
     core.emit({ type: 'let-go', ticket, error: null });
     this.parts.changed();
@@ -113,10 +119,20 @@ export class Calls {
     core.emit({ type: 'let-go', ticket, error: null });
   }
 
-  /** Shows the next card, or all of them. */
+  /** Shows what waited for other calls of its step, as soon as these are written down, answered or gone. */
+  showHeld(): void {
+    if (this.isCardHeld || this.held.length > 0) this.showNext();
+  }
+
+  /**
+   * Shows the next card, or all of them. A client ends its response at a card, and sends the answers of a step together: so
+   * the browser calls of the step that do not ask are announced before the request of its first card.
+   */
   showNext(): void {
     const { core, open, messages, policy, callChunks } = this.parts;
     const { cardsTogether, approvalTimeoutMs, pauseEndsResponse } = policy;
+    this.isCardHeld = open.hidden.length > 0 && this.isExpecting(isForBrowserAlone);
+    if (this.isCardHeld) return;
     for (const call of open.hidden) {
       if (!cardsTogether && open.isShowing) break;
       const writing = messages.get(call.record.messageId);
@@ -128,19 +144,65 @@ export class Calls {
       const isKnown = call.record.expiresAt === expiresAt;
       call.record = { ...call.record, expiresAt };
       messages.interject(writing);
-      const about: About = { what: 'card', callId: call.record.id, isAnnounced: call.isAnnounced };
+      const beside = this.takeHeld(writing);
+      const about: About = {
+        what: 'card',
+        callId: call.record.id,
+        isAnnounced: call.isAnnounced,
+        beside: beside.map(({ record }) => record.id),
+      };
       const writes: Write[] = isKnown ? [] : [{ do: 'show', call: call.record }];
-      core.storing(writes, about, () => callChunks.ask(call, writing));
+      core.storing(writes, about, () => {
+        // A client that sees only browser calls ends its response: it must know of the card by then.
+        if (beside.length > 0 && !callChunks.areConfirmed) callChunks.announce(call, writing);
+        for (const one of beside) callChunks.announce(one, writing);
+        callChunks.ask(call, writing);
+      });
     }
+    if (open.isShowing || !this.isExpecting(({ asks }) => asks)) this.announceHeld();
+  }
+
+  /** Whether the agent made such a call that is not written down yet and of which no client knows. */
+  private isExpecting(isSuch: (facts: ToolFacts) => boolean): boolean {
+    const { open, events } = this.parts;
+    const isToCome = ({ isAnnounced, record: { runsOn, approvalId } }: OpenCall) =>
+      !isAnnounced && isSuch({ runsOn, asks: approvalId !== null });
+    return events.expects(isSuch) || open.issuing.some(isToCome);
+  }
+
+  private takeHeld(writing: Writing): OpenCall[] {
+    const isOf = ({ record }: OpenCall) => record.messageId === writing.message.id;
+    const taken = this.held.filter((call) => isOf(call) && this.parts.open.get(call.record.id) === call);
+    this.held = this.held.filter((call) => !isOf(call));
+    return taken;
+  }
+
+  /** Announces browser calls that no card of their step comes with. */
+  private announceHeld(): void {
+    const { messages, callChunks } = this.parts;
+    for (const { record } of this.held) {
+      const writing = messages.get(record.messageId);
+      if (!writing) continue;
+      messages.interject(writing);
+      for (const call of this.takeHeld(writing)) callChunks.announce(call, writing);
+      messages.save(writing);
+    }
+    this.held = [];
   }
 
   /** A card could not be written down: nobody has seen it, and its call ends. */
-  notShown(callId: string, wasAnnounced: boolean): void {
+  notShown({ callId, isAnnounced, beside }: Extract<About, { what: 'card' }>): void {
     const { open, callEnds } = this.parts;
+    // What was to follow the write was not said: only what was known before has an end to be told.
+    for (const id of beside) {
+      const one = open.get(id);
+      if (!one) continue;
+      one.isAnnounced = false;
+      this.held.push(one);
+    }
     const call = open.get(callId);
     if (!call) return;
-    // What was to follow the write was not said: only what was known before has an end to be told.
-    call.isAnnounced = wasAnnounced;
+    call.isAnnounced = isAnnounced;
     call.isConfirming = false;
     callEnds.end(call, { kind: 'error', errorText: 'The question could not be written down.' });
   }
@@ -196,4 +258,9 @@ export class Calls {
     const { core } = this.parts;
     core.storing([{ do: 'take', call: call.record }], { what: 'execution', callId }, then);
   }
+}
+
+/** Whether a call waits for the browser and asks nobody. */
+function isForBrowserAlone({ runsOn, asks }: ToolFacts): boolean {
+  return runsOn === 'client' && !asks;
 }

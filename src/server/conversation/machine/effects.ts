@@ -90,7 +90,7 @@ export type About =
   | { what: 'waiting'; said: string }
   /** `n`: the run that made it. */
   | { what: 'call'; callId: string; ticket: Ticket; n: number }
-  | { what: 'card'; callId: string; isAnnounced: boolean }
+  | { what: 'card'; callId: string; isAnnounced: boolean; beside: readonly string[] }
   | { what: 'decision'; given: GivenAnswers; isSignedIn: boolean; accepted: AcceptedRequest | undefined }
   | { what: 'heard'; messageId: string }
   | { what: 'execution'; callId: string }

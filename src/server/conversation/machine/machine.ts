@@ -77,9 +77,10 @@ export class Machine {
 
   /** Takes what happened; returns what is to be done, in order. */
   push(input: Input, now: number): Effect[] {
-    const { core, life, hearing } = this.parts;
+    const { core, life, hearing, calls } = this.parts;
     core.now = now;
     this.take(input);
+    calls.showHeld();
     hearing.settle();
     life.arm();
     return core.take();
@@ -188,7 +189,7 @@ export class Machine {
       case 'call':
         return calls.notIssued(about);
       case 'card':
-        return calls.notShown(about.callId, about.isAnnounced);
+        return calls.notShown(about);
       case 'execution':
         return executions.notRun(about.callId, true);
       case 'expiry':
