@@ -6,6 +6,7 @@ import { type BudgetLimits, shareOfHeap } from './access/byte-budget.ts';
 import { SignIn } from './access/sign-in.ts';
 import { checkTools } from './check-options.ts';
 import type { Engine, Owners, SessionOptions } from './engine.ts';
+import { RefusedAnswers } from './ledger/refused-answers.ts';
 import type { DuologueOptions } from './options.ts';
 import { DraftPace } from './output/draft-pace.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
@@ -65,6 +66,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     newId,
     logger,
     signIn: new SignIn(options.stillSignedIn, clock, logger),
+    refusals: new RefusedAnswers(store, clock, logger),
     senses: () => ({ ...sensesOf(agent), ...(driver === 'turn' ? { hears: false } : {}) }),
     options: {
       images: options.images ?? 'file',

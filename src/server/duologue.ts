@@ -166,6 +166,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     await node?.close();
     sockets.close();
     await context.large.close();
+    await engine.refusals.close();
     await engine.store.close();
     await hub?.close();
   }

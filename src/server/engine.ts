@@ -3,6 +3,7 @@ import type { Driver, GatePlugin } from '../adk/for-server.ts';
 import type { Limits, ModelSenses } from '../protocol/index.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
+import type { RefusedAnswers } from './ledger/refused-answers.ts';
 import type { Logs } from './log/logs.ts';
 import type { Logger } from './logger.ts';
 import type { DraftPace } from './output/draft-pace.ts';
@@ -64,6 +65,7 @@ export interface Engine {
   newId: () => string;
   logger: Logger;
   signIn: SignIn;
+  refusals: RefusedAnswers;
   options: SessionOptions;
   /** What the model takes and gives beside text. */
   senses: () => ModelSenses;

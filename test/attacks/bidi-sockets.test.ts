@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { BINARY, encodeBinary, SUBPROTOCOL } from '../../src/protocol/index.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
+import { auditLines } from '../../src/testing/store/audit-lines.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { turns } from '../server/support/turns.ts';
 import { ManualClock } from '../support/clock.ts';
@@ -167,7 +168,7 @@ describe('storms', () => {
       messages: [{ id: 'a', role: 'assistant', parts: Array.from({ length: 100_000 }, () => part) }],
     });
     await socket.chunk('data-error');
-    const lines = await store.auditLog({ app: 'duologue', user: 'live_user', id: 'many' });
+    const lines = await auditLines(store, { app: 'duologue', user: 'live_user', id: 'many' });
     expect(lines.length).toBeLessThanOrEqual(100);
     socket.say('hi');
     await socket.done();

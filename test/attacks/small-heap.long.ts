@@ -1,30 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { png } from '../server/support/images.ts';
+import { startSmall } from './support/small-heap.ts';
 
-const script = fileURLToPath(new URL('support/brief-server.ts', import.meta.url));
 const MB = 1024 * 1024;
-
-/** Starts a server whose heap has 96 MB, in a process of its own. */
-async function start(): Promise<{ url: string; isAlive(): boolean }> {
-  const folder = mkdtempSync(join(tmpdir(), 'duologue-heap-'));
-  const child = spawn(process.execPath, ['--max-old-space-size=96', '--import', 'tsx', script, folder], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  onTestFinished(async () => {
-    const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
-    child.kill('SIGKILL');
-    await exited;
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const [line] = await once(child.stdout, 'data');
-  return { url: String(line).trim(), isAlive: () => child.exitCode === null && child.signalCode === null };
-}
 
 const picture = (bytes: number) =>
   `data:image/png;base64,${Buffer.concat([png, Buffer.alloc(bytes - png.byteLength)]).toString('base64')}`;
@@ -52,7 +30,7 @@ const post = (url: string, body: string) =>
   );
 
 it('[A11] a small heap refuses bodies of 24 MB, takes those it has room for, and lives', async () => {
-  const server = await start();
+  const server = await startSmall({ heapMb: 96 });
   const large = bodyOf(Array.from({ length: 4 }, () => picture(4.4 * MB)));
   expect(await Promise.all([1, 2, 3, 4].map(() => post(server.url, large)))).toEqual([413, 413, 413, 413]);
   const fits = bodyOf([picture(2 * MB)]);

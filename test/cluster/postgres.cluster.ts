@@ -7,6 +7,7 @@ import { Database } from '../../src/server/postgres/database.ts';
 import { openPostgresStore } from '../../src/server/postgres/index.ts';
 import { migrate, migrations } from '../../src/server/postgres/schema.ts';
 import { type OwnedKey, StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
+import { auditLines } from '../../src/testing/store/audit-lines.ts';
 import { answerEvent, callOf, keyOf, lineOf, messageOf, textEvent } from '../../src/testing/store/records.ts';
 import { testSchema } from './support/schema.ts';
 
@@ -95,7 +96,7 @@ async function content(store: Store): Promise<unknown> {
     messages: await store.loadMessages(key),
     waiting: await store.waitingMessages(key),
     calls: await store.openCalls(key),
-    lines: await store.auditLog(key),
+    lines: await auditLines(store, key),
     requests: await store.acceptedRequests(key),
     file: await store.loadFile(key, 'f1'),
   };

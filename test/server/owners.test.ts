@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { defineTool } from '../../src/adk/index.ts';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
+import { auditLines } from '../../src/testing/store/audit-lines.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, read, say } from '../support/harness.ts';
@@ -35,7 +36,7 @@ const wordsIn = (messages: { role: string; parts: { type: string }[] }[]) =>
     role,
     parts.map((part) => ('text' in part ? part.text : part.type)).join(''),
   ]);
-const payments = (store: Store) => store.auditLog(key).then((lines) => lines.map(({ kind }) => kind));
+const payments = (store: Store) => auditLines(store, key).then((lines) => lines.map(({ kind }) => kind));
 
 it('a conversation that begins is looked for, made and owned once, and not read', async () => {
   const calls: Record<string, number> = {};

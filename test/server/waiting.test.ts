@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/protocol/index.ts';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
+import { auditLines } from '../../src/testing/store/audit-lines.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness, say } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';
@@ -100,7 +101,11 @@ describe('messages that wait', () => {
     });
     again.send('message', decision(card));
     await again.chunk('tool-output-available');
-    expect((await store.auditLog(key)).map(({ kind }) => kind)).toEqual(['issued', 'approved', 'consumed']);
+    expect((await auditLines(store, key)).map(({ kind }) => kind)).toEqual([
+      'issued',
+      'approved',
+      'consumed',
+    ]);
   });
 
   it('[S11] [R7] one that is posted again over SSE is not answered twice', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CallStatus, type OwnedKey, type Store, StoreError } from '../../src/server/store/store.ts';
+import { auditLines } from '../../src/testing/store/audit-lines.ts';
 import { answerEvent, callOf, keyOf, lineOf, messageOf, textEvent } from '../../src/testing/store/records.ts';
 import { standingClock } from '../../src/testing/store/standing-clock.ts';
 import { kinds } from './support/stores.ts';
@@ -153,7 +154,7 @@ async function everything(store: Store, app: string): Promise<unknown> {
       await store.openCalls(key),
       await store.findCall(key, { id: 'c1' }),
       await store.findCall(key, { approvalId: 'approval_c2' }),
-      await store.auditLog(key),
+      await auditLines(store, key),
       await store.loadFile(key, 'f1'),
     ];
   });

@@ -10,6 +10,7 @@ import { openSqliteStore } from '../../src/server/sqlite/index.ts';
 import { migrate, migrations } from '../../src/server/sqlite/schema.ts';
 import { StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
 import { fromText, toText } from '../../src/server/store/text.ts';
+import { auditLines } from '../../src/testing/store/audit-lines.ts';
 import {
   answerEvent,
   callOf,
@@ -70,7 +71,11 @@ describe('a store in a folder', () => {
     });
     expect(await second.loadMessages(key)).toEqual([messageOf('m1', 'hi')]);
     expect(await second.openCalls(key)).toEqual([callOf('c1', { status: 'approved' }), callOf('c2')]);
-    expect((await second.auditLog(key)).map((line) => line.kind)).toEqual(['issued', 'issued', 'approved']);
+    expect((await auditLines(second, key)).map((line) => line.kind)).toEqual([
+      'issued',
+      'issued',
+      'approved',
+    ]);
     expect(await second.loadFile(key, 'f1')).toEqual({
       mediaType: 'image/png',
       bytes: new Uint8Array([1, 2]),
@@ -139,7 +144,7 @@ describe('a store in a folder', () => {
     expect(await store.openCalls(key)).toEqual([callOf('c1')]);
     db.exec('drop trigger fault');
     expect(await store.moveCall(key, move, lineOf('approved', 'c1'))).toMatchObject({ status: 'approved' });
-    expect((await store.auditLog(key)).map((line) => line.kind)).toEqual(['issued', 'approved']);
+    expect((await auditLines(store, key)).map((line) => line.kind)).toEqual(['issued', 'approved']);
   });
 });
 
@@ -257,7 +262,7 @@ describe('a process that is killed while it writes', () => {
       expect(session?.state).toEqual({ count });
       const open = await store.openCalls(key);
       expect([[], [`c${count}`]]).toContainEqual(open.map((call) => call.id));
-      expect(await store.auditLog(key)).toHaveLength(count + open.length);
+      expect(await auditLines(store, key)).toHaveLength(count + open.length);
       for (let index = 0; index < count; index++) {
         expect((await store.findCall(key, { id: `c${index}` }))?.status).toBe('settled');
       }

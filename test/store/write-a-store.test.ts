@@ -5,6 +5,7 @@ import * as vitest from 'vitest';
 import { afterAll, expect, test } from 'vitest';
 import { type Store, StoreError } from '../../src/server/index.ts';
 import { storeContract } from '../../src/testing/index.ts';
+import { auditLines } from '../../src/testing/store/audit-lines.ts';
 import { answerEvent, callOf, keyOf, messageOf, textEvent } from '../../src/testing/store/records.ts';
 
 type Open = (file: string, now?: () => number) => Promise<Store>;
@@ -54,7 +55,7 @@ async function contentOf(store: Store, key: ReturnType<typeof keyOf>): Promise<u
     await store.loadSession(key),
     await store.loadMessages(key),
     await store.openCalls(key),
-    await store.auditLog(key),
+    await auditLines(store, key),
     await store.loadFile(key, 'f1'),
   ];
 }

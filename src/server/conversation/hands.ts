@@ -49,7 +49,6 @@ export class Hands {
 
   constructor({ recovered, isNew, waiting }: TakenUp, context: HandsContext) {
     const { key, engine, output, history, push, openCalls, onFault } = context;
-    const { store, clock } = engine;
     this.context = context;
     this.told = new Told(recovered.calls.flatMap(announcedBy));
     const log = (level: 'info' | 'warn', text: string, fields: Record<string, unknown>) =>
@@ -64,7 +63,7 @@ export class Hands {
       room: () => output.readers.room(),
       onFault,
     });
-    const approvals = new Approvals(store, key, () => clock.now());
+    const approvals = new Approvals(engine, key);
     this.writes = new Writes({ key, engine, output, history, approvals, isNew, waiting, log });
   }
 

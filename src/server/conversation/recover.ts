@@ -189,9 +189,9 @@ function isLate({ expiresAt }: CallRecord, { clock }: Engine): boolean {
 
 /** A card whose time is up has expired, unless someone decided it before. */
 async function expireIfLate({ key, engine }: Remains, call: CallRecord): Promise<CallRecord> {
-  const { store, clock } = engine;
+  const { store } = engine;
   if (!isUndecided(call) || !isLate(call, engine)) return call;
-  const approvals = new Approvals(store, key, () => clock.now());
+  const approvals = new Approvals(engine, key);
   const expired = await approvals.expire(call, APPROVAL_TIMED_OUT);
   return expired ?? (await store.findCall(key, { id: call.id })) ?? call;
 }

@@ -161,7 +161,7 @@ function corsHeaders(origin: string): Record<string, string> {
   return {
     'access-control-allow-origin': origin,
     'access-control-allow-credentials': 'true',
-    'access-control-expose-headers': 'x-duologue-session, x-duologue-last, retry-after',
+    'access-control-expose-headers': 'x-duologue-session, x-duologue-last, x-duologue-older, retry-after',
     vary: 'origin',
   };
 }

@@ -7,6 +7,9 @@ import type { RouteCall } from './route.ts';
 /** What is told of a session at once: parsing and writing more would hold up everyone. */
 const PAGE = { count: 100, bytes: 256 * 1024 };
 
+/** Audit lines in one answer. */
+const AUDIT_PAGE = { count: 1000, bytes: 256 * 1024 };
+
 /** The sessions of the user. */
 export async function listSessions({ context, user }: RouteCall): Promise<Reply> {
   return json(200, { sessions: await context.sessions.list(user) });
@@ -76,12 +79,29 @@ export async function getEvents({ context, request, user, params: [id = ''] }: R
   return json(200, await inspectEvents(context.engine, { app: context.engine.appName, user, id }, from));
 }
 
-/** The audit log of a session as JSON lines; it outlives the session. */
-export async function getApprovals({ context, user, params: [id = ''] }: RouteCall): Promise<Reply> {
-  const lines = await context.engine.store.auditLog({ app: context.engine.appName, user, id });
+/** A page of the audit log of a session as JSON lines; the log outlives the session. */
+export async function getApprovals({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
+  const { store, appName: app } = context.engine;
+  const { searchParams } = new URL(request.url);
+  const before = wholeNumber(searchParams, 'before', Number.MAX_SAFE_INTEGER);
+  const count = wholeNumber(searchParams, 'limit', AUDIT_PAGE.count) ?? AUDIT_PAGE.count;
+  const { lines, older } = await store.loadAuditPage({ app, user, id }, { ...AUDIT_PAGE, before, count });
   return {
     status: 200,
-    headers: { 'content-type': 'application/x-ndjson; charset=utf-8', 'cache-control': 'no-store' },
+    headers: {
+      'content-type': 'application/x-ndjson; charset=utf-8',
+      'cache-control': 'no-store',
+      ...(older === null ? {} : { 'x-duologue-older': String(older) }),
+    },
     body: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
   };
+}
+
+/** A parameter of the address that is a number from 1 to `most`; undefined when it is not given. */
+function wholeNumber(params: URLSearchParams, name: string, most: number): number | undefined {
+  const text = params.get(name);
+  if (text === null) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
+  throw new ProtocolError('bad_request', `"${name}" must be a whole number from 1 to ${most}.`);
 }

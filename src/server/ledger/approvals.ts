@@ -6,6 +6,7 @@ import {
   outputTimedOut,
   SIGNED_OUT,
 } from '../../protocol/index.ts';
+import type { Clock } from '../clock.ts';
 import type { Standing } from '../conversation/machine/call-flow.ts';
 import type {
   AcceptedRequest,
@@ -16,6 +17,7 @@ import type {
   OwnedKey,
   Store,
 } from '../store/store.ts';
+import type { RefusedAnswers } from './refused-answers.ts';
 import type { Failure, Settlement } from './settlement.ts';
 
 /** What became of a decision: it counts, it said nothing new, or it was refused. */
@@ -99,6 +101,13 @@ export function hashArgs(args: unknown): string {
   return createHash('sha256').update(canonicalJson(args)).digest('hex');
 }
 
+/** What the approvals of all sessions share; the engine has it. */
+export interface LedgerContext {
+  store: Store;
+  clock: Clock;
+  refusals: RefusedAnswers;
+}
+
 /**
  * The approvals of one session. Every step is written to the store, with its line, before anything follows from it;
  * a step happens only if the record still stands where it must.
@@ -106,12 +115,14 @@ export function hashArgs(args: unknown): string {
 export class Approvals {
   private readonly store: Store;
   private readonly key: OwnedKey;
-  private readonly now: () => number;
+  private readonly clock: Clock;
+  private readonly refusals: RefusedAnswers;
 
-  constructor(store: Store, key: OwnedKey, now: () => number) {
+  constructor({ store, clock, refusals }: LedgerContext, key: OwnedKey) {
     this.store = store;
     this.key = key;
-    this.now = now;
+    this.clock = clock;
+    this.refusals = refusals;
   }
 
   /** Applies a person's decision to the call it names; the request that it came in is taken with it. */
@@ -137,7 +148,7 @@ export class Approvals {
     if (answer.input !== undefined && hashArgs(answer.input) !== call.argsHash) {
       return this.refuse(answer, call, 'arguments differ from those that were asked about');
     }
-    if (call.expiresAt !== null && call.expiresAt <= this.now()) {
+    if (call.expiresAt !== null && call.expiresAt <= this.clock.now()) {
       await this.expire(call);
       return this.refuse(answer, call, 'expired');
     }
@@ -215,7 +226,7 @@ export class Approvals {
           args: null,
           reason: why,
         };
-    await this.store.audit(this.key, line);
+    await this.refusals.write(this.key, line);
     return { kind: 'refused', why };
   }
 }

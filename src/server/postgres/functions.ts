@@ -279,3 +279,23 @@ begin
   delete from {schema}.nodes where nodes.name = p_node;
 end $$;
 `;
+
+/** Deleting a session also removes `refused` audit lines that name no tool: those answers belonged to no call. */
+export const DELETE_REFUSED_LINES = `
+create or replace function {schema}.delete_session(p_name text) returns boolean language plpgsql as $$
+declare s bigint;
+begin
+  delete from {schema}.sessions where name = p_name returning n into s;
+  if not found then return false; end if;
+  delete from {schema}.state where scope = p_name;
+  delete from {schema}.events where session = s;
+  delete from {schema}.messages where session = s;
+  delete from {schema}.waiting where session = s;
+  delete from {schema}.calls where session = s;
+  delete from {schema}.requests where session = s;
+  delete from {schema}.files where session = s;
+  delete from {schema}.audit_lines where name = p_name and kind = 'refused' and tool_name is null;
+  update {schema}.audit_lines set args = null, reason = null where name = p_name;
+  return true;
+end $$;
+`;

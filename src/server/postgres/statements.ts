@@ -44,8 +44,16 @@ export function statementsIn(schema: string) {
     openCalls: `select * from ${ofSession('calls')} and status <> 'settled' order by t.n`,
     callById: `select * from ${ofSession('calls')} and id = $2`,
     callByApproval: `select * from ${ofSession('calls')} and approval_id = $2`,
-    auditLines: `select at, kind, session_id, user_id as user, approval_id, tool_call_id, tool_name, args_hash, args, reason
-      from ${schema}.audit_lines where name = $1 order by n`,
+    auditPage: `with last as (
+          select n, row_number() over newest as number, sum(size) over newest as size from (
+            select n, coalesce(octet_length(args), 0) + coalesce(octet_length(reason), 0) as size from ${schema}.audit_lines
+            where name = $1 and n < $2 order by n desc limit $3 + 1
+          ) m window newest as (order by n desc)
+        ),
+        fitting as (select n from last where number = 1 or (number <= $3 and size <= $4))
+      select n, (select count(*) from last) > (select count(*) from fitting) as has_older,
+        at, kind, session_id, user_id as user, approval_id, tool_call_id, tool_name, args_hash, args, reason
+      from ${schema}.audit_lines where n in (select n from fitting) order by n`,
     requests: `select request_id, message_id, parts from ${ofSession('requests')} order by seq`,
     living: `select name, address, now
       from (select (extract(epoch from clock_timestamp()) * 1000)::float8 as now) clock

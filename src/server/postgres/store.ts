@@ -20,7 +20,8 @@ import { decisionMove, issuedLine, lastUsedFirst, noSuchSession } from '../store
 import type {
   AcceptedRequest,
   AuditEntry,
-  AuditLine,
+  AuditPage,
+  AuditPageRequest,
   CallMove,
   CallRecord,
   Decision,
@@ -233,8 +234,16 @@ export class PostgresStore implements SharedStore {
     await this.#calls.call(key, 'add_line', [nameIn(key), this.#now(), text, randomUUID()]);
   }
 
-  async auditLog(key: SessionKey): Promise<AuditLine[]> {
-    return (await this.#calls.read<AuditRow>('auditLines', [nameIn(key)])).map(auditLineOf);
+  async loadAuditPage(key: SessionKey, page: AuditPageRequest): Promise<AuditPage> {
+    const { before = Number.MAX_SAFE_INTEGER, count, bytes } = page;
+    const rows = await this.#calls.read<AuditRow & { n: number; has_older: boolean }>('auditPage', [
+      nameIn(key),
+      before,
+      count,
+      bytes,
+    ]);
+    const oldest = rows[0];
+    return { lines: rows.map(auditLineOf), older: oldest?.has_older ? oldest.n : null };
   }
 
   async acceptRequest(key: OwnedKey, accepted: AcceptedRequest): Promise<void> {

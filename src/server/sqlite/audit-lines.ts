@@ -1,6 +1,7 @@
 import { toJson } from '../store/json.ts';
 import { type AuditRow, auditLineOf, orNull } from '../store/rows.ts';
-import type { AuditEntry, AuditLine, SessionKey } from '../store/store.ts';
+import { fitting } from '../store/rules.ts';
+import type { AuditEntry, AuditPage, AuditPageRequest, SessionKey } from '../store/store.ts';
 import { toText } from '../store/text.ts';
 import type { Database } from './database.ts';
 import { keyText } from './sessions.ts';
@@ -12,8 +13,14 @@ export function auditTable(db: Database) {
        reason)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const all = db.prepare<AuditRow>(
-    'select * from audit_lines where app = ? and user = ? and session_id = ? order by n',
+  const before =
+    'from audit_lines where app = ? and user = ? and session_id = ? and n < ? order by n desc limit ?';
+  const sizes = db.prepare<{ size: number }>(
+    `select coalesce(octet_length(args), 0) + coalesce(octet_length(reason), 0) as size ${before}`,
+  );
+  const newest = db.prepare<AuditRow & { n: number }>(`select * ${before}`);
+  const removeUnknown = db.prepare(
+    `delete from audit_lines where app = ? and user = ? and session_id = ? and kind = 'refused' and tool_name is null`,
   );
   const empty = db.prepare(
     'update audit_lines set args = null, reason = null where app = ? and user = ? and session_id = ?',
@@ -33,11 +40,18 @@ export function auditTable(db: Database) {
         orNull(entry.reason, toText),
       );
     },
-    all(key: SessionKey): AuditLine[] {
-      return all.all(...keyText(key)).map(auditLineOf);
+    page(key: SessionKey, { before = Number.MAX_SAFE_INTEGER, count, bytes }: AuditPageRequest): AuditPage {
+      const found = sizes.all(...keyText(key), before, count + 1).map(({ size }) => size);
+      const fit = fitting(found, count, bytes);
+      const rows = newest.all(...keyText(key), before, fit);
+      return {
+        lines: rows.map(auditLineOf).reverse(),
+        older: found.length > fit ? (rows.at(-1)?.n ?? null) : null,
+      };
     },
-    /** Removes arguments and reasons from the lines of a session. */
+    /** Removes what a deleted session must not leave: arguments, reasons, and refused answers that belonged to no call. */
     empty(key: SessionKey): void {
+      removeUnknown.run(...keyText(key));
       empty.run(...keyText(key));
     },
   };

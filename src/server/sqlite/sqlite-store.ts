@@ -14,7 +14,8 @@ import {
 import {
   type AcceptedRequest,
   type AuditEntry,
-  type AuditLine,
+  type AuditPage,
+  type AuditPageRequest,
   type CallMove,
   type CallRecord,
   type Decision,
@@ -222,8 +223,8 @@ export class SqliteStore implements Store {
     });
   }
 
-  async auditLog(key: SessionKey): Promise<AuditLine[]> {
-    return this.#transactions.read(({ auditLines }) => auditLines.all(key));
+  async loadAuditPage(key: SessionKey, page: AuditPageRequest): Promise<AuditPage> {
+    return this.#transactions.read(({ auditLines }) => auditLines.page(key, page));
   }
 
   async acceptRequest(key: OwnedKey, accepted: AcceptedRequest): Promise<void> {

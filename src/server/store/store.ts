@@ -98,7 +98,7 @@ export interface CallRecord {
 /** What is written down about an approval. */
 export type AuditKind = 'issued' | 'approved' | 'denied' | 'expired' | 'consumed' | 'refused';
 
-/** A line of the audit log. Lines are only ever added; `args` is emptied when the session is deleted. */
+/** A line of the audit log. Lines are only ever added, until the session is deleted (`Store.deleteSession`). */
 export interface AuditLine {
   at: number;
   kind: AuditKind;
@@ -115,6 +115,23 @@ export interface AuditLine {
 
 /** What a caller adds to the audit log; the store fills in time, session and user. */
 export type AuditEntry = Omit<AuditLine, 'at' | 'sessionId' | 'user'>;
+
+/** Some of the audit lines of a session, counted from the newest. */
+export interface AuditPageRequest {
+  /** The cursor that the page ends before, from `AuditPage.older`; without one the page ends with the newest line. */
+  before?: number | undefined;
+  /** At most so many lines. */
+  count: number;
+  /** At most so many bytes of arguments and reasons, unless one line alone has more. */
+  bytes: number;
+}
+
+/** Audit lines, oldest first. */
+export interface AuditPage {
+  lines: AuditLine[];
+  /** The cursor of the page before this one; null when this page begins with the oldest line. */
+  older: number | null;
+}
 
 /** A change of status that happens only if the call still stands where the caller believes. */
 export interface CallMove {
@@ -171,7 +188,10 @@ export interface Store {
   listSessions(app: string, user: string): Promise<ListedSession[]>;
   /** False when there is no such session. */
   renameSession(key: SessionKey, title: string | null): Promise<boolean>;
-  /** Removes session, events, messages, calls and files; audit lines stay, without argument values. */
+  /**
+   * Removes session, events, messages, calls and files. Audit lines stay without arguments and reasons, except `refused` lines
+   * that name no tool: those answers belonged to no call, and are removed.
+   */
   deleteSession(key: SessionKey): Promise<boolean>;
 
   /**
@@ -226,8 +246,8 @@ export interface Store {
   ): Promise<CallRecord | null>;
   /** Adds a line to the audit log. */
   audit(key: SessionKey, line: AuditEntry): Promise<void>;
-  /** The audit lines of a session, oldest first; they outlive the session. */
-  auditLog(key: SessionKey): Promise<AuditLine[]>;
+  /** A page of the audit lines of a session, which outlive the session. A session without lines has an empty page. */
+  loadAuditPage(key: SessionKey, page: AuditPageRequest): Promise<AuditPage>;
 
   /** Writes down that a request was taken, or taken again. */
   acceptRequest(key: OwnedKey, accepted: AcceptedRequest): Promise<void>;

@@ -1,4 +1,5 @@
 import type { TestRunner } from '../test-runner.ts';
+import { auditLines } from './audit-lines.ts';
 import { everything } from './everything.ts';
 import type { Opened } from './opened.ts';
 import { callOf, keyOf, lineOf, messageOf, textEvent } from './records.ts';
@@ -21,7 +22,7 @@ export function auditSuite({ test, expect }: TestRunner, { store, clock }: Opene
       reason: null,
     };
     await store().audit(key, bare);
-    expect(await store().auditLog(key)).toEqual([
+    expect(await auditLines(store(), key)).toEqual([
       {
         at: 1_000,
         sessionId: 's1',
@@ -30,6 +31,48 @@ export function auditSuite({ test, expect }: TestRunner, { store, clock }: Opene
       },
       { at: 2_000, sessionId: 's1', user: 'ann', ...bare },
     ]);
+  });
+
+  test('lines are read page by page from the newest, by number and by bytes', async () => {
+    await store().createSession(key, {});
+    for (const reason of ['one', 'two', 'three', 'four', 'five']) {
+      await store().audit(key, lineOf('refused', 'c1', { reason, args: null }));
+      await store().audit(keyOf('s2'), lineOf('refused', 'c1', { reason: 'elsewhere', args: null }));
+    }
+    const read = async (count: number, bytes: number, before?: number) => {
+      const { lines, older } = await store().loadAuditPage(key, { before, count, bytes });
+      return { reasons: lines.map((line) => line.reason), older };
+    };
+    const newest = await read(2, 1000);
+    expect(newest.reasons).toEqual(['four', 'five']);
+    // A line that is added meanwhile moves no page.
+    await store().audit(key, lineOf('refused', 'c1', { reason: 'six', args: null }));
+    const middle = await read(2, 1000, newest.older ?? 0);
+    expect(middle.reasons).toEqual(['two', 'three']);
+    expect(await read(2, 1000, middle.older ?? 0)).toEqual({ reasons: ['one'], older: null });
+    expect((await read(10, 1)).reasons).toEqual(['six']);
+    expect((await read(6, 100_000)).older).toBeNull();
+    expect(await store().loadAuditPage(keyOf('s3'), { count: 5, bytes: 5 })).toEqual({
+      lines: [],
+      older: null,
+    });
+    expect(await auditLines(store(), key, 1)).toHaveLength(6);
+  });
+
+  test('a deleted session leaves no refused answer that belonged to no call', async () => {
+    await store().createSession(key, {});
+    await store().issueCalls(key, [callOf('c1')]);
+    const unknown = { toolName: null, argsHash: null, args: null };
+    await store().audit(key, lineOf('refused', 'c9', { ...unknown, reason: 'no such approval' }));
+    await store().audit(key, lineOf('refused', 'c1', { reason: 'not asked yet' }));
+    await store().audit(keyOf('s2'), lineOf('refused', 'c9', unknown));
+    await store().deleteSession(key);
+    const left = await auditLines(store(), key);
+    expect(left.map(({ kind, toolCallId, reason }) => [kind, toolCallId, reason])).toEqual([
+      ['issued', 'c1', null],
+      ['refused', 'c1', null],
+    ]);
+    expect(await auditLines(store(), keyOf('s2'))).toHaveLength(1);
   });
 
   test('a deleted session leaves its lines, without arguments and reasons, and nothing else', async () => {
@@ -64,11 +107,11 @@ export function auditSuite({ test, expect }: TestRunner, { store, clock }: Opene
     expect(await store().deleteSession(key)).toBe(false);
 
     await store().audit(key, lineOf('refused', 'c1', { reason: 'no such session' }));
-    expect((await store().auditLog(key))[2]).toEqual({
+    expect((await auditLines(store(), key))[2]).toEqual({
       ...common,
       ...lineOf('refused', 'c1', { reason: 'no such session', args: null }),
     });
-    expect((await store().auditLog(keyOf('s2')))[0]?.args).toEqual({ amount: 5, to: 'Bob' });
+    expect((await auditLines(store(), keyOf('s2')))[0]?.args).toEqual({ amount: 5, to: 'Bob' });
 
     await store().createSession(key, {});
     expect(await everything(store())).toMatchObject({

@@ -1,5 +1,6 @@
 import { type CallRecord, type CallStatus, StoreError } from '../../server/store/store.ts';
 import { casesWith, type TestRunner } from '../test-runner.ts';
+import { auditLines } from './audit-lines.ts';
 import { everything } from './everything.ts';
 import type { Opened } from './opened.ts';
 import { answerEvent, callOf, keyOf, lineOf, textEvent } from './records.ts';
@@ -23,7 +24,7 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
     expect(await store().findCall(key, { id: 'approval_c2' })).toBeNull();
     expect(await store().findCall(key, { approvalId: 'c2' })).toBeNull();
     const common = { at: 1_000, sessionId: 's1', user: 'ann' };
-    expect(await store().auditLog(key)).toEqual([
+    expect(await auditLines(store(), key)).toEqual([
       { ...common, ...lineOf('issued', 'c2') },
       { ...common, ...lineOf('issued', 'c0') },
     ]);
@@ -74,7 +75,7 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
       ),
     ).toEqual(denied);
     expect(await store().findCall(key, { id: 'c1' })).toEqual(denied);
-    expect((await store().auditLog(key)).map(({ at, kind, reason }) => [at, kind, reason])).toEqual([
+    expect((await auditLines(store(), key)).map(({ at, kind, reason }) => [at, kind, reason])).toEqual([
       [1_000, 'issued', null],
       [2_000, 'denied', 'too much'],
     ]);
@@ -129,7 +130,7 @@ export function callsSuite({ test, expect, beforeEach }: TestRunner, { store, cl
     expect(taken).toHaveLength(1);
     expect(await store().findCall(key, { id: 'c1' })).toEqual(taken[0]);
     expect(consumed.filter((call) => call !== null)).toEqual([callOf('c2', { status: 'running' })]);
-    expect((await store().auditLog(key)).map((line) => line.kind)).toEqual([
+    expect((await auditLines(store(), key)).map((line) => line.kind)).toEqual([
       'issued',
       'issued',
       taken[0]?.status,

@@ -85,7 +85,7 @@ function endSuite({ test, expect }: TestRunner, { store: opened }: Opened): void
       () => store.moveCall(key, { id: 'c1', from: 'requested', to: 'approved' }, null),
       () => store.decideCall(key, { id: 'c1', to: 'approved', reason: null }, lineOf('approved', 'c1')),
       () => store.audit(key, lineOf('refused', 'c1')),
-      () => store.auditLog(key),
+      () => store.loadAuditPage(key, { count: 1, bytes: 1 }),
       () => store.acceptRequest(key, { requestId: 'r1', messageId: null, parts: 0 }),
       () => store.acceptedRequests(key),
       () => store.putFile(key, 'f1', { mediaType: 'image/png', bytes: new Uint8Array() }),

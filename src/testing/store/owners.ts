@@ -1,5 +1,6 @@
 import { type OwnedKey, StaleFence } from '../../server/store/store.ts';
 import type { TestRunner } from '../test-runner.ts';
+import { auditLines } from './audit-lines.ts';
 import type { Opened } from './opened.ts';
 import { answerEvent, callOf, keyOf, lineOf, messageOf } from './records.ts';
 
@@ -29,7 +30,7 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     await store().loadSession(key),
     await store().loadMessages(key),
     await store().openCalls(key),
-    await store().auditLog(key),
+    await auditLines(store(), key),
     await store().acceptedRequests(key),
     await store().waitingMessages(key),
     await store().loadFile(key, 'f1'),
@@ -94,7 +95,7 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     await store().audit(key, lineOf('refused', 'c3'));
     expect(await store().renameSession(key, 'Tea')).toBe(true);
     await store().putMessage(owner, messageOf('m2', 'still mine'));
-    expect((await store().auditLog(key)).map((line) => line.kind)).toEqual([
+    expect((await auditLines(store(), key)).map((line) => line.kind)).toEqual([
       'issued',
       'issued',
       'issued',
@@ -117,7 +118,7 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     const counted = decisions.filter((call) => call !== null);
     expect(counted).toHaveLength(1);
     expect(await store().findCall(key, { id: 'c2' })).toEqual(counted[0]);
-    const lines = (await store().auditLog(key)).filter(({ kind }) => kind !== 'issued');
+    const lines = (await auditLines(store(), key)).filter(({ kind }) => kind !== 'issued');
     expect(lines.map((line) => line.kind)).toEqual([counted[0]?.status]);
     const late = await store().decideCall(
       key,
@@ -140,6 +141,6 @@ export function ownersSuite({ test, expect, beforeEach }: TestRunner, { store }:
     expect(await store().moveCall(second, use, lineOf('consumed', 'c1'))).toMatchObject({
       status: 'running',
     });
-    expect((await store().auditLog(key)).map((line) => line.kind)).toEqual(['issued', 'consumed']);
+    expect((await auditLines(store(), key)).map((line) => line.kind)).toEqual(['issued', 'consumed']);
   });
 }

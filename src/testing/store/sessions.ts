@@ -1,5 +1,6 @@
 import { StoreError } from '../../server/store/store.ts';
 import type { TestRunner } from '../test-runner.ts';
+import { auditLines } from './audit-lines.ts';
 import { everything } from './everything.ts';
 import type { Opened } from './opened.ts';
 import { callOf, keyOf, messageOf, textEvent } from './records.ts';
@@ -23,7 +24,7 @@ export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Op
     expect(await store().loadSession(key)).toEqual(fresh);
     expect(await store().loadMessages(key)).toEqual([]);
     expect(await store().openCalls(key)).toEqual([]);
-    expect(await store().auditLog(key)).toEqual([]);
+    expect(await auditLines(store(), key)).toEqual([]);
   });
 
   test('a session that exists is not created again', async () => {
@@ -55,7 +56,7 @@ export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Op
       await expect(write()).rejects.toThrow(StoreError);
     }
     expect(await store().listSessions('shop', 'ann')).toEqual([]);
-    expect(await store().auditLog(key)).toEqual([]);
+    expect(await auditLines(store(), key)).toEqual([]);
     expect((await store().createSession(key, {})).state).toEqual({});
   });
 
@@ -126,7 +127,7 @@ export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Op
       expect(
         await store().moveCall(foreign, { id: 'c1', from: 'requested', to: 'approved' }, null),
       ).toBeNull();
-      expect(await store().auditLog(foreign)).toEqual([]);
+      expect(await auditLines(store(), foreign)).toEqual([]);
       expect(await store().loadFile(foreign, 'f1')).toBeNull();
       expect(await store().renameSession(foreign, 'mine')).toBe(false);
       expect(await store().truncateMessages(foreign, 'm1')).toBe(false);

@@ -1,4 +1,5 @@
 import { casesWith, type TestRunner } from '../test-runner.ts';
+import { auditLines } from './audit-lines.ts';
 import type { Opened } from './opened.ts';
 import { answerEvent, callOf, keyOf, lineOf, messageOf, stored, textEvent } from './records.ts';
 
@@ -48,7 +49,7 @@ export function textsSuite({ test, expect }: TestRunner, { store }: Opened): voi
     const line = lineOf('denied', text, { reason: text, args: call.args });
     const denied = await store().decideCall(key, { id: text, to: 'denied', reason: text }, line);
     expect(denied).toEqual({ ...call, status: 'denied' });
-    expect((await store().auditLog(key)).at(-1)).toMatchObject(line);
+    expect((await auditLines(store(), key)).at(-1)).toMatchObject(line);
     await store().appendEvent(key, answerEvent('e2', [text]));
     expect(await store().openCalls(key)).toEqual([]);
     expect(await store().loadFile(key, text)).toMatchObject({ mediaType: 'image/png' });

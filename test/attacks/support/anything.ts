@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { type Chunk, Grammar, type Message, MessageFold } from '../../../src/protocol/index.ts';
 import { createMemoryStore } from '../../../src/server/index.ts';
+import { auditLines } from '../../../src/testing/store/audit-lines.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { fourTools } from '../../support/demo-tools.ts';
 import { say } from '../../support/harness.ts';
@@ -277,7 +278,7 @@ export async function playAnything(numRuns: number, seed: number): Promise<void>
             expect(brief(folds.get(id)?.message.parts ?? []), id).toEqual(brief(parts));
           }
           // No payment without a decision that said yes.
-          const lines = await store.auditLog(key);
+          const lines = await auditLines(store, key);
           const consumed = lines.filter(
             ({ kind, toolName }) => kind === 'consumed' && toolName === 'process_payment',
           );

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 import { BaseLlm, LlmAgent, LogLevel, setLogLevel } from '@google/adk';
 import { createDuologue } from '../../../src/server/index.ts';
+import { openPostgresStore } from '../../../src/server/postgres/index.ts';
 import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
 import { serve } from '../../../src/server/use/node.ts';
 import { text } from '../../support/scripted-model.ts';
@@ -8,8 +9,8 @@ import { text } from '../../support/scripted-model.ts';
 // What it writes is read by tests.
 setLogLevel(LogLevel.ERROR);
 
-/** A server that says one word to whatever it is sent, and keeps everything on the disk. */
-const [folder = ''] = process.argv.slice(2);
+/** A server that says one word to every message, and keeps everything in a folder, or in a schema of PostgreSQL. */
+const [place = '', schema] = process.argv.slice(2);
 
 class BriefModel extends BaseLlm {
   constructor() {
@@ -26,7 +27,7 @@ class BriefModel extends BaseLlm {
 }
 
 const agent = new LlmAgent({ name: 'assistant', model: new BriefModel() });
-const store = await openSqliteStore(folder);
+const store = await (schema ? openPostgresStore({ url: place, schema }) : openSqliteStore(place));
 const { url } = await serve(createDuologue({ agent, store, rateLimit: false }), {
   port: 0,
   host: '127.0.0.1',

@@ -1,6 +1,7 @@
 import { LlmAgent } from '@google/adk';
 import type { Message } from '../../../src/protocol/index.ts';
 import { createDuologue, type Duologue, type SessionKey } from '../../../src/server/index.ts';
+import { auditLines } from '../../../src/testing/store/audit-lines.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { say } from '../../support/harness.ts';
 import { Journal } from './journal.ts';
@@ -157,7 +158,7 @@ export class World {
   }
 
   auditLog() {
-    return this.store.inner.auditLog(KEY);
+    return auditLines(this.store.inner, KEY);
   }
 
   async events() {

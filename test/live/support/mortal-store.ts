@@ -14,7 +14,7 @@ export interface MortalStore {
 }
 
 /** What only looks. */
-const READS = /^(find|list|load|openCalls|acceptedRequests|waitingMessages|auditLog)/;
+const READS = /^(find|list|load|openCalls|acceptedRequests|waitingMessages)/;
 
 /** Lets a process die with what it has of the store: when it is told to, or right after so many writes. */
 export function mortalStore(

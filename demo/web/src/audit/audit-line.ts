@@ -14,14 +14,29 @@ export interface AuditLine {
   reason: string | null;
 }
 
-/** The approval log of a session, oldest first. */
-export async function readAuditLog(sessionId: string, signal: AbortSignal): Promise<AuditLine[]> {
-  const response = await http.ask(`/approvals/${encodeURIComponent(sessionId)}`, { signal });
-  const text = await response.text();
-  return text
+/** The newest lines of the approval log of a session, oldest first. */
+export interface AuditLog {
+  lines: readonly AuditLine[];
+  /** Whether the server has older lines. */
+  hasOlder: boolean;
+}
+
+/** Reads so many pages of the approval log of a session, from the newest on. */
+export async function readAuditLog(sessionId: string, pages: number, signal: AbortSignal): Promise<AuditLog> {
+  const path = `/approvals/${encodeURIComponent(sessionId)}`;
+  const texts: string[] = [];
+  let older: string | null = null;
+  do {
+    const response = await http.ask(older === null ? path : `${path}?before=${older}`, { signal });
+    texts.unshift(await response.text());
+    older = response.headers.get('x-duologue-older');
+  } while (older !== null && texts.length < pages);
+  const lines = texts
+    .join('')
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as AuditLine);
+  return { lines, hasOlder: older !== null };
 }
 
 const COLUMNS = [

@@ -11,8 +11,8 @@ import { useWords } from './words.ts';
 /** Who was asked what in this conversation, what was answered, and what followed. */
 export default function AuditPanel({ sessionId }: PanelProps) {
   const words = useWords();
-  const { lines, hasFailed, refresh } = useAuditLog(sessionId);
-  const approvals = useMemo(() => byApproval(lines ?? []), [lines]);
+  const { log, hasFailed, refresh, readOlder } = useAuditLog(sessionId);
+  const approvals = useMemo(() => byApproval(log?.lines ?? []), [log]);
   if (hasFailed) {
     return (
       <div role="alert" className="space-y-3 p-4 text-sm">
@@ -21,7 +21,8 @@ export default function AuditPanel({ sessionId }: PanelProps) {
       </div>
     );
   }
-  if (lines === null) return null;
+  if (log === null) return null;
+  const { lines, hasOlder } = log;
   if (lines.length === 0) return <p className="p-4 text-sm text-soft">{words.none}</p>;
   const name = `${sessionId}.approvals`;
   return (
@@ -37,6 +38,12 @@ export default function AuditPanel({ sessionId }: PanelProps) {
           {words.csv}
         </Button>
       </div>
+      {hasOlder ? (
+        <div className="space-y-2">
+          <p className="text-sm text-soft">{words.newest}</p>
+          <Button onClick={readOlder}>{words.older}</Button>
+        </div>
+      ) : null}
       <ol className="space-y-3">
         {approvals.map(([id, steps]) => (
           <ApprovalRecord key={id} lines={steps} />

@@ -1,18 +1,21 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useWire } from '../wire/wire.tsx';
-import { type AuditLine, readAuditLog } from './audit-line.ts';
+import { type AuditLog, readAuditLog } from './audit-line.ts';
 
 /** The log follows the conversation with this delay. */
 const DELAY_MS = 400;
 
-/** The approval log of a session, read again when something happened in the conversation. */
+/** The newest pages of the approval log of a session, read again when something happened in the conversation. */
 export function useAuditLog(sessionId: string): {
-  lines: readonly AuditLine[] | null;
+  log: AuditLog | null;
   hasFailed: boolean;
   refresh: () => void;
+  /** Reads one more page of older lines. */
+  readOlder: () => void;
 } {
   const { recorder } = useWire();
-  const [lines, setLines] = useState<readonly AuditLine[] | null>(null);
+  const [log, setLog] = useState<AuditLog | null>(null);
+  const [pages, setPages] = useState(1);
   const [hasFailed, setFailed] = useState(false);
   const reading = useRef<AbortController>(null);
 
@@ -20,16 +23,18 @@ export function useAuditLog(sessionId: string): {
     reading.current?.abort();
     const controller = new AbortController();
     reading.current = controller;
-    readAuditLog(sessionId, controller.signal).then(
+    readAuditLog(sessionId, pages, controller.signal).then(
       (read) => {
-        setLines(read);
+        setLog(read);
         setFailed(false);
       },
       () => {
         if (!controller.signal.aborted) setFailed(true);
       },
     );
-  }, [sessionId]);
+  }, [sessionId, pages]);
+
+  const readOlder = useCallback(() => setPages((count) => count + 1), []);
 
   useEffect(() => {
     refresh();
@@ -44,5 +49,5 @@ export function useAuditLog(sessionId: string): {
       reading.current?.abort();
     };
   }, [recorder, refresh]);
-  return { lines, hasFailed, refresh };
+  return { log, hasFailed, refresh, readOlder };
 }

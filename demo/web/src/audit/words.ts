@@ -8,6 +8,8 @@ const en = {
   refresh: 'Refresh',
   jsonl: 'Save as JSON lines',
   csv: 'Save as CSV',
+  newest: 'Only the newest steps are shown and saved.',
+  older: 'Show older steps',
   kind: {
     issued: 'Asked',
     approved: 'Approved',
@@ -37,6 +39,8 @@ const TABLES: Record<Language, typeof en> = {
     refresh: '更新',
     jsonl: 'JSON Lines で保存',
     csv: 'CSV で保存',
+    newest: '表示と保存は新しい記録だけです。',
+    older: '以前の記録を表示',
     kind: {
       issued: '確認',
       approved: '承認',

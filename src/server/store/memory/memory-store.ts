@@ -6,7 +6,7 @@ import { checkUnchanged, emptyState, hasKeys } from '../state.ts';
 import {
   type AcceptedRequest,
   type AuditEntry,
-  type AuditLine,
+  type AuditPage,
   type CallMove,
   type CallRecord,
   type ListedSession,
@@ -203,9 +203,9 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       auditLog.prepare(key, now(), { ...line, args })();
     },
 
-    async auditLog(key): Promise<AuditLine[]> {
+    async loadAuditPage(key, page): Promise<AuditPage> {
       assertOpen();
-      return auditLog.all(key);
+      return auditLog.page(key, page);
     },
 
     async acceptRequest(key, accepted): Promise<void> {
