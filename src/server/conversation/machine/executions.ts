@@ -96,12 +96,14 @@ export class Executions {
 
   /** A tool of the server came to its end, or was started and is ended from outside. */
   ended(callId: string, outcome: Outcome): void {
-    const { core, open, calls, callEnds } = this.parts;
+    const { core, open, messages, calls, callEnds } = this.parts;
     const call = open.running(callId);
     if (!call) return core.emit({ type: 'give-slot-back', callId });
     call.givesSlotBack = true;
     if (outcome.kind === 'waits') {
       open.move(call, 'park');
+      // A model that is run live says nothing until it gets the output, which may take hours: the next message does not wait for that.
+      if (messages.speaking?.message.id === call.record.messageId) messages.isAtWork = false;
       call.record = { ...call.record, expiresAt: calls.clientDeadline() };
       core.storing([{ do: 'park', call: call.record }], null);
       this.giveSlotBack(call);
