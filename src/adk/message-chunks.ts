@@ -166,10 +166,13 @@ export class MessageChunks {
       }
       this.other(writer, part, out);
     }
-    // Live audio comes as content too, between the pieces of one transcript: only words end a block.
-    if (parts.some((part) => !part.inlineData)) {
+    // Live audio and thoughts come as content too, between the pieces of one transcript: only other parts end its text.
+    if (parts.some((part) => !part.inlineData && !part.thought)) {
       closeBlocks(writer, out);
       writer.text.streamed = '';
+    }
+    if (parts.some((part) => !part.inlineData)) {
+      closeBlock(writer, 'reasoning', out);
       // A transcript says nothing of the thoughts beside it, which still come whole.
       if (!event.outputTranscription) writer.reasoning.streamed = '';
     }

@@ -137,7 +137,7 @@ export class GeminiTalk {
     const { serverContent, toolCall, toolCallCancellation, sessionResumptionUpdate, goAway } = message;
     // Words may come behind the end of a turn. Anything else is the answer to what was asked meanwhile.
     const says = Boolean(toolCall || serverContent?.modelTurn?.parts?.length);
-    if (says && this.debt.hasAsked) this.tell(this.messages.complete());
+    if (says && this.debt.isOpen) this.tell(this.messages.complete());
     this.debt.heard(message, this.messages.isClosing);
     // Whoever speaks while a call waits is answered in another turn.
     if (serverContent?.inputTranscription?.text) this.calls.leaveTurn();

@@ -72,6 +72,26 @@ const cases: {
     ],
   },
   {
+    name: 'a thought that comes whole before the end of the transcript beside it leaves the transcript as it is',
+    events: [
+      piece('hm', true),
+      { outputTranscription: { text: 'It is ', finished: false }, partial: true, author: 'assistant' },
+      model([{ text: 'hm', thought: true }]),
+      { outputTranscription: { text: 'noon.', finished: false }, partial: true, author: 'assistant' },
+      model([{ text: 'It is noon.' }], { outputTranscription: { text: 'It is noon.', finished: true } }),
+    ],
+    out: [
+      { type: 'reasoning-start', id: '0' },
+      { type: 'reasoning-delta', id: '0', delta: 'hm' },
+      { type: 'reasoning-end', id: '0' },
+      { type: 'text-start', id: '1' },
+      { type: 'text-delta', id: '1', delta: 'It is ' },
+      { type: 'text-delta', id: '1', delta: 'noon.' },
+      { type: 'text-end', id: '1' },
+      end('stop'),
+    ],
+  },
+  {
     name: 'a whole text that goes on where its pieces ended',
     events: [piece('Hel'), model([{ text: 'Hello' }])],
     out: [

@@ -199,6 +199,31 @@ describe('a live session', () => {
     },
   );
 
+  it.each(FAMILIES)(
+    '[B14] that thinks and speaks: its words stand once in the message, $name',
+    async (family) => {
+      const { fake, connect, url } = await serveTools({ ...family, quirks: { thinksAloud: true } });
+      fake.http.think = async () => ({
+        thought: 'Let me see. ',
+        text: 'It is noon.',
+        calls: [],
+        finish: 'stop',
+      });
+      const socket = await connect('?session=thinks');
+      socket.say('what time is it?');
+      await socket.done();
+      expect(words(socket)).toBe('It is noon.');
+      const stored = (await (await fetch(`${url}/sessions/thinks`)).json()) as {
+        messages: { role: string; parts: { type: string; text?: string }[] }[];
+      };
+      const parts = stored.messages.find(({ role }) => role === 'assistant')?.parts ?? [];
+      expect(parts.flatMap(({ type, text }) => (text ? [[type, text]] : []))).toEqual([
+        ['reasoning', 'Let me see. '],
+        ['text', 'It is noon.'],
+      ]);
+    },
+  );
+
   it('goes on over SSE and live again: calls are signed, and what was only heard is there as text', async () => {
     const { fake, url, connect, ran } = await serveTools({ quirks: { thinksAloud: true } });
     const socket = await connect('?session=modes');

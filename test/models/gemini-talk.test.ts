@@ -374,3 +374,22 @@ test('a session that knows a call only by an id that no history has is taken up 
     { type: 'link', input: { type: 'handle', handle: 'h' } },
   ]);
 });
+
+test('the answer to a result that is given just when the model ends its turn belongs to one turn with one end', () => {
+  const { talk: one, make, hear, wait } = talk({ nonBlocking: ['locate'] });
+  hear({ inputTranscription: { text: 'Where am I?' } }, 0);
+  hear(SOUND, 100);
+  make('locate');
+  // The end of a spoken turn is held back for 300 ms, in case that its last words come behind it.
+  expect(hear({ turnComplete: true }, 200)).toEqual([]);
+  const response = { id: 'locate', name: 'locate', response: { city: 'Kyoto' } };
+  one.take({ content: { role: 'user', parts: [{ functionResponse: response }] } }, 250);
+  expect(hear(SOUND, 300)).toMatchObject([
+    { turnComplete: true, customMetadata: { goesOn: true, isIdle: true } },
+    { content: SOUND.modelTurn },
+  ]);
+  expect(wait(600)).toEqual([]);
+  expect(hear(SOUND, 700)).toHaveLength(1);
+  hear({ turnComplete: true }, 800);
+  expect(wait(1100)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
+});
