@@ -81,6 +81,63 @@ describe('where a request comes from', () => {
     if (status === 403) expect((await response.json()).error.code).toBe('forbidden');
   });
 
+  const withoutOrigin: [
+    name: string,
+    site: string,
+    referer: string | null,
+    options: Partial<DuologueOptions>,
+    status: number,
+  ][] = [
+    ['[A13] an image in a foreign page', 'cross-site', 'https://evil.example/', {}, 403],
+    ['[A13] an image in a foreign page that hides its address', 'cross-site', null, {}, 403],
+    ['[A13] a foreign page whose address is none', 'cross-site', 'evil', {}, 403],
+    ['[A13] an image in a page on another port', 'same-site', 'http://localhost:5173/', {}, 403],
+    ['[A13] a page of the same site that hides its address', 'same-site', null, {}, 403],
+    ['[A13] an image in the own page', 'same-origin', 'http://localhost:3000/', {}, 200],
+    ['[A13] an address that a person typed', 'none', null, {}, 200],
+    [
+      '[A13] an image in an allowed page',
+      'cross-site',
+      'https://app.example/chat',
+      { origins: ['https://app.example'] },
+      200,
+    ],
+    [
+      '[A13] an image in an allowed page of the same site',
+      'same-site',
+      'http://localhost:5173/',
+      { origins: ['http://localhost:5173'] },
+      200,
+    ],
+    [
+      '[A13] a foreign page with the name of an allowed one in its address',
+      'cross-site',
+      'https://evil.example/https://app.example/',
+      { origins: ['https://app.example'] },
+      403,
+    ],
+  ];
+
+  it.each(withoutOrigin)('%s', async (_, site, referer, options, status) => {
+    for (const path of ['/sessions', '/sessions/new/watch', '/approvals/new']) {
+      const response = await ask(options, `http://localhost:3000${path}`, {
+        host: 'localhost:3000',
+        'sec-fetch-site': site,
+        ...(referer === null ? {} : { referer }),
+      });
+      const isForbidden = response.status === 403;
+      expect(isForbidden, path).toBe(status === 403);
+      if (isForbidden) expect((await response.json()).error.code).toBe('forbidden');
+      else await response.body?.cancel();
+    }
+  });
+
+  it('[A13] a link in a foreign page opens a page of the application', async () => {
+    const { duologue } = server();
+    const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
+    expect(await duologue.respond(new Request('http://localhost:3000/', { headers }))).toBeNull();
+  });
+
   it('[A6] a probe asks for the health under an address; a foreign page hears nothing of it', async () => {
     const asked = (headers: Record<string, string>) => ask({}, 'http://10.0.0.7:3000/health', headers);
     expect((await asked({ host: '10.0.0.7:3000' })).status).toBe(200);
@@ -186,6 +243,9 @@ describe('who makes a request', () => {
     const [pair = ''] = cookie.split(';');
     expect((await made.get('/sessions', { cookie: `other=1; ${pair}` })).status).toBe(200);
     expect((await made.get('/sessions', { cookie: `${pair}x` })).status).toBe(401);
+    // A neighbouring host planted one, and the browser sends it first.
+    expect((await made.get('/sessions', { cookie: `duologue=planted; ${pair}` })).status).toBe(200);
+    expect((await made.get('/sessions', { cookie: 'duologue=planted; duologue=other' })).status).toBe(401);
   });
 
   it('[A5] behind a proxy that speaks TLS the cookie is for TLS alone', async () => {

@@ -45,9 +45,10 @@ export class Access {
         `Host ${JSON.stringify(hostname)} is not allowed. Add it to the allowed origins.`,
       );
     }
-    const origin = request.headers.get('origin');
+    const sent = request.headers.get('origin');
+    const origin = sent ?? embedderOf(request);
     if (origin === null) return null;
-    if (this.origins.has(origin)) return origin;
+    if (this.origins.has(origin)) return sent;
     if (origin === `http://${host}` || origin === `https://${host}`) return null;
     throw new ProtocolError(
       'forbidden',
@@ -91,7 +92,7 @@ export class Access {
   private showsKey(request: Request, apiKey: string): boolean {
     const { headers } = request;
     const bearer = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1];
-    const cookie = cookieOf(headers.get('cookie') ?? '');
+    const cookies = cookiesOf(headers.get('cookie') ?? '');
     const offered = (headers.get('sec-websocket-protocol') ?? '').split(',').map((name) => name.trim());
     const inProtocol = offered.find((name) => name.startsWith(KEY_SUBPROTOCOL));
     const keys = [
@@ -101,7 +102,8 @@ export class Access {
     ];
     return (
       keys.some((key) => typeof key === 'string' && equal(key, apiKey)) ||
-      (cookie !== null && equal(cookie, tokenFor(apiKey)))
+      // A page on a neighbouring host can set a cookie of the same name, which may come first.
+      cookies.some((cookie) => equal(cookie, tokenFor(apiKey)))
     );
   }
 }
@@ -131,6 +133,17 @@ function hostOf(text: string): string {
   );
 }
 
+/**
+ * The origin of the page that makes a request without `Origin`, as an image in it does. Null for programs, the own page, and addresses that a
+ * person typed. A page that hides its address has the origin `unknown`, which is never allowed.
+ */
+function embedderOf({ headers }: Request): string | null {
+  const site = headers.get('sec-fetch-site');
+  if (site !== 'cross-site' && site !== 'same-site') return null;
+  const referer = headers.get('referer') ?? '';
+  return URL.canParse(referer) ? new URL(referer).origin : 'unknown';
+}
+
 function hostnameOf(host: string): string {
   return host.startsWith('[')
     ? host.slice(0, host.indexOf(']') + 1)
@@ -146,12 +159,12 @@ function equal(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }
 
-function cookieOf(header: string): string | null {
-  for (const pair of header.split(';')) {
+/** The values of all cookies of our name. */
+function cookiesOf(header: string): string[] {
+  return header.split(';').flatMap((pair) => {
     const [name, value] = pair.trim().split('=');
-    if (name === COOKIE && value) return value;
-  }
-  return null;
+    return name === COOKIE && value ? [value] : [];
+  });
 }
 
 function fromBase64Url(text: string): string {
