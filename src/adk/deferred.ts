@@ -14,6 +14,7 @@ import {
   type Session,
   ToolConfirmation,
 } from '@google/adk';
+import { type AnsweredCall, runAfterTool } from './callbacks.ts';
 import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
 import { runDecided } from './run.ts';
@@ -53,7 +54,10 @@ export type Outcome =
   | { kind: 'asks' }
   | { kind: 'waits' };
 
-/** Runs a recorded call on the server. State that the tool writes is kept apart until its response is stored. */
+/**
+ * Runs a recorded call on the server. State that the tool writes is kept apart until its response is stored. ADK called the before-tool
+ * callbacks when the model made the call; the after-tool callbacks are called here.
+ */
 export async function runDeferred(execution: DeferredExecution): Promise<Outcome> {
   const { tool, tools, callId, args, session, signal } = execution;
   const agent = agentOf(execution);
@@ -62,49 +66,63 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   const isWaived = override !== undefined && !override.includes(tool.name);
   try {
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
-      const context = new Context({
-        invocationContext: contextOf(execution, abortSignal),
-        functionCallId: callId,
-        ...(execution.approved || isWaived
-          ? { toolConfirmation: new ToolConfirmation({ confirmed: true }) }
-          : {}),
-      });
-      const output = await callTool(tool, agent, args, context);
+      const isConfirmed = execution.approved || isWaived;
+      const context = toolContextOf(execution, abortSignal, isConfirmed);
+      const call = { tool, agent, args, context };
+      const output = await callTool(call);
       if (takeConfirmationRequest(context, callId)) return { kind: 'asks' };
       if (tool.isLongRunning && output == null) return { kind: 'waits' };
-      return { kind: 'output', output: output ?? null, actions: context.actions, session };
+      const response = await runAfterTool(call, output);
+      return { kind: 'output', output: response ?? null, actions: context.actions, session };
     });
   } catch (error) {
-    return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
+    return failure(error);
   }
 }
 
-/** Runs a tool between the callbacks of the application, in ADK's order. */
-async function callTool(
-  tool: BaseTool,
-  agent: BaseAgent,
-  args: Record<string, unknown>,
-  toolContext: Context,
-): Promise<unknown> {
-  const { pluginManager } = toolContext.invocationContext;
-  const before = isLlmAgent(agent) ? agent.canonicalBeforeToolCallbacks : [];
-  const after = isLlmAgent(agent) ? agent.canonicalAfterToolCallbacks : [];
-  const call = { tool, toolArgs: args, toolContext };
-  let output: unknown = await pluginManager.runBeforeToolCallback(call);
-  for (const callback of before) output ??= await callback({ tool, args, context: toolContext });
-  if (output == null) {
-    try {
-      output = await runDecided(execution(tool, toolContext), { args, toolContext });
-    } catch (thrown) {
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      output = await pluginManager.runOnToolErrorCallback({ ...call, error });
-      if (output == null) throw error;
-    }
+/** Ends a recorded call whose output came from outside, from the browser for one: its after-tool callbacks see the output. */
+export async function answerDeferred(execution: DeferredExecution, output: unknown): Promise<Outcome> {
+  const { tool, tools, args, session, signal } = execution;
+  const agent = agentOf(execution);
+  try {
+    return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
+      const context = toolContextOf(execution, abortSignal, execution.approved);
+      const response = await runAfterTool({ tool, agent, args, context }, output);
+      return { kind: 'output', output: response ?? null, actions: context.actions, session };
+    });
+  } catch (error) {
+    return failure(error);
   }
-  const response = output as Record<string, unknown>;
-  let altered: unknown = await pluginManager.runAfterToolCallback({ result: response, ...call });
-  for (const callback of after) altered ??= await callback({ tool, args, context: toolContext, response });
-  return altered ?? output;
+}
+
+function toolContextOf(
+  execution: DeferredExecution,
+  abortSignal: AbortSignal,
+  isConfirmed: boolean,
+): Context {
+  return new Context({
+    invocationContext: contextOf(execution, abortSignal),
+    functionCallId: execution.callId,
+    ...(isConfirmed ? { toolConfirmation: new ToolConfirmation({ confirmed: true }) } : {}),
+  });
+}
+
+function failure(error: unknown): Outcome {
+  return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
+}
+
+/** Runs a tool. A plugin may have a response for what it throws. */
+async function callTool({ tool, args, context: toolContext }: AnsweredCall): Promise<unknown> {
+  try {
+    return await runDecided(execution(tool, toolContext), { args, toolContext });
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    const { pluginManager } = toolContext.invocationContext;
+    const call = { tool, toolArgs: args, toolContext };
+    const output = await pluginManager.runOnToolErrorCallback({ ...call, error });
+    if (output == null) throw error;
+    return output;
+  }
 }
 
 /** A confirmed tool of ADK does not ask its predicate again: one that throws would make the approval worthless. */

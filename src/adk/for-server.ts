@@ -1,6 +1,14 @@
 export { agentToolNames } from './agent-tools.ts';
+export { guardPluginCallbacks, hasAfterToolCallbacks } from './callbacks.ts';
 export { toContent } from './content.ts';
-export { findTool, type Outcome, responseEvent, runDeferred, toResponse } from './deferred.ts';
+export {
+  answerDeferred,
+  findTool,
+  type Outcome,
+  responseEvent,
+  runDeferred,
+  toResponse,
+} from './deferred.ts';
 export { chooseDriver, type Driver } from './driver.ts';
 export { instrument } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';

@@ -3,7 +3,10 @@ import {
   BaseTool,
   CONTENT_REQUEST_PROCESSOR,
   type Context,
+  createEvent,
+  createEventActions,
   type Event,
+  type EventActions,
   type InvocationContext,
   isLlmAgent,
   type LlmAgent,
@@ -11,6 +14,7 @@ import {
   ToolConfirmation,
 } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
+import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
 import { rememberDeclaration } from './declarations.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
@@ -27,6 +31,7 @@ export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
     agents.push(...(subAgents ?? []));
     if (!isLlmAgent(agent as never)) continue;
     const llmAgent = agent as LlmAgent;
+    guardAgentCallbacks(llmAgent);
     const { requestProcessors } = llmAgent;
     if (requestProcessors.some((processor) => processor instanceof GateBuilder)) continue;
     llmAgent.requestProcessors = [
@@ -111,6 +116,7 @@ interface ToolRequest {
 
 /** A tool behind a gate: it runs, or its call is deferred and nothing waits for it. */
 class Gated extends BaseTool {
+  readonly [GATED] = true;
   readonly inner: BaseTool;
   /** A live model that can goes on speaking while a call of this tool waits. */
   readonly nonBlocking: boolean;
@@ -133,13 +139,19 @@ class Gated extends BaseTool {
     const { invocationContext, functionCallId: id } = toolContext;
     const plugin = pluginIn(invocationContext);
     const active = plugin?.activeIn(invocationContext);
-    if (!plugin || !id) return this.inner.runAsync(request);
+    if (!plugin || !id) {
+      const output = await this.inner.runAsync(request);
+      markRun(toolContext, 'returned');
+      return output;
+    }
     // Whoever would have to be asked is gone.
     if (!active) throw new Error('The run is over.');
 
+    const changed = changesIn(toolContext);
     const decision = active.decisions.get(id) ?? (await plugin.decide(this.inner, args, toolContext));
     const later = async (facts: ToolFacts) => {
       checkMayWait(this.name, facts, toolContext);
+      if (changed) await keepChanges(changed, toolContext);
       await active.run.defer({
         id,
         toolName: this.name,
@@ -160,13 +172,20 @@ class Gated extends BaseTool {
     if (active.run.live && !FRAMEWORK.has(this.name)) return later(decision);
     const { inner } = this;
     if (decision.runsOn === 'client' && inner instanceof DuologueTool) {
-      return decision.optimistic ? active.keep(id, inner.optimistic(decision.args)) : later(decision);
+      if (!decision.optimistic) return later(decision);
+      const output = inner.optimistic(decision.args);
+      markRun(toolContext, 'returned');
+      return active.keep(id, output);
     }
     if (decision.waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
-    const output = await this.runHere(active, request);
+    const output = await this.runHere(active, request).catch((error: unknown) => {
+      markRun(toolContext, 'threw');
+      throw error;
+    });
     if (takeConfirmationRequest(toolContext, id)) return later({ runsOn: decision.runsOn, asks: true });
     // What a long-running tool starts, the client ends.
     if (inner.isLongRunning && output == null) return later({ runsOn: 'client', asks: false });
+    markRun(toolContext, 'returned');
     return active.keep(id, output);
   }
 
@@ -190,6 +209,28 @@ class Gated extends BaseTool {
     (this as { isLongRunning: boolean }).isLongRunning = later;
     return undefined;
   }
+}
+
+/** What the before-tool callbacks changed; undefined when they changed nothing. */
+function changesIn({ actions }: Context): Pick<EventActions, 'stateDelta' | 'artifactDelta'> | undefined {
+  const { stateDelta, artifactDelta } = actions;
+  const isChanged = Object.keys(stateDelta).length + Object.keys(artifactDelta).length > 0;
+  return isChanged ? { stateDelta: { ...stateDelta }, artifactDelta: { ...artifactDelta } } : undefined;
+}
+
+/** Stores what the before-tool callbacks of a call changed: ADK would store it with the response, and a call that waits has none. */
+async function keepChanges(
+  changes: Pick<EventActions, 'stateDelta' | 'artifactDelta'>,
+  { invocationContext, invocationId, agentName: author }: Context,
+): Promise<void> {
+  const { sessionService, session, branch } = invocationContext;
+  const event = createEvent({
+    invocationId,
+    author,
+    ...(branch === undefined ? {} : { branch }),
+    actions: createEventActions(changes),
+  });
+  await sessionService?.appendEvent({ session, event });
 }
 
 /** A call that cannot be gone on with is refused in words, rather than to be asked about and lost. */

@@ -1,5 +1,13 @@
 import { Runner } from '@google/adk';
-import { checkCopy, chooseDriver, GatePlugin, instrument, waitsInWorkflows } from '../adk/for-server.ts';
+import {
+  checkCopy,
+  chooseDriver,
+  GatePlugin,
+  guardPluginCallbacks,
+  hasAfterToolCallbacks,
+  instrument,
+  waitsInWorkflows,
+} from '../adk/for-server.ts';
 import { instrumentModels, isLiveOnly, sensesOf } from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type BudgetLimits, shareOfHeap } from './access/byte-budget.ts';
@@ -52,6 +60,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     // Whoever made a call goes on when it is answered: nothing inside of a workflow waits for one.
     resumabilityConfig: { isResumable: true },
   });
+  guardPluginCallbacks(runner.pluginManager);
   return {
     appName,
     rootAgent: agent,
@@ -82,6 +91,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       limits: limitsWithin(budget, options.limits),
       live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },
       driver,
+      callsBack: hasAfterToolCallbacks(agent, plugins),
     },
   };
 }

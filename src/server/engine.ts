@@ -38,6 +38,8 @@ export interface SessionOptions {
   live: Partial<RunConfig>;
   /** What drives the agent behind a socket. */
   driver: Driver;
+  /** Whether the application has after-tool callbacks, which see the outputs of browser tools as well. */
+  callsBack: boolean;
 }
 
 /** Who may write to sessions. */

@@ -154,6 +154,9 @@ export class Hands {
       case 'run-tool':
         this.apart(slots.run(effect.call));
         return;
+      case 'call-back':
+        this.apart(slots.answer(effect.call, effect.output));
+        return;
       case 'ask-sign-in':
         this.apart(this.askSignIn(effect));
         return;

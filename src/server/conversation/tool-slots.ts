@@ -1,4 +1,4 @@
-import { findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
+import { answerDeferred, findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
 import type { CallRecord } from '../store/store.ts';
@@ -48,9 +48,15 @@ export class ToolSlots {
   /** Runs a tool that has the slot. Never rejects. */
   async run(call: CallRecord): Promise<void> {
     const { push, log } = this.context;
-    const outcome = await this.outcomeOf(call);
+    const outcome = await this.outcomeOf(call, runDeferred);
     log('info', 'a tool ran', { call: call.id, tool: call.toolName, outcome: outcome.kind });
     push({ type: 'tool-ended', callId: call.id, outcome });
+  }
+
+  /** Calls the after-tool callbacks for an output that came from outside. Never rejects. */
+  async answer(call: CallRecord, output: unknown): Promise<void> {
+    const outcome = await this.outcomeOf(call, (execution) => answerDeferred(execution, output));
+    this.context.push({ type: 'tool-ended', callId: call.id, outcome });
   }
 
   /** Tells the tools that run, and those that wait to, that nobody wants them any more. */
@@ -59,12 +65,12 @@ export class ToolSlots {
     this.stopping = new AbortController();
   }
 
-  private async outcomeOf(call: CallRecord): Promise<Outcome> {
+  private async outcomeOf(call: CallRecord, run: typeof runDeferred): Promise<Outcome> {
     const { signal } = this.stopping;
     try {
       const tool = await this.toolOf(call);
       if (!tool) return { kind: 'error', errorText: `There is no tool named "${call.toolName}" any more.` };
-      const outcome = await runDeferred({
+      const outcome = await run({
         ...(await this.placeOf(call)),
         tool,
         tools: this.tools,

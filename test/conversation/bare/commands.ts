@@ -170,6 +170,8 @@ const model: Doing[] = [
 const server: Doing[] = [
   ['a tool returns', ({ tools }) => tools.length > 0, (world) => world.endTool('output')],
   ['a tool returns', ({ tools }) => tools.length > 0, (world) => world.endTool('output')],
+  ['a callback returns', ({ callbacks }) => callbacks.length > 0, (world) => world.endCallbacks('output')],
+  ['a callback throws', ({ callbacks }) => callbacks.length > 0, (world) => world.endCallbacks('error')],
   ['a tool throws', ({ tools }) => tools.length > 0, (world) => world.endTool('error')],
   ['a tool waits', ({ tools }) => tools.length > 0, (world) => world.endTool('waits')],
   ['a tool asks', ({ tools }) => tools.length > 0, (world) => world.endTool('asks')],

@@ -12,6 +12,7 @@ export function machines(maxCommands: number): fc.IProperty<[Setup, Iterable<fc.
     approvals: fc.constantFrom('sequential', 'parallel'),
     whenBusy: fc.constantFrom('queue', 'interrupt'),
     isEager: fc.boolean(),
+    callsBack: fc.boolean(),
   });
   const commands = fc.commands([anything], { maxCommands, size: 'max' });
   return fc.property(setup, commands, (given, all) => {
@@ -72,6 +73,7 @@ function goOn(world: World): boolean {
   else if (world.questions.length > 0) world.signIn('signed-in');
   else if (world.slot === null && world.line.length > 0) world.grant();
   else if (world.tools.length > 0) world.endTool('output');
+  else if (world.callbacks.length > 0) world.endCallbacks('output');
   else if (run?.is === 'opening') run.open();
   else if (run?.is === 'closing') run.end(null);
   else if (run && run.made.length > 0) run.defer();

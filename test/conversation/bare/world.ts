@@ -19,6 +19,8 @@ export interface Setup {
   whenBusy: SessionOptions['whenBusy'];
   /** Whether what nobody has to wait for happens at once: slots, sign-in, opening of a run. */
   isEager: boolean;
+  /** Whether the application has callbacks that see what comes from the browser. */
+  callsBack?: boolean;
 }
 
 type Writing = Extract<Effect, { type: 'store' | 'say-stored' | 'finish' | 'amend' }>;
@@ -72,6 +74,8 @@ export class World {
   readonly line: CallRecord[] = [];
   slot: string | null = null;
   readonly tools: string[] = [];
+  /** Calls whose output the callbacks of the application look at. */
+  readonly callbacks: string[] = [];
   isHeld = false;
   hasListener = false;
   isClosed = false;
@@ -104,6 +108,7 @@ export class World {
       limits: {} as SessionOptions['limits'],
       live: {},
       driver: setup.driver ?? 'live',
+      callsBack: setup.callsBack ?? false,
     };
     const recovered = { calls: [], messages: [], said: [], unanswered: null, waiting: [] };
     this.machine = new Machine(options, () => String(++this.count), recovered);
@@ -222,6 +227,11 @@ export class World {
     this.push({ type: 'tool-ended', callId, outcome: outcomeOf(how) });
   }
 
+  endCallbacks(how: 'output' | 'error'): void {
+    const callId = this.callbacks.shift();
+    if (callId !== undefined) this.push({ type: 'tool-ended', callId, outcome: outcomeOf(how) });
+  }
+
   signIn(standing: 'signed-in' | 'signed-out' | 'unknown'): void {
     const question = this.questions.shift();
     if (question) this.push({ type: 'signed-in', question, standing });
@@ -327,6 +337,15 @@ export class World {
           this.wrong.push(`[T12] ${id} runs before it is written`);
         this.started.add(id);
         this.tools.push(id);
+        return;
+      }
+      case 'call-back': {
+        const { id, approvalId } = effect.call;
+        if (this.started.has(`after ${id}`)) this.wrong.push(`[T25] the callbacks of ${id} run twice`);
+        if (approvalId !== null && !ledger.approved.has(id))
+          this.wrong.push(`[T12] ${id} has an output without a yes`);
+        this.started.add(`after ${id}`);
+        this.callbacks.push(id);
         return;
       }
       case 'ask-sign-in':

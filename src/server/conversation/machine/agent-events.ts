@@ -190,7 +190,7 @@ export class AgentEvents {
       case 'call':
         return this.announce(speaking, out, view);
       case 'response':
-        return callChunks.wasAnnounced(out.id) || isResponding
+        return callChunks.wasAnnounced(out.id) || (isResponding && !callChunks.areConfirmed)
           ? this.ranInside(speaking, out, view)
           : this.answeredInside(speaking, out, view);
       case 'audio': {

@@ -41,8 +41,8 @@ export const CALL_FLOW: Readonly<Record<Standing, Partial<Record<CallEvent, Stan
   denied: { end: 'ending', settle: 'settled' },
   ready: { take: 'running', end: 'ending', settle: 'settled' },
   running: { park: 'parked', end: 'ending', settle: 'settled' },
-  client: { end: 'ending', settle: 'settled' },
-  parked: { end: 'ending', settle: 'settled' },
+  client: { take: 'running', end: 'ending', settle: 'settled' },
+  parked: { take: 'running', end: 'ending', settle: 'settled' },
   ending: { settle: 'settled' },
   settled: {},
 };
@@ -69,7 +69,7 @@ export function storedAs(standing: Standing): CallStatus {
 
 /** Whom a call waits for. The output of a long-running tool comes from outside, though it was started on the server. */
 export function waitsFor(standing: Standing, { runsOn }: CallRecord): ReturnType<typeof waitingFor> {
-  const place = standing === 'parked' ? 'client' : runsOn;
+  const place = standing === 'parked' ? 'client' : standing === 'running' ? 'server' : runsOn;
   return waitingFor({ runsOn: place, asks: false, ...SEEN[standing] });
 }
 

@@ -213,6 +213,8 @@ export class Calls {
     const { call, next } = step;
     if (next === 'run') return executions.standInLine(call);
     if (next === 'hand-over') return this.handOver(call);
+    if (step.settlement.kind === 'output' && this.parts.core.options.callsBack)
+      return this.callBack(step, step.settlement.output);
     if (!open.holdsApproval(call)) {
       callChunks.confirm(call);
       return callEnds.end(call, step.settlement, step);
@@ -220,6 +222,19 @@ export class Calls {
     // Decision and output came together: the approval is used up all the same.
     this.consume(call, () => callChunks.confirm(call));
     callEnds.end(call, step.settlement, step);
+  }
+
+  /** The after-tool callbacks of the application see an output from outside before anyone else does. */
+  private callBack({ call, accepts }: Extract<Step, { next: 'end' }>, output: unknown): void {
+    const { core, open, callChunks } = this.parts;
+    const holdsApproval = open.holdsApproval(call);
+    if (!open.receive(call, accepts)) return;
+    const then = () => {
+      callChunks.confirm(call);
+      core.emit({ type: 'call-back', call: call.record, output });
+    };
+    if (holdsApproval) this.consume(call, then);
+    else then();
   }
 
   /** Lets the browser do it. */

@@ -157,6 +157,8 @@ export type Effect =
   | { type: 'want-slot'; call: CallRecord }
   | { type: 'give-slot-back'; callId: string }
   | { type: 'run-tool'; call: CallRecord }
+  /** Calls the after-tool callbacks of the application for an output that came from outside. */
+  | { type: 'call-back'; call: CallRecord; output: unknown }
   | { type: 'ask-sign-in'; by: Identity; question: SignInQuestion }
   | { type: 'abort-tools' }
   | { type: 'mark'; asker: Asker }

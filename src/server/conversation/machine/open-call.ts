@@ -22,7 +22,12 @@ type CallState =
       settlement: Settlement;
       accepts: Accepting | undefined;
     }
-  | { is: Exclude<Standing, 'issuing' | 'approved' | 'ready' | 'ending'> };
+  | {
+      is: 'running';
+      /** The request with the output from outside, while the after-tool callbacks see it. */
+      accepts: Accepting | undefined;
+    }
+  | { is: Exclude<Standing, 'issuing' | 'approved' | 'ready' | 'running' | 'ending'> };
 
 /** A call that is not settled yet. */
 export interface OpenCall {
@@ -56,6 +61,8 @@ export function stateOf(standing: Exclude<Standing, 'ending'>): CallState {
     case 'approved':
     case 'ready':
       return { is: standing, isInLine: false };
+    case 'running':
+      return { is: standing, accepts: undefined };
     default:
       return { is: standing };
   }

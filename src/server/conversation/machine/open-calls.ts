@@ -57,15 +57,15 @@ export class OpenCalls {
     );
   }
 
-  /** The request that is taken with the end of a call, when that waits for a run. */
+  /** The request that is taken with the end of a call, when that waits for a run or for callbacks. */
   acceptedWith({ state }: OpenCall): Accepting | undefined {
-    return state.is === 'ending' ? state.accepts : undefined;
+    return 'accepts' in state ? state.accepts : undefined;
   }
 
-  /** The requests that were to be taken with ends which wait for a run that does not come; asked once. */
+  /** The requests that were to be taken with ends which wait for a run, or callbacks, that do not come; asked once. */
   takeAccepting(): Accepting[] {
     return this.all.flatMap(({ state }) => {
-      if (state.is !== 'ending' || !state.accepts) return [];
+      if (!('accepts' in state) || !state.accepts) return [];
       const { accepts } = state;
       state.accepts = undefined;
       return [accepts];
@@ -195,6 +195,13 @@ export class OpenCalls {
     call.state = stateOf(next);
     if (next === 'settled') this.open.delete(call.record.id);
     else call.record = { ...call.record, status: storedAs(next) };
+    return true;
+  }
+
+  /** The output of a call came from outside, and the after-tool callbacks are to see it; false when it cannot. */
+  receive(call: OpenCall, accepts: Accepting | undefined): boolean {
+    if (!this.move(call, 'take')) return false;
+    call.state = { is: 'running', accepts };
     return true;
   }
 

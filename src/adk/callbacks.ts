@@ -1,0 +1,88 @@
+import {
+  type BaseAgent,
+  type BaseTool,
+  type Context,
+  isLlmAgent,
+  type LlmAgent,
+  type PluginManager,
+} from '@google/adk';
+
+/** Marks a tool behind a gate: a call of it may wait, and then has no response when ADK believes that it has run. */
+export const GATED = Symbol('duologue.gated');
+
+/** What came of a gated tool: it returned a response, or it threw. A call that waits, or was refused, has neither. */
+const ends = new WeakMap<Context, 'returned' | 'threw'>();
+
+/** Marks the context of a call whose gated tool ran, so that ADK calls the after-tool callbacks for it. */
+export function markRun(context: Context, end: 'returned' | 'threw'): void {
+  ends.set(context, end);
+}
+
+/**
+ * Whether the after-tool callbacks are called for a call. ADK calls them for every call, also for one that waits for a person and has
+ * no response yet, and takes what they return as its output. An error of a tool is no response either, unless a plugin gave one for it.
+ */
+function hasResponse(tool: BaseTool, context: Context, response: unknown): boolean {
+  if (!(GATED in tool)) return true;
+  const end = ends.get(context);
+  return end === 'returned' || (end === 'threw' && response != null);
+}
+
+/** Keeps ADK from calling the after-tool callbacks of an agent for calls whose tool has not run. Doing it twice changes nothing. */
+export function guardAgentCallbacks(agent: LlmAgent): void {
+  const name = 'canonicalAfterToolCallbacks';
+  if (Object.hasOwn(agent, name)) return;
+  const read = () => Reflect.get(Object.getPrototypeOf(agent), name, agent) as LlmAgent[typeof name];
+  const get = (): LlmAgent[typeof name] =>
+    read().map(
+      (callback) => (params) =>
+        hasResponse(params.tool, params.context, params.response) ? callback(params) : undefined,
+    );
+  Object.defineProperty(agent, name, { get, configurable: true });
+}
+
+/** The same for the plugins of a runner. */
+export function guardPluginCallbacks(manager: PluginManager): void {
+  const run = manager.runAfterToolCallback.bind(manager);
+  manager.runAfterToolCallback = async (params) =>
+    hasResponse(params.tool, params.toolContext, params.result) ? run(params) : undefined;
+}
+
+/** Whether the application has after-tool callbacks: those of its agents, or plugins, of which each may have one. */
+export function hasAfterToolCallbacks(root: BaseAgent, plugins: readonly unknown[]): boolean {
+  const has = (agent: BaseAgent): boolean =>
+    (isLlmAgent(agent) && agent.canonicalAfterToolCallbacks.length > 0) || agent.subAgents.some(has);
+  return plugins.length > 0 || has(root);
+}
+
+/** A tool with the call that it has answered. */
+export interface AnsweredCall {
+  tool: BaseTool;
+  agent: BaseAgent;
+  args: Record<string, unknown>;
+  context: Context;
+}
+
+/** Calls the after-tool callbacks in ADK's order for a call that ran outside of ADK's loop; returns the response, or what replaces it. */
+export async function runAfterTool(
+  { tool, agent, args, context }: AnsweredCall,
+  output: unknown,
+): Promise<unknown> {
+  const response = output as Record<string, unknown>;
+  const { pluginManager } = context.invocationContext;
+  try {
+    let altered: unknown = await pluginManager.runAfterToolCallback({
+      tool,
+      toolArgs: args,
+      toolContext: context,
+      result: response,
+    });
+    const callbacks = isLlmAgent(agent) ? agent.canonicalAfterToolCallbacks : [];
+    for (const callback of callbacks) altered ??= await callback({ tool, args, context, response });
+    return altered ?? output;
+  } catch (error) {
+    // The tool has done its work: an error that does not say so would make person and model try it again.
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`${tool.name} ran, but a callback after it failed: ${why}`);
+  }
+}
