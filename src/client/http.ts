@@ -93,17 +93,16 @@ export class DuologueHttp {
     return this.ask(path, { ...init, method, headers, body: JSON.stringify(body) });
   }
 
-  /** The sessions of the user, the one used last first. */
-  async listSessions(signal?: AbortSignal): Promise<SessionEntry[]> {
-    const response = await this.ask('/sessions', { signal: signal ?? null });
-    const { sessions } = (await response.json()) as { sessions: SessionEntry[] };
-    return sessions.sort((one, other) => other.updatedAt - one.updatedAt);
+  /** The user's newest 100 sessions, or those before one, the one used last first. */
+  async listSessions(signal?: AbortSignal, before?: SessionEntry): Promise<SessionEntry[]> {
+    const query = queryOf(before ? `${before.updatedAt}.${before.id}` : null);
+    const response = await this.ask(`/sessions${query}`, { signal: signal ?? null });
+    return ((await response.json()) as { sessions: SessionEntry[] }).sessions;
   }
 
   /** A page of a session: the newest messages, or those before one; null when there is none. */
   async readPage(id: string, before: string | null, signal?: AbortSignal): Promise<SessionPage | null> {
-    const query = before === null ? '' : `?before=${encodeURIComponent(before)}`;
-    const response = await this.#find(pathOf(id) + query, { signal: signal ?? null });
+    const response = await this.#find(pathOf(id) + queryOf(before), { signal: signal ?? null });
     return response && ((await response.json()) as SessionPage);
   }
 
@@ -154,4 +153,8 @@ async function checked(response: Response): Promise<Response> {
   const body = (await response.json().catch(() => null)) as { error?: WireError } | null;
   if (typeof body?.error?.code === 'string') throw toError(body.error);
   throw new ProtocolError('internal', `The server answered with status ${response.status}.`);
+}
+
+function queryOf(before: string | null): string {
+  return before === null ? '' : `?before=${encodeURIComponent(before)}`;
 }

@@ -65,6 +65,36 @@ describe('a long conversation', () => {
   });
 });
 
+describe('many conversations', () => {
+  it('[S24] are listed in pages of 100, the one used last first; those in which nothing was said are left out', async () => {
+    let now = 0;
+    const store = createMemoryStore({ now: () => now });
+    for (let n = 0; n < 250; n++) {
+      now = 1000 + Math.floor(n / 2);
+      const one = { ...key, id: `s${String(n).padStart(3, '0')}` };
+      await store.createSession(one, {});
+      await store.createSession({ ...key, id: `empty ${n}` }, {});
+      await store.putMessage(one, { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] });
+    }
+    const { get } = harness([], [], { store });
+    const http = new DuologueHttp({ url: '', fetch: async (path) => get(String(path)) });
+    const pages: string[][] = [];
+    for (let older: string | null = ''; older !== null; ) {
+      const answer = await get(`/sessions${older && `?before=${encodeURIComponent(older)}`}`);
+      const page = (await answer.json()) as { sessions: { id: string }[]; older?: string };
+      pages.push(page.sessions.map(({ id }) => id));
+      older = page.older ?? null;
+    }
+    expect(pages.map((page) => page.length)).toEqual([100, 100, 50]);
+    expect(new Set(pages.flat()).size).toBe(250);
+    expect(pages[0]?.slice(0, 4)).toEqual(['s248', 's249', 's246', 's247']);
+    const newest = await http.listSessions();
+    const next = await http.listSessions(undefined, newest.at(-1));
+    expect([newest, next].map((page) => page.map(({ id }) => id))).toEqual(pages.slice(0, 2));
+    expect((await get('/sessions?before=yesterday')).status).toBe(400);
+  });
+});
+
 describe('reading', () => {
   it('[A7] is limited for each user, renaming, removing and handshakes too; posts are counted apart', async () => {
     const { store } = await longSession(1, 10);

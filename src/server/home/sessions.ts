@@ -1,7 +1,7 @@
 import { type Answer, ProtocolError } from '../../protocol/index.ts';
 import { type RateLimiter, rateLimited } from '../access/rate-limit.ts';
 import type { Engine } from '../engine.ts';
-import type { ListedSession, SessionKey, SessionSummary } from '../store/store.ts';
+import type { ListedSession, ListRequest, SessionKey, SessionSummary } from '../store/store.ts';
 import type { Session, SessionHome } from './home.ts';
 
 /** Where a decision that names no session is looked for: in so many of the sessions used last, by so many of its ids. */
@@ -41,16 +41,10 @@ export class Sessions {
     return this.home.find(this.keyOf(user, id));
   }
 
-  /** The user's sessions in which something was said: a connection alone begins none that anyone would look for. */
-  async list(user: string): Promise<ListedSession[]> {
+  /** A page of the user's sessions in which something was said: a connection alone begins none that anyone would look for. */
+  list(user: string, page: ListRequest): Promise<ListedSession[]> {
     const { store, appName } = this.engine;
-    const listed: ListedSession[] = [];
-    for (const summary of await store.listSessions(appName, user)) {
-      // The first words name a session; without a name it may have been a picture, or nothing.
-      const isNamed = summary.title !== null;
-      if (isNamed || (await this.hasMessages(this.keyOf(user, summary.id)))) listed.push(summary);
-    }
-    return listed;
+    return store.listSessions(appName, user, page);
   }
 
   /** The session in which the user was asked for one of these decisions; null when none of those used lately was it. */
@@ -58,7 +52,7 @@ export class Sessions {
     const { store, appName } = this.engine;
     const named = answers.flatMap((answer) => ('approvalId' in answer && answer.approvalId) || []);
     if (named.length === 0) return null;
-    for (const { id } of (await store.listSessions(appName, user)).slice(0, MAX_SEARCHED)) {
+    for (const { id } of await store.listSessions(appName, user, { count: MAX_SEARCHED })) {
       const key = this.keyOf(user, id);
       for (const approvalId of named.slice(0, MAX_NAMED)) {
         if (await store.findCall(key, { approvalId })) return id;
@@ -79,11 +73,6 @@ export class Sessions {
   /** Ends what runs and removes the session; the audit log stays. */
   async remove(user: string, id: string): Promise<void> {
     if (!(await this.home.remove(this.keyOf(user, id)))) notFound();
-  }
-
-  private async hasMessages(key: SessionKey): Promise<boolean> {
-    const page = await this.engine.store.loadPage(key, { count: 1, bytes: 0 });
-    return page !== null && page.messages.length > 0;
   }
 
   private keyOf(user: string, id: string): SessionKey {

@@ -1,5 +1,6 @@
 import { ProtocolError } from '../../protocol/index.ts';
 import { withAddresses } from '../files.ts';
+import type { ListRequest } from '../store/store.ts';
 import { inspectEvents } from './inspect.ts';
 import { json, type Reply } from './reply.ts';
 import type { RouteCall } from './route.ts';
@@ -10,9 +11,27 @@ const PAGE = { count: 100, bytes: 256 * 1024 };
 /** Audit lines in one answer. */
 const AUDIT_PAGE = { count: 1000, bytes: 256 * 1024 };
 
-/** The sessions of the user. */
-export async function listSessions({ context, user }: RouteCall): Promise<Reply> {
-  return json(200, { sessions: await context.sessions.list(user) });
+/** The sessions of the user that are listed at once. */
+const LISTED = 100;
+
+/** A page of the sessions of the user. */
+export async function listSessions({ context, request, user }: RouteCall): Promise<Reply> {
+  const before = new URL(request.url).searchParams.get('before');
+  const found = await context.sessions.list(user, { after: cursorIn(before), count: LISTED + 1 });
+  const sessions = found.slice(0, LISTED);
+  const last = sessions.at(-1);
+  const isMore = found.length > LISTED && last !== undefined;
+  return json(200, { sessions, ...(isMore && { older: `${last.updatedAt}.${last.id}` }) });
+}
+
+/** Where a page of the list begins: after the session with this time and id. */
+function cursorIn(before: string | null): ListRequest['after'] {
+  if (before === null) return undefined;
+  const [, time, id] = /^(\d{1,15})\.(.+)$/s.exec(before) ?? [];
+  if (time === undefined || id === undefined) {
+    throw new ProtocolError('bad_request', '"before" must be the "older" of another page of the list.');
+  }
+  return { updatedAt: Number(time), id };
 }
 
 /** What is known of a session, and a page of its messages. */

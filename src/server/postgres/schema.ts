@@ -4,7 +4,11 @@ import { DELETE_REFUSED_LINES, FUNCTIONS } from './functions.ts';
 import { TABLES } from './tables.ts';
 
 /** The steps from an empty schema, as SQL; step `n` leads to version `n + 1`. Released steps are never changed. */
-export const migrations: readonly string[] = [TABLES + FUNCTIONS, DELETE_REFUSED_LINES];
+export const migrations: readonly string[] = [
+  TABLES + FUNCTIONS,
+  DELETE_REFUSED_LINES,
+  'create index on {schema}.sessions (owner, updated_at desc, id collate "C");',
+];
 
 /**
  * Brings the schema to the newest version, all in one transaction; refuses one from the future. Two nodes may do it at once: the

@@ -6,8 +6,22 @@ export function statementsIn(schema: string) {
     `(select string_agg(to_json(key)::text || ':' || value, ',') from ${schema}.state where scope = ${scope})`;
   return {
     find: `select id, title, created_at, updated_at from ${schema}.sessions where name = $1`,
-    load: `select id, title, created_at, updated_at,
-        (select string_agg(data, ',' order by seq) from ${schema}.events where session = s.n) as events,
+    load: `with newest as (
+          select seq, row_number() over newest as number, sum(size) over newest as size from (
+            select seq, octet_length(data) as size from ${schema}.events
+            where session = (select n from ${schema}.sessions where name = $1)
+            order by seq desc limit $4::bigint + 1
+          ) e window newest as (order by seq desc)
+        ),
+        fitting as (
+          select seq from newest where number = 1 or (number <= coalesce($4, number) and size <= coalesce($5, size))
+        )
+      select id, title, created_at, updated_at,
+        (
+          select string_agg(data, ',' order by seq) from ${schema}.events
+          where session = s.n and seq >= (select min(seq) from fitting)
+        ) as events,
+        (select count(*) from newest) > (select count(*) from fitting) as has_older,
         ${members('$1')} as session, ${members('$2')} as user, ${members('$3')} as app
       from ${schema}.sessions s where name = $1`,
     shared: `select ${members('$2')} as user, ${members('$3')} as app
@@ -18,7 +32,17 @@ export function statementsIn(schema: string) {
           and (c.expires_at is null or c.expires_at > ${schema}.clock_ms($2))
         )::integer as is_waiting,
         (select has_failed from ${schema}.messages m where m.session = s.n order by seq desc limit 1)::integer as has_failed
-      from ${schema}.sessions s where owner = $1`,
+      from ${schema}.sessions s where owner = $1
+        and updated_at <= $3 and (updated_at < $3 or id collate "C" > $4)
+        and ($5::bigint is null or title is not null or exists (select from ${schema}.messages m where m.session = s.n))
+      order by updated_at desc, id collate "C" limit $5::bigint`,
+    bytes: `select (
+        coalesce((select sum(octet_length(data)) from ${schema}.events where session = s.n), 0)
+        + coalesce((select sum(octet_length(data)) from ${schema}.messages where session = s.n), 0)
+        + coalesce((select sum(octet_length(bytes)) from ${schema}.files where session = s.n), 0)
+      )::float8 as size
+      from ${schema}.sessions s where name = $1`,
+    message: `select data from ${ofSession('messages')} and id = $2`,
     rename: `update ${schema}.sessions set title = $2 where name = $1 returning n`,
     messages: `select string_agg(data, ',' order by seq) as messages from ${ofSession('messages')}`,
     page: `with session as (select n from ${schema}.sessions where name = $1),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
-import { answeredCalls, eventToJson, toJson } from '../store/json.ts';
+import { answeredCalls, eventToJson, fromJson, toJson } from '../store/json.ts';
 import type { NodeDirectory, SharedStore } from '../store/nodes.ts';
 import {
   type AuditRow,
@@ -16,7 +16,7 @@ import {
   type SessionRow,
   summaryOf,
 } from '../store/rows.ts';
-import { decisionMove, issuedLine, lastUsedFirst, noSuchSession } from '../store/rules.ts';
+import { decisionMove, issuedLine, noSuchSession } from '../store/rules.ts';
 import type {
   AcceptedRequest,
   AuditEntry,
@@ -25,7 +25,9 @@ import type {
   CallMove,
   CallRecord,
   Decision,
+  HistoryLimits,
   ListedSession,
+  ListRequest,
   OwnedKey,
   Page,
   PageRequest,
@@ -53,6 +55,7 @@ import {
 
 interface LoadedRow extends SessionRow {
   events: string | null;
+  has_older: boolean;
   session: string | null;
   user: string | null;
   app: string | null;
@@ -87,9 +90,12 @@ export class PostgresStore implements SharedStore {
     return (await this.loadSession(key)) ?? raise(noSuchSession(key));
   }
 
-  async loadSession(key: SessionKey): Promise<StoredSession | null> {
-    const [row] = await this.#calls.read<LoadedRow>('load', [nameIn(key), ownerIn(key), appIn(key)]);
-    return row ? { ...summaryOf(row), state: stateOf(row), events: listOf<Event>(row.events) } : null;
+  async loadSession(key: SessionKey, limits?: HistoryLimits): Promise<StoredSession | null> {
+    const values = [nameIn(key), ownerIn(key), appIn(key), limits?.events ?? null, limits?.bytes ?? null];
+    const [row] = await this.#calls.read<LoadedRow>('load', values);
+    if (!row) return null;
+    const stored = { ...summaryOf(row), state: stateOf(row), events: listOf<Event>(row.events) };
+    return limits ? { ...stored, hasOlder: row.has_older } : stored;
   }
 
   async sharedState(key: OwnedKey): Promise<Record<string, unknown> | null> {
@@ -108,9 +114,20 @@ export class PostgresStore implements SharedStore {
     return row ? summaryOf(row) : null;
   }
 
-  async listSessions(app: string, user: string): Promise<ListedSession[]> {
-    const rows = await this.#calls.read<ListedRow>('list', [ownerIn({ app, user }), this.#now()]);
-    return lastUsedFirst(rows.map(listedOf));
+  async listSessions(app: string, user: string, page?: ListRequest): Promise<ListedSession[]> {
+    const values = [
+      ownerIn({ app, user }),
+      this.#now(),
+      page?.after?.updatedAt ?? Number.MAX_SAFE_INTEGER,
+      toText(page?.after?.id ?? ''),
+      page?.count ?? null,
+    ];
+    return (await this.#calls.read<ListedRow>('list', values)).map(listedOf);
+  }
+
+  async sessionBytes(key: SessionKey): Promise<number> {
+    const [row] = await this.#calls.read<{ size: number }>('bytes', [nameIn(key)]);
+    return row?.size ?? 0;
   }
 
   async renameSession(key: SessionKey, title: string | null): Promise<boolean> {
@@ -157,6 +174,11 @@ export class PostgresStore implements SharedStore {
   async loadMessages(key: SessionKey): Promise<Message[]> {
     const [row] = await this.#calls.read<{ messages: string | null }>('messages', [nameIn(key)]);
     return listOf<Message>(row?.messages ?? null);
+  }
+
+  async loadMessage(key: SessionKey, messageId: string): Promise<Message | null> {
+    const [row] = await this.#calls.read<{ data: string }>('message', [nameIn(key), toText(messageId)]);
+    return row ? fromJson<Message>(row.data) : null;
   }
 
   async loadPage(key: SessionKey, { before, count, bytes }: PageRequest): Promise<Page | null> {

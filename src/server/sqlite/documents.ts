@@ -1,4 +1,5 @@
 import { fromJson } from '../store/json.ts';
+import { fitting } from '../store/rules.ts';
 import { toText } from '../store/text.ts';
 import type { Database } from './database.ts';
 
@@ -10,6 +11,14 @@ export function documentTable<T>(db: Database, table: 'events' | 'messages' | 'w
      on conflict (session, id) do update set data = excluded.data`,
   );
   const all = db.prepare<{ data: string }>(`select data from ${table} where session = ? order by seq`);
+  const one = db.prepare<{ data: string }>(`select data from ${table} where session = ? and id = ?`);
+  const place = db.prepare<{ seq: number }>(`select seq from ${table} where session = ? and id = ?`);
+  const sizes = db.prepare<{ size: number }>(
+    `select octet_length(data) as size from ${table} where session = ? and seq < ? order by seq desc limit ?`,
+  );
+  const before = db.prepare<{ data: string }>(
+    `select data from ${table} where session = ? and seq < ? order by seq desc limit ?`,
+  );
 
   return {
     /** Adds a text at the end, or replaces the one with its id where it stands. */
@@ -18,6 +27,22 @@ export function documentTable<T>(db: Database, table: 'events' | 'messages' | 'w
     },
     all(session: number): T[] {
       return all.all(session).map((row) => fromJson<T>(row.data));
+    },
+    find(session: number, id: string): T | null {
+      const row = one.first(session, toText(id));
+      return row === undefined ? null : fromJson<T>(row.data);
+    },
+    /** The last documents within the limits, or the last before one that is named; null when that is not there. */
+    last(
+      session: number,
+      { before: id, count, bytes }: { before?: string | undefined; count: number; bytes: number },
+    ): { documents: T[]; hasOlder: boolean } | null {
+      const cursor = id === undefined ? Number.MAX_SAFE_INTEGER : place.first(session, toText(id))?.seq;
+      if (cursor === undefined) return null;
+      const found = sizes.all(session, cursor, count + 1).map(({ size }) => size);
+      const fit = fitting(found, count, bytes);
+      const documents = before.all(session, cursor, fit).map((row) => fromJson<T>(row.data));
+      return { documents: documents.reverse(), hasOlder: found.length > fit };
     },
   };
 }

@@ -80,6 +80,9 @@ export const migrations: readonly Migration[] = [
       create unique index waiting_ids on waiting (session, id);
     `);
   },
+  function sessionsByUse(db) {
+    db.exec('create index sessions_by_use on sessions (app, user, updated_at desc, id)');
+  },
 ];
 
 /** Brings the file to the newest version, each step in a transaction of its own; refuses a file from the future. */

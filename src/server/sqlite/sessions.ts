@@ -1,6 +1,6 @@
 import { type ListedRow, listedOf, orNull, type SessionRow } from '../store/rows.ts';
 import { checkOwner } from '../store/rules.ts';
-import type { ListedSession, OwnedKey, SessionKey } from '../store/store.ts';
+import type { ListedSession, ListRequest, OwnedKey, SessionKey } from '../store/store.ts';
 import { toText } from '../store/text.ts';
 import type { Database } from './database.ts';
 
@@ -26,7 +26,17 @@ export function sessionTable(db: Database) {
          select coalesce(json_extract(data, '$.metadata.failed'), json_extract(data, '$.metadata.cutOff'))
          from messages where messages.session = sessions.n order by seq desc limit 1
        ) as has_failed
-     from sessions where app = ? and user = ?`,
+     from sessions where app = ? and user = ?
+       and updated_at <= ? and (updated_at < ? or id > ?)
+       and (? < 0 or title is not null or exists (select 1 from messages where messages.session = sessions.n))
+     order by updated_at desc, id limit ?`,
+  );
+  // `octet_length` reads no content, only how long it is.
+  const bytesOf = db.prepare<{ size: number }>(
+    `select coalesce((select sum(octet_length(data)) from events where events.session = sessions.n), 0)
+       + coalesce((select sum(octet_length(data)) from messages where messages.session = sessions.n), 0)
+       + coalesce((select sum(octet_length(bytes)) from files where files.session = sessions.n), 0) as size
+     from sessions where app = ? and user = ? and id = ?`,
   );
   const nextFence = db.prepare<{ last: number }>('update fences set last = last + 1 returning last');
   const setFence = db.prepare('update sessions set fence = ? where app = ? and user = ? and id = ?');
@@ -47,8 +57,15 @@ export function sessionTable(db: Database) {
     find(key: SessionKey): SessionRow | undefined {
       return find.first(...keyText(key));
     },
-    ofUser(app: string, user: string, now: number): ListedSession[] {
-      return ofUser.all(now, toText(app), toText(user)).map(listedOf);
+    /** The sessions of a user, last used first: all, or a page of those that have a title or a message. */
+    ofUser(app: string, user: string, now: number, page?: ListRequest): ListedSession[] {
+      const at = page?.after?.updatedAt ?? Number.MAX_SAFE_INTEGER;
+      const id = toText(page?.after?.id ?? '');
+      const count = page?.count ?? -1;
+      return ofUser.all(now, toText(app), toText(user), at, at, id, count, count).map(listedOf);
+    },
+    bytesOf(key: SessionKey): number {
+      return bytesOf.first(...keyText(key))?.size ?? 0;
     },
     /** Gives the session a fence that none had before, and returns it; null when there is no such session. */
     fence(key: SessionKey): number | null {

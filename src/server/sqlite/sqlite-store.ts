@@ -2,7 +2,7 @@ import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
 import { answeredCalls, eventToJson, toJson } from '../store/json.ts';
 import { summaryOf } from '../store/rows.ts';
-import { decisionMove, issuedLine, lastUsedFirst, noSuchSession } from '../store/rules.ts';
+import { decisionMove, issuedLine, noSuchSession } from '../store/rules.ts';
 import {
   applyDelta,
   checkUnchanged,
@@ -19,7 +19,9 @@ import {
   type CallMove,
   type CallRecord,
   type Decision,
+  type HistoryLimits,
   type ListedSession,
+  type ListRequest,
   type OwnedKey,
   type Page,
   type PageRequest,
@@ -58,15 +60,14 @@ export class SqliteStore implements Store {
     });
   }
 
-  async loadSession(key: SessionKey): Promise<StoredSession | null> {
+  async loadSession(key: SessionKey, limits?: HistoryLimits): Promise<StoredSession | null> {
     return this.#transactions.read(({ sessions, states, events }) => {
       const session = sessions.find(key);
       if (session === undefined) return null;
-      return {
-        ...summaryOf(session),
-        state: states.seenBy(key, session.state),
-        events: events.all(session.n),
-      };
+      const stored = { ...summaryOf(session), state: states.seenBy(key, session.state) };
+      const newest = limits && events.last(session.n, { count: limits.events, bytes: limits.bytes });
+      if (!newest) return { ...stored, events: events.all(session.n) };
+      return { ...stored, events: newest.documents, hasOlder: newest.hasOlder };
     });
   }
 
@@ -84,8 +85,12 @@ export class SqliteStore implements Store {
     });
   }
 
-  async listSessions(app: string, user: string): Promise<ListedSession[]> {
-    return this.#transactions.read(({ sessions }) => lastUsedFirst(sessions.ofUser(app, user, this.#now())));
+  async listSessions(app: string, user: string, page?: ListRequest): Promise<ListedSession[]> {
+    return this.#transactions.read(({ sessions }) => sessions.ofUser(app, user, this.#now(), page));
+  }
+
+  async sessionBytes(key: SessionKey): Promise<number> {
+    return this.#transactions.read(({ sessions }) => sessions.bytesOf(key));
   }
 
   async renameSession(key: SessionKey, title: string | null): Promise<boolean> {
@@ -135,6 +140,13 @@ export class SqliteStore implements Store {
     return this.#transactions.read(({ sessions, messages }) => {
       const session = sessions.find(key);
       return session === undefined ? [] : messages.all(session.n);
+    });
+  }
+
+  async loadMessage(key: SessionKey, messageId: string): Promise<Message | null> {
+    return this.#transactions.read(({ sessions, messages }) => {
+      const session = sessions.find(key);
+      return session === undefined ? null : messages.find(session.n, messageId);
     });
   }
 

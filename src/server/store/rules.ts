@@ -38,9 +38,17 @@ export function issuedLine(call: CallRecord): AuditEntry {
   };
 }
 
-/** Sorts the summaries in place; sessions used in the same millisecond stand by id. */
-export function lastUsedFirst<S extends SessionSummary>(summaries: S[]): S[] {
-  return summaries.sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1));
+type Used = Pick<SessionSummary, 'id' | 'updatedAt'>;
+
+/** Sorts sessions in place; those used in the same millisecond stand by id. */
+export function lastUsedFirst<S extends Used>(sessions: S[]): S[] {
+  return sessions.sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1));
+}
+
+/** Whether a session stands after another one in the list of those used last. */
+export function isUsedBefore(session: Used, other: Used): boolean {
+  if (session.updatedAt !== other.updatedAt) return session.updatedAt < other.updatedAt;
+  return session.id > other.id;
 }
 
 /** Says that there is nothing to write to. */

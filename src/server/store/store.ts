@@ -33,6 +33,22 @@ export interface Page {
   hasOlder: boolean;
 }
 
+/** How much of a session's history is loaded: its newest events. */
+export interface HistoryLimits {
+  /** At most so many events. */
+  events: number;
+  /** At most so many bytes of their JSON, unless one alone has more. */
+  bytes: number;
+}
+
+/** Some of the sessions of a user, those used last first. */
+export interface ListRequest {
+  /** The session that the list goes on after, as it was listed; without one it begins with the session used last. */
+  after?: Pick<SessionSummary, 'id' | 'updatedAt'> | undefined;
+  /** At most so many sessions. */
+  count: number;
+}
+
 /** What is known of a session without its content. */
 export interface SessionSummary {
   id: string;
@@ -53,6 +69,8 @@ export interface ListedSession extends SessionSummary {
 export interface StoredSession extends SessionSummary {
   state: Record<string, unknown>;
   events: Event[];
+  /** Whether there are events before these, which were not loaded. */
+  hasOlder?: boolean;
 }
 
 /**
@@ -178,14 +196,19 @@ export interface WaitingMessage {
  */
 export interface Store {
   createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession>;
-  /** Null when there is no such session. */
-  loadSession(key: SessionKey): Promise<StoredSession | null>;
+  /** The session with its newest events, or with all of them when no limits are given. Null when there is no such session. */
+  loadSession(key: SessionKey, limits?: HistoryLimits): Promise<StoredSession | null>;
   /** Makes the caller the owner: whoever was it before cannot write any more. Null when there is no such session. */
   own(key: SessionKey): Promise<OwnedKey | null>;
   /** What is known of a session; null when there is none such. */
   findSession(key: SessionKey): Promise<SessionSummary | null>;
-  /** The user's sessions, last used first. */
-  listSessions(app: string, user: string): Promise<ListedSession[]>;
+  /**
+   * The user's sessions, last used first; those used in the same millisecond stand by id. All of them, or a page of those that have a
+   * title or a message. A page costs no more when there are many other sessions.
+   */
+  listSessions(app: string, user: string, page?: ListRequest): Promise<ListedSession[]>;
+  /** How many bytes the events, messages and files of a session have; 0 when there is no such session. */
+  sessionBytes(key: SessionKey): Promise<number>;
   /** False when there is no such session. */
   renameSession(key: SessionKey, title: string | null): Promise<boolean>;
   /**
@@ -213,7 +236,10 @@ export interface Store {
    * before it wait no longer.
    */
   putMessage(key: OwnedKey, message: Message, accepted?: AcceptedRequest): Promise<void>;
+  /** All messages, however many: for exports and tests. The server reads pages, and single messages. */
   loadMessages(key: SessionKey): Promise<Message[]>;
+  /** One message; null when it is not there. */
+  loadMessage(key: SessionKey, messageId: string): Promise<Message | null>;
   /** The last messages, or the last before one that is named; null when that is not there. */
   loadPage(key: SessionKey, page: PageRequest): Promise<Page | null>;
   /** Removes a message and all after it; false when it is not there. */

@@ -21,6 +21,28 @@ export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, c
     expect((await store().loadSession(key))?.events).toEqual(stored(events));
   });
 
+  test('of a long history the newest events are loaded, by number and by size, and one always fits', async () => {
+    const events = ['e1', 'e2', 'e3', 'e4'].map((id) => textEvent(id, 'é'.repeat(100)));
+    for (const event of events) await store().appendEvent(key, event);
+    const size = Buffer.byteLength(JSON.stringify(events[0]));
+    const newest = async (count: number, bytes: number) => {
+      const session = await store().loadSession(key, { events: count, bytes });
+      return [session?.events, session?.hasOlder, session?.state];
+    };
+    const state = { mood: 'calm', count: 1 };
+    expect(await newest(4, 1e6)).toEqual([stored(events), false, state]);
+    expect(await newest(3, 1e6)).toEqual([stored(events.slice(1)), true, state]);
+    expect(await newest(4, size * 2)).toEqual([stored(events.slice(2)), true, state]);
+    expect(await newest(4, size * 2 - 1)).toEqual([stored(events.slice(3)), true, state]);
+    expect(await newest(4, 0)).toEqual([stored(events.slice(3)), true, state]);
+    expect(await store().loadSession(keyOf('s2'), { events: 1, bytes: 1 })).toBeNull();
+    await store().createSession(keyOf('s2'), {});
+    expect(await store().loadSession(keyOf('s2'), { events: 1, bytes: 1 })).toMatchObject({
+      events: [],
+      hasOlder: false,
+    });
+  });
+
   test('an event with a known id replaces the earlier one where it stands', async () => {
     await store().appendEvent(key, textEvent('e1', 'one'));
     await store().appendEvent(key, textEvent('e2', 'two'));

@@ -19,6 +19,13 @@ export function messagesSuite({ test, expect, beforeEach }: TestRunner, { store,
     ]);
   });
 
+  test('one message is found by its id', async () => {
+    for (const id of ['m1', 'm2']) await store().putMessage(key, messageOf(id, `first ${id}`));
+    expect(await store().loadMessage(key, 'm2')).toEqual(messageOf('m2', 'first m2'));
+    expect(await store().loadMessage(key, 'm3')).toBeNull();
+    expect(await store().loadMessage(keyOf('s2'), 'm1')).toBeNull();
+  });
+
   test('truncating removes a message and all after it, and later ones follow at the end', async () => {
     for (const id of ['m1', 'm2', 'm3']) await store().putMessage(key, messageOf(id, id));
     expect(await store().truncateMessages(key, 'm9')).toBe(false);

@@ -75,6 +75,35 @@ export function sessionsSuite({ test, expect }: TestRunner, { store, clock }: Op
     ]);
   });
 
+  test('a page of the list has the sessions with a title or a message, after the one that is named', async () => {
+    for (const id of ['e', 'd', 'c', 'b', 'a', 'empty']) await store().createSession(keyOf(id), {});
+    for (const id of ['b', 'd', 'e']) await store().putMessage(keyOf(id), messageOf('m1', 'hi'));
+    await store().renameSession(keyOf('a'), 'Dinner');
+    clock.set(2_000);
+    await store().putMessage(keyOf('c'), messageOf('m1', 'hi'));
+    const pages: string[][] = [];
+    for (let after: { id: string; updatedAt: number } | undefined, isLast = false; !isLast; ) {
+      const page = await store().listSessions('shop', 'ann', { after, count: 2 });
+      pages.push(page.map(({ id }) => id));
+      after = page.at(-1);
+      isLast = page.length < 2;
+    }
+    expect(pages).toEqual([['c', 'a'], ['b', 'd'], ['e']]);
+    expect(await store().listSessions('shop', 'bob', { count: 2 })).toEqual([]);
+  });
+
+  test('the size of a session is that of its events, messages and files', async () => {
+    expect(await store().sessionBytes(key)).toBe(0);
+    await store().createSession(key, {});
+    expect(await store().sessionBytes(key)).toBe(0);
+    const event = textEvent('e1', 'é');
+    await store().appendEvent(key, event);
+    await store().putMessage(key, messageOf('m1', 'é'));
+    await store().putFile(key, 'f1', { mediaType: 'image/png', bytes: new Uint8Array(100) });
+    const texts = [event, messageOf('m1', 'é')].map((value) => Buffer.byteLength(JSON.stringify(value)));
+    expect(await store().sessionBytes(key)).toBe(100 + texts.reduce((sum, size) => sum + size, 0));
+  });
+
   test('the list tells which sessions wait for the person, and in which the last answer failed', async () => {
     const facts = async () => {
       const [{ isWaiting, hasFailed } = quiet] = await store().listSessions('shop', 'ann');

@@ -40,7 +40,8 @@ async function everything({ get }: Harness): Promise<unknown> {
         .map((line) => JSON.parse(line)),
     };
   }
-  return { list: await (await get('/sessions')).json(), sessions };
+  const { sessions: list } = await (await get('/sessions')).json();
+  return { list: { sessions: list }, sessions };
 }
 
 /** Opens saved data with the build of today: everything is read as it was, and the conversations go on. */

@@ -17,6 +17,21 @@ export class HeldMessages {
     return [...this.#messages.values()].map((text) => fromJson<Message>(text));
   }
 
+  find(id: string): Message | null {
+    const text = this.#messages.get(id);
+    return text === undefined ? null : fromJson<Message>(text);
+  }
+
+  get size(): number {
+    return this.#messages.size;
+  }
+
+  get bytes(): number {
+    let bytes = 0;
+    for (const text of this.#messages.values()) bytes += Buffer.byteLength(text);
+    return bytes;
+  }
+
   last(): Message | undefined {
     const text = [...this.#messages.values()].at(-1);
     return text === undefined ? undefined : fromJson<Message>(text);

@@ -30,6 +30,19 @@ export class HeldSession {
     return { id, title, createdAt, updatedAt };
   }
 
+  /** Whether it has a title or a message. */
+  get isSaid(): boolean {
+    return this.title !== null || this.messages.size > 0;
+  }
+
+  /** Bytes of events, messages and files. */
+  get bytes(): number {
+    let bytes = this.messages.bytes;
+    for (const text of this.events.values()) bytes += Buffer.byteLength(text);
+    for (const file of this.files.values()) bytes += file.bytes.byteLength;
+    return bytes;
+  }
+
   listed(now: number): ListedSession {
     const isWaiting = this.calls
       .all()

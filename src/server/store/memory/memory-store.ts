@@ -1,7 +1,15 @@
 import type { Event } from '@google/adk';
 import type { Message } from '../../../protocol/index.ts';
 import { answeredCalls, eventToJson, fromJson } from '../json.ts';
-import { checkOwner, decisionMove, issuedLine, lastUsedFirst, noSuchSession } from '../rules.ts';
+import {
+  checkOwner,
+  decisionMove,
+  fitting,
+  issuedLine,
+  isUsedBefore,
+  lastUsedFirst,
+  noSuchSession,
+} from '../rules.ts';
 import { checkUnchanged, emptyState, hasKeys } from '../state.ts';
 import {
   type AcceptedRequest,
@@ -77,13 +85,17 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       return { ...session.summary(), state: states.seenBy(key, session.state), events: [] };
     },
 
-    async loadSession(key): Promise<StoredSession | null> {
+    async loadSession(key, limits): Promise<StoredSession | null> {
       const session = find(key);
       if (session === undefined) return null;
+      const texts = [...session.events.values()];
+      const sizes = limits ? texts.map((text) => Buffer.byteLength(text)).reverse() : [];
+      const count = limits ? fitting(sizes, limits.events, limits.bytes) : texts.length;
       return {
         ...session.summary(),
         state: states.seenBy(key, session.state),
-        events: [...session.events.values()].map((text) => fromJson<Event>(text)),
+        events: texts.slice(texts.length - count).map((text) => fromJson<Event>(text)),
+        ...(limits && { hasOlder: count < texts.length }),
       };
     },
 
@@ -98,10 +110,21 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       return find(key)?.summary() ?? null;
     },
 
-    async listSessions(app, user): Promise<ListedSession[]> {
+    async listSessions(app, user, page): Promise<ListedSession[]> {
       assertOpen();
       const ofUser = [...(sessions.get(userName(app, user))?.values() ?? [])];
-      return lastUsedFirst(ofUser.map((session) => session.listed(now())));
+      if (!page) return lastUsedFirst(ofUser).map((session) => session.listed(now()));
+      const { after, count } = page;
+      const said = ofUser.filter(
+        (session) => session.isSaid && (after === undefined || isUsedBefore(session, after)),
+      );
+      return lastUsedFirst(said)
+        .slice(0, count)
+        .map((session) => session.listed(now()));
+    },
+
+    async sessionBytes(key): Promise<number> {
+      return find(key)?.bytes ?? 0;
     },
 
     async renameSession(key, title): Promise<boolean> {
@@ -143,6 +166,10 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
 
     async loadMessages(key): Promise<Message[]> {
       return find(key)?.messages.all() ?? [];
+    },
+
+    async loadMessage(key, messageId): Promise<Message | null> {
+      return find(key)?.messages.find(messageId) ?? null;
     },
 
     async loadPage(key, page): Promise<Page | null> {
