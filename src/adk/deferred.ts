@@ -69,7 +69,7 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
       const isConfirmed = execution.approved || isWaived;
       const context = toolContextOf(execution, abortSignal, isConfirmed);
       const call = { tool, agent, args, context };
-      const output = await callTool(call);
+      const output = await tools.start(abortSignal, () => callTool(call));
       if (takeConfirmationRequest(context, callId)) return { kind: 'asks' };
       if (tool.isLongRunning && output == null) return { kind: 'waits' };
       const response = await runAfterTool(call, output);

@@ -10,6 +10,8 @@ export interface ServerToolRules {
   concurrent: readonly string[];
   /** Calls back after that many milliseconds; the returned function cancels. */
   after: (ms: number, callback: () => void) => () => void;
+  /** Starts a tool when this process may, and rejects when it may not; at once unless given. */
+  start?: <T>(signal: AbortSignal, run: () => Promise<T>) => Promise<T>;
 }
 
 /** How long an aborted tool that has no deadline may keep the slot. */
@@ -79,6 +81,11 @@ export class ServerTools {
     }
   }
 
+  /** Starts the code of a tool, if this process may still run it. `signal` is the one that `run` gave. */
+  start<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+    return this.rules.start ? this.rules.start(signal, run) : run();
+  }
+
   /** Runs a tool inside ADK's loop: waits for the slot, and keeps what the tool changed once it has ended well. */
   async runInLoop(
     tool: BaseTool,
@@ -90,7 +97,7 @@ export class ServerTools {
     try {
       return await this.run(tool, context.abortSignal, async (signal) => {
         const own = apart(context, signal);
-        const output = await work(own);
+        const output = await this.start(signal, () => work(own));
         if (!signal.aborted) keep(own, context);
         return output;
       });

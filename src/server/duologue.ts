@@ -81,6 +81,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     areAlone: true,
     take: (key) => store.own(key),
     release: async () => undefined,
+    startAsOwner: (_key, _signal, start) => start(),
   };
   const owners = node ?? alone;
   const { newId = randomUUID, hub } = options;

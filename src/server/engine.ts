@@ -50,6 +50,11 @@ export interface Owners {
   take(key: SessionKey): Promise<OwnedKey | null>;
   /** The owner has nothing more to do with it. Never rejects. */
   release(key: OwnedKey): Promise<void>;
+  /**
+   * Starts work that must not start after another process has taken the session over, such as a tool: nothing is awaited between the last check and
+   * `start`. While this process cannot be sure, it waits. Rejects without starting when the session has another owner, or the signal comes first.
+   */
+  startAsOwner<T>(key: OwnedKey, signal: AbortSignal, start: () => Promise<T>): Promise<T>;
 }
 
 /** What all sessions of a server share. */

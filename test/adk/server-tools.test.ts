@@ -131,4 +131,19 @@ describe('a tool inside the loop of an agent', () => {
     expect(context.invocationContext.session.state).toEqual({ count: 1 });
     expect(await tools.take(plain, undefined)).toBeInstanceOf(Function);
   });
+
+  it('[T15] is not started by a process that may not start it, and leaves the slot to the next call', async () => {
+    const { clock } = setUp();
+    const tools = new ServerTools({
+      timeoutMs: 60_000,
+      concurrent: [],
+      after: (ms, callback) => clock.after(ms, callback),
+      start: () => Promise.reject(new Error('Another process owns the session.')),
+    });
+    let ran = 0;
+    const run = tools.runInLoop(plain, contextOf({}), async () => ++ran);
+    await expect(run).rejects.toThrow('Another process owns the session.');
+    expect(ran).toBe(0);
+    expect(await tools.take(plain, undefined)).toBeInstanceOf(Function);
+  });
 });

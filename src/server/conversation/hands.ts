@@ -53,7 +53,7 @@ export class Hands {
     this.told = new Told(recovered.calls.flatMap(announcedBy));
     const log = (level: 'info' | 'warn', text: string, fields: Record<string, unknown>) =>
       engine.logger[level](text, { ...context.about(), ...fields });
-    this.slots = new ToolSlots({ engine, history, push, log });
+    this.slots = new ToolSlots({ key, engine, history, push, log });
     this.runs = new AdkRuns({
       engine,
       history,

@@ -1,11 +1,12 @@
 import { answerDeferred, findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
-import type { CallRecord } from '../store/store.ts';
+import type { CallRecord, OwnedKey } from '../store/store.ts';
 import type { Input } from './machine/inputs.ts';
 
 /** What running tools needs from around it. */
 export interface ToolSlotsContext {
+  key: OwnedKey;
   engine: Engine;
   history: History;
   push: (input: Input) => void;
@@ -21,12 +22,14 @@ export class ToolSlots {
   private stopping = new AbortController();
 
   constructor(context: ToolSlotsContext) {
-    const { clock, options } = context.engine;
+    const { key, engine } = context;
+    const { clock, options, owners } = engine;
     this.context = context;
     this.tools = new ServerTools({
       timeoutMs: options.toolTimeoutMs,
       concurrent: options.concurrentTools,
       after: (ms, callback) => clock.after(ms, callback),
+      start: (signal, run) => owners.startAsOwner(key, signal, run),
     });
   }
 
@@ -68,10 +71,11 @@ export class ToolSlots {
   private async outcomeOf(call: CallRecord, run: typeof runDeferred): Promise<Outcome> {
     const { signal } = this.stopping;
     try {
-      const tool = await this.toolOf(call);
+      const place = await this.placeOf(call);
+      const tool = await findTool(place, call.toolName);
       if (!tool) return { kind: 'error', errorText: `There is no tool named "${call.toolName}" any more.` };
       const outcome = await run({
-        ...(await this.placeOf(call)),
+        ...place,
         tool,
         tools: this.tools,
         callId: call.id,

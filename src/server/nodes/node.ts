@@ -7,7 +7,7 @@ import type { Reply } from '../http/reply.ts';
 import type { Lease } from '../log/held-log.ts';
 import type { Logger } from '../logger.ts';
 import type { NodeDirectory, NodePlace } from '../store/nodes.ts';
-import type { OwnedKey, SessionKey } from '../store/store.ts';
+import { type OwnedKey, type SessionKey, StaleFence } from '../store/store.ts';
 import { Elsewhere, NotHere } from './elsewhere.ts';
 import { FORWARDED, forward, forwardUpgrade, type Handover, NOT_HERE, reach, Unreached } from './forward.ts';
 import { Peers } from './peers.ts';
@@ -107,6 +107,48 @@ export class Node implements Lease {
   /** Whether the store says that this node is the owner. */
   async isOwner(key: OwnedKey): Promise<boolean> {
     return (await this.#context.directory.stillOwned([key])).length > 0;
+  }
+
+  /**
+   * The store confirms the owner first; then the lease has to hold by this node's own clock. A process that was frozen in between finds its lease
+   * ended, and waits for the next renewal, which tells what it has lost.
+   */
+  async startAsOwner<T>(key: OwnedKey, signal: AbortSignal, start: () => Promise<T>): Promise<T> {
+    const { logger, onLost } = this.#context;
+    for (;;) {
+      let isOwner = false;
+      try {
+        isOwner = await this.isOwner(key);
+        if (!isOwner) {
+          onLost(key);
+          throw new StaleFence(key);
+        }
+      } catch (error) {
+        if (error instanceof StaleFence) throw error;
+        logger.warn('a tool waits for the store, which cannot confirm the owner', {
+          session: key.id,
+          error: String(error),
+        });
+      }
+      if (signal.aborted || this.#isClosed) throw new Error('The call was aborted.');
+      if (isOwner && this.isSure) return start();
+      await this.#sureOrLater(signal);
+    }
+  }
+
+  /** Resolves when the lease is renewed, after a moment when it holds, or when the signal comes. */
+  #sureOrLater(signal: AbortSignal): Promise<void> {
+    return new Promise<void>((resolve) => {
+      const end = () => {
+        leave();
+        cancel();
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const leave = this.onSure(end);
+      const cancel = this.isSure ? this.#context.clock.after(LOOK_MS, end) : () => undefined;
+      signal.addEventListener('abort', end);
+    });
   }
 
   /** Milliseconds since 1970, as all nodes tell them. */

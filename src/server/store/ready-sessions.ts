@@ -4,7 +4,7 @@ import { asStored } from './json.ts';
 import type { SharedStore } from './nodes.ts';
 import { type CachedSession, type CacheLimits, SessionCache } from './session-cache.ts';
 import { applyDelta, emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
-import type { OwnedKey, SessionKey, Store, StoredSession } from './store.ts';
+import { type OwnedKey, type SessionKey, StaleFence, type Store, type StoredSession } from './store.ts';
 
 /**
  * Sessions as the store has them. Those used last are kept ready, so that a turn starts without reading the history; whoever
@@ -41,12 +41,16 @@ export class ReadySessions {
     return this.#cache.get(key) ?? (await this.read(key));
   }
 
-  /** The session with all that others share with it, as it is now. */
+  /** The session with all that others share with it, as it is now. Throws `StaleFence` when another process owns it. */
   async getCurrent(key: OwnedKey): Promise<CachedSession | null> {
     const ready = this.#cache.get(key);
     if (!ready || !this.#shared) return this.get(key);
     const { result: state, overtaken } = await this.#reading(key, this.#shared.sharedState(key));
-    if (state === null || overtaken) return this.read(key);
+    if (state === null) {
+      if ((await this.read(key)) === null) return null;
+      throw new StaleFence(key);
+    }
+    if (overtaken) return this.read(key);
     for (const name of Object.keys(ready.state)) if (isShared(name)) delete ready.state[name];
     applyDelta(ready.state, state);
     return ready;
