@@ -44,6 +44,9 @@ const NOWHERE = '-';
 /** Close codes that say: what you sent will not do. */
 const REFUSED: readonly number[] = [ERRORS.invalid_frame.close, ERRORS.too_large.close];
 
+/** Errors of a server that gives the session away: nothing of the request was taken. */
+const MOVING: readonly string[] = ['moved', 'shutting_down'];
+
 /** One WebSocket to one session that comes back by itself, goes on where it was, and loses no message. */
 export class Connection {
   /** What the server said first, on the newest socket. */
@@ -183,14 +186,24 @@ export class Connection {
     this.#pulse.heard();
     const frame = typeof data === 'string' ? data : new Uint8Array(data as ArrayBuffer);
     this.#options.onFrame?.('in', frame);
+    let isMoved = false;
     for (const event of this.#incoming.push(frame)) {
       if (event.type === 'session') this.#greeted(event.session);
+      else if (event.type === 'chunk' && this.#isSentAgain(event.chunk)) isMoved = true;
       else {
         const requestId = event.type === 'chunk' ? requestOf(event.chunk) : undefined;
         if (requestId !== undefined) this.#outbox.remove(requestId);
         this.#listeners.tell(event);
       }
     }
+    // The server closes such a socket itself; a client that waited for that would lose time.
+    if (isMoved) this.#dead();
+  }
+
+  /** Whether a chunk refuses a request that the next connection sends again: its session goes to another server. */
+  #isSentAgain(chunk: Chunk): boolean {
+    if (chunk.type !== 'data-error' || !MOVING.includes(chunk.data.code)) return false;
+    return this.#outbox.keep(chunk.data.requestId ?? '');
   }
 
   #greeted(greeting: SessionInfo): void {

@@ -10,9 +10,11 @@ export interface Letter {
   isTyped?: true;
 }
 
-type Entry = { letter: Letter; isSent: boolean };
+type Entry = { letter: Letter; isSent: boolean; refusals: number };
 
 const MAX_LETTERS = 64;
+/** So often a letter is refused because its session moves, before the refusal counts. */
+const MAX_REFUSALS = 10;
 
 /**
  * The frames that must arrive, in order, until the server has said of each that it has it or refuses it. To send one again is
@@ -26,14 +28,22 @@ export class Outbox {
     if (letter.isTyped && this.#entries.length >= MAX_LETTERS) {
       throw new ProtocolError('busy', 'Too many messages wait.');
     }
-    this.#entries.push({ letter, isSent });
+    this.#entries.push({ letter, isSent, refusals: 0 });
   }
 
   /** The server has spoken about the request, or nobody wants it any more. Says whether it had not even left. */
   remove(requestId: string): boolean {
-    const entry = this.#entries.find(({ letter }) => letter.requestId === requestId);
+    const entry = this.#find(requestId);
     this.#entries = this.#entries.filter((other) => other !== entry);
     return entry?.isSent === false;
+  }
+
+  /** The server refused the request because it gives the session away. Returns whether the next connection sends it again. */
+  keep(requestId: string): boolean {
+    const entry = this.#find(requestId);
+    if (!entry || ++entry.refusals === MAX_REFUSALS) return false;
+    entry.isSent = false;
+    return true;
   }
 
   /** What to send, in order, on a new connection to a server that has these requests. */
@@ -46,5 +56,9 @@ export class Outbox {
 
   clear(): void {
     this.#entries = [];
+  }
+
+  #find(requestId: string): Entry | undefined {
+    return this.#entries.find(({ letter }) => letter.requestId === requestId);
   }
 }

@@ -7,7 +7,7 @@ import {
 } from '../../src/client/index.ts';
 import { browserNetwork } from '../../src/client/network.ts';
 import { systemTimers } from '../../src/client/timers.ts';
-import { BINARY, encodeBinary } from '../../src/protocol/index.ts';
+import { BINARY, type Chunk, encodeBinary, encodeBlock } from '../../src/protocol/index.ts';
 import { FakeServer } from './support/server.ts';
 import { FakeNetwork, FakeTimers } from './support/time.ts';
 
@@ -390,6 +390,62 @@ describe('what must arrive', () => {
     w.server.socket?.end(1006);
     await w.timers.settle(500);
     expect(sent(w)).toEqual(['1', '2']);
+  });
+
+  const refusal = (code: string): Chunk => ({
+    type: 'data-error',
+    data: { code, message: 'Elsewhere.', retryable: true },
+    transient: true,
+  });
+
+  test.each(['moved', 'shutting_down'])(
+    '[B34] is sent again on the next connection, in order and under its name, when it was refused with %s',
+    async (code) => {
+      const w = await live();
+      w.server.onFrame = ({ data }) => {
+        if (w.server.sockets.length > 1 || data.requestId === '1') return;
+        w.server.tell(refusal(code));
+      };
+      for (const name of ['1', '2', '3']) w.connection.post(letter(name));
+      await w.timers.settle(500);
+      expect([sent(w), w.server.sockets.length]).toEqual([['1', '2', '2', '3'], 2]);
+      expect(w.server.sockets[0]?.isOpen).toBe(false);
+      expect(w.events.filter((event) => event.type === 'chunk' && event.chunk.type === 'data-error')).toEqual(
+        [],
+      );
+      w.server.socket?.end(1006);
+      await w.timers.settle(500);
+      expect(sent(w)).toHaveLength(4);
+    },
+  );
+
+  test('[B34] what else came in the frame that refuses it is heard', async () => {
+    const w = await live();
+    w.server.onFrame = ({ data }) => {
+      if (w.server.sockets.length > 1) return;
+      const refused = { ...refusal('moved'), data: { ...data, code: 'moved', message: '', retryable: true } };
+      const word = encodeBlock({ type: 'text-delta', id: 't', delta: 'last' }, 'e1-1');
+      w.server.socket?.deliver(encodeBlock(refused as Chunk) + word);
+    };
+    w.connection.post(letter('1'));
+    await w.timers.settle(500);
+    expect(w.events).toContainEqual({ type: 'chunk', chunk: { type: 'text-delta', id: 't', delta: 'last' } });
+    expect(w.server.sockets[1]?.url).toContain('last=e1-1');
+  });
+
+  test('[B34] is given up after its tenth refusal', async () => {
+    const w = await live();
+    w.server.onFrame = () => w.server.tell(refusal('moved'));
+    w.connection.post(letter('1'));
+    for (let socket = 0; socket < 12; socket++) await w.timers.settle(500);
+    expect(sent(w)).toHaveLength(10);
+    expect(w.events).toContainEqual({
+      type: 'chunk',
+      chunk: {
+        ...refusal('moved'),
+        data: { code: 'moved', message: 'Elsewhere.', retryable: true, requestId: '1' },
+      },
+    });
   });
 
   test('may be taken back while it has not left', async () => {

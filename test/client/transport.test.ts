@@ -1104,6 +1104,73 @@ describe('the transport', () => {
     expect([w.chat.status, w.last()]).toEqual(['ready', [['pay-1', 'output-available', true, { ok: true }]]]);
   });
 
+  test('[B34] a message that a server refused because its session moves is answered by the next', async () => {
+    const w = world(sdk);
+    const { server, chat, settle } = w;
+    const moves = () => {
+      if (server.sockets.length === 1) server.tell(failure('moved', true));
+    };
+    server.onFrame = moves;
+    void chat.sendMessage({ text: 'hi' });
+    await settle();
+    expect([chat.status, chat.error]).toEqual(['submitted', undefined]);
+    await settle(500);
+    server.say(START, ...text('t', 'Hi.'), FINISH, null);
+    await settle();
+    expect([chat.status, chat.error, w.last()]).toEqual(['ready', undefined, ['Hi.']]);
+    const names = server.framesOf('message').map(({ requestId }) => requestId);
+    expect(names).toEqual(['request-1', 'request-1']);
+  });
+
+  test('[B34] so are an approval, the output of a browser tool, and an interrupt, each under its name', async () => {
+    const w = world(sdk, { executors: { change_bgm: () => 'ok' } });
+    const { server, chat, settle } = w;
+    const refused = new Set<unknown>();
+    void chat.sendMessage({ text: 'go' });
+    await settle();
+    server.onFrame = ({ data }) => {
+      if (refused.has(data.requestId)) return;
+      refused.add(data.requestId);
+      server.tell(failure('moved', true));
+      server.socket?.end(4004);
+    };
+    server.say(START, ...announce('pay-1', 'process_payment', {}, PAY), ...ask('pay-1'));
+    await settle();
+    await w.decide('pay-1', true);
+    await settle(500);
+    server.say(paid, ...announce('bgm-1', 'change_bgm', {}, MUSIC));
+    await settle();
+    await settle(500);
+    w.transport.interrupt();
+    await settle(500);
+    server.say({ type: 'tool-output-available', toolCallId: 'bgm-1', output: 'ok' }, FINISH, null);
+    await settle();
+    const sent = server.frames.map(({ type, data }) => [type, data.requestId]);
+    expect(sent.slice(1)).toEqual([
+      ['message', 'request-2'],
+      ['message', 'request-2'],
+      ['tool_result', 'request-3'],
+      ['tool_result', 'request-3'],
+      ['interrupt', 'request-4'],
+      ['interrupt', 'request-4'],
+    ]);
+    expect([chat.status, chat.error]).toEqual(['ready', undefined]);
+    expect(w.last()).toEqual([
+      ['pay-1', 'output-available', true, { ok: true }],
+      ['bgm-1', 'output-available', 'ok'],
+    ]);
+  });
+
+  test('[B34] stop() takes back a message that was refused because its session moves', async () => {
+    const w = world(sdk);
+    w.server.onFrame = () => w.server.tell(failure('moved', true));
+    void w.chat.sendMessage({ text: 'hi' });
+    await w.settle();
+    await w.chat.stop();
+    await w.settle(500);
+    expect([w.server.frames.map(({ type }) => type), w.chat.status]).toEqual([['message'], 'ready']);
+  });
+
   test('errors about the connection or about sound fail no response', async () => {
     const w = world(sdk);
     void w.chat.sendMessage({ text: 'hi' });

@@ -12,7 +12,7 @@ import { call, text } from '../../support/scripted-model.ts';
 import type { NodeSettings } from './nodes.ts';
 
 /**
- * One node of a group: its model counts slowly, or pays when it is asked to. Who speaks to it is answered aloud. Or it has the live model
+ * One node of a group: its model counts slowly, pays when it is asked to, or asks the browser where it is. Who speaks to it is answered aloud. Or it has the live model
  * that it is led to, which pays under another name.
  */
 const settings = JSON.parse(process.argv[2] ?? '') as NodeSettings;
@@ -40,6 +40,10 @@ class CountingModel extends BaseLlm {
     }
     if (said?.text === 'pay') {
       yield call('pay', { amount: 50 });
+      return;
+    }
+    if (said?.text === 'locate') {
+      yield call('locate', {});
       return;
     }
     const count = Number(/count (\d+)/.exec(said?.text ?? '')?.[1] ?? 1);
@@ -71,6 +75,13 @@ const pay = defineTool({
   },
 });
 
+const locate = defineTool({
+  name: 'locate',
+  description: 'Asks the browser where it is',
+  parameters: z.object({}),
+  runsOn: 'client',
+});
+
 /** Hears how long something was said, and speaks each word as twenty milliseconds of its own number. */
 const voice: EarsOptions = {
   async recognise(sound) {
@@ -94,7 +105,7 @@ const store = await openPostgresStore({
 });
 const hub = settings.redis ? await openRedisHub({ url: settings.redis, prefix: settings.schema }) : undefined;
 const duologue = createDuologue({
-  agent: new LlmAgent({ name: 'assistant', model, tools: [pay] }),
+  agent: new LlmAgent({ name: 'assistant', model, tools: [pay, locate] }),
   store,
   ...(hub && { hub }),
   rateLimit: false,
