@@ -17,6 +17,7 @@ import {
 import { type AnsweredCall, runAfterTool } from './callbacks.ts';
 import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
+import { checkState, toJsonOutput, toJsonResponse } from './json-output.ts';
 import { runDecided } from './run.ts';
 import type { ServerTools } from './server-tools.ts';
 import { DuologueTool } from './tools.ts';
@@ -72,8 +73,7 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
       const output = await tools.start(abortSignal, () => callTool(call));
       if (takeConfirmationRequest(context, callId)) return { kind: 'asks' };
       if (tool.isLongRunning && output == null) return { kind: 'waits' };
-      const response = await runAfterTool(call, output);
-      return { kind: 'output', output: response ?? null, actions: context.actions, session };
+      return await answered(call, output, session);
     });
   } catch (error) {
     return failure(error);
@@ -87,12 +87,19 @@ export async function answerDeferred(execution: DeferredExecution, output: unkno
   try {
     return await tools.run(tool, signal, async (abortSignal): Promise<Outcome> => {
       const context = toolContextOf(execution, abortSignal, execution.approved);
-      const response = await runAfterTool({ tool, agent, args, context }, output);
-      return { kind: 'output', output: response ?? null, actions: context.actions, session };
+      return await answered({ tool, agent, args, context }, output, session);
     });
   } catch (error) {
     return failure(error);
   }
+}
+
+/** The outcome of a call that has an output: what the after-tool callbacks make of it. */
+async function answered(call: AnsweredCall, output: unknown, session: Session): Promise<Outcome> {
+  const { tool, context } = call;
+  const response = toJsonResponse(tool.name, await runAfterTool(call, output));
+  checkState(tool.name, context.actions.stateDelta);
+  return { kind: 'output', output: response ?? null, actions: context.actions, session };
 }
 
 function toolContextOf(
@@ -114,7 +121,9 @@ function failure(error: unknown): Outcome {
 /** Runs a tool. A plugin may have a response for what it throws. */
 async function callTool({ tool, args, context: toolContext }: AnsweredCall): Promise<unknown> {
   try {
-    return await runDecided(execution(tool, toolContext), { args, toolContext });
+    const output = await runDecided(execution(tool, toolContext), { args, toolContext });
+    checkState(tool.name, toolContext.actions.stateDelta);
+    return toJsonOutput(tool.name, output);
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
     const { pluginManager } = toolContext.invocationContext;

@@ -9,6 +9,7 @@ import {
   type PluginManager,
 } from '@google/adk';
 import { ARGUMENTS_UNREADABLE, type Chunk, stateConflict, type ToolFacts } from '../protocol/index.ts';
+import { toJsonResponse } from './json-output.ts';
 import { type ApprovalOverride, type Decision, decide, type OpenCall, type Run, refuse } from './run.ts';
 import { DuologueTool } from './tools.ts';
 import { isUnreadable } from './unreadable.ts';
@@ -139,6 +140,7 @@ export class GatePlugin extends BasePlugin {
     const spoken = spokenContent(event);
     if (spoken) return { ...event, content: spoken };
     if (!event.content) return undefined;
+    this.checkResponses(event, invocationContext);
     if (getFunctionCalls(event).length === 0) return undefined;
     const active = this.activeIn(invocationContext);
     const tools = active?.tools.get(event.author ?? '');
@@ -161,6 +163,19 @@ export class GatePlugin extends BasePlugin {
       active.decisions.set(call.id, isOptimistic ? { ...decision, optimistic: true } : decision);
     }
     return undefined;
+  }
+
+  /** A response that cannot be stored is an error of its call. Callbacks may have given it, so that no gate has seen it. */
+  private checkResponses(event: Event, invocationContext: InvocationContext): void {
+    for (const response of getFunctionResponses(event)) {
+      const { id, name = 'the tool' } = response;
+      try {
+        response.response = toJsonResponse(name, response.response) as Record<string, unknown>;
+      } catch (error) {
+        response.response = { error: (error as Error).message };
+        if (id !== undefined) this.activeIn(invocationContext)?.failures.add(id);
+      }
+    }
   }
 
   /** Decides about one call, by the session's state as it is now. */

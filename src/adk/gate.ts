@@ -18,6 +18,7 @@ import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
 import { rememberDeclaration } from './declarations.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
+import { checkState, toJsonOutput } from './json-output.ts';
 import { mayWait, runDecided } from './run.ts';
 import { putTap } from './tap.ts';
 import { DuologueTool } from './tools.ts';
@@ -195,9 +196,11 @@ class Gated extends BaseTool {
     const { args, toolContext } = request;
     if (FRAMEWORK.has(this.name)) return runDecided(inner, request);
     const output = await unlessAborted(
-      active.run.tools.runInLoop(inner, toolContext, (context) =>
-        runDecided(inner, { args, toolContext: context }),
-      ),
+      active.run.tools.runInLoop(inner, toolContext, async (context) => {
+        const returned = await runDecided(inner, { args, toolContext: context });
+        checkState(this.name, context.actions.stateDelta);
+        return toJsonOutput(this.name, returned);
+      }),
       toolContext.abortSignal,
     );
     if (Object.keys(toolContext.actions.stateDelta).length > 0) active.wrote(toolContext.functionCallId);

@@ -109,6 +109,6 @@ function inWords(outcome: Outcome, toolName: string): Outcome {
     JSON.stringify(outcome.actions);
     return { ...outcome, output: JSON.parse(text) as unknown };
   } catch {
-    return { kind: 'error', errorText: `${toolName} ran, but what it gave cannot be written as JSON.` };
+    return { kind: 'error', errorText: `${toolName} ran, but its output cannot be written as JSON.` };
   }
 }
