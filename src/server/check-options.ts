@@ -1,6 +1,7 @@
 import { knownTools, nearest, unknownTool } from '../adk/for-server.ts';
 import { LIMITS } from '../protocol/index.ts';
 import { defaultBudget } from './access/byte-budget.ts';
+import { areProxies } from './access/client-address.ts';
 import type { Logger } from './logger.ts';
 import type { DuologueOptions } from './options.ts';
 import { DEFAULT_SOCKET_LIMITS } from './socket/socket.ts';
@@ -75,6 +76,10 @@ const CHECKS: Record<keyof DuologueOptions, Check> = {
   apiKey: has((value) => typeof value === 'string' && value !== '', 'a string that is not empty'),
   origins: texts,
   hosts: texts,
+  trustedProxies: has(
+    areProxies,
+    'a number of proxies, or a list of their addresses and networks (10.0.0.0/8)',
+  ),
   authenticate: func,
   stillSignedIn: func,
   rateLimit: rate,

@@ -9,6 +9,7 @@ import {
   type RateLimit,
   RateLimiter,
 } from './access/rate-limit.ts';
+import { RefusedRequests, WRONG_KEYS } from './access/refused-requests.ts';
 import { Turnstile } from './access/turnstile.ts';
 import { checkOptions } from './check-options.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -133,6 +134,8 @@ export function createDuologue(options: DuologueOptions): Duologue {
     hosts: options.hosts ?? [],
     authenticate: options.authenticate,
     defaultUser: 'live_user',
+    trustedProxies: options.trustedProxies,
+    refusals: new RefusedRequests(limiterOf('wrong keys', rateLimit && WRONG_KEYS), clock, logger),
   });
   let closing = false;
   let leaving: Promise<void> | null = null;

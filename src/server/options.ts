@@ -4,6 +4,7 @@ import type { Patience } from '../models/for-server.ts';
 import type { Limits } from '../protocol/index.ts';
 import type { AccessOptions } from './access/access.ts';
 import type { BudgetLimits } from './access/byte-budget.ts';
+import type { TrustedProxies } from './access/client-address.ts';
 import type { RateLimit } from './access/rate-limit.ts';
 import type { StillSignedIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
@@ -36,6 +37,11 @@ export interface DuologueOptions {
   origins?: readonly string[];
   /** Further host names under which the server is reached. */
   hosts?: readonly string[];
+  /**
+   * The proxies in front of the server whose `X-Forwarded-For` is believed: how many there are, or their addresses and networks (`10.0.0.0/8`).
+   * Wrong keys are limited by the address of the client; without this it is that of the connection.
+   */
+  trustedProxies?: TrustedProxies;
   /** Returns the user of a request, alone or with a token that `stillSignedIn` is shown later; null refuses the request. */
   authenticate?: AccessOptions['authenticate'];
   /**

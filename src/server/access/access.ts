@@ -1,5 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { KEY_SUBPROTOCOL, ProtocolError } from '../../protocol/index.ts';
+import { addressOf, type TrustedProxies } from './client-address.ts';
+import type { RefusedRequests } from './refused-requests.ts';
 import type { Identity } from './sign-in.ts';
 
 type Authenticated = string | Identity | null;
@@ -16,6 +18,9 @@ export interface AccessOptions {
   authenticate?: ((request: Request) => Authenticated | Promise<Authenticated>) | undefined;
   /** The user when nothing else says who it is. */
   defaultUser: string;
+  /** The proxies whose `X-Forwarded-For` is believed; none unless given. */
+  trustedProxies?: TrustedProxies | undefined;
+  refusals: RefusedRequests;
 }
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -60,26 +65,32 @@ export class Access {
   async identify(request: Request): Promise<Identity> {
     const { apiKey, authenticate, defaultUser } = this.options;
     if (apiKey !== undefined && !this.showsKey(request, apiKey)) {
-      throw new ProtocolError(
-        'unauthorized',
-        'A key is needed: send it as "Authorization: Bearer …", or log in.',
-      );
+      throw this.notSignedIn(request, 'A key is needed: send it as "Authorization: Bearer …", or log in.');
     }
     if (!authenticate) return { user: defaultUser };
     // Applications in JavaScript may give anything; only a name is a user.
     const given = await authenticate(request);
     const { user, token }: { user?: unknown; token?: unknown } =
       typeof given === 'object' && given !== null ? given : { user: given };
-    if (typeof user !== 'string' || user === '')
-      throw new ProtocolError('unauthorized', 'You are not signed in.');
+    if (typeof user !== 'string' || user === '') throw this.notSignedIn(request, 'You are not signed in.');
     return { user, token };
   }
 
+  /** The address of the client that made a request, behind the proxies that are trusted. */
+  addressOf(request: Request): string {
+    return addressOf(request, this.options.trustedProxies);
+  }
+
+  /** Writes a line about a refused request, unless many like it came from the same address. */
+  logRefusal(request: Request, message: string, fields: Record<string, unknown> & { code: string }): void {
+    this.options.refusals.log(this.addressOf(request), message, fields);
+  }
+
   /** The cookie that stands for the key from now on; throws when the key is wrong. */
-  login(key: unknown, secure: boolean): string {
-    const { apiKey } = this.options;
+  login(request: Request, key: unknown, secure: boolean): string {
+    const { apiKey, refusals } = this.options;
     if (apiKey === undefined || typeof key !== 'string' || !equal(key, apiKey)) {
-      throw new ProtocolError('unauthorized', 'That is not the key.');
+      throw refusals.wrongKey(this.addressOf(request), 'That is not the key.');
     }
     return `${COOKIE}=${tokenFor(apiKey)}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000${secure ? '; Secure' : ''}`;
   }
@@ -89,19 +100,19 @@ export class Access {
     return this.options.apiKey !== undefined || this.options.authenticate !== undefined;
   }
 
+  /**
+   * The error for a request that is not let in. One that shows a key counts against its address, after the key was found wrong: a right one is never
+   * refused for what others did. A cookie does not count: it cannot be guessed, and a stale one has to be answered with 401.
+   */
+  private notSignedIn(request: Request, message: string): ProtocolError {
+    if (keysOf(request).length === 0) return new ProtocolError('unauthorized', message);
+    return this.options.refusals.wrongKey(this.addressOf(request), message);
+  }
+
   private showsKey(request: Request, apiKey: string): boolean {
-    const { headers } = request;
-    const bearer = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1];
-    const cookies = cookiesOf(headers.get('cookie') ?? '');
-    const offered = (headers.get('sec-websocket-protocol') ?? '').split(',').map((name) => name.trim());
-    const inProtocol = offered.find((name) => name.startsWith(KEY_SUBPROTOCOL));
-    const keys = [
-      bearer,
-      headers.get('x-api-key'),
-      inProtocol && fromBase64Url(inProtocol.slice(KEY_SUBPROTOCOL.length)),
-    ];
+    const cookies = cookiesOf(request.headers.get('cookie') ?? '');
     return (
-      keys.some((key) => typeof key === 'string' && equal(key, apiKey)) ||
+      keysOf(request).some((key) => equal(key, apiKey)) ||
       // A page on a neighbouring host can set a cookie of the same name, which may come first.
       cookies.some((cookie) => equal(cookie, tokenFor(apiKey)))
     );
@@ -157,6 +168,19 @@ function tokenFor(apiKey: string): string {
 function equal(a: string, b: string): boolean {
   const digest = (text: string) => createHmac('sha256', 'compare').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));
+}
+
+/** The keys that a request shows, but for cookies. */
+function keysOf({ headers }: Request): string[] {
+  const bearer = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1];
+  const offered = (headers.get('sec-websocket-protocol') ?? '').split(',').map((name) => name.trim());
+  const inProtocol = offered.find((name) => name.startsWith(KEY_SUBPROTOCOL));
+  const keys = [
+    bearer,
+    headers.get('x-api-key'),
+    inProtocol && fromBase64Url(inProtocol.slice(KEY_SUBPROTOCOL.length)),
+  ];
+  return keys.filter((key) => typeof key === 'string');
 }
 
 /** The values of all cookies of our name. */

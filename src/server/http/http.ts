@@ -21,7 +21,7 @@ import { postStream, resumeStream, watchSession } from './stream-routes.ts';
 
 const ROUTES: Route[] = [
   { method: 'GET', path: /^\/health$/, isPublic: true, isAnyHost: true, run: health },
-  { method: 'POST', path: /^\/login$/, isPublic: true, limited: true, run: login },
+  { method: 'POST', path: /^\/login$/, isPublic: true, run: login },
   { method: 'POST', path: /^\/stream$/, limited: true, run: postStream },
   { method: 'GET', path: /^\/stream\/([^/]+)\/stream$/, run: resumeStream },
   { method: 'GET', path: /^\/sessions$/, run: listSessions },
@@ -63,7 +63,12 @@ export async function handle(request: Request, context: HttpContext): Promise<Re
     if (code === 'internal')
       logger.error('a request failed', { path, request: requestId, error: describe(thrown) });
     if (code === 'unauthorized' || code === 'forbidden')
-      logger.warn('a request was refused', { path, request: requestId, code, why: error.message });
+      context.access.logRefusal(request, 'a request was refused', {
+        path,
+        request: requestId,
+        code,
+        why: error.message,
+      });
     reply = errorReply(error);
   }
   Object.assign(reply.headers, NO_SNIFFING, cors && corsHeaders(cors));
@@ -91,7 +96,7 @@ async function run(
   if (wait > 0) throw rateLimited('Too many requests', wait);
   const { budget, large, engine } = context;
   const { arrivalMs } = budget.limits;
-  const held = budget.open(user);
+  const held = budget.open(route.isPublic ? `at ${context.access.addressOf(request)}` : user);
   let read: Record<string, unknown> | null = null;
   const body = async (maxBytes: number) => {
     read ??= await readJson(request, { maxBytes, arrivalMs, held, clock: engine.clock, large });
@@ -132,7 +137,7 @@ function health({ context }: RouteCall): Reply {
 async function login({ context, request, body }: RouteCall): Promise<Reply> {
   const { key } = await body(64 * 1024);
   const secure = new URL(request.url).protocol === 'https:';
-  const cookie = context.access.login(key, secure);
+  const cookie = context.access.login(request, key, secure);
   return { status: 204, headers: { 'set-cookie': cookie }, body: null };
 }
 

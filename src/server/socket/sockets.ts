@@ -82,7 +82,7 @@ export class Sockets {
       const { logger } = this.context.engine;
       if (code === 'internal') logger.error('a connection failed', { ...about, error: String(thrown) });
       if (code === 'unauthorized' || code === 'forbidden')
-        logger.warn('a connection was refused', { ...about, why });
+        this.context.access.logRefusal(request, 'a connection was refused', { ...about, why });
       throw thrown;
     }
   }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { noteAddress } from '../access/client-address.ts';
 import { ARRIVING, type Arriving } from '../http/body.ts';
 
 /**
@@ -86,7 +87,9 @@ export function toRequest(request: IncomingMessage): Request | null {
       `http${isEncrypted || isForwarded ? 's' : ''}://${request.headers.host ?? 'localhost'}`,
     );
     const init = { method: request.method ?? 'GET', headers };
-    return hasBody ? new NodeRequest(url, init, request) : new Request(url, init);
+    const web = hasBody ? new NodeRequest(url, init, request) : new Request(url, init);
+    noteAddress(web, request.socket.remoteAddress);
+    return web;
   } catch {
     return null;
   }
