@@ -50,6 +50,10 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     { sessions: 500, characters: shareOfHeap(256 * 1024 * 1024) },
     (session, event) => plugin.withdraw(session, event),
     shared,
+    {
+      clock,
+      onWait: (error) => logger.error('an answer waits until it can be stored', { error: error.message }),
+    },
   );
   const runner = new Runner({
     appName,

@@ -36,4 +36,4 @@ export type { Admission, Sockets } from './socket/sockets.ts';
 export { createMemoryStore } from './store/memory/index.ts';
 export type * from './store/nodes.ts';
 export type * from './store/store.ts';
-export { StaleFence, StateConflict, StoreError } from './store/store.ts';
+export { StaleFence, StateConflict, StoreError, StoreUnavailable } from './store/store.ts';

@@ -44,7 +44,16 @@ function outputOn(
   const nothing = () => undefined;
   const chunks = new ChunkLog('e');
   const log = { chunks, shown: chunks, told: nothing, keeps, close: nothing, remove: nothing };
-  return new Output({ store, key, log, clock, drafts, onFault: nothing });
+  return new Output({
+    store,
+    key,
+    log,
+    clock,
+    drafts,
+    onFault: nothing,
+    onWait: nothing,
+    isOver: () => false,
+  });
 }
 
 function overSse(): Line {

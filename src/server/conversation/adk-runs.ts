@@ -12,7 +12,7 @@ import type { Detection } from '../../protocol/index.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
-import type { CallRecord } from '../store/store.ts';
+import { type CallRecord, StoreError } from '../store/store.ts';
 import type { Failure } from './machine/agent-failure.ts';
 import type { RunRequest, Ticket } from './machine/effects.ts';
 import type { Input } from './machine/inputs.ts';
@@ -93,7 +93,7 @@ export class AdkRuns {
     this.runs.set(n, run);
     this.read(run, request)
       .then((error) => this.over(run, error))
-      .catch((error: unknown) => this.over(run, failedWith(error)));
+      .catch((error: unknown) => this.over(run, failureOf(error)));
   }
 
   send(n: number, content: Content): void {
@@ -190,7 +190,7 @@ export class AdkRuns {
       if (run.queue) {
         view.begun
           .then(() => push({ type: 'opened', n: run.n }))
-          .catch((error: unknown) => this.over(run, failedWith(error)));
+          .catch((error: unknown) => this.over(run, failureOf(error)));
       }
       const events =
         run.queue && request.driver === 'live'
@@ -204,7 +204,7 @@ export class AdkRuns {
       return null;
     } catch (error) {
       onFault(error);
-      return failedWith(error);
+      return failureOf(error);
     } finally {
       if (view) plugin.end(view);
     }
@@ -260,6 +260,11 @@ function runConfigOf(live: Partial<RunConfig>, detection: Detection): Partial<Ru
     disabled: true,
   };
   return { ...live, realtimeInputConfig: { ...realtimeInputConfig, automaticActivityDetection } };
+}
+
+/** What the person is told of a run that failed: of the store, or of the model. */
+function failureOf(error: unknown): Failure {
+  return error instanceof StoreError ? { code: 'STORE', message: error.message } : failedWith(error);
 }
 
 /** Lets everyone else have a turn. */

@@ -59,7 +59,15 @@ export class Conversation implements Session {
   ) {
     const { store, clock, drafts } = engine;
     const onFault = (error: unknown) => this.shell.fault(error);
-    const output = new Output({ store, key, log, clock, drafts, onFault });
+    const output = new Output({
+      ...{ store, key, log, clock, drafts, onFault },
+      onWait: (error) =>
+        engine.logger.error('an answer waits until it can be stored', {
+          ...this.about,
+          error: String(error),
+        }),
+      isOver: () => this.shell.isGone,
+    });
     this.key = key;
     this.engine = engine;
     this.log = log;

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { ChunkLog, ShownLog } from '../log/log.ts';
 import type { SessionLog } from '../log/logs.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
+import { type Persistence, untilStored } from '../store/until-stored.ts';
 import type { DraftPace } from './draft-pace.ts';
 import { Drafts } from './drafts.ts';
 import { Readers } from './readers.ts';
@@ -16,6 +17,10 @@ export interface OutputContext {
   drafts: DraftPace;
   /** A draft was not kept. */
   onFault: (error: unknown) => void;
+  /** A message waits until the store takes it. */
+  onWait: (error: unknown) => void;
+  /** Whether nothing that is written here is of use any more. */
+  isOver: () => boolean;
 }
 
 /**
@@ -36,8 +41,10 @@ export class Output {
   private readonly starts = new Map<string, number>();
   private current: MessageFold | null = null;
   private readonly resting = new Set<() => void>();
+  private readonly persistence: Persistence;
 
-  constructor({ store, key, log, clock, drafts, onFault }: OutputContext) {
+  constructor({ store, key, log, clock, drafts, onFault, onWait, isOver }: OutputContext) {
+    this.persistence = { clock, onWait, isOver };
     this.store = store;
     this.key = key;
     this.log = log.chunks;
@@ -99,7 +106,7 @@ export class Output {
 
   /**
    * Says a chunk when the message that shows it is stored: whoever hears of it finds it after a crash too. When the message cannot
-   * be stored it is said all the same: what it says is true, and the next save has it. With `inStep` it stands between the two
+   * be stored it is said all the same: what it says is true, and the next save has it. While the store is unavailable it waits. With `inStep` it stands between the two
    * chunks of a step.
    */
   async sayStored(chunk: Chunk, inStep: boolean): Promise<void> {
@@ -121,7 +128,7 @@ export class Output {
     const fold = this.folds.get(message.id);
     for (const chunk of chunks) fold?.push(chunk);
     try {
-      await prepare();
+      await untilStored(prepare, this.persistence);
       await this.save(message.id);
     } finally {
       for (const chunk of chunks) this.log.append(chunk);
@@ -135,7 +142,7 @@ export class Output {
     if (!message) return;
     const fold = this.folds.get(messageId) ?? new MessageFold(message);
     for (const chunk of chunks) fold.push(chunk);
-    await this.store.putMessage(this.key, message);
+    await this.put(message);
   }
 
   /** Says a chunk that shapes the stream but is no part of the message. */
@@ -213,8 +220,13 @@ export class Output {
     if (this.drafts.written) await this.drafts.written;
     this.drafts.know(fold.message);
     const { length } = fold.message.parts;
-    await this.store.putMessage(this.key, fold.message);
+    await this.put(fold.message);
     this.drafts.put(fold.message, length);
+  }
+
+  /** Stores a message, when the store is back if need be: the person has read it. */
+  private put(message: Message): Promise<void> {
+    return untilStored(() => this.store.putMessage(this.key, message), this.persistence);
   }
 
   /** Forgets that something was said since the message was saved. */

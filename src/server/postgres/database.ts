@@ -100,8 +100,13 @@ export class Database {
   }
 }
 
-/** Deadlocks and serialisation, a server that stops or starts, too many connections. */
-const PASSING = new Set(['40001', '40P01', '57P01', '57P02', '57P03', '53300', 'ECONNREFUSED', 'ECONNRESET']);
+/** Deadlocks and serialisation, a server that stops, starts or only reads (during a failover), too many connections. */
+const PASSING = new Set([
+  ...['40001', '40P01', '57P01', '57P02', '57P03', '53300', '25006'],
+  ...['ECONNREFUSED', 'ECONNRESET'],
+]);
+/** Too few resources (a full disk), an administrator's stop, a fault of the system, a login or a right that was taken away. */
+const UNAVAILABLE = /^(53|57|58|28)|^42501$/;
 const BROKEN = /terminated|timeout|ended by|closed the connection|not queryable/i;
 
 /** Whether the same statement may succeed in a moment: the database, or the way to it, is away. */
@@ -109,6 +114,11 @@ function isPassing(error: unknown): boolean {
   const code = codeOf(error);
   if (code === null) return error instanceof Error && BROKEN.test(error.message);
   return PASSING.has(code) || code.startsWith('08') || /^E(PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)$/.test(code);
+}
+
+/** Whether the database takes nothing at the moment, for a reason that is not in the statement: an administrator may have to mend it. */
+export function isUnavailable(error: unknown): boolean {
+  return isPassing(error) || UNAVAILABLE.test(codeOf(error) ?? '');
 }
 
 /** The code of an error of the database or of the system; null when it has none. */

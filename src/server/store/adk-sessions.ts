@@ -12,6 +12,7 @@ import {
   type Session,
   trimTempDeltaState,
 } from '@google/adk';
+import { systemClock } from '../clock.ts';
 import { EventList } from './event-list.ts';
 import { answeredCalls, asStored } from './json.ts';
 import type { SharedStore } from './nodes.ts';
@@ -27,6 +28,7 @@ import {
   type Store,
   StoreError,
 } from './store.ts';
+import { type Persistence, untilStored } from './until-stored.ts';
 
 /** What a session was given out with. */
 interface Given {
@@ -53,18 +55,21 @@ export class StoreSessionService extends BaseSessionService {
   /** The fences of the sessions that are owned here, by their names. */
   readonly #fences = new Map<string, number>();
   readonly #withdraw: (session: Session, event: Event) => void;
+  readonly #persistence: Omit<Persistence, 'isOver'>;
 
   /**
    * `withdraw` is given the events of ADK's own loop whose changes are not kept, because someone else had changed the same:
-   * it makes them say so. `shared`: the store, when other nodes write to it as well.
+   * it makes them say so. `shared`: the store, when other nodes write to it as well. `persistence`: how events are written that no request waits for.
    */
   constructor(
     store: Store,
     limits: CacheLimits = { sessions: 500, characters: 256 * 1024 * 1024 },
     withdraw: (session: Session, event: Event) => void = () => undefined,
     shared: SharedStore | null = null,
+    persistence: Omit<Persistence, 'isOver'> = { clock: systemClock, onWait: () => undefined },
   ) {
     super();
+    this.#persistence = persistence;
     this.#store = store;
     this.#ready = new ReadySessions(store, limits, shared);
     this.#withdraw = withdraw;
@@ -143,19 +148,18 @@ export class StoreSessionService extends BaseSessionService {
   /**
    * Appends an event. When it answers calls and someone else has changed, since this session was read, what they change,
    * it throws a `StateConflict` and writes nothing: the caller says what becomes of the calls. `accepted` is the request
-   * that is taken with it.
+   * that is taken with it: then a store that is unavailable is told at once, else the event is written when the store is back.
    */
   async appendChange({ session, event }: AppendEventRequest, accepted?: AcceptedRequest): Promise<void> {
     const key = keyOf(session.appName, session.userId, session.id);
     trimTempDeltaState(event);
     const { seen, fence } = this.#given.get(session.events) ?? { fence: this.#fenceOf(key) };
+    const change = answeredCalls(event).length > 0 ? seen : undefined;
+    const append = () => this.#store.appendEvent({ fence, ...key }, event, change, accepted);
+    // A later owner has another fence, and one that let go of the session none.
+    const isOver = () => this.#fenceOf(key) !== fence;
     try {
-      await this.#store.appendEvent(
-        { fence, ...key },
-        event,
-        answeredCalls(event).length > 0 ? seen : undefined,
-        accepted,
-      );
+      await (accepted ? append() : untilStored(append, { ...this.#persistence, isOver }));
     } catch (error) {
       this.forget(key);
       throw error;

@@ -297,6 +297,11 @@ export class StoreError extends Error {
   override readonly name: string = 'StoreError';
 }
 
+/** Thrown when the store is away, full or only reads: nothing was written, and the same write may succeed later. */
+export class StoreUnavailable extends StoreError {
+  override readonly name = 'StoreUnavailable';
+}
+
 /** Thrown when whoever writes does not own the session, or does not any more. Nothing was written. */
 export class StaleFence extends StoreError {
   override readonly name = 'StaleFence';

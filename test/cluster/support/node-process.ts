@@ -101,7 +101,7 @@ const model = liveModel ? (await chooseModel(liveModel)).model : withEars(new Co
 const store = await openPostgresStore({
   url: settings.database,
   schema: settings.schema,
-  patienceMs: 30_000,
+  patienceMs: settings.patienceMs,
 });
 const hub = settings.redis ? await openRedisHub({ url: settings.redis, prefix: settings.schema }) : undefined;
 const duologue = createDuologue({

@@ -24,6 +24,8 @@ export interface NodeSettings {
   liveModel: Record<string, string> | null;
   /** How long its tool takes. */
   payMs: number;
+  /** How long a read or a write goes on trying while the database is away. */
+  patienceMs: number;
 }
 
 /** One process of a group. */
@@ -53,6 +55,7 @@ export async function startNode(
     approvalTimeoutMs: null,
     liveModel: null,
     payMs: 50,
+    patienceMs: 30_000,
     ...settings,
   };
   const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(whole)], {

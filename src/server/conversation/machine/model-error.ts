@@ -29,6 +29,7 @@ const WORDS: Readonly<Record<string, string>> = {
   UNREACHABLE: 'The model provider cannot be reached: try again in a moment.',
   SILENT: 'The model did not answer in time: try again.',
   INCOMPLETE: 'The answer of the model broke off: try again.',
+  STORE: 'The conversation cannot be read or stored at the moment: try again in a moment.',
   SETUP: 'The model provider does not take the live settings of this server.',
   UNREADABLE: 'The model sent something that cannot be read: try again.',
   NO_CREDENTIALS: 'This server has no credentials for the model provider.',
