@@ -14,6 +14,7 @@ import { guardConnection } from './guard-connection.ts';
 import { callModel } from './model-call.ts';
 import { liveOf } from './pair.ts';
 import type { Patience } from './patience.ts';
+import { failedWith } from './provider-error.ts';
 import { TurnBasedLiveConnection } from './turn-based-live.ts';
 
 /** ADK tells a Gemini model by this key. */
@@ -75,7 +76,11 @@ export class AdkSafeModel extends BaseLlm {
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
     const { patience } = this.options;
-    return callModel(this.inner, request, { stream, signal, patience });
+    try {
+      return callModel(this.inner, request, { stream, signal, patience });
+    } catch (error) {
+      return notMade(error);
+    }
   }
 
   override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
@@ -97,6 +102,12 @@ export class AdkSafeModel extends BaseLlm {
 /** Wraps a model so that each call returns exactly one final response and every model can be used live. */
 export function adkSafe(model: BaseLlm, options?: AdkSafeOptions): BaseLlm {
   return model instanceof AdkSafeModel ? model : new AdkSafeModel(model, options);
+}
+
+/** The answer of a model that could not be made, such as one without a key: ADK would forget what kind of failure it was. */
+async function* notMade(error: unknown): AsyncGenerator<LlmResponse, void> {
+  const { code, message } = failedWith(error);
+  yield { errorCode: code, errorMessage: message };
 }
 
 /** A live connection goes by the same time as everything else. */

@@ -10,6 +10,7 @@ const WORDS: Readonly<Record<string, string>> = {
   '403': 'its provider does not let this key use it (403)',
   '404': 'its provider does not know it (404)',
   QUOTA: 'the quota at its provider is used up',
+  NO_KEY: 'no key for its provider is set',
   NO_CREDENTIALS:
     'there are no Google Cloud credentials: run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS',
 };

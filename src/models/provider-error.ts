@@ -15,6 +15,8 @@ export type FailureCode =
   | 'INCOMPLETE'
   /** There is nothing that tells who asks. */
   | 'NO_CREDENTIALS'
+  /** No key for the provider is set. */
+  | 'NO_KEY'
   /** It does not take the settings of a live session. */
   | 'SETUP'
   /** It sent something that is no message. */
@@ -139,6 +141,10 @@ const NETWORK_CODE =
   /^(ECONN\w+|ENOTFOUND|EAI_\w+|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|EPIPE|UND_ERR_\w+|CERT_\w+|DEPTH_ZERO_\w+|ERR_SSL\w*|SELF_SIGNED\w*)$/;
 const CREDENTIALS =
   /could not load the default credentials|GOOGLE_APPLICATION_CREDENTIALS|unable to detect a project/i;
+const NO_KEY =
+  /api[ _-]?key (is missing|must be provided|should be set|is required|is not set)|missing (an )?api[ _-]?key|could not resolve authentication method|requires AWS credentials|could not load credentials|setting is missing|needs [A-Z][A-Z0-9_]+ to be set/i;
+/** What ADK says of a name that it knows no model for. */
+const NO_MODEL = /^Model \S+ not found\.$/;
 const BROKEN_STREAM = /incomplete json segment|exception parsing stream chunk|ended without a finish reason/i;
 
 function codeOf(error: unknown, said: Said): FailureCode | undefined {
@@ -149,6 +155,8 @@ function codeOf(error: unknown, said: Said): FailureCode | undefined {
   if (isQuota(said)) return 'QUOTA';
   if (status !== undefined) return `${status}`;
   if (CREDENTIALS.test(message)) return 'NO_CREDENTIALS';
+  if (NO_KEY.test(message)) return 'NO_KEY';
+  if (NO_MODEL.test(message)) return '404';
   if (BROKEN_STREAM.test(message)) return 'INCOMPLETE';
   if (isNetwork(error)) return 'UNREACHABLE';
   return NAMED.find(([pattern]) => pattern.test(named))?.[1];

@@ -31,6 +31,7 @@ export const ERRORS = {
   flooded: { status: 429, close: 1008, retryable: true },
   internal: { status: 500, close: 1011, retryable: true },
   model_error: { status: 502, retryable: true },
+  model_not_configured: { status: 502, retryable: false },
   overloaded: { status: 503, close: 1013, retryable: true },
   moved: { status: 503, close: 4004, retryable: true },
   shutting_down: { status: 503, close: 1012, retryable: true },

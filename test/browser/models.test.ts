@@ -76,7 +76,9 @@ describe('with a key of a provider the demo', () => {
     const person = new Person(await here.open({ mode: 'bidi', url: server.url }));
     await person.say('hello');
     await person.page
-      .getByText('The model provider does not accept the key of this server (401).')
+      .getByText(
+        'The model is not configured: the model provider does not accept the key of this server (401).',
+      )
       .first()
       .waitFor();
     expect(server.printed).not.toContain(key);

@@ -42,7 +42,7 @@ describe.each(FAMILIES)('a live model of the family $name', ({ name: _, ...optio
   });
 });
 
-const KEY = 'The model provider does not accept the key of this server (401).';
+const KEY = 'The model is not configured: the model provider does not accept the key of this server (401).';
 const BROKE_OFF = 'The answer of the model broke off: try again.';
 const UNREADABLE = 'The model sent something that cannot be read: try again.';
 const QUOTA = 'You exceeded your current quota, please check your plan and billing details.';

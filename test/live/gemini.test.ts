@@ -400,7 +400,9 @@ describe('a live connection that is lost', () => {
     socket.send('audio_control', { action: 'start' });
     for (let i = 0; i < 50; i++) socket.send('audio_chunk', { chunk: 'AAECAw==' });
     const { data } = await socket.chunk('data-error');
-    expect(data.message).toBe('The model provider does not accept the key of this server (401).');
+    expect(data.message).toBe(
+      'The model is not configured: the model provider does not accept the key of this server (401).',
+    );
     for (let i = 0; i < 50; i++) socket.send('audio_chunk', { chunk: 'AAECAw==' });
     fake.setupFaults.length = 0;
     socket.say('weather in Tokyo');

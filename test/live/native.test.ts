@@ -155,7 +155,7 @@ describe('a live model', () => {
 it.each([
   [
     'API key not valid. Please pass a valid API key.',
-    'The model provider does not accept the key of this server (401).',
+    'The model is not configured: the model provider does not accept the key of this server (401).',
   ],
   ['fetch failed', 'The model provider cannot be reached: try again in a moment.'],
 ])('[S7] a live connection that fails says why: %s', async (message, errorText) => {

@@ -136,7 +136,10 @@ it('what a provider said is one line, and not endless', () => {
 });
 
 it.each([
-  ['401', /^The model provider does not accept the key of this server \(401\)\.$/],
+  [
+    '401',
+    /^The model is not configured: the model provider does not accept the key of this server \(401\)\.$/,
+  ],
   ['404', /^The model provider does not know the model that this server asks for \(404\)\.$/],
   ['QUOTA', /^The quota of this server at the model provider is used up\.$/],
   ['UNREACHABLE', /^The model provider cannot be reached: try again in a moment\.$/],

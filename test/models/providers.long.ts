@@ -49,7 +49,7 @@ const TABLE: [Fault, Partial<Faulty> | ((provider: string) => Partial<Faulty>)][
       told:
         provider === 'bedrock'
           ? 'The model provider does not let the key of this server use this model (403).'
-          : 'The model provider does not accept the key of this server (401).',
+          : 'The model is not configured: the model provider does not accept the key of this server (401).',
     }),
   ],
   ['model', { told: 'The model provider does not know the model that this server asks for (404).' }],

@@ -27,6 +27,7 @@ const table: [ErrorCode, number, boolean, number | undefined][] = [
   ['flooded', 429, true, 1008],
   ['internal', 500, true, 1011],
   ['model_error', 502, true, undefined],
+  ['model_not_configured', 502, false, undefined],
   ['overloaded', 503, true, 1013],
   ['moved', 503, true, 4004],
   ['shutting_down', 503, true, 1012],

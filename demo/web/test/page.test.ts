@@ -54,6 +54,11 @@ describe('errors in plain words', () => {
   test.each([
     ['rate_limited', ['Too fast', true, 4000, 'rate_limited: said the server'], { retryAfterMs: 4000 }],
     ['model_error', ['The model could not answer', true, null, 'model_error: said the server'], {}],
+    [
+      'model_not_configured',
+      ['The model is not configured', false, null, 'model_not_configured: said the server'],
+      {},
+    ],
     ['bad_image', ['The picture was not accepted', false, null, 'bad_image: said the server'], {}],
     ['answer_refused', ['Your answer did not count', false, null, 'answer_refused: said the server'], {}],
     ['taken_over', ['Open elsewhere', true, null, 'taken_over: said the server'], {}],
@@ -76,6 +81,20 @@ describe('errors in plain words', () => {
 test('an answer whose rest is gone was cut off: the server can be reached', () => {
   const error = new TypeError('The network connection came back, but the rest of the response is gone.');
   expect(plainError(error, en.errors)).toMatchObject({ title: 'Cut off', canRetry: true });
+});
+
+test('an answer that failed for want of a key cannot be tried again, in both languages', () => {
+  const error = new Error('The model is not configured: this server has no key for the model provider.');
+  expect(plainError(error, en.errors)).toMatchObject({
+    title: 'The model is not configured',
+    text: error.message,
+    canRetry: false,
+  });
+  expect(plainError(error, ja.errors)).toMatchObject({
+    title: 'モデルが設定されていません',
+    text: 'モデルが設定されていません。このサーバーにはモデルの提供元の鍵がありません。',
+    canRetry: false,
+  });
 });
 
 describe('a call that failed', () => {

@@ -35,6 +35,8 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
       return [m.cutTitle, m.cutText, true];
     case 'model_error':
       return [m.modelTitle, m.said(error.message) || m.modelText, true];
+    case 'model_not_configured':
+      return [m.unconfiguredTitle, m.said(error.message) || m.unconfiguredText, false];
     case 'internal':
     case 'idle':
       return [m.serverTitle, m.serverText, true];
@@ -66,6 +68,10 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     return [m.cutTitle, m.cutText, true];
   }
   if (error instanceof TypeError) return [m.lostTitle, m.lostText, true];
+  // An error inside an answer has a text and no code: this one is not mended by trying again.
+  if (error.message.startsWith('The model is not configured')) {
+    return meaning('model_not_configured', error, m);
+  }
   // What the server says inside an answer is meant for the person.
   return [m.modelTitle, m.said(error.message) || m.modelText, true];
 }

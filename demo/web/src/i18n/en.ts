@@ -264,6 +264,9 @@ export const en = {
     busyText: 'Too many messages are waiting in this conversation. Let it catch up first.',
     modelTitle: 'The model could not answer',
     modelText: 'The service behind the assistant failed or is overloaded. Trying again often helps.',
+    unconfiguredTitle: 'The model is not configured',
+    unconfiguredText:
+      'The operator of this server has to set it up. The log of the server says what is missing.',
     serverTitle: 'The server made a mistake',
     serverText: 'Something went wrong there. Trying again often helps.',
     lostTitle: 'The server cannot be reached',

@@ -268,6 +268,8 @@ export const ja: Messages = {
     modelTitle: 'モデルが答えられませんでした',
     modelText:
       'アシスタントの背後のサービスが失敗したか、混み合っています。もう一度試すと直ることがあります。',
+    unconfiguredTitle: 'モデルが設定されていません',
+    unconfiguredText: 'このサーバーの管理者による設定が必要です。足りないものはサーバーのログにあります。',
     serverTitle: 'サーバーで問題が起きました',
     serverText: 'もう一度試すと直ることがあります。',
     lostTitle: 'サーバーに届きません',

@@ -1,8 +1,8 @@
 /** What the server says in English, and how this page says it in Japanese. `$1` is what varies. */
 const SAID: readonly [RegExp, string][] = [
   [
-    /^The model provider does not accept the key/,
-    'モデルの提供元がこのサーバーの鍵を受け付けません（401）。',
+    /^The model is not configured: the model provider does not accept the key/,
+    'モデルが設定されていません。モデルの提供元がこのサーバーの鍵を受け付けません（401）。',
   ],
   [/^The model provider does not let the key/, 'このサーバーの鍵ではこのモデルを使えません（403）。'],
   [/^The model provider does not know the model/, 'モデルの提供元がこのモデルを知りません（404）。'],
@@ -27,7 +27,14 @@ const SAID: readonly [RegExp, string][] = [
     /^The model sent something that cannot be read/,
     'モデルから読み取れない内容が届きました。もう一度お試しください。',
   ],
-  [/^This server has no credentials/, 'このサーバーにはモデルの提供元の認証情報がありません。'],
+  [
+    /^The model is not configured: this server has no credentials/,
+    'モデルが設定されていません。このサーバーにはモデルの提供元の認証情報がありません。',
+  ],
+  [
+    /^The model is not configured: this server has no key/,
+    'モデルが設定されていません。このサーバーにはモデルの提供元の鍵がありません。',
+  ],
   [
     /^The model gave no answer/,
     'モデルが何も答えませんでした。内容が遮断された可能性があります。言い方を変えてお試しください。',

@@ -245,8 +245,8 @@ export class AgentEvents {
   }
 
   private failed(speaking: Writing, failure: Failure): void {
-    const { note, text } = agentFailure(failure);
-    this.parts.core.emit(note);
+    const { note, code, text } = agentFailure(failure);
+    for (const effect of [note, ...code]) this.parts.core.emit(effect);
     speaking.failure = text;
   }
 

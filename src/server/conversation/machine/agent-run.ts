@@ -1,7 +1,7 @@
 import type { Event } from '@google/adk';
 import type { Content } from '@google/genai';
 import type { DeferredCall, RunView } from '../../../adk/for-server.ts';
-import type { Detection } from '../../../protocol/index.ts';
+import type { Detection, ProtocolError } from '../../../protocol/index.ts';
 import type { Settlement } from '../../ledger/settlement.ts';
 import type { AgentEvents, OpenRun, Words } from './agent-events.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
@@ -31,11 +31,11 @@ interface Needs extends Shared {
   readonly media: {
     opening(): Detection;
     opened(n: number): void;
-    notOpened(why: string | null): void;
+    notOpened(why: ProtocolError | null): boolean;
     ended(): void;
   };
   readonly responses: { turnEnded(error: Failure | null): void };
-  readonly turnBegins: { ready(): void };
+  readonly turnBegins: { ready(failure?: string): void };
   readonly turnByTurn: { stop(): void; ended(error: Failure | null, isClosing: boolean): void };
 }
 
@@ -225,12 +225,14 @@ export class AgentRun {
       return;
     }
     const isLetGo = run.is === 'closing';
-    const { note, text } = agentFailure(error ?? { code: 'UNKNOWN_ERROR', message: '' });
-    if (error) core.emit(note);
+    const failure = agentFailure(error ?? { code: 'UNKNOWN_ERROR', message: '' });
+    const { text } = failure;
+    if (error) core.emit(failure.note);
     const isMute = run.is === 'opening' || (run.is === 'open' && !run.hasSpoken);
-    if (isMute) media.notOpened(error ? text : null);
+    const isTold = isMute && media.notOpened(error ? failure.error : null);
+    if (error && !isTold) for (const effect of failure.code) core.emit(effect);
     this.cutOff(isLetGo, text);
-    turnBegins.ready();
+    turnBegins.ready(text);
     inbox.advance();
     media.ended();
   }

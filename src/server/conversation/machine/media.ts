@@ -94,18 +94,19 @@ export class Media {
 
   /**
    * A run is over without a word; `why` is what failed, if something did. Says so at once when it was opened for sound: nobody would tell the
-   * person otherwise.
+   * person otherwise. Returns whether it did.
    */
-  notOpened(why: string | null): void {
+  notOpened(why: ProtocolError | null): boolean {
     const { core, messages } = this.parts;
     const { fedBy: connection } = this;
-    if (connection === null || messages.isAtWork) return;
+    if (connection === null || messages.isAtWork) return false;
     // A model that leaves in silence after a while is gone on with; one that does so at once does it again.
-    if (why === null && core.now >= this.begunAt + DEAF_MS) return;
-    const text = why ?? modelErrorText('UNREACHABLE', '');
+    if (why === null && core.now >= this.begunAt + DEAF_MS) return false;
+    const error = why ?? new ProtocolError('model_error', modelErrorText('UNREACHABLE', ''));
     this.held = [];
     this.deafUntil = core.now + DEAF_MS;
-    core.emit({ type: 'tell-connection', connection, error: new ProtocolError('model_error', text) });
+    core.emit({ type: 'tell-connection', connection, error });
+    return true;
   }
 
   /** A run is over: another one is opened when that was what it was closed for. */
@@ -122,9 +123,8 @@ export class Media {
   /** The model failed while it was saying nothing: there is no answer that could end with it. */
   tellFailure(failure: Failure): void {
     const { core, messages } = this.parts;
-    const { note, text } = agentFailure(failure);
+    const { note, error } = agentFailure(failure);
     core.emit(note);
-    const error = new ProtocolError('model_error', text);
     if (this.fedBy !== null) core.emit({ type: 'tell-connection', connection: this.fedBy, error });
     else messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
   }

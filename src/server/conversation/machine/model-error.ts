@@ -1,3 +1,18 @@
+/** Failures that only the operator can mend, by another key, model or setting. */
+const OF_THE_OPERATOR: ReadonlySet<string> = new Set([
+  '401',
+  '403',
+  '404',
+  'NO_KEY',
+  'NO_CREDENTIALS',
+  'SETUP',
+]);
+
+/** The code of the error that a failure of the model is on the wire. */
+export function modelErrorCode(code: string): 'model_error' | 'model_not_configured' {
+  return OF_THE_OPERATOR.has(code) ? 'model_not_configured' : 'model_error';
+}
+
 /** What a person is told when the model failed: what happened and what to do, nothing internal, no keys. */
 export function modelErrorText(code: string, message: string): string {
   const known = WORDS[code];
@@ -21,7 +36,7 @@ function spoken(code: string): string {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  '401': 'The model provider does not accept the key of this server (401).',
+  '401': 'The model is not configured: the model provider does not accept the key of this server (401).',
   '403': 'The model provider does not let the key of this server use this model (403).',
   '404': 'The model provider does not know the model that this server asks for (404).',
   '429': 'The model is rate limited (429): try again in a moment.',
@@ -32,6 +47,7 @@ const WORDS: Readonly<Record<string, string>> = {
   STORE: 'The conversation cannot be read or stored at the moment: try again in a moment.',
   SETUP: 'The model provider does not take the live settings of this server.',
   UNREADABLE: 'The model sent something that cannot be read: try again.',
-  NO_CREDENTIALS: 'This server has no credentials for the model provider.',
+  NO_CREDENTIALS: 'The model is not configured: this server has no credentials for the model provider.',
+  NO_KEY: 'The model is not configured: this server has no key for the model provider.',
   EMPTY_RESPONSE: 'The model gave no answer. The request may have been blocked; try other words.',
 };

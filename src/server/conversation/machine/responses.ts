@@ -142,8 +142,8 @@ export class Responses {
   }
 
   private failed(writing: Writing, failure: Failure): void {
-    const { note, text } = agentFailure(failure);
-    this.parts.core.emit(note);
+    const { note, code, text } = agentFailure(failure);
+    for (const effect of [note, ...code]) this.parts.core.emit(effect);
     writing.failure = text;
   }
 

@@ -8,6 +8,7 @@ import type { About, Asker, LateCall, Write } from './effects.ts';
 import type { Inbox } from './inbox.ts';
 import type { Posted, Said } from './inputs.ts';
 import type { Writing } from './messages.ts';
+import { modelErrorText } from './model-error.ts';
 import type { Responses } from './responses.ts';
 import type { Shared } from './shared.ts';
 import type { TurnEnds } from './turn-ends.ts';
@@ -21,6 +22,9 @@ type Beginning =
   | { is: 'reading'; command: Posted; isInterrupted: boolean }
   | { is: 'storing'; command: Said; id: string; isInterrupted: boolean }
   | { is: 'kept'; command: Said; id: string };
+
+/** Why a message has no answer, where nothing more is known. */
+const FAILED = modelErrorText('UNKNOWN_ERROR', '');
 
 /** What beginnings need of other parts. */
 interface Needs extends Shared {
@@ -98,8 +102,8 @@ export class TurnBegins {
     run.openLive();
   }
 
-  /** A live run is open, or will not be: what waited for it goes on. */
-  ready(): void {
+  /** A live run is open, or will not be, for the reason that `failure` names: what waited for it goes on. */
+  ready(failure = FAILED): void {
     const { beginning } = this;
     const { run, messages, callEnds } = this.parts;
     callEnds.endPending(run.isOpen);
@@ -110,12 +114,12 @@ export class TurnBegins {
     if (run.isOpen) return;
     // It could not be opened: the message is answered with that.
     const { speaking } = messages;
-    if (speaking) this.fail(speaking);
+    if (speaking) this.fail(speaking, failure);
   }
 
   /** Nothing comes of a message: it is answered with that. */
-  private fail(writing: Writing): void {
-    writing.failure ??= 'The agent failed to answer. Please try again.';
+  private fail(writing: Writing, failure: string): void {
+    writing.failure ??= failure;
     this.parts.messages.finish(writing);
   }
 
@@ -184,7 +188,7 @@ export class TurnBegins {
     if (isKept && writing) {
       // Its `start` was to follow the write.
       messages.resume(writing);
-      this.fail(writing);
+      this.fail(writing, FAILED);
       return inbox.advance();
     }
     if (writing) messages.forget(writing);
