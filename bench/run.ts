@@ -1,7 +1,7 @@
 /**
  * All benchmarks, each against its floors and its peers, in one report.
  *
- *   npm run bench [-- streams engine store parse browser page voice attack sound nodes] [-- --against <commit>]
+ *   npm run bench [-- streams engine store parse browser page voice hearing attack sound nodes] [-- --against <commit>]
  *   npm run bench:quick
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -22,12 +22,13 @@ const PARTS: Record<string, string> = {
   browser: 'browser/run.ts',
   page: 'page/run.ts',
   voice: 'voice/run.ts',
+  hearing: 'voice/hearing.ts',
   attack: 'attack/run.ts',
   sound: 'sound/run.ts',
   nodes: 'nodes/run.ts',
 };
-/** Run when they are named: the rest takes twenty minutes, voice fetches its models, and nodes need PostgreSQL and Redis. */
-const BY_NAME = ['voice', 'sound', 'nodes'];
+/** Run when they are named: the rest takes twenty minutes, voice and hearing fetch their models, and nodes need PostgreSQL and Redis. */
+const BY_NAME = ['voice', 'hearing', 'sound', 'nodes'];
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -35,6 +36,9 @@ const { values: options, positionals } = parseArgs({
     quick: { type: 'boolean', default: false },
     against: { type: 'string' },
     only: { type: 'string' },
+    pace: { type: 'string' },
+    trials: { type: 'string' },
+    repetitions: { type: 'string' },
   },
 });
 const unknown = positionals.filter((name) => !(name in PARTS));
@@ -90,12 +94,13 @@ function runPart(name: string): void {
   if (found) parts[name] = { ...found, seconds: Math.round((performance.now() - began) / 1000) };
 }
 
+/** The options of this run that `streams` understands, as it reads them. */
 function ownOptions(): string[] {
-  return [
-    ...(options.quick ? ['--quick'] : []),
-    ...(options.against === undefined ? [] : ['--against', options.against]),
-    ...(options.only === undefined ? [] : ['--only', options.only]),
-  ];
+  const { quick, ...others } = options;
+  const named = Object.entries(others).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, value],
+  );
+  return [...(quick ? ['--quick'] : []), ...named];
 }
 
 function git(...args: string[]): string {

@@ -12,6 +12,7 @@ import { loadTools } from '../tools/load.ts';
 import { createAgent } from './agent.ts';
 import { loadProvider } from './providers.ts';
 import { readSettings } from './settings.ts';
+import { COMMON_WORDS } from './voice/common-words.ts';
 import { detectorFiles } from './voice/detector-files.ts';
 import { FetchedParts } from './voice/fetched-parts.ts';
 import { DETECTOR } from './voice/parts.ts';
@@ -36,7 +37,8 @@ async function main(): Promise<void> {
   const hub = shared?.redis ? await openRedisHub({ url: shared.redis }) : undefined;
   const folder = join(settings.dataDir, 'voice');
   const from = { folder, registry: process.env.npm_config_registry || 'https://registry.npmjs.org/' };
-  const voice = new Voice(from);
+  const expected = [...COMMON_WORDS, ...tools.flatMap(({ words }) => words ?? [])];
+  const voice = new Voice({ expected, ...from });
   const detector = new FetchedParts(DETECTOR, from);
   // A live model of its own hears and speaks by itself.
   const isLive = chosen.live !== chosen.turn;

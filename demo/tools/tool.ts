@@ -15,4 +15,6 @@ export interface DemoTool {
   define(surroundings: ToolSurroundings): BaseTool;
   /** How the embedded model understands requests for it, and speaks of what came of them. */
   rules: readonly Rule[];
+  /** English words that people say when they want it: where speech recognition is unsure, it prefers them. */
+  words?: readonly string[];
 }

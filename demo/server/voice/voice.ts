@@ -1,8 +1,10 @@
 import type { Recognise, Speak } from 'duologue/models';
+import { bestTranscript, sameWords } from './best-transcript.ts';
 import { FetchedParts, type FetchState } from './fetched-parts.ts';
 import { JobWorker } from './job-worker.ts';
 import { EARS, MOUTH } from './parts.ts';
 import { Recording } from './recording.ts';
+import { cutToSpeech, type Margins } from './speech-cut.ts';
 import { StableWords } from './stable-words.ts';
 
 /** So much further sound is worth another look at what is being said: a second at 16 kHz. */
@@ -11,6 +13,15 @@ const BETWEEN_LOOKS = 16_000;
 const LONGEST_LOOK = 128_000;
 /** Shorter than this is a slip of the finger: a fifth of a second at 16 kHz. */
 const SHORTEST = 3200;
+/**
+ * How much quiet the recogniser gets around speech. The whole utterance is recognised with the first two; where the results differ, or
+ * one is empty, with the third as well: a small model mishears words now with one margin, now with another.
+ */
+const MARGINS: readonly [Margins, Margins, Margins] = [
+  { beforeMs: 100, afterMs: 500 },
+  { beforeMs: 100, afterMs: 200 },
+  { beforeMs: 50, afterMs: 100 },
+];
 
 /**
  * Ears and a mouth for any model, without a key and offline once they are fetched: some 39 MB, when voice is first used. English is
@@ -20,8 +31,11 @@ export class Voice {
   private readonly fetched: FetchedParts;
   private readonly ears: JobWorker;
   private readonly mouth: JobWorker;
+  private readonly expected: ReadonlySet<string>;
 
-  constructor(options: { folder: string; registry: string }) {
+  /** `expected`: words in small letters that people are likely to say. Of several transcripts, the one with the most of them is chosen. */
+  constructor(options: { folder: string; registry: string; expected?: Iterable<string> }) {
+    this.expected = new Set(options.expected);
     this.fetched = new FetchedParts([...EARS, ...MOUTH], options);
     this.ears = new JobWorker(new URL('./recognise-worker.js', import.meta.url), options.folder);
     this.mouth = new JobWorker(new URL('./speak-worker.js', import.meta.url), options.folder);
@@ -42,7 +56,8 @@ export class Voice {
     const stable = new StableWords();
     const isOver = new AbortController();
     const look = async () => {
-      const words = await this.understood(recording.whole(), AbortSignal.any([signal, isOver.signal]));
+      const cut = cutToSpeech(recording.whole(), MARGINS[0]);
+      const words = await this.transcribed(cut, AbortSignal.any([signal, isOver.signal]));
       const further = stable.push(words);
       if (further !== '') heard(further);
     };
@@ -69,7 +84,16 @@ export class Voice {
     await Promise.all([this.ears.close(), this.mouth.close()]);
   }
 
+  /** The text of a whole utterance. */
   private async understood(sound: Int16Array, signal: AbortSignal): Promise<string> {
+    const transcript = (margins: Margins) => this.transcribed(cutToSpeech(sound, margins), signal);
+    const [first, second, third] = MARGINS;
+    const transcripts = [await transcript(first), await transcript(second)] as const;
+    if (transcripts[0] !== '' && sameWords(...transcripts)) return transcripts[0];
+    return bestTranscript([...transcripts, await transcript(third)], this.expected);
+  }
+
+  private async transcribed(sound: Int16Array, signal: AbortSignal): Promise<string> {
     let text = '';
     for await (const value of this.done(this.ears, sound, signal)) text = String(value);
     return text;

@@ -7,6 +7,7 @@ const tool: DemoTool = {
   instruction: 'get_location: where the user is. The system asks the user first.',
   define: () => locationTool(),
   rules: [location],
+  words: 'where get find current location position'.split(' '),
 };
 
 export default tool;

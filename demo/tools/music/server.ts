@@ -7,6 +7,7 @@ const tool: DemoTool = {
   instruction: 'change_bgm: changes the background music in the browser to track 1 or 2.',
   define: () => musicTool(),
   rules: [music],
+  words: 'play put change switch stop music song track first second other'.split(' '),
 };
 
 export default tool;

@@ -10,6 +10,7 @@ const tool: DemoTool = {
     'process_payment: sends money. The user is asked to approve each payment by the system, so do not ask yourself. Several payments in one request: call the tool once for each, together.',
   define: () => paymentTool(),
   rules: [pastPayments, payment, balance],
+  words: 'send pay transfer money dollar dollars balance wallet alice bob carol'.split(' '),
 };
 
 export default tool;

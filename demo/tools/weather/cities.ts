@@ -90,6 +90,11 @@ const TO_ENGLISH = new Map(CITIES.map(([english, japanese]) => [japanese, englis
 const TO_JAPANESE = new Map(CITIES.map(([english, japanese]) => [english.toLowerCase(), japanese]));
 const BY_LOWER = new Map(CITIES.map(([english]) => [english.toLowerCase(), english]));
 
+/** The words of all English names, in small letters. */
+export function wordsOfCities(): string[] {
+  return [...BY_LOWER.keys()].flatMap((name) => name.split(/[ -]/));
+}
+
 /** Whether the city is in the table, in either language. */
 export function isKnownCity(name: string): boolean {
   return TO_ENGLISH.has(name) || TO_ENGLISH.has(withoutSuffix(name)) || BY_LOWER.has(name.toLowerCase());

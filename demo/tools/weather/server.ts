@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { DemoTool } from '../tool.ts';
+import { wordsOfCities } from './cities.ts';
 import { weatherTool } from './definition.ts';
 import { weather } from './rule.ts';
 
@@ -13,6 +14,7 @@ const tool: DemoTool = {
       cacheDir: join(dataDir, 'weather'),
     }),
   rules: [weather],
+  words: [...'weather rain raining cold hot sunny umbrella today like'.split(' '), ...wordsOfCities()],
 };
 
 export default tool;

@@ -11,6 +11,7 @@ import { demo } from '../../browser/support/built.ts';
 import { harness } from '../../support/harness.ts';
 import { ScriptedModel, streamed } from '../../support/scripted-model.ts';
 import { clips, soundOf } from './support/clips.ts';
+import { inARoom, speechOf } from './support/quiet.ts';
 import { ofType, Speaker } from './support/spoken.ts';
 import { VoiceServer } from './support/with-voice.ts';
 import { wordErrors, wordsOf } from './support/word-errors.ts';
@@ -128,6 +129,30 @@ test('whoever gets a long answer does not keep others waiting', async () => {
   const heard = await second.until(isOver());
   expect(heard.seconds).toBeGreaterThan(0.5);
   expect(ofType(first.heard, 'finish')).toEqual([]);
+});
+
+/** What is misheard of all clips with this quiet around them, in silence and in a room. */
+async function misheard(voice: Voice, quietMs: number): Promise<{ errors: number; empty: string[] }> {
+  const signal = new AbortController().signal;
+  const empty: string[] = [];
+  let errors = 0;
+  for (const room of [null, -45]) {
+    for (const clip of clips()) {
+      const sound = inARoom(speechOf(clip), { room, before: quietMs, after: quietMs });
+      const heard = await voice.recognise(all(sound), { signal, heard: () => undefined });
+      errors += wordErrors(wordsOf(clip.text), wordsOf(heard));
+      if (heard === '') empty.push(`${clip.file} (room ${room})`);
+    }
+  }
+  return { errors, empty };
+}
+
+test('a second of quiet before and after speech makes nothing unheard', async () => {
+  const voice = await ownVoice();
+  const little = await misheard(voice, 300);
+  const much = await misheard(voice, 1000);
+  expect([...little.empty, ...much.empty]).toEqual([]);
+  expect(much.errors).toBeLessThanOrEqual(little.errors * 1.2);
 });
 
 test('of 24 clips of several voices at most 15 words in a hundred are misheard', async () => {

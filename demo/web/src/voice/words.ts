@@ -14,7 +14,7 @@ const en = {
     hearing: 'You are speaking',
     agent: 'The assistant is speaking',
     understanding: 'Understanding…',
-    nothing: 'No words were heard. Try again.',
+    nothing: 'I didn’t catch that. Say it again.',
     muted: 'Muted: you are not heard',
     hidden: 'The microphone rests while the page is hidden',
     waiting: 'No connection: what you say follows when it is back',
