@@ -1,3 +1,6 @@
+// The models that the library itself takes by default: one place names them.
+import { anthropic as ofAnthropic } from '../../src/models/providers/anthropic.ts';
+import { bedrock as ofBedrock } from '../../src/models/providers/bedrock.ts';
 import type { Scenario } from './scenarios.ts';
 
 /** Sends requests through a vendor's SDK. */
@@ -45,7 +48,7 @@ const openai: Provider = {
 const anthropic: Provider = {
   name: 'anthropic',
   keys: [['ANTHROPIC_API_KEY']],
-  model: () => 'claude-sonnet-4-5',
+  model: () => ofAnthropic.model ?? '',
   request: (scenario, lines) => ({
     model: anthropic.model(scenario),
     max_tokens: scenario.reasoning ? 4096 : 1024,
@@ -94,7 +97,7 @@ const gemini: Provider = {
 const bedrock: Provider = {
   name: 'bedrock',
   keys: [['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'], ['AWS_PROFILE'], ['AWS_BEARER_TOKEN_BEDROCK']],
-  model: () => 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+  model: () => `us.${ofBedrock.model}`,
   request: (scenario, lines) => ({
     modelId: bedrock.model(scenario),
     ...(scenario.system && { system: [{ text: scenario.system }] }),

@@ -74,6 +74,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     if (!api || !description) return;
     if (body) {
       // Several responses in one stream: what is said adds up, all else is the last one's.
+      warn(warnings, 'multiple_responses', 'one record joins them; parseBatch reads each');
       record.finish = record.id = record.status = record.usage = null;
       delete record.stopDetail;
       delete record.choices;
@@ -130,6 +131,8 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       if (fold.done) noteBedrock(event, fold.body);
       return;
     }
+    // Models with the shape of another API get Bedrock's counts in an event of their own.
+    if (fold && !taken && noteBedrock(event, fold.body)) return;
     if (taken === 'restart') {
       warn(warnings, 'stream_duplicate_start');
       close();

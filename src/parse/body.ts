@@ -170,7 +170,9 @@ function readLevel(
   if (record.usage && served) record.usage.serverTools = served;
   if (!isChoice) return;
   content ??= said;
-  out.stopReason = strOrNull(reason ?? because ?? record.status);
+  out.stopReason = strOrNull(
+    typeof reason === 'number' ? String(reason) : (reason ?? because ?? record.status),
+  );
   if (record.status === 'failed') record.error ??= errorFrom(failure);
   if (message === level && typeof content !== 'string') readContent(out, content, record);
   else readMessage(out, message, content, record);

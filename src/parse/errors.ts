@@ -9,6 +9,9 @@ export interface ErrorBody {
   error: ParsedError;
 }
 
+/** What became of a request of a batch that has no answer. */
+const ENDED = { expired: 'expired before it was answered', canceled: 'was cancelled' };
+
 /** The error in a provider's error object, or in a bare message. */
 export function errorFrom(raw: unknown, named?: string): ParsedError {
   const e = obj(raw);
@@ -36,6 +39,12 @@ export function errorOf(body: Obj): ErrorBody | null {
   }
   if (type === 'error' || body.object === 'error' || typeof (error ?? body.detail) === 'string')
     return { api: 'openai.chat', error: errorFrom(body) };
+  // Anthropic's batches: a request that was not answered.
+  if (type === 'expired' || type === 'canceled')
+    return {
+      api: 'anthropic.messages',
+      error: errorFrom({ type, message: `the request of the batch ${ENDED[type]}` }),
+    };
   const exception = Object.keys(body).find((key) => key.endsWith('Exception'));
   const raw = exception ? obj(body[exception]) : body;
   if (!exception && typeof (raw.message ?? raw.Message ?? raw.__type) !== 'string') return null;

@@ -22,6 +22,8 @@ export interface FlatResponse {
   stop_reason: string | null;
   thinking: string | null;
   sub_type: 'planning' | 'response' | null;
+  /** Only where something failed: the provider's error, or that the input is no response. */
+  error?: string;
 }
 
 /** The flat view of a record; Anthropic's content array needs a record that kept its `raw` body. */
@@ -40,6 +42,7 @@ export function toFlat(record: ParsedResponse): FlatResponse {
     stop_reason: record.stopReason,
     thinking: record.thinking,
     sub_type: record.subtype,
+    ...(record.error && { error: record.error.message }),
   };
 }
 

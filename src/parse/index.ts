@@ -5,6 +5,7 @@
  */
 export { type Accumulator, createAccumulator } from './accumulator.ts';
 export type { Api } from './apis/index.ts';
+export { type BatchResult, parseBatch } from './batch.ts';
 export { type FlatResponse, type FlatToolUse, parseProviderResponse, toFlat } from './flat.ts';
 export type { HeaderSource } from './headers.ts';
 export { parse } from './parse.ts';

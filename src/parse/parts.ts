@@ -249,6 +249,8 @@ export function readPart(out: Output, part: Obj, record: ResponseFacts, phase?: 
   } else if (call) readBuiltin(out, item, type, call[1], part);
   else if (MEDIA.test(type)) {
     const { format, source, transcript } = item;
+    // What is spoken is said, as in Gemini Live, whose only text it is.
+    out.text += str(transcript);
     out.content.push({
       type: 'media',
       mediaType: strOrNull(item.mime_type ?? item.mimeType ?? (format ? `${type}/${str(format)}` : type)),

@@ -21,6 +21,7 @@ export type WarningCode =
   | 'stream_incomplete'
   | 'stream_corrupt'
   | 'stream_duplicate_start'
+  | 'multiple_responses'
   | 'usage_missing'
   | 'usage_total_mismatch'
   | 'usage_reasoning_outside_output'

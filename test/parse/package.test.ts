@@ -26,6 +26,7 @@ describe('the parser as a package', () => {
     expect(Object.keys(entry).sort()).toEqual([
       'createAccumulator',
       'parse',
+      'parseBatch',
       'parseProviderResponse',
       'parseStream',
       'toFlat',

@@ -85,6 +85,14 @@ export const geminiGenerateContent: ApiDescription<'gemini.generateContent'> = {
   readOwn,
 
   finish: {
+    // Some clients keep the numbers of the enumeration. The Gemini API and Vertex agree on the meaning of these.
+    1: 'stop',
+    2: 'length',
+    3: 'content_filter',
+    4: 'content_filter',
+    5: 'other',
+    7: 'content_filter',
+    8: 'content_filter',
     recitation: 'content_filter',
     blocklist: 'content_filter',
     spii: 'content_filter',

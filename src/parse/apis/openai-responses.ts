@@ -49,7 +49,9 @@ function closeItem(item: Draft): Obj {
   const { content, action } = item;
   const { commands } = obj(action);
   for (const key of LISTS) if (item[key]) item[key] = Object.values(obj(item[key]));
-  for (const part of objects(item.content)) (part as Draft).type ??= part.refusal ? 'refusal' : 'output_text';
+  for (const part of objects(item.content)) {
+    (part as Draft).type ??= part.refusal ? 'refusal' : part.transcript ? 'output_audio' : 'output_text';
+  }
   if (isObject(commands)) item.action = { ...obj(action), commands: Object.values(commands) };
   // Without its opening event an item shows its kind in its fields.
   item.type ??= content ? 'message' : item.arguments ? 'function_call' : 'reasoning';
