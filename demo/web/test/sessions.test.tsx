@@ -75,7 +75,7 @@ describe('the list of conversations', () => {
       await act(async () => undefined);
       expect(titles(there.result)).toEqual(['Tea?', 'b', 'a']);
     }, 60_000);
-    sessions.push({ id: 'c', title: 'Tea?', createdAt: 0, updatedAt: 9 });
+    sessions.unshift({ id: 'c', title: 'Tea?', createdAt: 0, updatedAt: 9 });
     await act(async () => here.result.refresh());
     expect(titles(here.result)).toEqual(['Tea?', 'b', 'a']);
     await vi.waitFor(async () => {
