@@ -121,7 +121,8 @@ function failure(error: unknown): Outcome {
 /** Runs a tool. A plugin may have a response for what it throws. */
 async function callTool({ tool, args, context: toolContext }: AnsweredCall): Promise<unknown> {
   try {
-    const output = await runDecided(execution(tool, toolContext), { args, toolContext });
+    const override = pluginIn(toolContext.invocationContext)?.override;
+    const output = await runDecided(execution(tool, toolContext), { args, toolContext }, override);
     checkState(tool.name, toolContext.actions.stateDelta);
     return toJsonOutput(tool.name, output);
   } catch (thrown) {

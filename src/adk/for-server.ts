@@ -20,4 +20,4 @@ export type { ApprovalOverride, DeferredCall } from './run.ts';
 export { ServerTools } from './server-tools.ts';
 export type { Speaker } from './tap.ts';
 export { knownTools, nearest, unknownTool } from './tool-names.ts';
-export { waitsInWorkflows } from './workflow.ts';
+export { waitsInAgentTools, waitsInWorkflows } from './workflow.ts';

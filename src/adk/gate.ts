@@ -1,4 +1,5 @@
 import {
+  type BaseAgent,
   BaseLlmRequestProcessor,
   BaseTool,
   CONTENT_REQUEST_PROCESSOR,
@@ -14,18 +15,21 @@ import {
   ToolConfirmation,
 } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
+import { agentsUsedAsTools } from './agent-tools.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
 import { rememberDeclaration } from './declarations.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
+import { type InnerRun, innerRunOf, refuseInside } from './inner-runs.ts';
 import { checkState, toJsonOutput } from './json-output.ts';
-import { mayWait, runDecided } from './run.ts';
+import { decide, mayWait, runDecided } from './run.ts';
 import { putTap } from './tap.ts';
 import { DuologueTool } from './tools.ts';
 import { cannotWait, workflowAround } from './workflow.ts';
 
 /** Prepares every LLM agent of a tree to run behind gates. Doing it twice changes nothing. */
-export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
+export function instrument(root: BaseAgent): void {
+  for (const { agent } of agentsUsedAsTools(root)) instrumentInner(agent);
   const agents: unknown[] = [root];
   for (let agent = agents.pop(); agent !== undefined; agent = agents.pop()) {
     const { subAgents } = agent as { subAgents?: unknown[] };
@@ -42,6 +46,16 @@ export function instrument(root: LlmAgent | { subAgents: unknown[] }): void {
       new GateBuilder(),
     ];
   }
+}
+
+/** Prepares an agent that is used as a tool, and those it hands over to: ADK runs them apart, and nothing can wait there. */
+function instrumentInner(agent: BaseAgent): void {
+  for (const sub of agent.subAgents) instrumentInner(sub);
+  if (!isLlmAgent(agent)) return;
+  guardAgentCallbacks(agent);
+  const { requestProcessors } = agent;
+  if (!requestProcessors.some((processor) => processor instanceof GateBuilder))
+    agent.requestProcessors = [...requestProcessors, new GateBuilder()];
 }
 
 const GATE_TOOL = 'duologue_gate';
@@ -89,8 +103,8 @@ class Gate extends BaseTool {
 /** Puts a gate before every tool that is in a request. */
 function putGates(request: LlmRequest, context: InvocationContext, agentName: string): void {
   const active = pluginIn(context)?.activeIn(context);
-  if (!active) return;
-  putTap(request, context, active.run);
+  if (!active && !innerRunOf(context)) return;
+  if (active) putTap(request, context, active.run);
   const { toolsDict } = request;
   const tools = new Map<string, BaseTool>();
   for (const [name, tool] of Object.entries(toolsDict)) {
@@ -98,7 +112,7 @@ function putGates(request: LlmRequest, context: InvocationContext, agentName: st
     toolsDict[name] = gated;
     tools.set(name, gated.inner);
   }
-  active.tools.set(agentName, tools);
+  active?.tools.set(agentName, tools);
 }
 
 /** Tools of ADK itself: what they do, ADK sees in the response that its own loop makes. */
@@ -141,7 +155,8 @@ class Gated extends BaseTool {
     const plugin = pluginIn(invocationContext);
     const active = plugin?.activeIn(invocationContext);
     if (!plugin || !id) {
-      const output = await this.inner.runAsync(request);
+      const run = innerRunOf(toolContext);
+      const output = await (run ? this.runInside(run, request) : this.inner.runAsync(request));
       markRun(toolContext, 'returned');
       return output;
     }
@@ -190,14 +205,30 @@ class Gated extends BaseTool {
     return active.keep(id, output);
   }
 
+  /** Runs the tool of an agent that is used as a tool itself, where nothing can wait. */
+  private async runInside(run: InnerRun, request: ToolRequest): Promise<unknown> {
+    const { inner } = this;
+    const { args, toolContext } = request;
+    const { asks, runsOn, waived, refusal } = await decide(inner, args, toolContext, run.override);
+    if (refusal) throw new Error(refusal);
+    if (asks || runsOn === 'client') refuseInside(run, this.name, asks, toolContext);
+    if (waived) toolContext.toolConfirmation = new ToolConfirmation({ confirmed: true });
+    const output = await runDecided(inner, request, run.override);
+    if (takeConfirmationRequest(toolContext, toolContext.functionCallId ?? ''))
+      refuseInside(run, this.name, true, toolContext);
+    if (inner.isLongRunning && output == null) refuseInside(run, this.name, false, toolContext);
+    return output;
+  }
+
   /** Runs the tool inside ADK's loop. What ADK's own tools do is to steer the loop: they wait for nobody. */
   private async runHere(active: ActiveRun, request: ToolRequest): Promise<unknown> {
     const { inner } = this;
     const { args, toolContext } = request;
-    if (FRAMEWORK.has(this.name)) return runDecided(inner, request);
+    const override = pluginIn(toolContext.invocationContext)?.override;
+    if (FRAMEWORK.has(this.name)) return runDecided(inner, request, override);
     const output = await unlessAborted(
       active.run.tools.runInLoop(inner, toolContext, async (context) => {
-        const returned = await runDecided(inner, { args, toolContext: context });
+        const returned = await runDecided(inner, { args, toolContext: context }, override);
         checkState(this.name, context.actions.stateDelta);
         return toJsonOutput(this.name, returned);
       }),

@@ -1,5 +1,6 @@
-import type { BaseTool, Context } from '@google/adk';
+import { type BaseTool, type Context, isAgentTool } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
+import { runAgentTool } from './inner-runs.ts';
 import type { ServerTools } from './server-tools.ts';
 import type { AgentTap } from './tap.ts';
 import { DuologueTool } from './tools.ts';
@@ -87,11 +88,13 @@ function asking(tool: BaseTool, asks: boolean, override: ApprovalOverride): { as
   return override.includes(tool.name) ? { asks: true } : { asks: false, ...(asks ? { waived: true } : {}) };
 }
 
-/** Runs a tool about which it was decided that it may run. */
+/** Runs a tool about which it was decided that it may run. `override` is for the tools of an agent that is used as a tool. */
 export function runDecided(
   tool: BaseTool,
   request: { args: Record<string, unknown>; toolContext: Context },
+  override: ApprovalOverride,
 ): Promise<unknown> {
+  if (isAgentTool(tool)) return runAgentTool(tool, request, override);
   return tool instanceof DuologueTool ? tool.runDecided(request) : tool.runAsync(request);
 }
 

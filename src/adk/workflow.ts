@@ -1,4 +1,5 @@
 import { type BaseAgent, type BaseTool, isBaseTool, isLlmAgent } from '@google/adk';
+import { agentsUsedAsTools } from './agent-tools.ts';
 import { converses } from './driver.ts';
 import { type ApprovalOverride, mayWait } from './run.ts';
 import { DuologueTool } from './tools.ts';
@@ -33,6 +34,20 @@ export function waitsInWorkflows(root: BaseAgent, override: ApprovalOverride): s
       ),
     ...root.subAgents.flatMap((agent) => waitsInWorkflows(agent, override)),
   ];
+}
+
+/** The tools of agents that are used as tools and may wait, in words: their calls fail, and the operator reads so before one does. */
+export function waitsInAgentTools(root: BaseAgent, override: ApprovalOverride): string[] {
+  const inside = (agent: BaseAgent, path: string): string[] => [
+    ...(isLlmAgent(agent) ? agent.tools.filter(isBaseTool) : [])
+      .filter((tool) => mayWaitHere(tool, override))
+      .map(
+        ({ name }) =>
+          `Calls of ${name} by the agent "${path}" fail where they would wait: an agent that is used as a tool can wait neither for an approval nor for the browser.`,
+      ),
+    ...agent.subAgents.flatMap((sub) => inside(sub, `${path} > ${sub.name}`)),
+  ];
+  return agentsUsedAsTools(root).flatMap(({ agent, path }) => inside(agent, path.join(' > ')));
 }
 
 function mayWaitHere(tool: BaseTool, override: ApprovalOverride): boolean {

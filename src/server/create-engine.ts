@@ -6,6 +6,7 @@ import {
   guardPluginCallbacks,
   hasAfterToolCallbacks,
   instrument,
+  waitsInAgentTools,
   waitsInWorkflows,
 } from '../adk/for-server.ts';
 import { instrumentModels, isLiveOnly, sensesOf } from '../models/for-server.ts';
@@ -34,7 +35,9 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   const { agent, appName = 'duologue', plugins = [] } = options;
   checkCopy(agent);
   checkTools(options, logger);
-  for (const text of waitsInWorkflows(agent, options.toolsRequiringApproval)) logger.warn(text);
+  const { toolsRequiringApproval } = options;
+  for (const text of waitsInWorkflows(agent, toolsRequiringApproval)) logger.warn(text);
+  for (const text of waitsInAgentTools(agent, toolsRequiringApproval)) logger.warn(text);
   instrument(agent);
   instrumentModels(agent, { patience: { ...options.patience, timer: clock } });
   const { driver, warning } = chooseDriver(agent, {

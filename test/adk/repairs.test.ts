@@ -493,7 +493,7 @@ describe('what the application hangs around tools', () => {
     }
   });
 
-  it('an agent used as a tool answers; its asking tools refuse, since nobody can be asked', async () => {
+  it('[T27] an agent used as a tool fails with its asking tool, since nobody can be asked', async () => {
     const log: string[] = [];
     const inner = new ScriptedModel([
       [call('process_payment', { amount: 5, recipient: 'A' })],
@@ -509,12 +509,11 @@ describe('what the application hangs around tools', () => {
       new AgentTool({ agent: helper }),
     ]);
     const first = await made.post(say('pay'));
-    expect(outputs(first)).toEqual(['I could not pay.']);
-    expect(log).toEqual([]);
-    expect(shown(inner).at(-1)).toEqual([
-      'user',
-      { error: 'process_payment needs an approval, and nobody can be asked here.' },
+    expect(outputs(first)).toEqual([
+      'process_payment asks for an approval, which the agent "helper" cannot get while it is used as a tool.',
     ]);
+    expect(log).toEqual([]);
+    expect(inner.requests).toHaveLength(1);
   });
 });
 
