@@ -12,7 +12,7 @@ export {
 export { chooseDriver, type Driver } from './driver.ts';
 export { instrument } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
-export { danglingCalls, RESUME, rewindEvent } from './history.ts';
+export { afterOlderRewind, danglingCalls, RESUME, rewindEvent } from './history.ts';
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
 export { checkCopy } from './own-copy.ts';
 export { resumptionOf } from './resumption.ts';

@@ -34,6 +34,13 @@ export function isRewind(event: Event): boolean {
   return event.customMetadata?.[REWIND] !== undefined;
 }
 
+/** The events behind the last mark that takes back something older than all of them: what stands before it is taken back. */
+export function afterOlderRewind(events: readonly Event[]): readonly Event[] {
+  const ids = new Set<unknown>(events.map(({ id }) => id));
+  const mark = events.findLastIndex((event) => isRewind(event) && !ids.has(event.customMetadata?.[REWIND]));
+  return events.slice(mark + 1);
+}
+
 /**
  * Gives the model a sound history, and ends a run that goes turn by turn when a call that it made is open. One that an earlier run made, and
  * that still waits, is shown as pending.

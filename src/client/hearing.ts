@@ -29,7 +29,7 @@ export interface HearingOptions extends Pick<TransportOptions, 'mergeMs' | 'onDa
   /** Whether the page shows a message: one that it has from elsewhere goes on where it is. */
   shows?: ((messageId: string) => boolean) | undefined;
   /** What was missed is gone: these messages are the conversation now. */
-  onReset?: ((messages: Message[]) => void) | undefined;
+  onReset?: ((messages: Message[], older?: string) => void) | undefined;
 }
 
 /** A response that was just opened. */
@@ -68,6 +68,8 @@ export class Hearing {
   #unread = 0;
   /** What a reset brought, until it can be shown. */
   #anew: Message[] | null = null;
+  /** The first message of that reset, when there are others before it. */
+  #older: string | undefined;
   readonly #connection: Connection;
   readonly #options: HearingOptions;
   readonly #timers: Timers;
@@ -166,7 +168,7 @@ export class Hearing {
   }
 
   #hearChunk(chunk: Chunk, isReplay: boolean): void {
-    if (chunk.type === 'data-reset') return this.#reset(chunk.data.messages);
+    if (chunk.type === 'data-reset') return this.#reset(chunk.data);
     if (chunk.type === 'data-accepted') return this.#accept(chunk.data);
     if (chunk.type === 'data-floor') return this.#moveFloor(chunk.data.connectionId);
     const isEcho = this.#isEcho(chunk);
@@ -233,7 +235,8 @@ export class Hearing {
     if (response !== undefined) this.#fail(response, toError(error));
   }
 
-  #reset(messages: Message[]): void {
+  #reset({ messages, older }: DataParts['reset']): void {
+    this.#older = older;
     this.#anew = this.requests.after(messages as UIMessage[]) as Message[];
     this.#unread++;
     this.push({ type: 'reset', messages });
@@ -245,7 +248,7 @@ export class Hearing {
     if (--this.#unread > 0 || !this.#anew) return;
     const messages = this.#anew;
     this.#anew = null;
-    this.#options.onReset?.(messages);
+    this.#options.onReset?.(messages, this.#older);
   }
 
   #apply(outputs: ResponsesOutput[]): void {

@@ -120,7 +120,8 @@ export type DataParts = {
   decided: { toolCallId: string; messageId: string; approved: boolean; reason?: string; by: string };
   /** Everything from that message of the person on is taken back. */
   rewind: { messageId: string };
-  reset: { messages: Message[] };
+  /** The newest messages; `older` is the first of them when there are others before it. */
+  reset: { messages: Message[]; older?: string };
 };
 
 /** The data that is told and not kept in the message. */

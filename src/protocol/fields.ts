@@ -91,7 +91,7 @@ export const DATA_FIELDS: { readonly [N in keyof DataParts]: FieldsOf<DataParts[
     by: 'required',
   },
   rewind: { messageId: 'required' },
-  reset: { messages: 'required' },
+  reset: { messages: 'required', older: 'optional' },
 };
 
 /** What is wrong with the fields of a chunk: those that are missing, and those that it should not have. */

@@ -176,8 +176,8 @@ export class Conversation {
         if (live === this.live) this.#become({ floor: { ...this.#current.floor, isHere, isFree } });
       },
       shows: (messageId) => this.chat.messages.some(({ id }) => id === messageId),
-      onReset: (messages) => {
-        this.#shown.reset(messages);
+      onReset: (messages, older) => {
+        this.#shown.reset(messages, older);
         this.#become(READY);
       },
     };

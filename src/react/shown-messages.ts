@@ -58,9 +58,14 @@ export class ShownMessages {
     if (index !== -1) this.#chat.messages = this.#chat.messages.slice(0, index);
   }
 
-  /** The conversation anew, with what was shown of answers that were cut off. */
-  reset(messages: readonly Message[]): void {
-    this.#chat.messages = withShownText(messages, this.#chat.messages);
+  /** The conversation anew, with what was shown of answers that were cut off. With `older` it is that message and what follows it. */
+  reset(messages: readonly Message[], older?: string): void {
+    const shown = this.#chat.messages;
+    const place = shown.findIndex(({ id }) => id === older);
+    const kept = shown
+      .slice(0, Math.max(place, 0))
+      .filter(({ id }) => !messages.some((one) => one.id === id));
+    this.#chat.messages = withShownText([...kept, ...messages], shown);
   }
 
   #replace(messageId: string, change: (message: Message) => Message): void {

@@ -102,6 +102,7 @@ const CHECKS: Record<keyof DuologueOptions, Check> = {
   live: object,
   driver: oneOf('live', 'turn'),
   patience: fields({ retries: count, maxWaitMs: count, firstTokenMs: time, nextTokenMs: time, random: func }),
+  history: fields({ maxEvents: count, maxBytes: count, maxImageBytes: count }),
   limits: numbers(LIMITS),
   budget: numbers(defaultBudget()),
   socketLimits: numbers(DEFAULT_SOCKET_LIMITS),

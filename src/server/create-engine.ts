@@ -21,6 +21,8 @@ import { DraftPace } from './output/draft-pace.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
 import type { SharedStore } from './store/nodes.ts';
 
+const MB = 1024 * 1024;
+
 /** What the engine is given; the rest it makes from the options. */
 interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'newId'> {
   /** The store, when other nodes write to it as well. */
@@ -47,10 +49,20 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     hears: sensesOf(agent).hears,
   });
   if (warning) logger.warn(warning);
+  const history = {
+    maxEvents: 2000,
+    maxBytes: shareOfHeap(4 * MB),
+    maxImageBytes: shareOfHeap(16 * MB),
+    ...options.history,
+  };
   const plugin = new GatePlugin(options.toolsRequiringApproval);
   const sessionService = new StoreSessionService(
     store,
-    { sessions: 500, characters: shareOfHeap(256 * 1024 * 1024) },
+    {
+      sessions: 500,
+      characters: shareOfHeap(256 * MB),
+      history: { events: history.maxEvents, bytes: history.maxBytes },
+    },
     (session, event) => plugin.withdraw(session, event),
     shared,
     {

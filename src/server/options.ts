@@ -15,6 +15,19 @@ import type { NodeOptions } from './nodes/node.ts';
 import type { SocketLimits } from './socket/socket.ts';
 import type { Store } from './store/store.ts';
 
+/**
+ * How much of a long conversation the model is given with each request: its newest events, from a message of the user on. Calls that are
+ * open are always among them.
+ */
+export interface HistoryOptions {
+  /** At most so many ADK events; 2,000 unless given. */
+  maxEvents: number;
+  /** At most so many bytes of events, pictures apart; 4 MB unless given, less where the heap is small. */
+  maxBytes: number;
+  /** At most so many bytes of pictures, the newest first; 16 MB unless given, less where the heap is small. Text stands for the others. */
+  maxImageBytes: number;
+}
+
 /** What a server is made of; everything but the agent has a default. */
 export interface DuologueOptions {
   /** An ordinary ADK agent. */
@@ -78,6 +91,8 @@ export interface DuologueOptions {
   driver?: Driver;
   /** How long the model is waited for, and how often it is asked again when it fails before it said anything. */
   patience?: Partial<Omit<Patience, 'timer'>>;
+  /** How much of a long conversation the model is given. */
+  history?: Partial<HistoryOptions>;
   /** How much is taken in one message, body or frame. */
   limits?: Partial<Limits>;
   /** How much of what clients send may be in memory before it is read. */

@@ -24,7 +24,8 @@ async function stored(shown: string[], said: string[]) {
       createEvent({ author: 'assistant', content: { role: 'model', parts: [{ text }] } }),
     ),
   ];
-  await reconcile(store, key, {
+  const stored = await store.loadMessages(key);
+  await reconcile(store, key, stored, {
     id: 'words',
     appName: 'duologue',
     userId: 'live_user',

@@ -48,6 +48,21 @@ describe('a long conversation', () => {
     expect((JSON.parse(text) as { messages: unknown[] }).messages).toHaveLength(5);
   });
 
+  it('[R5] is told in one page to a client that cannot go on where it was', async () => {
+    const { store, messages } = await longSession(250, 10);
+    const { get } = harness([], [], { store });
+    const reader = (await get('/sessions/long/watch?last=gone:7')).body?.getReader();
+    let told = '';
+    while (!told.includes('"data-reset"'))
+      told += Buffer.from((await reader?.read())?.value ?? []).toString();
+    await reader?.cancel();
+    const line = told.split('\n').find((each) => each.includes('"data-reset"')) ?? '';
+    expect(JSON.parse(line.slice('data: '.length)).data).toEqual({
+      messages: messages.slice(150),
+      older: 'm150',
+    });
+  });
+
   it('[S18] is read whole by the client, and again when it was taken back meanwhile', async () => {
     const { store, messages } = await longSession(250, 10);
     const { get } = harness([], [], { store });

@@ -157,7 +157,7 @@ describe.each(kinds)('ADK sessions in the %s store', (_name, open) => {
   });
 
   test('a turn whose session fell out of memory goes on, and nobody is shown an old copy', async () => {
-    const small = new StoreSessionService(store, { sessions: 1, characters: 1_000_000 });
+    const small = new StoreSessionService(store, { sessions: 1, characters: 1_000_000, history });
     await small.createSession(here);
     await small.createSession({ ...here, sessionId: 's2' });
     const session = await get(small);
@@ -175,7 +175,7 @@ describe.each(kinds)('ADK sessions in the %s store', (_name, open) => {
   });
 
   test('a session too large to be kept ready is read each time', async () => {
-    const tiny = new StoreSessionService(store, { sessions: 10, characters: 600 });
+    const tiny = new StoreSessionService(store, { sessions: 10, characters: 600, history });
     const session = await tiny.createSession(here);
     await tiny.getSession(here);
     await tiny.appendEvent({ session, event: textEvent('e1', 'a'.repeat(600)) });
@@ -276,6 +276,8 @@ describe.each(kinds)('ADK sessions in the %s store', (_name, open) => {
     );
   });
 });
+
+const history = { events: 1000, bytes: 1_000_000 };
 
 describe('ADK sessions', () => {
   test("the prefixes of state keys are ADK's", () => {

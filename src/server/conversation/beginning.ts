@@ -1,11 +1,11 @@
-import { type Chunk, formatChunkId, type Message } from '../../protocol/index.ts';
-import type { Joined } from '../home/home.ts';
+import { type Chunk, formatChunkId } from '../../protocol/index.ts';
+import type { Joined, Reset } from '../home/home.ts';
 import { decidedIn, type Output } from '../output/output.ts';
 
-/** Where one begins who comes now and has everything up to that chunk; `stored` is what there is, when they cannot go on there. */
+/** Where one begins who comes now and has everything up to that chunk; `stored` is the newest page, when they cannot go on there. */
 export function beginningOf(
   output: Output,
-  { last, stored, current }: { last: string | null; stored: Message[] | null; current: string | null },
+  { last, stored, current }: { last: string | null; stored: Reset | null; current: string | null },
 ): Pick<Joined, 'from' | 'resumed' | 'newest' | 'reset' | 'opening' | 'omitted'> {
   const { log } = output;
   const place = last === null ? null : log.placeOf(last);
@@ -17,7 +17,7 @@ export function beginningOf(
     resumed,
     newest: formatChunkId({ epoch: log.epoch, seq: log.last }),
     // Everything stands there as it is now, and what is being said goes on behind it.
-    reset: stored && output.asNow(stored),
+    reset: stored && { ...stored, messages: output.asNow(stored.messages) },
     // What follows may belong to a message whose `start` is not told again.
     opening: stored || (!resumed && start === null) ? openingOf(output) : [],
     omitted: resumed || stored || current === null ? [] : decidedCards(output, current),

@@ -1,7 +1,7 @@
-import type { Message } from '../../protocol/index.ts';
 import type { Engine } from '../engine.ts';
-import type { Joined, Listener, Place } from '../home/home.ts';
+import { type Joined, type Listener, PAGE, type Place, type Reset } from '../home/home.ts';
 import type { Output } from '../output/output.ts';
+import { recentMessages } from '../store/recent-messages.ts';
 import type { OwnedKey } from '../store/store.ts';
 import { beginningOf } from './beginning.ts';
 import type { Incoming } from './incoming.ts';
@@ -29,20 +29,27 @@ export class Joining {
   }
 
   async join(listener: Listener, at: Place): Promise<Joined> {
-    const { key, engine, output, shell, listeners, incoming } = this.context;
+    const { output, shell, listeners, incoming } = this.context;
     incoming.forgetHeard();
     await listeners.join(listener);
     const isLost = at.last !== null && output.log.placeOf(at.last) === null;
     const joined = isLost
-      ? await shell.read(async () => this.joinedAt(listener, at, await engine.store.loadMessages(key)))
+      ? await shell.read(async () => this.joinedAt(listener, at, await this.newestPage()))
       : this.joinedAt(listener, at, null);
     // Takes up what another run, or another process, left open.
     if (listeners.has(listener)) shell.push({ type: 'joined' });
     return joined;
   }
 
-  /** Where one begins who comes now; `stored` is the whole conversation, for one who cannot go on where they were. */
-  private joinedAt(listener: Listener, { last, sound }: Place, stored: Message[] | null): Joined {
+  /** The newest messages, and all that are being written or wait for an answer. */
+  private async newestPage(): Promise<Reset> {
+    const { key, engine, output } = this.context;
+    const { messages, older } = await recentMessages(engine.store, key, output.inProgress, PAGE);
+    return { messages, ...(older !== null && { older }) };
+  }
+
+  /** Where one begins who comes now; `stored` is the newest page, for one who cannot go on where they were. */
+  private joinedAt(listener: Listener, { last, sound }: Place, stored: Reset | null): Joined {
     const { engine, output, shell, listeners, incoming, reading } = this.context;
     const { machine } = shell;
     return {

@@ -20,6 +20,7 @@ import {
 import type { History } from '../ledger/history.ts';
 import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../ledger/reconcile.ts';
 import { endEvent, outputChunk } from '../ledger/settlement.ts';
+import { recentMessages } from '../store/recent-messages.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Asker } from './machine/effects.ts';
 import type { Recovered, Said } from './machine/inputs.ts';
@@ -65,7 +66,9 @@ export async function recover(remains: Remains): Promise<TakenUp> {
   const { key, engine, history } = remains;
   const { store } = engine;
   const open = await endLeftBehind(remains, await store.openCalls(key));
-  const messages = await reconcile(store, key, await history.load());
+  const shown = open.map(({ messageId }) => messageId);
+  const { messages } = await recentMessages(store, key, shown);
+  await reconcile(store, key, messages, await history.load());
   await endCutOff(remains, open, messages);
   await keepWords(remains, messages);
   const byId = new Map(messages.map((message) => [message.id, message]));
@@ -111,9 +114,16 @@ async function stillWaiting(
   const { asked, requests, byId, open } = stored;
   const waiting = await store.waitingMessages(key);
   const rest = waiting.filter(({ message }) => !byId.has(message.id));
-  const isWaitedFor = ({ messageId }: AcceptedRequest) =>
-    messageId !== null && !byId.has(messageId) && !rest.some(({ answerId }) => answerId === messageId);
-  const promised = requests.findLast(isWaitedFor)?.messageId ?? null;
+  /** The message that is to answer the newest request and of which nothing is stored. */
+  const lastUnanswered = async (): Promise<string | null> => {
+    for (const { messageId } of requests.toReversed()) {
+      const isKnown = messageId === null || byId.has(messageId);
+      if (isKnown || rest.some(({ answerId }) => answerId === messageId)) continue;
+      if ((await store.loadMessage(key, messageId)) === null) return messageId;
+    }
+    return null;
+  };
+  const promised = asked && (await lastUnanswered());
   const first = waiting.find(({ message }) => message.id === asked?.id);
   const answer = first?.answerId ?? promised;
   // A call that waits is an answer, though the message that shows it is not stored yet.
@@ -162,12 +172,12 @@ function viewOf(record: CallRecord, owner: Message): Omit<Recovered['calls'][num
 async function endLeftBehind(remains: Remains, calls: CallRecord[]): Promise<CallRecord[]> {
   const { key, engine, history } = remains;
   const { store, options } = engine;
-  if (calls.length === 0) return calls;
-  const messages = new Map((await store.loadMessages(key)).map((message) => [message.id, message]));
+  const messages = new Map<string, Message | null>();
   const open: CallRecord[] = [];
   for (const found of calls) {
     const call = await expireIfLate(remains, found);
-    const message = messages.get(call.messageId);
+    const message = messages.get(call.messageId) ?? (await store.loadMessage(key, call.messageId));
+    messages.set(call.messageId, message);
     const fold = message && new MessageFold(message);
     const decided = decisionIn(call);
     if (decided !== null) fold?.decide(call.id, decided, call.reason ?? undefined);

@@ -1,5 +1,6 @@
 import type { SessionLog } from '../log/logs.ts';
-import { heardIn, restOf } from '../log/take-over.ts';
+import { heardIn, messagesIn, restOf } from '../log/take-over.ts';
+import { recentMessages } from '../store/recent-messages.ts';
 import { nothing, type Remains, recover, type TakenUp } from './recover.ts';
 
 /**
@@ -17,14 +18,17 @@ export async function takeUp(
   try {
     // A new one, or one that nothing was said in.
     if (log.chunks.last === 0) return { taken: isEmpty ? nothing() : await recover(remains), log };
-    for (const message of heardIn(log.chunks, await store.loadMessages(key))) {
+    const named = messagesIn(log.chunks);
+    const before = await recentMessages(store, key, named);
+    for (const message of heardIn(log.chunks, before.messages)) {
       await store.putMessage(key, message);
     }
     const taken = await recover(remains);
     const { calls, waiting } = taken.recovered;
     const open = new Set(calls.map(({ record }) => record.messageId));
     const awaited = new Set(waiting.flatMap(({ answerId }) => answerId ?? []));
-    const rest = restOf(log.chunks, await store.loadMessages(key), { open, awaited });
+    const stored = await recentMessages(store, key, named);
+    const rest = restOf(log.chunks, stored.messages, { open, awaited });
     if (!rest) {
       logger.warn('a log does not go together with what is stored', { session: key.id });
       return { taken, log: logs.replace(log) };

@@ -202,7 +202,7 @@ export class Writes {
     const { events } = await history.load();
     const last = events.findLast((event) => event.content?.parts?.length);
     if (!last?.content?.parts?.some((part) => part.functionResponse)) return null;
-    const message = (await engine.store.loadMessages(key)).at(-1);
+    const message = (await engine.store.loadPage(key, { count: 1, bytes: 0 }))?.messages.at(-1);
     const isThat = message?.role === 'assistant' && (messageId === undefined || message.id === messageId);
     return isThat ? message : null;
   }

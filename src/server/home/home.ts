@@ -173,6 +173,16 @@ export interface Response {
   told?: Chunk[];
 }
 
+/** Messages from which a client goes on. */
+export interface Reset {
+  messages: Message[];
+  /** The first message of the page, when there are others before it. */
+  older?: string;
+}
+
+/** What is told of the messages of a session at once: parsing and writing more would hold up everyone. */
+export const PAGE = { count: 100, bytes: 256 * 1024 };
+
 /** Where a listener begins. */
 export interface Joined {
   feed: Feed;
@@ -182,8 +192,8 @@ export interface Joined {
   resumed: boolean;
   /** The id of the newest chunk. */
   newest: string;
-  /** All messages, when the client cannot go on where it was. */
-  reset: Message[] | null;
+  /** The newest page of messages, when the client cannot go on where it was. */
+  reset: Reset | null;
   /** What has to be said before the first chunk: the message it belongs to, and its open blocks. */
   opening: Chunk[];
   /** Approvals whose requests are left out. */

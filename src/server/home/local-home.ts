@@ -45,14 +45,11 @@ export class LocalHome implements SessionHome {
   }
 
   async remove(key: SessionKey): Promise<boolean> {
-    const conversation = await this.conversation(key);
-    if (!conversation) return false;
     const name = nameOf(key);
-    // Another process removes it.
-    if (this.leaving.has(name)) return this.remove(key);
+    await this.gone(name);
     const removal =
       this.removing.get(name) ??
-      this.erase(conversation).finally(() => {
+      this.erase(key, this.open.get(name)).finally(() => {
         // Closed for good, removed or not: whoever comes back gets it from the store.
         this.forget(name);
         this.removing.delete(name);
@@ -107,12 +104,16 @@ export class LocalHome implements SessionHome {
 
   private async conversation(key: SessionKey): Promise<Conversation | null> {
     const name = nameOf(key);
-    // How the removal went is told to whoever asked for it.
-    const going = () => this.removing.get(name) ?? this.leaving.get(name);
-    while (going()) await going()?.catch(() => undefined);
+    await this.gone(name);
     const loading =
       this.open.get(name) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
     return loading && this.used(loading);
+  }
+
+  /** Resolves when a session is neither being removed nor being handed over. How a removal went is told to whoever asked for it. */
+  private async gone(name: string): Promise<void> {
+    const going = () => this.removing.get(name) ?? this.leaving.get(name);
+    while (going()) await going()?.catch(() => undefined);
   }
 
   /** Not to be let go between being found and being used. */
@@ -143,14 +144,25 @@ export class LocalHome implements SessionHome {
     this.here.delete(name);
   }
 
-  private async erase(conversation: Conversation): Promise<boolean> {
-    await conversation.remove();
-    const { app, user: userId, id: sessionId } = conversation.key;
+  /** Removes a session: one that is taken up here ends first, of another one nothing is loaded. False when there is none such. */
+  private async erase(key: SessionKey, loading: Promise<Conversation> | undefined): Promise<boolean> {
+    const conversation = await loading;
+    if (conversation) await conversation.remove();
+    else if (!(await this.removeLog(key))) return false;
+    const { app, user: userId, id: sessionId } = key;
     const { sessionService, rootAgent } = this.engine;
     for (const appName of [app, ...agentToolNames(rootAgent)]) {
       await sessionService.deleteSession({ appName, userId, sessionId });
     }
     return true;
+  }
+
+  /** Becomes the owner of a session that is not taken up anywhere, and removes its log. False when there is none such. */
+  private async removeLog(key: SessionKey): Promise<boolean> {
+    const { owners, logs } = this.engine;
+    const owned = await owners.take(key);
+    if (owned) (await logs.open(owned)).remove();
+    return owned !== null;
   }
 
   private sweepLater(): void {

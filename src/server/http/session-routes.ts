@@ -1,12 +1,10 @@
 import { ProtocolError } from '../../protocol/index.ts';
 import { withAddresses } from '../files.ts';
+import { PAGE } from '../home/home.ts';
 import type { ListRequest } from '../store/store.ts';
 import { inspectEvents } from './inspect.ts';
 import { json, type Reply } from './reply.ts';
 import type { RouteCall } from './route.ts';
-
-/** What is told of a session at once: parsing and writing more would hold up everyone. */
-const PAGE = { count: 100, bytes: 256 * 1024 };
 
 /** Audit lines in one answer. */
 const AUDIT_PAGE = { count: 1000, bytes: 256 * 1024 };

@@ -35,7 +35,13 @@ export class Watcher implements Listener {
         transient: true,
       },
       ...(reset
-        ? [{ type: 'data-reset' as const, data: { messages: present(reset) }, transient: true }]
+        ? [
+            {
+              type: 'data-reset' as const,
+              data: { ...reset, messages: present(reset.messages) },
+              transient: true,
+            },
+          ]
         : []),
       ...opening,
     ];

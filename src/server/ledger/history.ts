@@ -24,7 +24,7 @@ export class History {
     this.key = { appName: app, userId: user, sessionId: id };
   }
 
-  /** ADK's session, with all events so far. */
+  /** ADK's session, with the newest events of its history. */
   load(): Promise<AdkSession> {
     return this.read({ forTools: false });
   }
@@ -86,13 +86,20 @@ export class History {
     messageId: string,
     again?: { errorText: string; waiting: ReadonlySet<string> },
   ): Promise<void> {
-    const { events } = await this.load();
+    const session = await this.load();
+    const { events } = session;
     // The newest of its kind: it may have been said, and taken back, before.
     const index = events.findLastIndex(
       ({ author, customMetadata }) => author === 'user' && customMetadata?.messageId === messageId,
     );
     const event = events[index];
-    if (!event) return;
+    if (!event) {
+      // It is older than what is loaded of the history: all of that is taken back.
+      if (again || !this.service.hasOlder(session)) return;
+      await this.append(rewindEvent(messageId));
+      this.service.forget(this.owned);
+      return;
+    }
     if (again) {
       const { errorText, waiting } = again;
       if (events.slice(index + 1).some((behind) => hasEffects(behind, event, waiting))) return;

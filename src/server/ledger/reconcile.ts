@@ -5,10 +5,14 @@ import type { OwnedKey, Store } from '../store/store.ts';
 
 /**
  * Brings stored messages up to the history: a process that died between a tool's response and the message that shows it
- * left the card open. The history is right. Returns the messages as they then are.
+ * left the card open. The history is right.
  */
-export async function reconcile(store: Store, key: OwnedKey, session: AdkSession): Promise<Message[]> {
-  const messages = await store.loadMessages(key);
+export async function reconcile(
+  store: Store,
+  key: OwnedKey,
+  messages: Message[],
+  session: AdkSession,
+): Promise<void> {
   for (const message of messages) {
     const missed = missedOutputs(message, session, new Set());
     if (missed.length === 0) continue;
@@ -18,7 +22,6 @@ export async function reconcile(store: Store, key: OwnedKey, session: AdkSession
   }
   const unheard = lastWords(messages, session);
   if (unheard) await store.putMessage(key, unheard);
-  return messages;
 }
 
 /**

@@ -49,6 +49,11 @@ export function heardIn(log: ChunkLog, stored: readonly Message[]): Message[] {
   return found;
 }
 
+/** The messages that a log speaks of. */
+export function messagesIn(log: ChunkLog): ReadonlySet<string> {
+  return read(log).known;
+}
+
 /** What has to be said behind a log so that it ends where the stored messages do; null when the two do not go together. */
 export function restOf(
   log: ChunkLog,

@@ -157,6 +157,11 @@ export class Output {
     this.current = null;
   }
 
+  /** The messages that are being written, or wait for an answer. */
+  get inProgress(): string[] {
+    return [...this.folds.keys()];
+  }
+
   fold(messageId: string): MessageFold | undefined {
     return this.folds.get(messageId);
   }
@@ -164,9 +169,7 @@ export class Output {
   /** A message in progress, or the stored one. */
   async load(messageId: string): Promise<Message | null> {
     const fold = this.folds.get(messageId);
-    if (fold) return fold.message;
-    const messages = await this.store.loadMessages(this.key);
-    return messages.find((message) => message.id === messageId) ?? null;
+    return fold ? fold.message : this.store.loadMessage(this.key, messageId);
   }
 
   /**

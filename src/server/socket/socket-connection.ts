@@ -141,7 +141,8 @@ export class SocketConnection implements Listener {
       formatChunkId({ epoch, seq: from }),
     );
     if (reset) {
-      writer.send({ type: 'data-reset', data: { messages: context.present(reset) }, transient: true });
+      const data = { ...reset, messages: context.present(reset.messages) };
+      writer.send({ type: 'data-reset', data, transient: true });
     }
     for (const chunk of opening) writer.send(chunk);
     this.isFollowing = true;

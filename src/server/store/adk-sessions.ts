@@ -30,12 +30,16 @@ import {
 } from './store.ts';
 import { type Persistence, untilStored } from './until-stored.ts';
 
+const MB = 1024 * 1024;
+
 /** What a session was given out with. */
 interface Given {
   /** The state as the store had it: what its changes are made from. */
   seen: StateRecord;
   /** The owner it was given to: what a run of an earlier owner still writes is not written for a later one. */
   fence: number;
+  /** Whether the history has events before those of the session. */
+  hasOlder: boolean;
 }
 
 /**
@@ -63,7 +67,7 @@ export class StoreSessionService extends BaseSessionService {
    */
   constructor(
     store: Store,
-    limits: CacheLimits = { sessions: 500, characters: 256 * 1024 * 1024 },
+    limits: CacheLimits = { sessions: 500, characters: 256 * MB, history: { events: 2000, bytes: 4 * MB } },
     withdraw: (session: Session, event: Event) => void = () => undefined,
     shared: SharedStore | null = null,
     persistence: Omit<Persistence, 'isOver'> = { clock: systemClock, onWait: () => undefined },
@@ -81,7 +85,7 @@ export class StoreSessionService extends BaseSessionService {
     const initial = request.state ?? {};
     const { state, events, updatedAt } = await this.#store.createSession(key, initial);
     this.#ready.changed(key, initial);
-    const created = { key, state, list: new EventList(events), lastUpdateTime: updatedAt };
+    const created = { key, state, list: new EventList(events), hasOlder: false, lastUpdateTime: updatedAt };
     return this.#open(created, request.appName);
   }
 
@@ -96,6 +100,11 @@ export class StoreSessionService extends BaseSessionService {
   async load(key: OwnedKey, { forTools = false } = {}): Promise<Session | undefined> {
     const ready = await (forTools ? this.#ready.getCurrent(key) : this.#ready.get(key));
     return ready === null ? undefined : this.#open(ready, key.app);
+  }
+
+  /** Whether the history has events before those that the session was given out with. */
+  hasOlder({ events }: Session): boolean {
+    return this.#given.get(events)?.hasOlder ?? false;
   }
 
   /** The sessions of one user: without a user there is nobody whose sessions could be shown. */
@@ -223,7 +232,8 @@ export class StoreSessionService extends BaseSessionService {
 
   #open(ready: CachedSession, appName: string, config?: GetSessionConfig): Session {
     const events = eventsIn(ready.list.events, config);
-    this.#given.set(events, { seen: applyDelta(emptyState(), ready.state), fence: ready.key.fence });
+    const { hasOlder, key } = ready;
+    this.#given.set(events, { seen: applyDelta(emptyState(), ready.state), fence: key.fence, hasOlder });
     if (events.length === ready.list.events.length)
       this.#lists.set(events, new EventList(events, ready.list));
     return {

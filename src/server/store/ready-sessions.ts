@@ -4,7 +4,15 @@ import { asStored } from './json.ts';
 import type { SharedStore } from './nodes.ts';
 import { type CachedSession, type CacheLimits, SessionCache } from './session-cache.ts';
 import { applyDelta, emptyState, hasKeys, prefixes, type StateRecord } from './state.ts';
-import { type OwnedKey, type SessionKey, StaleFence, type Store, type StoredSession } from './store.ts';
+import {
+  type HistoryLimits,
+  type OwnedKey,
+  type SessionKey,
+  StaleFence,
+  type Store,
+  type StoredSession,
+} from './store.ts';
+import { windowOf } from './window.ts';
 
 /**
  * Sessions as the store has them. Those used last are kept ready, so that a turn starts without reading the history; whoever
@@ -14,6 +22,7 @@ export class ReadySessions {
   readonly #store: Store;
   readonly #shared: SharedStore | null;
   readonly #cache: SessionCache;
+  readonly #window: HistoryLimits;
   /** Reads on their way. */
   readonly #reads = new Set<{ key: SessionKey; overtaken: boolean }>();
 
@@ -22,6 +31,9 @@ export class ReadySessions {
     this.#store = store;
     this.#shared = shared;
     this.#cache = new SessionCache(limits);
+    // Room to grow, so that a session that has reached its limits is not read again for every event.
+    const { events, bytes } = limits.history;
+    this.#window = { events: Math.ceil(events * 0.75), bytes: Math.ceil(bytes * 0.75) };
   }
 
   /** Makes a session, and keeps it ready for its first owner. */
@@ -58,7 +70,7 @@ export class ReadySessions {
 
   /** The session, read from the store whatever is kept of it. */
   async read(key: OwnedKey): Promise<CachedSession | null> {
-    const { result: stored, overtaken } = await this.#reading(key, this.#store.loadSession(key));
+    const { result: stored, overtaken } = await this.#reading(key, this.#load(key));
     if (stored === null) return null;
     const session = cached(key, stored);
     if (!overtaken) this.#cache.add(session);
@@ -92,6 +104,13 @@ export class ReadySessions {
     this.#cache.remove(key);
   }
 
+  /** The session with the newest part of its history. */
+  async #load(key: SessionKey): Promise<StoredSession | null> {
+    const stored = await this.#store.loadSession(key, this.#window);
+    if (!stored?.hasOlder) return stored;
+    return { ...stored, events: windowOf(stored.events, await this.#store.openCalls(key)) };
+  }
+
   /** What is read of a session, and whether a write overtook it. */
   async #reading<T>(key: SessionKey, read: Promise<T>): Promise<{ result: T; overtaken: boolean }> {
     const reading = { key, overtaken: false };
@@ -115,8 +134,9 @@ export class ReadySessions {
   }
 }
 
-function cached(key: OwnedKey, { state, events, updatedAt }: StoredSession): CachedSession {
-  return { key, state, list: new EventList(events), lastUpdateTime: updatedAt };
+function cached(key: OwnedKey, stored: StoredSession): CachedSession {
+  const { state, events, updatedAt, hasOlder = false } = stored;
+  return { key, state, list: new EventList(events), hasOlder, lastUpdateTime: updatedAt };
 }
 
 function isShared(name: string): boolean {

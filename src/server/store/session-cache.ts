@@ -2,7 +2,7 @@ import type { Event } from '@google/adk';
 import type { EventList } from './event-list.ts';
 import { nameOf } from './rules.ts';
 import { applyDelta, type StateRecord } from './state.ts';
-import type { OwnedKey, SessionKey } from './store.ts';
+import type { HistoryLimits, OwnedKey, SessionKey } from './store.ts';
 
 /** What the store holds of a session, ready for use. */
 export interface CachedSession {
@@ -11,13 +11,16 @@ export interface CachedSession {
   /** As the store has it: nothing that a turn has not committed. */
   state: StateRecord;
   list: EventList;
+  /** Whether the history has events before those of the list. */
+  hasOlder: boolean;
   lastUpdateTime: number;
 }
 
-/** How much is kept ready: sessions, and characters of text and inline data in their events. */
+/** How much is kept ready: sessions, characters in their events, and how much of the history of each. */
 export interface CacheLimits {
   sessions: number;
   characters: number;
+  history: HistoryLimits;
 }
 
 interface Held {
@@ -71,6 +74,9 @@ export class SessionCache {
     held.session.list.put(event);
     held.session.lastUpdateTime = event.timestamp;
     this.#grow(held, [event]);
+    const { events, bytes } = this.#limits.history;
+    // It is read again, without its oldest events.
+    if (held.session.list.events.length > events || held.size > bytes) this.remove(key);
   }
 
   /** Applies a state delta that the store has taken to every session here that `reaches` picks. */
@@ -91,9 +97,13 @@ export class SessionCache {
 
 /** Roughly what an event takes in memory. */
 function sizeOf(event: Event): number {
-  let size = 500;
-  for (const part of event.content?.parts ?? []) {
-    size += (part.text?.length ?? 0) + (part.inlineData?.data?.length ?? 0);
-  }
-  return size;
+  return 500 + charactersIn(event.content);
+}
+
+function charactersIn(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let sum = 0;
+  for (const each of Object.values(value)) sum += charactersIn(each);
+  return sum;
 }

@@ -1,0 +1,53 @@
+import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
+import { afterOlderRewind } from '../../adk/for-server.ts';
+import type { CallRecord } from './store.ts';
+
+/** What the model reads in place of the messages that its window of the history leaves out. */
+const OMITTED = '[Earlier messages are omitted.]';
+
+/**
+ * The newest events of a long history as a history by themselves. They begin with a message of the user. A response whose call was left out
+ * is left out, too, and so is what was taken back. Calls that are still open stand at the beginning when their events were left out, made
+ * again from what is recorded of them.
+ */
+export function windowOf(newest: readonly Event[], open: readonly CallRecord[]): Event[] {
+  const kept = fromUserMessage(afterOlderRewind(newest));
+  const made = new Set(kept.flatMap((event) => getFunctionCalls(event).map(({ id }) => id)));
+  const missing = open.filter(({ id }) => !made.has(id));
+  for (const { id } of missing) made.add(id);
+  const whole = kept.flatMap((event) => withoutAnswers(event, (id) => id === undefined || made.has(id)));
+  return missing.length === 0 ? whole : [omission(), ...missing.map(callEvent), ...whole];
+}
+
+/** Without what stands before the first message of the user; all of it when there is none. */
+function fromUserMessage(events: readonly Event[]): readonly Event[] {
+  const first = events.findIndex(
+    (event) => event.author === 'user' && event.content?.parts?.some((part) => !part.functionResponse),
+  );
+  return first === -1 ? events : events.slice(first);
+}
+
+/** The event without the responses to calls that are not known; nothing when that was all of it. */
+function withoutAnswers(event: Event, isKnown: (callId: string | undefined) => boolean): Event[] {
+  if (getFunctionResponses(event).every(({ id }) => isKnown(id))) return [event];
+  const parts = event.content?.parts?.filter(
+    ({ functionResponse }) => !functionResponse || isKnown(functionResponse.id),
+  );
+  return parts?.length ? [{ ...event, content: { ...event.content, parts } }] : [];
+}
+
+function omission(): Event {
+  return createEvent({ author: 'user', content: { role: 'user', parts: [{ text: OMITTED }] } });
+}
+
+/** The event that made a call, as far as the call's record tells. */
+function callEvent({ id, toolName: name, args, agent, invocationId, branch, issuedAt }: CallRecord): Event {
+  return createEvent({
+    author: agent,
+    invocationId,
+    ...(branch === null ? {} : { branch }),
+    timestamp: issuedAt,
+    longRunningToolIds: [id],
+    content: { role: 'model', parts: [{ functionCall: { id, name, args } }] },
+  });
+}

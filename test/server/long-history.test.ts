@@ -1,0 +1,101 @@
+import { createEvent } from '@google/adk';
+import { describe, expect, it } from 'vitest';
+import { createMemoryStore, type Store } from '../../src/server/index.ts';
+import { callOf } from '../../src/testing/store/records.ts';
+import { harness, say } from '../support/harness.ts';
+import { text } from '../support/scripted-model.ts';
+
+const key = { app: 'duologue', user: 'live_user', id: 'chat-1', fence: 0 };
+
+/** A store with a session of so many questions and answers, and a record of what is loaded of it. */
+async function longSession(turns: number): Promise<{ store: Store; loaded: string[] }> {
+  const store = createMemoryStore();
+  await store.createSession(key, {});
+  for (let n = 0; n < turns; n++) {
+    for (const role of ['user', 'model'] as const) {
+      const content = { role, parts: [{ text: `${role} ${n}` }] };
+      const author = role === 'user' ? 'user' : 'assistant';
+      const customMetadata = { messageId: `${role}-${n}` };
+      await store.appendEvent(key, createEvent({ author, content, customMetadata }));
+      const shown = role === 'user' ? 'user' : 'assistant';
+      const part = { type: 'text' as const, text: `${role} ${n}` };
+      await store.putMessage(key, { id: `${role}-${n}`, role: shown, parts: [part] });
+    }
+  }
+  const loaded: string[] = [];
+  const watched = new Proxy(store, {
+    get(target, name: keyof Store) {
+      const method = target[name] as (...args: unknown[]) => unknown;
+      return (...args: unknown[]) => {
+        if (name.startsWith('load')) loaded.push(name === 'loadSession' && !args[1] ? 'everything' : name);
+        return method.apply(target, args);
+      };
+    },
+  });
+  return { store: watched, loaded };
+}
+
+const history = { maxEvents: 20, maxBytes: 1_000_000 };
+
+describe('a history that is longer than what the model is given', () => {
+  it('[S25] is given from a message of the user on, and grows no longer than the limit', async () => {
+    const { store, loaded } = await longSession(100);
+    const { post, model } = harness(
+      Array.from({ length: 12 }, (_, n) => [text(`answer ${n}`)]),
+      [],
+      { store, history },
+    );
+    for (let n = 0; n < 12; n++) {
+      await post(say(`question ${n}`));
+      expect(model.lastContents.length).toBeLessThanOrEqual(21);
+      expect(model.lastContents[0]?.role).toBe('user');
+      expect(model.lastContents.at(-1)?.parts).toEqual([{ text: `question ${n}` }]);
+    }
+    expect(loaded).not.toContain('everything');
+    expect(loaded).not.toContain('loadMessages');
+  });
+
+  it('[S25] has every call that is open, however old', async () => {
+    const { store } = await longSession(1);
+    await store.issueCalls(key, [callOf('c1', { agent: 'assistant', args: { amount: 7 } })]);
+    for (let n = 0; n < 100; n++) {
+      const content = { role: 'user', parts: [{ text: `more ${n}` }] };
+      await store.appendEvent(key, createEvent({ author: 'user', content }));
+    }
+    const { post, model } = harness([[text('yes')]], [], { store, history });
+    await post(say('still there?'));
+    const calls = model.lastContents.flatMap(({ parts = [] }) =>
+      parts.flatMap((part) => part.functionCall ?? []),
+    );
+    expect(calls).toEqual([{ id: 'c1', name: 'pay', args: { amount: 7 } }]);
+  });
+
+  it('[S25] is taken back from a message on that is older than that', async () => {
+    const { store } = await longSession(100);
+    const { post, model } = harness([[text('again')], [text('more')]], [], { store, history });
+    await post(say('user 3', 'chat-1', 'user-3'));
+    const texts = () => model.lastContents.flatMap(({ parts = [] }) => parts.map((part) => part.text));
+    expect(texts()).toEqual(['user 3']);
+    await post(say('on'));
+    expect(texts()).toEqual(['user 3', 'again', 'on']);
+    expect((await store.loadMessages(key)).map(({ id }) => id).slice(0, 7)).toEqual([
+      'user-0',
+      'model-0',
+      'user-1',
+      'model-1',
+      'user-2',
+      'model-2',
+      'user-3',
+    ]);
+  });
+
+  it('[S25] is neither taken up nor read when it is removed', async () => {
+    const { store, loaded } = await longSession(3);
+    const { duologue } = harness([], [], { store, history });
+    const removed = await duologue.fetch(
+      new Request('http://localhost/sessions/chat-1', { method: 'DELETE' }),
+    );
+    expect([removed.status, loaded]).toEqual([204, []]);
+    expect(await store.findSession(key)).toBeNull();
+  });
+});
