@@ -130,12 +130,14 @@ export class MessageChunks {
 
   /** Closes what is open and says how the response ended. */
   end(reason?: FinishReason, extra: MessageMetadata = {}): Chunk[] {
+    const finishReason =
+      reason ?? (this.rawFinish === undefined ? 'stop' : aiSdkFinishOf(finishOf(this.rawFinish)));
+    const isCut = finishReason === 'length' || finishReason === 'content-filter';
     return [
       ...this.close(),
       {
         type: 'finish',
-        finishReason:
-          reason ?? (this.rawFinish === undefined ? 'stop' : aiSdkFinishOf(finishOf(this.rawFinish))),
+        finishReason,
         messageMetadata: {
           usage: this.usage,
           ...(this.modelVersion === undefined ? {} : { modelVersion: this.modelVersion }),
@@ -143,6 +145,8 @@ export class MessageChunks {
           ...(this.citations.length === 0 ? {} : { citations: this.citations }),
           ...(this.audio === undefined ? {} : { audio: this.audio }),
           ...extra,
+          // Stored with the message: a page that loads it later must not show a cut answer as a whole one.
+          ...(isCut ? { finishReason } : {}),
         },
       },
     ];

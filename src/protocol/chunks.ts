@@ -35,6 +35,8 @@ export interface MessageMetadata {
   modelVersion?: string;
   /** The model's own finish reason, as it gave it. */
   rawFinishReason?: string;
+  /** Why the message is not whole although it ended without an error; `stop` when it went on after that, and is whole. */
+  finishReason?: 'length' | 'content-filter' | 'stop';
   citations?: Citation[];
   audio?: { chunks: number; bytes: number; sampleRate: number; duration: number };
   interrupted?: true;

@@ -301,7 +301,7 @@ const cases: {
       { type: 'text-start', id: '0' },
       { type: 'text-delta', id: '0', delta: 'Cut' },
       { type: 'text-end', id: '0' },
-      end('length', { rawFinishReason: 'MAX_TOKENS' }),
+      end('length', { rawFinishReason: 'MAX_TOKENS', finishReason: 'length' }),
     ],
   },
   {
@@ -311,7 +311,7 @@ const cases: {
       { type: 'text-start', id: '0' },
       { type: 'text-delta', id: '0', delta: 'So' },
       { type: 'text-end', id: '0' },
-      end('content-filter', { rawFinishReason: 'SAFETY' }),
+      end('content-filter', { rawFinishReason: 'SAFETY', finishReason: 'content-filter' }),
     ],
   },
   {
@@ -321,7 +321,7 @@ const cases: {
       { type: 'text-start', id: '0' },
       { type: 'text-delta', id: '0', delta: 'So' },
       { type: 'text-end', id: '0' },
-      end('content-filter', { rawFinishReason: 'PROHIBITED_CONTENT' }),
+      end('content-filter', { rawFinishReason: 'PROHIBITED_CONTENT', finishReason: 'content-filter' }),
     ],
   },
   ...['TOO_MANY_CALLS', 'rate_limit_error', 'MODEL_ERROR'].map((code) => ({
@@ -432,7 +432,10 @@ describe('finish reasons', () => {
 
   it.each(table)('%s becomes %s', (raw, reason) => {
     const out = fold([model([{ text: 'x' }], { finishReason: raw as FinishReason })]);
-    expect(out.at(-1)).toEqual(end(reason, { rawFinishReason: raw }));
+    const isCut = reason === 'length' || reason === 'content-filter';
+    expect(out.at(-1)).toEqual(
+      end(reason, { rawFinishReason: raw, ...(isCut ? { finishReason: reason } : {}) }),
+    );
   });
 
   it('every reason that the model library knows has one of the six of the SDK', () => {

@@ -177,12 +177,19 @@ describe('a conversation', () => {
       // In mid-answer until words of it are kept and shown: the model says nothing more for as long as the server has patience.
       await expect.poll(() => server.stored()).toMatch(/\b149 150 /);
       await expect.poll(async () => (await numbers(person).catch(() => [])).length).toBeGreaterThan(150);
+      await person.say('Play track 2');
+      await page.getByText('Will be sent after this answer').waitFor();
       await server.stop('SIGKILL');
       await page.getByTestId('connection-banner').waitFor();
+      // Nobody can promise the rest of the answer.
+      await page.getByText('The answer goes on if the server still has it.').waitFor();
       const before = await numbers(person);
       await server.start();
       const card = page.getByTestId('error-card');
       await card.getByRole('heading', { name: 'Cut off' }).waitFor();
+      // What waited does not take the way to another answer away.
+      await page.getByText('Waits, because the answer above was cut off.').waitFor();
+      await page.getByRole('button', { name: 'Do not send' }).click();
       // The last words may have been painted meanwhile.
       const shown = await numbers(person);
       expect(shown.slice(0, before.length)).toEqual(before);

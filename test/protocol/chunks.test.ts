@@ -24,6 +24,7 @@ const messageMetadata: Required<MessageMetadata> = {
   usage: { input: 1, output: null, cacheRead: 0, cacheWrite: null, reasoning: 5, total: 6 },
   modelVersion: 'rules-1',
   rawFinishReason: 'STOP',
+  finishReason: 'stop',
   citations: [{ startIndex: 0, endIndex: 4, uri: 'https://example.org', title: null, license: null }],
   audio: { chunks: 3, bytes: 96_000, sampleRate: 24_000, duration: 2 },
   interrupted: true,

@@ -13,15 +13,19 @@ describe('a message that was written', () => {
     connection: Held['connection']['status'] = 'live',
     session: Held['session']['status'] = 'ready',
     isQuestionOpen = false,
+    after: Parameters<typeof heldBy>[2] = null,
   ) =>
     heldBy(
       { status, connection: { status: connection }, session: { status: session } } as Held,
       isQuestionOpen,
+      after,
     );
 
   test.each([
     ['goes at once when nothing is in its way', chat('ready'), null],
     ['goes over a connection that is being made', chat('ready', 'connecting'), null],
+    ['waits after an answer that was cut off', chat('ready', 'live', 'ready', true, 'cut'), 'cut'],
+    ['waits when it could not be sent before', chat('ready', 'idle', 'ready', false, 'unsent'), 'unsent'],
     ['waits for the answer before it', chat('streaming'), 'answer'],
     ['waits for what was said before', chat('ready', 'live', 'loading'), 'answer'],
     ['waits while the one before it was refused', chat('error'), 'error'],

@@ -40,6 +40,20 @@ describe('what the server says went wrong', () => {
     expect(document.querySelectorAll('details')).toHaveLength(count);
   });
 
+  test.each([
+    ['a message', 'message', true],
+    ['a conversation that is opened', 'conversation', false],
+  ] as const)('about %s speaks of a message that is kept only if there is one', async (_, about, isKept) => {
+    for (const error of [
+      new TypeError('fetch failed'),
+      Object.assign(new Error(), { code: 'rate_limited' }),
+    ]) {
+      await mount(<ErrorCard error={error} about={about} onRetry={null} onDismiss={() => undefined} />);
+      const { textContent } = [...document.querySelectorAll('[data-testid=error-card]')].at(-1) as Element;
+      expect(textContent?.includes('Your message is kept here.')).toBe(isKept);
+    }
+  });
+
   test('can be tried again when the time is over, also when the page was drawn just then', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());

@@ -130,7 +130,7 @@ describe('the direction of a text', () => {
     const none = () => undefined;
     const message = { id: 'a', role: 'user' as const, parts: [{ type: 'text' as const, text: 'مرحبا.' }] };
     const queue = [{ id: 'a', text: 'انتظر', pictures: [] }];
-    const acts = { add: none, remove: none, change: none, moveUp: none, insist: none };
+    const acts = { add: none, restore: none, remove: none, change: none, moveUp: none, insist: none };
     expect(
       await directed(
         <>

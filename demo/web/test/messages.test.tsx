@@ -80,7 +80,7 @@ describe('a message of the person', () => {
     await show(<UserMessage message={message} onEdit={null} onRetry={null} />);
     expect(button('Answer again')).toBeUndefined();
     await show(<UserMessage message={message} onEdit={null} onRetry={onRetry} />);
-    await click('Answer again');
+    await click('Try again');
     expect(onRetry).toHaveBeenCalledOnce();
     const { violations } = await axe.run(document.body, {
       rules: { 'color-contrast': { enabled: false }, region: { enabled: false } },
@@ -131,8 +131,39 @@ describe('an answer', () => {
       ...state,
     }) as unknown as Message['parts'][number];
   const view = (message: Message, onRegenerate: (id: string) => void = vi.fn()) => (
-    <Answer message={message} isGrowing={false} onDecide={vi.fn()} onRegenerate={onRegenerate} />
+    <Answer
+      message={message}
+      isGrowing={false}
+      onDecide={vi.fn()}
+      onAskAgain={null}
+      onRegenerate={onRegenerate}
+    />
   );
+
+  test.each<[string, NonNullable<Message['metadata']>, string | null, string | null]>([
+    ['is whole', {}, null, null],
+    ['was stopped by the person', { interrupted: true }, null, 'Stopped'],
+    ['reached the limit of tokens', { finishReason: 'length' }, 'length', null],
+    ['was filtered', { finishReason: 'content-filter' }, 'filter', null],
+    ['went on after it was cut', { finishReason: 'stop', failed: false }, null, null],
+    ['broke off at the provider', { failed: true }, 'provider', null],
+    ['broke off with the server', { interrupted: true, cutOff: true }, 'crash', null],
+  ])('that %s says so', async (_, metadata, ending, note) => {
+    await show(view({ ...answer({ type: 'text', text: 'Yes.' }), metadata }));
+    expect(document.querySelector<HTMLElement>('[data-testid=ending]')?.dataset.ending ?? null).toBe(ending);
+    if (ending !== null)
+      expect(document.querySelector('[data-testid=ending]')?.textContent).toMatch(/^Cut off: /);
+    expect(document.querySelector('footer')?.textContent || null).toBe(note);
+    expect(button('Try again')).toBeUndefined();
+  });
+
+  test('of which nothing came says that, and can be asked for again', async () => {
+    const onRegenerate = vi.fn();
+    await show(view({ ...answer(), metadata: { failed: true } }, onRegenerate));
+    expect(document.querySelector('[data-testid=ending]')?.textContent).toContain('Not answered');
+    await act(async () => button('Try again')?.click());
+    expect(onRegenerate).toHaveBeenCalledOnce();
+  });
 
   test('tells a thought of one line with its facts, and folds a longer one', async () => {
     const thought = (text: string) => ({ type: 'reasoning', text, state: 'done' }) as const;

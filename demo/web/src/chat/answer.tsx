@@ -1,6 +1,8 @@
 import type { Message } from 'duologue/protocol';
 import { memo } from 'react';
 import { useMessages } from '../i18n/language.tsx';
+import { endingOf } from './ending.ts';
+import { EndingLine } from './ending-line.tsx';
 import { Footer } from './footer.tsx';
 import { type Decide, Part } from './part.tsx';
 import { Sources } from './sources.tsx';
@@ -11,13 +13,18 @@ const Answer = memo(function Answer({
   isGrowing,
   onDecide,
   onRegenerate,
+  onAskAgain,
 }: {
   message: Message;
   isGrowing: boolean;
   onDecide: Decide;
   onRegenerate: ((messageId: string) => void) | null;
+  /** Asks its question again as a new message, where the conversation has moved on. */
+  onAskAgain: (() => void) | null;
 }) {
   const { message: words } = useMessages();
+  const ending = isGrowing ? null : endingOf(message);
+  const again = onRegenerate ? () => onRegenerate(message.id) : onAskAgain;
   return (
     <article
       aria-label={words.assistant}
@@ -36,6 +43,7 @@ const Answer = memo(function Answer({
         />
       ))}
       <Sources message={message} />
+      {ending ? <EndingLine ending={ending} onAgain={ending === 'nothing' ? again : null} /> : null}
       {isGrowing || message.parts.some(isOpen) ? null : (
         <Footer message={message} onRegenerate={onRegenerate ? () => onRegenerate(message.id) : null} />
       )}

@@ -1,4 +1,5 @@
 import type { Executors } from 'duologue/client';
+import type { Message } from 'duologue/protocol';
 import { type Mode, type ToldData, useDuologue } from 'duologue/react';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { Header } from '../app/header.tsx';
@@ -12,11 +13,11 @@ import { DropZone } from '../composer/drop-zone.tsx';
 import { focusBox } from '../composer/focus-box.ts';
 import { Queued } from '../composer/queued.tsx';
 import { heldBy, useSendQueue } from '../composer/send-queue.ts';
+import { draftOf, useUnsent } from '../composer/unsent.ts';
 import type { WhileBusy } from '../composer/while-busy.ts';
 import { ConnectionBanner } from '../connection/banner.tsx';
 import { useIsCutOff } from '../connection/use-cut-off.ts';
 import { ErrorCard } from '../errors/error-card.tsx';
-import { plainError } from '../errors/plain-words.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { usePictures } from '../images/use-pictures.ts';
 import type { CurrentSession } from '../sessions/current-session.ts';
@@ -107,10 +108,28 @@ export function Chat({
     isCutOff && connection.status === 'idle'
       ? ({ status: 'reconnecting', attempt: 0, retryAt: 0 } as const)
       : connection;
-  const held = heldBy({ status, connection: shownConnection, session }, useOpenQuestion(duologue));
+  const lost = useCutOffAnswer(messages, isBusy || error !== undefined);
+  const [isRestored, setRestored] = useState(false);
+  const after = lost.error ? 'cut' : isRestored ? 'unsent' : null;
+  const held = heldBy({ status, connection: shownConnection, session }, useOpenQuestion(duologue), after);
   const actions = useActions(duologue);
-  const waitingDrafts = useSendQueue(replay ? null : current.id, held, actions.send);
-  const { queue, add, insist } = waitingDrafts;
+  const stored = replay ? null : current.id;
+  const waitingDrafts = useSendQueue(stored, held, actions.send);
+  const { queue, add, insist, restore } = waitingDrafts;
+  const comeBack = useCallback(
+    (drafts: readonly Draft[]) => {
+      restore(drafts);
+      setRestored(true);
+    },
+    [restore],
+  );
+  const { markFailed } = actions;
+  // An error without a code is one that the server told inside the answer.
+  const hasModelFailed = error !== undefined && !('code' in error) && !(error instanceof TypeError);
+  useEffect(() => {
+    if (hasModelFailed && !replay) markFailed();
+  }, [hasModelFailed, markFailed, replay]);
+  const unsent = useUnsent(stored, { messages, error, isLoaded: session.status === 'ready' }, comeBack);
   // An interruption would end an open question too: beside one, a message waits.
   const canInterrupt = isBusy && held === 'answer' && approvals.length === 0;
   const pictures = usePictures();
@@ -128,15 +147,28 @@ export function Chat({
     if (messages.length + queue.length > 0 && !replay) keep();
   }, [keep, messages.length, queue.length, replay]);
 
-  const lost = useCutOffAnswer(messages, isBusy || error !== undefined);
   const loadError = session.status === 'failed' ? session.error : null;
+  /** What failed keeps nothing waiting any more: the failed message says by itself that it has no answer. */
+  const goOn = () => {
+    clearError();
+    lost.forget();
+    setRestored(false);
+  };
+  const isFailure = held === 'error' || held === 'cut' || held === 'unsent';
   const sendNow = (id: string) => {
     insist(id);
-    actions.stop();
+    if (isFailure) goOn();
+    else actions.stop();
+  };
+  const askAgain = (message: Message, isLast: boolean) => {
+    if (isLast) return actions.retry();
+    if (unsent.has(message.id)) actions.drop(message.id);
+    unsent.forget(message.id);
+    goOn();
+    add({ ...draftOf(message), id: crypto.randomUUID() });
   };
   const write = (draft: Draft, isNow = false) => {
-    // Nothing can be done about it but to write something else.
-    if (error && !plainError(error, words.errors).canRetry) clearError();
+    goOn();
     add(draft);
     if (isNow && canInterrupt) sendNow(draft.id);
   };
@@ -167,7 +199,8 @@ export function Chat({
             onDecide={actions.decide}
             onRegenerate={actions.regenerate}
             onEdit={actions.edit}
-            onRetry={actions.retry}
+            isUnsent={unsent.has}
+            onAskAgain={askAgain}
             empty={session.status === 'ready' ? empty : null}
           >
             {session.status === 'loading' ? (
@@ -183,6 +216,7 @@ export function Chat({
             {loadError ? (
               <ErrorCard
                 error={loadError}
+                about="conversation"
                 onRetry={() => void session.reload()}
                 onDismiss={current.startNew}
               />
@@ -202,13 +236,14 @@ export function Chat({
       <div className="mx-auto w-full max-w-3xl shrink-0 px-3 print:hidden pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
         <ConnectionBanner
           connection={shownConnection}
+          isAnswering={messages.at(-1)?.role === 'assistant' && isBusy}
           onReconnect={shownConnection === connection ? () => void duologue.reconnect() : null}
           onTake={floor.isHere || floor.isFree || replay ? null : floor.take}
         />
         {held === 'approval' && queue.length > 0 ? (
           <CancelWarning onSend={() => queue[0] && insist(queue[0].id)} />
         ) : null}
-        <Queued queue={waitingDrafts} why={held} onSendNow={canInterrupt ? sendNow : null} />
+        <Queued queue={waitingDrafts} why={held} onSendNow={canInterrupt || isFailure ? sendNow : null} />
         {replay ? (
           <Suspense fallback={null}>
             <ReplayBar player={replay} />

@@ -7,6 +7,7 @@ import { handFocusOn } from '../composer/focus-box.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { briefThought } from './brief-thought.ts';
 import { Dots } from './dots.tsx';
+import { endingOf } from './ending.ts';
 import { Answer, loadAnswer } from './lazy-answer.tsx';
 import type { Decide } from './part.tsx';
 import { useAnswerAnnounced } from './use-answer-announced.ts';
@@ -21,7 +22,8 @@ export function Conversation({
   onDecide,
   onRegenerate,
   onEdit,
-  onRetry,
+  isUnsent,
+  onAskAgain,
   empty,
   children,
 }: {
@@ -32,7 +34,10 @@ export function Conversation({
   onDecide: Decide;
   onRegenerate: (messageId: string) => void;
   onEdit: (message: Message, text: string) => void;
-  onRetry: () => void;
+  /** Whether a message of the person failed on this page. */
+  isUnsent: (messageId: string) => boolean;
+  /** Asks a question again that has no whole answer: in its place if it is the last message, else as a new one. */
+  onAskAgain: (question: Message, isLast: boolean) => void;
   empty: ReactNode;
   children: ReactNode;
 }) {
@@ -67,24 +72,32 @@ export function Conversation({
           className="mx-auto flex min-h-full w-full max-w-3xl flex-col gap-8 px-4 pt-6 pb-8 sm:px-6"
         >
           {messages.length === 0 ? empty : null}
-          {messages.map((message) =>
-            message.role === 'user' ? (
-              <UserMessage
-                key={message.id}
-                message={message}
-                onEdit={isBusy ? null : onEdit}
-                onRetry={!isBusy && !hasError && message === last ? onRetry : null}
-              />
-            ) : (
+          {messages.map((message, index) => {
+            const isLast = message === last;
+            const canAct = !isBusy && !hasError;
+            if (message.role === 'user') {
+              const isUnanswered = isLast ? canAct : isUnsent(message.id);
+              return (
+                <UserMessage
+                  key={message.id}
+                  message={message}
+                  onEdit={isBusy ? null : onEdit}
+                  onRetry={isUnanswered ? () => onAskAgain(message, isLast) : null}
+                />
+              );
+            }
+            const question = isLast || endingOf(message) !== 'nothing' ? undefined : messages[index - 1];
+            return (
               <Answer
                 key={message.id}
                 message={message}
-                isGrowing={isBusy && message === last}
+                isGrowing={isBusy && isLast}
                 onDecide={onDecide}
-                onRegenerate={!isBusy && !hasError && message === last ? onRegenerate : null}
+                onRegenerate={canAct && isLast ? onRegenerate : null}
+                onAskAgain={question?.role === 'user' ? () => onAskAgain(question, false) : null}
               />
-            ),
-          )}
+            );
+          })}
           {isSilent ? <Dots /> : null}
           {children}
         </div>

@@ -60,9 +60,7 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
           />
         </>
       ) : null}
-      {interrupted ? (
-        <span className="shrink-0 px-2">{cutOff ? words.cutOff : words.interrupted}</span>
-      ) : null}
+      {interrupted && !cutOff ? <span className="shrink-0 px-2">{words.interrupted}</span> : null}
       <InspectButton target={{ messageId: message.id }} />
       {facts.length > 0 ? (
         <span className="min-w-0 truncate px-2 tabular-nums opacity-0 transition-opacity group-focus-within/answer:opacity-100 group-hover/answer:opacity-100">

@@ -12,6 +12,10 @@ export interface Actions {
   edit: (message: Message, text: string) => void;
   regenerate: (messageId: string) => void;
   retry: () => void;
+  /** Takes a message out of the conversation that the server does not have. */
+  drop: (messageId: string) => void;
+  /** Marks the last answer as failed, as the server stores it: the SDK keeps nothing of the end of a response that failed. */
+  markFailed: () => void;
   stop: () => void;
 }
 
@@ -49,13 +53,28 @@ export function useActions(duologue: UseDuologueHelpers): Actions {
     else if (last && hasUnsettledDecision(last)) void sendMessage();
     else if (last) void again({ messageId: last.id });
   }, []);
+  const drop = useCallback(
+    (messageId: string) => latest.current.setMessages((all) => all.filter(({ id }) => id !== messageId)),
+    [],
+  );
+  const markFailed = useCallback(
+    () =>
+      latest.current.setMessages((all) =>
+        all.map((message, index) =>
+          index === all.length - 1 && message.role === 'assistant'
+            ? { ...message, metadata: { ...message.metadata, failed: true } }
+            : message,
+        ),
+      ),
+    [],
+  );
   const stop = useCallback(() => {
     const { connection, interrupt, stop: abandon } = latest.current;
     const isReachable = connection.status === 'live' || connection.status === 'idle';
     if (isReachable) interrupt();
     else void abandon();
   }, []);
-  return { send, decide, edit, regenerate, retry, stop };
+  return { send, decide, edit, regenerate, retry, drop, markFailed, stop };
 }
 
 /** Whether a decision of the person has not come to its end. */

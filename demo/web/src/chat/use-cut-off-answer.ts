@@ -1,5 +1,5 @@
 import type { Message } from 'duologue/protocol';
-import { useState } from 'react';
+import { useCallback, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 
 /** Tells when the server lost the end of the last answer, until the person dismisses that or the conversation goes on. */
@@ -10,9 +10,11 @@ export function useCutOffAnswer(
   const { errors } = useMessages();
   const [forgotten, setForgotten] = useState<string | null>(null);
   const last = messages.at(-1);
+  const id = last?.id ?? null;
+  const forget = useCallback(() => setForgotten(id), [id]);
   const isCutOff = last?.metadata?.cutOff === true && last.id !== forgotten && !isElsewhere;
   return {
     error: isCutOff ? Object.assign(new Error(errors.cutText), { code: 'cut_off' }) : null,
-    forget: () => setForgotten(last?.id ?? null),
+    forget,
   };
 }

@@ -3,6 +3,7 @@ import { Pencil, RotateCcw } from 'lucide-react';
 import { memo, useEffect, useRef, useState } from 'react';
 import { focusBox, handFocusOn } from '../composer/focus-box.ts';
 import { useMessages } from '../i18n/language.tsx';
+import { Button } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { EditForm } from './edit-form.tsx';
@@ -87,20 +88,8 @@ export const UserMessage = memo(function UserMessage({
               ) : null}
             </p>
           )}
-          <div
-            className={`flex shrink-0 pb-1 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100 ${onRetry ? '' : 'opacity-0'}`}
-          >
+          <div className="flex shrink-0 pb-1 opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
             {text === '' ? null : <CopyButton text={text} className="size-8" />}
-            {onRetry ? (
-              <IconButton
-                ref={handFocusOn}
-                label={words.message.regenerate}
-                onClick={onRetry}
-                className="size-8"
-              >
-                <RotateCcw className="size-4" />
-              </IconButton>
-            ) : null}
             {onEdit ? (
               <IconButton
                 ref={pencil}
@@ -114,6 +103,15 @@ export const UserMessage = memo(function UserMessage({
           </div>
         </div>
       )}
+      {onRetry ? (
+        <p data-testid="not-answered" className="flex items-center gap-x-1 text-sm text-soft">
+          {words.message.notAnswered}
+          <Button look="link" ref={handFocusOn} onClick={onRetry} className="min-h-8! px-2.5!">
+            <RotateCcw className="size-4" aria-hidden="true" />
+            {words.errors.retry}
+          </Button>
+        </p>
+      ) : null}
     </article>
   );
 });

@@ -4,28 +4,32 @@ import type { Draft } from './draft.ts';
 import { keepDrafts, keptDrafts } from './kept-drafts.ts';
 
 /** Why nothing can be sent now. */
-export type Hold = 'elsewhere' | 'closed' | 'network' | 'answer' | 'error' | 'approval';
+export type Hold = 'elsewhere' | 'closed' | 'network' | 'answer' | 'error' | 'cut' | 'unsent' | 'approval';
 
 /**
- * Why nothing can be sent now; null when it can. A message that was refused holds back those that follow it, and one that
- * would cancel an open question waits until that is settled, or the person insists.
+ * Why nothing can be sent now; null when it can. After a failure (`after`) the messages that waited go on waiting until the person
+ * says what to do: sends one of them, writes another, tries again, or dismisses the error. One that would cancel an open question waits
+ * until that is settled, or the person insists.
  */
 export function heldBy(
   { status, connection, session }: Pick<UseDuologueHelpers, 'status' | 'connection' | 'session'>,
   isQuestionOpen: boolean,
+  after: 'cut' | 'unsent' | null,
 ): Hold | null {
   if (connection.status === 'taken-over') return 'elsewhere';
   if (connection.status === 'closed') return 'closed';
   if (!['live', 'idle', 'connecting'].includes(connection.status)) return 'network';
   if (status === 'error') return 'error';
   if (status !== 'ready' || session.status !== 'ready') return 'answer';
-  return isQuestionOpen ? 'approval' : null;
+  return after ?? (isQuestionOpen ? 'approval' : null);
 }
 
 /** The messages that wait, and what the person can do about them. */
 export interface SendQueue {
   queue: readonly Draft[];
   add: (draft: Draft) => void;
+  /** Puts messages that failed before the page was loaded in front of the others. */
+  restore: (drafts: readonly Draft[]) => void;
   remove: (id: string) => void;
   /** Gives a message that waits other words. */
   change: (id: string, text: string) => void;
@@ -55,6 +59,7 @@ export function useSendQueue(
     send(first);
   }, [canSend, first, send]);
   const add = useCallback((draft: Draft) => setQueue((all) => [...all, draft]), []);
+  const restore = useCallback((drafts: readonly Draft[]) => setQueue((all) => [...drafts, ...all]), []);
   const remove = useCallback((id: string) => setQueue((all) => all.filter((one) => one.id !== id)), []);
   const change = useCallback(
     (id: string, text: string) =>
@@ -66,7 +71,7 @@ export function useSendQueue(
     setQueue((all) => all.toSorted((one, other) => Number(other.id === id) - Number(one.id === id)));
     setInsisted(id);
   }, []);
-  return { queue, add, remove, change, moveUp, insist };
+  return { queue, add, restore, remove, change, moveUp, insist };
 }
 
 function movedUp(queue: readonly Draft[], id: string): readonly Draft[] {

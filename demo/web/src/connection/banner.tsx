@@ -10,10 +10,13 @@ const ID = 'connection-banner';
 /** Says what is wrong with the connection, and what to do about it; nothing while all is well. */
 export function ConnectionBanner({
   connection,
+  isAnswering,
   onReconnect,
   onTake,
 }: {
   connection: ConnectionState;
+  /** Whether an answer was being given: nobody can promise its rest while the server is away. */
+  isAnswering: boolean;
   /** Null where it is tried again without anyone's help. */
   onReconnect: (() => void) | null;
   /** Takes the conversation from the page that uses it; null where this one does. */
@@ -37,7 +40,7 @@ export function ConnectionBanner({
         <Banner
           id={ID}
           icon={<RefreshCw className="size-4" />}
-          text={words.reconnectingText(secondsUntil(connection.retryAt, now))}
+          text={`${words.reconnectingText(secondsUntil(connection.retryAt, now))} ${isAnswering ? words.lostAnswer : words.lostIdle}`}
           look="border-warn-line bg-warn-tint"
         >
           {onReconnect ? <Button onClick={onReconnect}>{words.tryNow}</Button> : null}

@@ -10,16 +10,19 @@ import { plainError } from './plain-words.ts';
 /** Says what went wrong and what to do. */
 export function ErrorCard({
   error,
+  about = 'message',
   onRetry,
   onDismiss,
 }: {
   error: Error;
+  /** What failed. */
+  about?: 'message' | 'conversation';
   /** Null when there is nothing to try again. */
   onRetry: (() => void) | null;
   onDismiss: () => void;
 }) {
   const { errors } = useMessages();
-  const { title, text, canRetry, retryAfterMs, details } = plainError(error, errors);
+  const { title, text, canRetry, retryAfterMs, details } = plainError(error, errors, about);
   const [began] = useState(() => Date.now());
   const until = retryAfterMs === null ? 0 : began + retryAfterMs;
   const seconds = secondsUntil(until, useNow(until > Date.now()));

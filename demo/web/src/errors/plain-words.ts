@@ -10,13 +10,18 @@ export interface PlainError {
   details: string;
 }
 
-/** What an error of the chat means, in plain words. */
-export function plainError(error: Error, messages: Messages['errors']): PlainError {
+/** What an error of the chat means, in plain words; `about` says what failed: a message of the person, or loading a conversation. */
+export function plainError(
+  error: Error,
+  messages: Messages['errors'],
+  about: 'message' | 'conversation' = 'message',
+): PlainError {
   const { code, retryAfterMs } = error as { code?: unknown; retryAfterMs?: unknown };
   const [title, text, canRetry] = meaning(typeof code === 'string' ? code : null, error, messages);
+  const isKept = about === 'message' && [messages.rateText, messages.lostText].includes(text);
   return {
     title,
-    text,
+    text: isKept ? `${text}${messages.kept}` : text,
     canRetry,
     retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : null,
     details: typeof code === 'string' ? `${code}: ${error.message}` : error.message,

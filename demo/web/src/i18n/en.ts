@@ -36,7 +36,10 @@ export const en = {
       closed: 'Will be sent when you are connected again',
       network: 'Will be sent when you are back online',
       answer: 'Will be sent after this answer',
-      error: 'Waits until you try again or dismiss the error',
+      error:
+        'Waits, because the message before it failed. It goes when you send it, write another, or dismiss the error',
+      cut: 'Waits, because the answer above was cut off. It goes when you send it or write another',
+      unsent: 'Was not sent. It goes when you send it or write another',
       approval: 'Will be sent once the open approval is settled',
     },
     cancels: 'An approval is still open. Sending your message now cancels it.',
@@ -71,7 +74,8 @@ export const en = {
     thinking: 'Thinking',
     waiting: {
       rate_limited: 'The model has too many requests right now. It will be asked again in a moment.',
-      overloaded: 'The service behind the assistant is overloaded. It will be asked again in a moment.',
+      overloaded:
+        'The service behind the assistant cannot answer right now. It will be asked again in a moment.',
       unreachable: 'The service behind the assistant cannot be reached. Trying again in a moment.',
       silent: 'The model has not answered yet. It will be asked again in a moment.',
     },
@@ -90,7 +94,14 @@ export const en = {
     editHint: 'What came after it is taken back. Things already done, such as payments, stay done.',
     editBusy: 'This can be sent when the answer is complete.',
     interrupted: 'Stopped',
-    cutOff: 'Cut off',
+    notAnswered: 'Not answered.',
+    endings: {
+      length: 'Cut off: this answer reached the longest length that the model may give.',
+      filter: 'Cut off: a content filter of the model’s provider stopped this answer.',
+      provider: 'Cut off: the model failed in the middle of this answer.',
+      crash: 'Cut off: the server stopped in the middle of this answer.',
+      nothing: 'Not answered: the model failed.',
+    },
     code: 'Code',
     codeResult: 'Result',
     copyCode: 'Copy code',
@@ -185,8 +196,10 @@ export const en = {
     offlineText: 'You are offline. Keep writing: it is sent when you are back.',
     reconnectingText: (seconds: number) =>
       seconds > 0
-        ? `The connection was lost. Trying again in ${seconds} s. Nothing is lost.`
-        : 'The connection was lost. Trying again now. Nothing is lost.',
+        ? `The connection was lost. Trying again in ${seconds} s.`
+        : 'The connection was lost. Trying again now.',
+    lostIdle: 'What you write is sent when it is back.',
+    lostAnswer: 'The answer goes on if the server still has it.',
     takenOverText: 'This conversation went on in another tab or on another device.',
     watchingText: 'This conversation is used in another tab or on another device. You see it live.',
     useHere: 'Use here',
@@ -259,7 +272,7 @@ export const en = {
     dismiss: 'Dismiss',
     details: 'Details',
     rateTitle: 'Too fast',
-    rateText: 'The server takes only so many messages a minute. Your message is kept here.',
+    rateText: 'The server takes only so many messages a minute.',
     busyTitle: 'One moment',
     busyText: 'Too many messages are waiting in this conversation. Let it catch up first.',
     modelTitle: 'The model could not answer',
@@ -270,7 +283,8 @@ export const en = {
     serverTitle: 'The server made a mistake',
     serverText: 'Something went wrong there. Trying again often helps.',
     lostTitle: 'The server cannot be reached',
-    lostText: 'Check that it is running and that you are online. Your message is kept here.',
+    lostText: 'Check that it is running and that you are online.',
+    kept: ' Your message is kept here.',
     cutTitle: 'Cut off',
     cutText:
       'The server stopped in the middle of this answer, and the rest of it is gone. You can have it answered again.',

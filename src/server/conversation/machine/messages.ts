@@ -219,5 +219,8 @@ function endOf(
 ): Parameters<MessageChunks['end']>[1] {
   if (reason === 'other') return isClosed ? { interrupted: true, cutOff: true } : { interrupted: true };
   if (reason === 'error') return { failed: true };
-  return metadata?.failed ? { failed: false } : {};
+  return {
+    ...(metadata?.failed ? { failed: false } : {}),
+    ...(metadata?.finishReason ? { finishReason: 'stop' } : {}),
+  };
 }

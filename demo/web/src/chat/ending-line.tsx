@@ -1,0 +1,26 @@
+import { CircleSlash2, RotateCcw } from 'lucide-react';
+import { useMessages } from '../i18n/language.tsx';
+import { Button } from '../ui/button.tsx';
+import type { Ending } from './ending.ts';
+
+/** Says under an answer that it is not whole, and offers what can be done about that. */
+export function EndingLine({ ending, onAgain }: { ending: Ending; onAgain: (() => void) | null }) {
+  const { message, errors } = useMessages();
+  return (
+    <p
+      data-testid="ending"
+      data-ending={ending}
+      className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-soft"
+    >
+      <CircleSlash2 className="size-4 shrink-0" aria-hidden="true" />
+      <span className="min-w-0">{message.endings[ending]}</span>
+      {/* A button that continues the answer belongs here, before the one that asks for another. */}
+      {onAgain ? (
+        <Button look="link" onClick={onAgain} className="min-h-8! px-2.5!">
+          <RotateCcw className="size-4" aria-hidden="true" />
+          {errors.retry}
+        </Button>
+      ) : null}
+    </p>
+  );
+}

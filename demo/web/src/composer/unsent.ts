@@ -1,0 +1,60 @@
+import type { Message } from 'duologue/protocol';
+import { useCallback, useEffect, useState } from 'react';
+import { filesOf, textOf } from '../chat/message-text.ts';
+import type { Draft } from './draft.ts';
+import { keepDrafts, keptDrafts } from './kept-drafts.ts';
+
+/** The messages that failed on this page, and what it does with them. */
+export interface Unsent {
+  /** Whether a message of the conversation failed, and has no answer. */
+  has: (id: string) => boolean;
+  forget: (id: string) => void;
+}
+
+/**
+ * Keeps the messages whose sending or answering failed for as long as the tab lives. When the conversation was loaded again, those
+ * that the server does not have are given to `restore`.
+ */
+export function useUnsent(
+  sessionId: string | null,
+  {
+    messages,
+    error,
+    isLoaded,
+  }: { messages: readonly Message[]; error: Error | undefined; isLoaded: boolean },
+  restore: (drafts: readonly Draft[]) => void,
+): Unsent {
+  const place = sessionId === null ? null : `${sessionId}.failed`;
+  const [failed, setFailed] = useState<readonly Draft[]>(() => keptDrafts(place));
+  const [isRestored, setRestored] = useState(false);
+  const last = messages.at(-1);
+  useEffect(() => {
+    if (!error || last?.role !== 'user') return;
+    setFailed((all) => (all.some(({ id }) => id === last.id) ? all : [...all, draftOf(last)]));
+  }, [error, last]);
+  useEffect(() => keepDrafts(place, failed), [place, failed]);
+  useEffect(() => {
+    if (!isLoaded || isRestored) return;
+    setRestored(true);
+    const missing = failed.filter(({ id }) => !messages.some((message) => message.id === id));
+    if (missing.length === 0) return;
+    setFailed((all) => all.filter((draft) => !missing.includes(draft)));
+    restore(missing);
+  }, [isLoaded, isRestored, failed, messages, restore]);
+  const forget = useCallback((id: string) => setFailed((all) => all.filter((one) => one.id !== id)), []);
+  const has = (id: string) =>
+    failed.some((draft) => draft.id === id) &&
+    messages[messages.findIndex((message) => message.id === id) + 1]?.role !== 'assistant';
+  return { has, forget };
+}
+
+/** A message as it would be sent again. */
+export function draftOf(message: Message): Draft {
+  const pictures = filesOf(message).map(({ url, mediaType, filename = '' }, index) => ({
+    id: String(index),
+    name: filename,
+    mediaType,
+    url,
+  }));
+  return { id: message.id, text: textOf(message), pictures };
+}
