@@ -30,7 +30,8 @@ export interface ConnectionOptions extends DialOptions {
   onFrame?: ((direction: 'in' | 'out', data: string | Uint8Array) => void) | undefined;
 }
 
-const HANDSHAKE_MS = 15_000;
+/** Longer than a node waits for the lease of another to end. */
+const HANDSHAKE_MS = 10_000;
 /** A page that comes back does not wait long to learn that its socket died meanwhile. */
 const RETURN_MS = 5_000;
 const FIRST_DELAY_MS = 500;
@@ -76,13 +77,14 @@ export class Connection {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
     this.#network = options.network ?? browserNetwork;
-    this.#pulse = new Pulse(
-      this.#timers,
-      options.heartbeatMs,
-      () => this.#write(encodeFrame('ping', { timestamp: this.#timers.now() })),
-      () => this.#dead(),
-      () => this.#pause(),
-    );
+    this.#pulse = new Pulse({
+      timers: this.#timers,
+      ms: options.heartbeatMs,
+      ping: () => this.#transmit(encodeFrame('ping', { timestamp: this.#timers.now() })),
+      onDeath: () => this.#dead(),
+      pause: () => this.#pause(),
+      isAtRest: () => this.isAtRest(),
+    });
   }
 
   get state(): ConnectionState {
@@ -233,6 +235,11 @@ export class Connection {
   }
 
   #write(frame: string | Uint8Array<ArrayBuffer>): void {
+    this.#transmit(frame);
+    this.#pulse.sent(frame.length);
+  }
+
+  #transmit(frame: string | Uint8Array<ArrayBuffer>): void {
     this.#options.onFrame?.('out', frame);
     this.#socket?.send(frame);
   }

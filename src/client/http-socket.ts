@@ -6,8 +6,8 @@ import { readBlocks } from './read-blocks.ts';
 import { SharedStream } from './shared-stream.ts';
 import type { Timers } from './timers.ts';
 
-/** A stream that was silent for longer than this has missed a sign of life. */
-const SILENCE_MS = 20_000;
+/** A stream that is silent for longer than this is late with its keep-alive comment. */
+const SILENCE_MS = 3_500;
 const LOST = 1006;
 
 /** What a frame says, with the headers of its post. */

@@ -150,7 +150,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     connections: hub ? (user, count) => hub.connections(user, count) : null,
     budget,
     large: new LargeJson(),
-    pacing: { window: new BatchTimer(clock, 12), keepAlive: new Heartbeat(clock, 15_000) },
+    pacing: { window: new BatchTimer(clock, 12), keepAlive: new Heartbeat(clock, 3000) },
     basePath: (options.basePath ?? '').replace(/\/$/, ''),
     isClosing: () => closing,
     isLeaving: () => closing || leaving !== null,

@@ -184,7 +184,7 @@ describe('a connection', () => {
     const w = world();
     w.server.accepts = false;
     w.connection.connect('s');
-    w.timers.advance(15_000);
+    w.timers.advance(10_000);
     expect([status(w.states), w.server.sockets[0]?.closedWith]).toEqual([
       ['connecting', 'reconnecting'],
       4000,
@@ -215,6 +215,48 @@ describe('a connection', () => {
       w.server.say({ type: 'start', messageId: `a${beat}` });
     }
     expect(w.connection.state.status).toBe('live');
+  });
+
+  test('gives a frozen server up within six seconds while an answer is awaited', async () => {
+    const w = await live();
+    w.server.answersPings = false;
+    w.timers.advance(5_999);
+    expect(w.connection.state.status).toBe('live');
+    w.timers.advance(1);
+    expect([w.connection.state.status, w.server.sockets[0]?.closedWith]).toEqual(['reconnecting', 4000]);
+  });
+
+  test('pings every 15 seconds while nothing is awaited, and soon after something was sent or heard', async () => {
+    const w = await live();
+    let isAtRest = true;
+    w.connection.isAtRest = () => isAtRest;
+    w.timers.advance(2_000);
+    const pings = () => w.server.sockets[0]?.sent.filter((frame) => String(frame).includes('ping')).length;
+    expect(pings()).toBe(1);
+    w.timers.advance(60_000);
+    expect(pings()).toBe(5);
+    w.connection.send('{"type":"floor","data":{}}');
+    w.timers.advance(2_000);
+    expect(pings()).toBe(6);
+    isAtRest = false;
+    w.server.say({ type: 'start', messageId: 'a1' });
+    w.timers.advance(6_000);
+    expect(pings()).toBe(9);
+    isAtRest = true;
+    w.timers.advance(2_000);
+    w.server.answersPings = false;
+    w.timers.advance(19_000);
+    expect(w.connection.state.status).toBe('reconnecting');
+  });
+
+  test('waits longer for the answer while a large frame leaves', async () => {
+    const w = await live();
+    w.server.answersPings = false;
+    w.connection.send(JSON.stringify({ type: 'message', data: { text: 'x'.repeat(2_000_000) } }));
+    w.timers.advance(21_999);
+    expect(w.connection.state.status).toBe('live');
+    w.timers.advance(1);
+    expect(w.connection.state.status).toBe('reconnecting');
   });
 
   test('learns soon after a sleep whether its socket still lives', async () => {

@@ -444,6 +444,18 @@ describe('a stream that breaks off', () => {
     for (let beat = 0; beat < 5; beat++) await w.settle(15_000);
     expect(w.http.watched.at(-1)).toBe('/base/sessions/chat-1/watch?last=e1-5');
   });
+
+  test('one that falls silent in the middle of an answer is left for another within ten seconds', async () => {
+    const w = world(sdk);
+    const accepted = '{"type":"data-accepted","data":{"requestId":"request-1","messageId":"a1"}}';
+    w.http.answers.push(() => new Response(`data: ${accepted}\n\n`));
+    await w.say('hi');
+    w.http.say(START, { type: 'text-start', id: 't' });
+    await w.settle();
+    expect(w.http.watched).toHaveLength(1);
+    for (let second = 0; second < 10; second++) await w.settle(1_000);
+    expect(w.http.watched).toHaveLength(2);
+  });
 });
 
 describe('the transport over HTTP', () => {

@@ -12,7 +12,7 @@ import type { Feed, Reader, Response } from '../home/home.ts';
 import { type BatchTimer, Departure, type Heartbeat } from '../output/pace.ts';
 
 /** How many beats a client may go without reading what was sent, because the agent may be waiting for it. */
-const MAX_STALLED_BEATS = 4;
+const MAX_STALLED_BEATS = 20;
 
 /** Timers that all readers share. */
 export interface Pacing {
