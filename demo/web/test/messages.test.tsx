@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import Answer from '../src/chat/answer.tsx';
 import { UserMessage } from '../src/chat/user-message.tsx';
 import { LanguageProvider } from '../src/i18n/language.tsx';
+import { until } from './support/mount.tsx';
 
 let root: Root;
 
@@ -190,10 +191,7 @@ describe('an answer', () => {
     await show(view(answer(payment({ state: 'output-available', output: {} })), onRegenerate));
     await click('Answer again');
     expect(onRegenerate).not.toHaveBeenCalled();
-    await vi.waitFor(async () => {
-      await act(async () => undefined);
-      expect(document.querySelector('[role=alertdialog]')).not.toBe(null);
-    }, 60_000);
+    await until(() => expect(document.querySelector('[role=alertdialog]')).not.toBe(null));
     const dialog = document.querySelector('[role=alertdialog]');
     expect(dialog?.textContent).toContain('Things already done, such as payments, stay done.');
     const yes = [...(dialog?.querySelectorAll('button') ?? [])].find(

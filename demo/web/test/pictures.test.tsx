@@ -2,7 +2,7 @@
 import { act } from 'react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { usePictures } from '../src/images/use-pictures.ts';
-import { mountHook } from './support/mount.tsx';
+import { mountHook, until } from './support/mount.tsx';
 
 /** The pictures that the browser is still decoding, by their size in bytes. */
 const decoding = new Map<number, () => void>();
@@ -27,11 +27,6 @@ const letter = (name: string) => new File(['Dear Alice'], name);
 type Pictures = ReturnType<typeof usePictures>;
 const places = ({ places: all }: Pictures) => all.map(({ name, picture }) => [name, picture !== null]);
 
-const until = (check: () => void) =>
-  vi.waitFor(async () => {
-    await act(async () => undefined);
-    check();
-  }, 60_000);
 async function add(hook: { readonly result: Pictures }, ...files: File[]) {
   const before = decoding.size;
   await act(async () => hook.result.add(files));

@@ -5,7 +5,7 @@ import { useTitle } from '../src/chat/use-title.ts';
 import { type CurrentSession, useCurrentSession } from '../src/sessions/current-session.ts';
 import { SessionList } from '../src/sessions/session-list.tsx';
 import { type Sessions, useSessions } from '../src/sessions/use-sessions.ts';
-import { mount, mountHook } from './support/mount.tsx';
+import { mount, mountHook, until } from './support/mount.tsx';
 
 describe('the conversation that the page shows', () => {
   test('is new until something is said in it, and from then on the address names it', async () => {
@@ -71,17 +71,11 @@ describe('the list of conversations', () => {
     const [here, there] = [await mountHook(useSessions), await mountHook(useSessions)];
     await act(async () => here.result.begin('c', 'Tea?'));
     expect(titles(here.result)).toEqual(['Tea?', 'b', 'a']);
-    await vi.waitFor(async () => {
-      await act(async () => undefined);
-      expect(titles(there.result)).toEqual(['Tea?', 'b', 'a']);
-    }, 60_000);
+    await until(() => expect(titles(there.result)).toEqual(['Tea?', 'b', 'a']));
     sessions.unshift({ id: 'c', title: 'Tea?', createdAt: 0, updatedAt: 9 });
     await act(async () => here.result.refresh());
     expect(titles(here.result)).toEqual(['Tea?', 'b', 'a']);
-    await vi.waitFor(async () => {
-      await act(async () => undefined);
-      expect([titles(there.result), there.result.begun]).toEqual([['Tea?', 'b', 'a'], []]);
-    }, 60_000);
+    await until(() => expect([titles(there.result), there.result.begun]).toEqual([['Tea?', 'b', 'a'], []]));
   });
 
   test('follows what other devices do, while it is seen', async () => {
@@ -123,11 +117,6 @@ describe('the focus', () => {
   function List() {
     return <SessionList sessions={useSessions()} current={useCurrentSession()} onLeave={() => undefined} />;
   }
-  const until = (check: () => void) =>
-    vi.waitFor(async () => {
-      await act(async () => undefined);
-      check();
-    }, 60_000);
   const key = (target: Element | null, name: string) =>
     act(async () => target?.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true })));
   const named = (role: string, name: string) =>

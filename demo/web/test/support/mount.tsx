@@ -1,13 +1,25 @@
 import { Tooltip } from 'radix-ui';
 import { act, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { LanguageProvider } from '../../src/i18n/language.tsx';
 import { Announcer } from '../../src/ui/announcer.tsx';
 
+const environment = globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean };
+
+/** Waits until a check passes. Meanwhile React draws as in a browser: state may change at any time, not only inside `act`. */
+export async function until(check: () => void): Promise<void> {
+  environment.IS_REACT_ACT_ENVIRONMENT = false;
+  try {
+    await vi.waitFor(check, 60_000);
+  } finally {
+    environment.IS_REACT_ACT_ENVIRONMENT = true;
+  }
+}
+
 /** Draws something with what stands above every part of the page; the returned function draws it anew. */
 export async function mount(node: ReactNode): Promise<(node: ReactNode) => Promise<void>> {
-  (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
+  environment.IS_REACT_ACT_ENVIRONMENT = true;
   const place = document.body.appendChild(document.createElement('div'));
   const root = createRoot(place);
   const draw = (drawn: ReactNode) =>
