@@ -35,7 +35,7 @@ const duologue = createDuologue({
   store,
   authenticate: (request) => request.headers.get('x-user'),
 });
-const { url } = await serve(duologue, { port: 0, host: '127.0.0.1' });
+const { url } = await serve(duologue, { port: 0, host: '127.0.0.1', quiet: true });
 const delay = monitorEventLoopDelay({ resolution: 5 });
 let rss = 0;
 const watch = setInterval(() => {

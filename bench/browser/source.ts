@@ -52,5 +52,9 @@ class Writer extends BaseLlm {
 /** Serves the page, and a writer behind our own server, to stock clients and to ours. */
 export function startSource(folder: string): Promise<Served> {
   const agent = new LlmAgent({ name: 'assistant', model: new Writer() });
-  return serve(createDuologue({ agent, rateLimit: false }), { port: 0, fallback: webApp(folder) });
+  return serve(createDuologue({ agent, rateLimit: false }), {
+    port: 0,
+    quiet: true,
+    fallback: webApp(folder),
+  });
 }

@@ -88,7 +88,7 @@ const duologue = createDuologue({
   logger: quiet,
   ...(database ? await shared(database, redis) : { store: await alone() }),
 });
-const served = await serve(duologue, { port, host: '127.0.0.1' });
+const served = await serve(duologue, { port, host: '127.0.0.1', quiet: true });
 
 async function alone() {
   const { openSqliteStore } =

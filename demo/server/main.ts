@@ -63,6 +63,7 @@ async function main(): Promise<void> {
   const ofVoice = voiceRoute('/voice', isLive ? null : voice, duologue);
   const ofDetector = voiceRoute('/voice/detector', detector, duologue);
   const served = await serve(duologue, {
+    quiet: true,
     host: settings.host,
     port: settings.port,
     fallback: nodeListener(

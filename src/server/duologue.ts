@@ -24,7 +24,7 @@ import { toResponse } from './http/web-response.ts';
 import { LargeJson } from './large-json.ts';
 import { KeptLogs } from './log/kept-logs.ts';
 import { MemoryLogs } from './log/logs.ts';
-import { consoleLogger, toLogger } from './logger.ts';
+import { consoleLogger, sayOnConsole, toLogger } from './logger.ts';
 import { Node } from './nodes/node.ts';
 import type { DuologueOptions } from './options.ts';
 import { BatchTimer, Heartbeat } from './output/pace.ts';
@@ -47,6 +47,8 @@ export interface Duologue {
   readonly sockets: Sockets;
   /** Whether it lets nobody in unseen: every request shows a key, or the application says whose it is. */
   readonly isGuarded: boolean;
+  /** Says at which address the server listens: to the `logger` of the options, or in one line on the console. For adapters that open the port. */
+  listens(url: string): void;
   /**
    * Of a node among several: takes no session from now on, and lets the others have each of its own when the agent is at rest. Resolves when
    * none is left, or after `drainMs`. Until then the others must reach it. A server alone has nobody to give them to.
@@ -184,6 +186,10 @@ export function createDuologue(options: DuologueOptions): Duologue {
   return {
     isGuarded: access.isGuarded,
     sockets,
+    listens(url) {
+      if (options.logger) logger.info('listening', { url });
+      else sayOnConsole(`listening on ${url}${context.basePath}`);
+    },
     handle: (request) => handle(request, context),
     guard: (request) => refusalOf(request, access),
     respond,

@@ -15,6 +15,11 @@ export const consoleLogger: Logger = {
   error: (message, fields) => console.error(`duologue: ${message}`, fields ?? ''),
 };
 
+/** Writes a line for the person who started the program. */
+export function sayOnConsole(text: string): void {
+  console.log(`duologue: ${text}`);
+}
+
 /** A logger as the server calls it. Loggers of pino take the fields first, and would drop them otherwise. */
 export function toLogger(given: Logger): Logger {
   if (!isPino(given)) return given;

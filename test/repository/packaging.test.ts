@@ -53,6 +53,17 @@ const needs: Record<string, Needs> = {
   'duologue/parse/pieces': nothing,
 };
 
+/** Files that the package holds beside the compiled ones and `docs`. */
+const OTHERS = [
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+  'LICENSE',
+  'PROTOCOL.md',
+  'README.md',
+  'SECURITY.md',
+  'package.json',
+];
+
 const written = entries.filter((entry) => entry.exists).map((entry) => [entry.name, entry] as const);
 const commands = Object.entries(manifest.bin).filter(([, path]) =>
   existsSync(join(root, path.replace('./dist/', 'src/').replace(/\.js$/, '.ts'))),
@@ -146,8 +157,8 @@ beforeAll(() => {
   // Types are checked elsewhere; here only what is emitted matters.
   const options = `-p tsconfig.build.json --noCheck --outDir ${source}/dist --tsBuildInfoFile ${folder}/buildinfo`;
   run(process.execPath, [compiler, ...options.split(' ')], root);
-  for (const file of ['package.json', 'LICENSE', 'README.md']) {
-    if (existsSync(join(root, file))) cpSync(join(root, file), join(source, file));
+  for (const file of [...OTHERS, 'docs']) {
+    if (existsSync(join(root, file))) cpSync(join(root, file), join(source, file), { recursive: true });
   }
   run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], source);
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
@@ -166,12 +177,15 @@ describe('the packed library', () => {
     ]);
   });
 
-  test('holds the compiled files, their types, the licence, and nothing else', () => {
+  test('holds the compiled files, their types, the documents, the licence, and nothing else', () => {
     const files = readdirSync(installed, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => relative(installed, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
+    const documents = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.md'))
+      .map((path) => `docs/${path}`);
     expect(files.filter((file) => !/^dist\/([^/.]+\/)*[^/.]+(\.d\.ts|\.js)$/.test(file)).sort()).toEqual(
-      ['LICENSE', 'README.md', 'package.json'].filter((file) => existsSync(join(root, file))),
+      [...OTHERS, ...documents].filter((file) => existsSync(join(root, file))).sort(),
     );
   });
 

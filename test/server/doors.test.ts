@@ -1,13 +1,14 @@
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { LlmAgent } from '@google/adk';
 import { serve as serveHono } from '@hono/node-server';
 import express from 'express';
 import { Hono } from 'hono';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { defineTool } from '../../src/adk/index.ts';
 import { streamReply } from '../../src/server/http/reply.ts';
 import { ResponseReader } from '../../src/server/http/response-reader.ts';
-import type { Duologue } from '../../src/server/index.ts';
+import { createDuologue, type Duologue, type DuologueOptions } from '../../src/server/index.ts';
 import { ChunkLog } from '../../src/server/log/log.ts';
 import { BatchTimer, Heartbeat } from '../../src/server/output/pace.ts';
 import { duologueExpress } from '../../src/server/use/express.ts';
@@ -16,7 +17,7 @@ import { duologueNext } from '../../src/server/use/next.ts';
 import { nodeListener, serve } from '../../src/server/use/node.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, read, say, shape } from '../support/harness.ts';
-import { call, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
+import { call, partial, ScriptedModel, type ScriptedTurn, text } from '../support/scripted-model.ts';
 import { settled } from '../support/settled.ts';
 import { answerBody, approve } from './support/answers.ts';
 import { fakeClock } from './support/clock.ts';
@@ -409,9 +410,30 @@ describe('serve', () => {
   });
 
   it('keeps an idle connection for longer than balancers keep theirs, so that they close first', async () => {
-    const served = await serve(harness([]).duologue, { port: 0, host: '127.0.0.1' });
+    const served = await serve(harness([]).duologue, { port: 0, host: '127.0.0.1', quiet: true });
     onTestFinished(() => served.close());
     expect((await fetch(`${served.url}/health`)).headers.get('keep-alive')).toBe('timeout=75');
+  });
+
+  it('says in one line where it listens: on the console, or to the logger that it was given', async () => {
+    const console = vi.spyOn(globalThis.console, 'log').mockImplementation(() => undefined);
+    onTestFinished(() => console.mockRestore());
+    const lines: unknown[] = [];
+    const logger = { info: (...line: unknown[]) => void lines.push(line), warn() {}, error() {} };
+    const started = async (options: Partial<DuologueOptions>, quiet?: boolean) => {
+      const agent = new LlmAgent({ name: 'assistant', model: new ScriptedModel() });
+      const duologue = createDuologue({ agent, ...options });
+      const served = await serve(duologue, { port: 0, host: '127.0.0.1', ...(quiet ? { quiet } : {}) });
+      await served.close();
+      return served.url;
+    };
+    const url = await started({ basePath: '/api/chat' });
+    expect(console.mock.calls).toEqual([[`duologue: listening on ${url}/api/chat`]]);
+    const other = await started({ logger });
+    expect(lines).toEqual([['listening', { url: other }]]);
+    await started({}, true);
+    await started({ logger }, true);
+    expect([console.mock.calls.length, lines.length]).toEqual([1, 1]);
   });
 
   it('fails when the port is taken', async () => {

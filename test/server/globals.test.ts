@@ -30,7 +30,7 @@ test('importing and starting the library changes nothing of the application: no 
   await import('../../src/models/index.ts');
   await import('../../src/client/index.ts');
   const agent = new LlmAgent({ name: 'assistant', model: new ScriptedModel() });
-  const served = await serve(createDuologue({ agent }), { port: 0 });
+  const served = await serve(createDuologue({ agent }), { port: 0, quiet: true });
   const during = globals();
   await served.close();
   expect(during).toEqual(before);

@@ -138,7 +138,7 @@ describe('a line is written', () => {
   test('for a socket that is refused', async () => {
     const { logger, lines } = recorder();
     const made = harness([], [], { logger, apiKey: 'k' });
-    const served = await serve(made.duologue, { port: 0 });
+    const served = await serve(made.duologue, { port: 0, quiet: true });
     const socket = new WebSocket(`${served.url.replace('http', 'ws')}/live`);
     await new Promise((resolve) => socket.once('error', resolve));
     await served.close();

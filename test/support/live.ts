@@ -19,7 +19,7 @@ afterEach(async () => {
 /** Serves a scripted model on a free port; closed after the test. */
 export async function live(...args: Parameters<typeof harness>): Promise<LiveHarness> {
   const made = harness(...args);
-  const served = await serve(made.duologue, { port: 0 });
+  const served = await serve(made.duologue, { port: 0, quiet: true });
   open.push(served);
   const url = `${served.url.replace('http', 'ws')}/live`;
   return {

@@ -28,5 +28,5 @@ export const start: Start = async ({ adk, source, build }) => {
     // Nobody answers the cards of the benchmark.
     approvalTimeoutMs: null,
   });
-  return serve(duologue, { port: 0, host: '127.0.0.1' });
+  return serve(duologue, { port: 0, host: '127.0.0.1', quiet: true });
 };

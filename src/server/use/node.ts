@@ -19,6 +19,8 @@ export interface ServeOptions {
   host?: string;
   /** Answers what is not the server's, e.g. the files of a web app. */
   fallback?: NodeListener;
+  /** Does not say where the server listens. Otherwise that is one line: in the server's `logger` if it has one, else on the console. */
+  quiet?: boolean;
 }
 
 /** A server that listens. */
@@ -46,10 +48,12 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
     server.listen(port, host, () => resolve());
   });
   const { port: actual } = server.address() as AddressInfo;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
+  if (!options.quiet) duologue.listens(url);
   return {
     server,
     port: actual,
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
+    url,
     async close() {
       // One that takes no connections is dead to the other nodes: they would take over what still runs here.
       await duologue.handOver();

@@ -31,5 +31,6 @@ const store = await (schema ? openPostgresStore({ url: place, schema }) : openSq
 const { url } = await serve(createDuologue({ agent, store, rateLimit: false }), {
   port: 0,
   host: '127.0.0.1',
+  quiet: true,
 });
 writeSync(1, `${url}\n`);

@@ -113,7 +113,7 @@ const duologue = createDuologue({
   approvalTimeoutMs: settings.approvalTimeoutMs,
   node: { address: `http://127.0.0.1:${port}`, leaseMs: settings.leaseMs, drainMs: settings.drainMs },
 });
-const served = await serve(duologue, { port, host: '127.0.0.1' });
+const served = await serve(duologue, { port, host: '127.0.0.1', quiet: true });
 process.on('SIGTERM', () => {
   served.close().then(
     () => process.exit(0),

@@ -27,5 +27,5 @@ const payment = defineTool({
 const { model } = await chooseModel(process.env);
 const agent = new LlmAgent({ name: 'assistant', model, tools: [payment] });
 const duologue = createDuologue({ agent, store: await openSqliteStore(folder), approvalTimeoutMs: null });
-const { url } = await serve(duologue, { port: 0 });
+const { url } = await serve(duologue, { port: 0, quiet: true });
 process.stdout.write(`${url}\n`);

@@ -40,5 +40,5 @@ export function payingServer(
     },
   });
   const agent = new LlmAgent({ name: 'assistant', model, tools: [tool] });
-  return serve(createDuologue({ agent, store }), { port: 0, host: '127.0.0.1' });
+  return serve(createDuologue({ agent, store }), { port: 0, host: '127.0.0.1', quiet: true });
 }

@@ -38,7 +38,7 @@ export async function provide(
     logger: { info: log('info'), warn: log('warn'), error: log('error') },
     ...options,
   });
-  const served = await serve(duologue, { port: 0 });
+  const served = await serve(duologue, { port: 0, quiet: true });
   return {
     url: served.url,
     logged,
