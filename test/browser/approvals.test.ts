@@ -104,14 +104,24 @@ describe('an approval card', () => {
   });
 
   it('is not cancelled by a new message before the person has chosen so, over SSE', async () => {
-    const person = new Person(await here.open({ mode: 'sse' }));
+    const person = new Person(await here.open({ mode: 'sse', viewport: { width: 1280, height: 470 } }));
     const warning = person.page.getByTestId('cancel-warning');
     await person.say('Send $50 to Alice');
     await person.card('requested').waitFor();
+    // Seen from outside the page, too.
+    await expect.poll(() => person.page.title()).toMatch(/^\(1\) Approval waits/);
     await person.say('What is the weather in Tokyo?');
     await warning.getByText('Sending your message now cancels it.').waitFor();
     await person.page.getByText('Will be sent once the open approval is settled').waitFor();
     expect(await person.statesOfCards()).toEqual(['requested']);
+    // The warning does not hide the card that it speaks of.
+    const isInView = () =>
+      person.cards.first().evaluate((card) => {
+        const box = (card.closest('[data-conversation]') as HTMLElement).getBoundingClientRect();
+        const { top, bottom } = card.getBoundingClientRect();
+        return top >= box.top && bottom <= box.bottom;
+      });
+    await expect.poll(isInView).toBe(true);
     await warning.getByRole('button', { name: 'Answer first' }).click();
     await hasFocus(person.card('requested'));
     await warning.getByRole('button', { name: 'Send anyway' }).click();

@@ -187,17 +187,20 @@ describe('the name of a conversation', () => {
     parts: [{ type: 'text' as const, text }],
   });
   /** A page that shows a conversation with this name, or with one that the server does not tell yet. */
-  const named = (title: string | null | undefined, said: string, given: string[]) => () =>
-    useTitle(
-      { id: 'a' } as CurrentSession,
-      {
-        list: title === undefined ? [] : [{ id: 'a', title, createdAt: 0, updatedAt: 0 }],
-        begun: [],
-        isLoaded: title !== undefined,
-        name: async (_id: string, name: string) => void given.push(name),
-      } as unknown as Sessions,
-      [message('user', said), message('assistant', 'Yes.')],
-    );
+  const named =
+    (title: string | null | undefined, said: string, given: string[], sign: string | null = null) =>
+    () =>
+      useTitle(
+        { id: 'a' } as CurrentSession,
+        {
+          list: title === undefined ? [] : [{ id: 'a', title, createdAt: 0, updatedAt: 0 }],
+          begun: [],
+          isLoaded: title !== undefined,
+          name: async (_id: string, name: string) => void given.push(name),
+        } as unknown as Sessions,
+        [message('user', said), message('assistant', 'Yes.')],
+        sign,
+      );
 
   test.each([
     ['is taken from its first words, once', null, 'Tea?', ['Tea?']],
@@ -208,6 +211,13 @@ describe('the name of a conversation', () => {
     const page = await mountHook(named(title, 'Tea?', given));
     await page.again(named(title ?? 'Tea?', edited, given));
     expect(given).toEqual(expected);
+  });
+
+  test('stands in the title of the page, behind the sign of what waits', async () => {
+    const page = await mountHook(named('Tea?', 'Tea?', []));
+    expect(document.title).toBe('Tea? · Duologue');
+    await page.again(named('Tea?', 'Tea?', [], '(1) Approval waits, 9 s'));
+    expect(document.title).toBe('(1) Approval waits, 9 s · Tea? · Duologue');
   });
 
   test('is not overwritten while the list is still on its way', async () => {

@@ -4,7 +4,7 @@ import { createRoot, type Root } from 'react-dom/client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { useStickyScroll } from '../src/chat/use-sticky-scroll.ts';
 
-const VIEW = 100;
+let view = 100;
 let height = 1000;
 let top = 0;
 let resized: (() => void)[] = [];
@@ -17,13 +17,13 @@ function List({ follows }: { follows: boolean }) {
     (node: HTMLElement | null) => {
       if (!node) return;
       Object.defineProperties(node, {
-        clientHeight: { configurable: true, get: () => VIEW },
+        clientHeight: { configurable: true, get: () => view },
         scrollHeight: { configurable: true, get: () => height },
         scrollTop: {
           configurable: true,
           get: () => top,
           set: (value: number) => {
-            top = Math.max(0, Math.min(value, height - VIEW));
+            top = Math.max(0, Math.min(value, height - view));
           },
         },
       });
@@ -39,12 +39,12 @@ function List({ follows }: { follows: boolean }) {
 }
 
 const list = () => document.querySelector('section') as HTMLElement;
-const fromEnd = () => height - VIEW - top;
+const fromEnd = () => height - view - top;
 
 async function grow(by: number): Promise<void> {
   await act(async () => {
     height += by;
-    top = Math.min(top, height - VIEW);
+    top = Math.min(top, height - view);
     for (const tell of resized) tell();
   });
 }
@@ -58,7 +58,7 @@ async function scroll(by: number): Promise<void> {
 
 beforeEach(async () => {
   (globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean }).IS_REACT_ACT_ENVIRONMENT = true;
-  [height, top, resized] = [1000, 0, []];
+  [height, top, resized, view] = [1000, 0, [], 100];
   vi.stubGlobal(
     'ResizeObserver',
     class {
@@ -99,6 +99,16 @@ describe('a conversation that grows', () => {
     await grow(-50);
     await scroll(0);
     await grow(20);
+    expect([fromEnd(), list().dataset.end]).toEqual([0, 'true']);
+  });
+
+  test('stays at its end when a banner below it goes and another comes', async () => {
+    view = 160;
+    await scroll(0);
+    await grow(0);
+    expect([fromEnd(), list().dataset.end]).toEqual([0, 'true']);
+    view = 100;
+    await grow(0);
     expect([fromEnd(), list().dataset.end]).toEqual([0, 'true']);
   });
 

@@ -6,6 +6,7 @@ import { Header } from '../app/header.tsx';
 import { useWhereabouts, WhereaboutsProvider } from '../approval/elsewhere.tsx';
 import { ReachProvider, reachOf } from '../approval/reach.tsx';
 import { useOpenQuestion } from '../approval/use-open-question.ts';
+import { useWaitingSign } from '../approval/use-waiting-sign.ts';
 import { CancelWarning } from '../composer/cancel-warning.tsx';
 import { Composer } from '../composer/composer.tsx';
 import type { Draft } from '../composer/draft.ts';
@@ -135,7 +136,7 @@ export function Chat({
   const pictures = usePictures();
   const [slot, setSlot] = useState<HTMLElement | null>(null);
   const isLookedAt = useLookedAt();
-  const title = useTitle(current, sessions, messages);
+  const title = useTitle(current, sessions, messages, useWaitingSign(approvals));
   const { refresh } = sessions;
   const isAsked = approvals.length > 0;
   const hasFailed = error !== undefined;
@@ -240,10 +241,9 @@ export function Chat({
           onReconnect={shownConnection === connection ? () => void duologue.reconnect() : null}
           onTake={floor.isHere || floor.isFree || replay ? null : floor.take}
         />
-        {held === 'approval' && queue.length > 0 ? (
-          <CancelWarning onSend={() => queue[0] && insist(queue[0].id)} />
-        ) : null}
-        <Queued queue={waitingDrafts} why={held} onSendNow={canInterrupt || isFailure ? sendNow : null} />
+        <Queued queue={waitingDrafts} why={held} onSendNow={canInterrupt || isFailure ? sendNow : null}>
+          {held === 'approval' ? <CancelWarning onSend={() => queue[0] && insist(queue[0].id)} /> : null}
+        </Queued>
         {replay ? (
           <Suspense fallback={null}>
             <ReplayBar player={replay} />

@@ -15,14 +15,14 @@ export function useStickyScroll(follows: boolean): {
   const element = useRef<HTMLElement | null>(null);
   const sticks = useRef(true);
   /** Where the list was when it was last looked at: whatever lies above that later, the person scrolled to. */
-  const seen = useRef({ top: 0, height: 0 });
+  const seen = useRef({ top: 0, height: 0, box: 0 });
   const [isAtEnd, setAtEnd] = useState(true);
 
   const follow = useCallback(() => {
     const node = element.current;
     if (!node) return;
     if (follows && sticks.current) node.scrollTop = node.scrollHeight;
-    seen.current = { top: node.scrollTop, height: node.scrollHeight };
+    seen.current = placeOf(node);
     setAtEnd(!follows || sticks.current || isNear(node));
   }, [follows]);
 
@@ -36,11 +36,12 @@ export function useStickyScroll(follows: boolean): {
       element.current = node;
       if (!node) return;
       const onScroll = () => {
-        const { top, height } = seen.current;
-        // What becomes shorter moves up by itself.
-        if (node.scrollTop < top && node.scrollHeight >= height) sticks.current = false;
+        const { top, height, box } = seen.current;
+        // A list that becomes shorter moves by itself, and so does one that gets more room when a banner below it goes.
+        if (node.scrollTop < top && node.scrollHeight >= height && node.clientHeight <= box)
+          sticks.current = false;
         else if (node.scrollTop > top && isNear(node)) sticks.current = true;
-        seen.current = { top: node.scrollTop, height: node.scrollHeight };
+        seen.current = placeOf(node);
         setAtEnd(!follows || sticks.current || isNear(node));
       };
       node.addEventListener('scroll', onScroll, { passive: true });
@@ -65,6 +66,10 @@ export function useStickyScroll(follows: boolean): {
   );
 
   return { box, content, isAtEnd, toEnd };
+}
+
+function placeOf({ scrollTop, scrollHeight, clientHeight }: HTMLElement) {
+  return { top: scrollTop, height: scrollHeight, box: clientHeight };
 }
 
 function isNear({ scrollHeight, scrollTop, clientHeight }: HTMLElement): boolean {

@@ -8,7 +8,13 @@ import { textOf } from './message-text.ts';
 const LENGTH = 60;
 
 /** The name of a conversation: the one it was given, else its first words, which it then keeps, and stands in the list with. */
-export function useTitle(current: CurrentSession, sessions: Sessions, messages: readonly Message[]): string {
+export function useTitle(
+  current: CurrentSession,
+  sessions: Sessions,
+  messages: readonly Message[],
+  /** What the tab of the browser shows before the name; null for nothing. */
+  sign: string | null,
+): string {
   const words = useMessages().sessions;
   const { id } = current;
   const { list, begun, isLoaded, begin, name } = sessions;
@@ -39,7 +45,7 @@ export function useTitle(current: CurrentSession, sessions: Sessions, messages: 
   }, [id, isKnown, short, given, name]);
   const title = given ?? (short || words.untitled);
   useEffect(() => {
-    document.title = first ? `${title} · Duologue` : 'Duologue';
-  }, [first, title]);
+    document.title = [sign, first ? title : null, 'Duologue'].filter((part) => part !== null).join(' · ');
+  }, [first, title, sign]);
   return title;
 }

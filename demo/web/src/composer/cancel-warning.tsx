@@ -1,24 +1,33 @@
 import { ShieldAlert } from 'lucide-react';
+import { useEffect } from 'react';
 import { askingCards, goToCard } from '../approval/go-to-card.ts';
 import { useMessages } from '../i18n/language.tsx';
-import { Banner } from '../ui/banner.tsx';
 import { Button } from '../ui/button.tsx';
-import { focusBox } from './focus-box.ts';
+import { focusBox, handFocusOn } from './focus-box.ts';
 
 /** Says that a message which waits would cancel an open approval, and lets the person choose. */
 export function CancelWarning({ onSend }: { onSend: () => void }) {
   const { composer } = useMessages();
+  // The strip takes room from the conversation, which then follows its own end: in the frame after that the card comes into view.
+  useEffect(() => {
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(() => askingCards()[0]?.scrollIntoView({ block: 'nearest' }));
+    });
+    return () => cancelAnimationFrame(frame);
+  }, []);
   const answer = () => {
     const [card] = askingCards();
     if (card) goToCard(card);
   };
   return (
-    <Banner
-      id="cancel-warning"
-      icon={<ShieldAlert className="size-4" />}
-      text={composer.cancels}
-      look="border-warn-line bg-warn-tint"
+    <div
+      ref={handFocusOn}
+      role="status"
+      data-testid="cancel-warning"
+      className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-b-xl border-t border-warn-line bg-warn-tint px-4 py-2 text-sm"
     >
+      <ShieldAlert className="size-4" aria-hidden="true" />
+      <span className="min-w-48 grow basis-0">{composer.cancels}</span>
       <Button look="accent" onClick={answer}>
         {composer.answerFirst}
       </Button>
@@ -30,6 +39,6 @@ export function CancelWarning({ onSend }: { onSend: () => void }) {
       >
         {composer.sendAnyway}
       </Button>
-    </Banner>
+    </div>
   );
 }

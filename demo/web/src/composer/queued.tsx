@@ -1,5 +1,5 @@
 import { ChevronUp, Clock, Pencil, X } from 'lucide-react';
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
@@ -12,29 +12,38 @@ export function Queued({
   queue: { queue, change, moveUp, remove },
   why,
   onSendNow,
+  children = null,
 }: {
   queue: SendQueue;
   why: Hold | null;
   /** Interrupts the answer and sends this one; null where there is nothing to interrupt. */
   onSendNow: ((id: string) => void) | null;
+  /** What there is to say about all of them. */
+  children?: ReactNode;
 }) {
   const { composer } = useMessages();
   if (queue.length === 0) return null;
   return (
-    <ol aria-label={composer.queued} className="mb-2 space-y-1.5">
-      {queue.map((draft, index) => (
-        <Waiting
-          key={draft.id}
-          draft={draft}
-          // What holds the first holds the others too.
-          why={index === 0 ? (why ?? 'answer') : null}
-          onChange={(text) => change(draft.id, text)}
-          onMoveUp={index > 0 ? () => moveUp(draft.id) : null}
-          onSendNow={onSendNow ? () => onSendNow(draft.id) : null}
-          onRemove={() => remove(draft.id)}
-        />
-      ))}
-    </ol>
+    <div className="mb-2 animate-rise rounded-xl border border-dashed border-line-strong">
+      <ol
+        aria-label={composer.queued}
+        className="max-h-[min(9rem,25dvh)] divide-y divide-dashed divide-line-strong overflow-y-auto"
+      >
+        {queue.map((draft, index) => (
+          <Waiting
+            key={draft.id}
+            draft={draft}
+            // What holds the first holds the others too.
+            why={index === 0 ? (why ?? 'answer') : null}
+            onChange={(text) => change(draft.id, text)}
+            onMoveUp={index > 0 ? () => moveUp(draft.id) : null}
+            onSendNow={onSendNow ? () => onSendNow(draft.id) : null}
+            onRemove={() => remove(draft.id)}
+          />
+        ))}
+      </ol>
+      {children}
+    </div>
   );
 }
 
@@ -56,7 +65,7 @@ function Waiting({
   const { composer } = useMessages();
   const [isEditing, setEditing] = useState(false);
   return (
-    <li className="flex animate-rise items-center gap-1 rounded-xl border border-dashed border-line-strong min-h-11 py-1 pr-1 pl-4 text-sm">
+    <li className="flex min-h-11 items-center gap-1 py-1 pr-1 pl-4 text-sm">
       <Clock className="mr-2 size-4 shrink-0 text-soft" aria-hidden="true" />
       {isEditing ? (
         <ChangeField

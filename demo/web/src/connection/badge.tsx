@@ -15,12 +15,22 @@ const COLOURS: Readonly<Record<ConnectionState['status'], string>> = {
 };
 
 /** How messages travel, or what keeps them from it, in a few words and one colour; or that a recording is shown. */
-export function ConnectionBadge({ mode, connection }: { mode: Mode; connection: ConnectionState }) {
+export function ConnectionBadge({
+  mode,
+  wanted,
+  connection,
+}: {
+  mode: Mode;
+  /** The mode that was chosen: another one than `mode` is in force after the current answer. */
+  wanted: Mode;
+  connection: ConnectionState;
+}) {
   const { connection: words, mode: modes } = useMessages();
   const now = useNow(connection.status === 'reconnecting');
   const { replay } = useWire();
   const text = () => {
     if (replay) return words.replay;
+    if (wanted !== mode) return modes.afterAnswer(modes[wanted]);
     switch (connection.status) {
       case 'idle':
       case 'live':

@@ -29,7 +29,7 @@ export function ConnectionButton({
       className={`inline-flex h-9 shrink-0 items-center gap-1.5 rounded-lg px-2.5 text-xs text-soft transition-colors hover:bg-sunken hover:text-ink aria-expanded:bg-sunken ${wanted === mode ? '' : 'animate-pulse'}`}
     >
       <span className="sr-only">{words.label}: </span>
-      <ConnectionBadge mode={mode} connection={connection} />
+      <ConnectionBadge mode={mode} wanted={wanted} connection={connection} />
       <ChevronDown className="size-3.5" aria-hidden="true" />
     </button>
   );

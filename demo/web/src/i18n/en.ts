@@ -159,6 +159,8 @@ export const en = {
     announceSoon: (seconds: number) => `${seconds} seconds left to answer.`,
     announceState: (state: string, sentence: string) => `${state}: ${sentence}`,
     waiting: (count: number) => (count === 1 ? 'An approval waits' : `${count} approvals wait`),
+    titleSign: (count: number, seconds: number | null) =>
+      `(${count}) ${count === 1 ? 'Approval waits' : 'Approvals wait'}${seconds === null ? '' : `, ${seconds} s`}`,
     goTo: 'Go to the approval',
     run: 'Run {tool}.',
     ran: 'Ran {tool}.',
@@ -184,6 +186,7 @@ export const en = {
     bidi: 'Live',
     sseHint: 'A plain request, answered as it is written',
     bidiHint: 'One connection, both ways at once',
+    afterAnswer: (mode: string) => `${mode}, after this answer`,
   },
 
   connection: {

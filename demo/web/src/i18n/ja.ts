@@ -161,6 +161,7 @@ export const ja: Messages = {
     announceSoon: (seconds) => `残り ${seconds} 秒です。`,
     announceState: (state, sentence) => `${state}：${sentence}`,
     waiting: (count) => `承認待ち ${count} 件`,
+    titleSign: (count, seconds) => `(${count}) 承認待ち${seconds === null ? '' : `・残り ${seconds} 秒`}`,
     goTo: '承認カードへ',
     run: '{tool} を実行します。',
     ran: '{tool} を実行しました。',
@@ -186,6 +187,7 @@ export const ja: Messages = {
     bidi: 'ライブ',
     sseHint: '質問ごとに1回の通信で回答を受け取ります',
     bidiHint: '1本の接続で同時に双方向にやり取りします',
+    afterAnswer: (mode) => `${mode}（この回答のあと）`,
   },
 
   connection: {

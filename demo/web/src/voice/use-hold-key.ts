@@ -7,15 +7,16 @@ const KEY = isApple() ? 'Meta' : 'Control';
 export const KEY_NAME = isApple() ? '⌘' : 'Ctrl';
 /** How long it is held alone before it counts: a shortcut is faster. */
 const ALONE_MS = 250;
+/** How long before it counts where voice is not open: who only thinks of a shortcut must not be surprised. */
+const OPENING_MS = 700;
 
 /** Push to talk with a key that is held alone. Whatever else is pressed makes it a shortcut, and nothing is said. */
-export function useHoldKey(isOn: boolean, press: () => void, release: () => void): void {
+export function useHoldKey(isOpen: boolean, press: () => void, release: () => void): void {
   const latest = useRef({ press, release });
   useEffect(() => {
     latest.current = { press, release };
   });
   useEffect(() => {
-    if (!isOn) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isDown = false;
     const end = () => {
@@ -27,10 +28,13 @@ export function useHoldKey(isOn: boolean, press: () => void, release: () => void
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key !== KEY || event.altKey || event.shiftKey) return end();
       if (event.repeat || timer !== undefined) return;
-      timer = setTimeout(() => {
-        isDown = true;
-        latest.current.press();
-      }, ALONE_MS);
+      timer = setTimeout(
+        () => {
+          isDown = true;
+          latest.current.press();
+        },
+        isOpen ? ALONE_MS : OPENING_MS,
+      );
     };
     const onKeyUp = (event: KeyboardEvent) => {
       if (event.key === KEY) end();
@@ -48,5 +52,5 @@ export function useHoldKey(isOn: boolean, press: () => void, release: () => void
       window.removeEventListener('wheel', end);
       window.removeEventListener('blur', end);
     };
-  }, [isOn]);
+  }, [isOpen]);
 }

@@ -13,7 +13,7 @@ import { useCamera } from './use-camera.ts';
 import { useDetector } from './use-detector.ts';
 import { useDevices } from './use-devices.ts';
 import { useHeard } from './use-heard.ts';
-import { useHoldKey } from './use-hold-key.ts';
+import { KEY_NAME, useHoldKey } from './use-hold-key.ts';
 import { usePreparation } from './use-preparation.ts';
 import { VoiceBar } from './voice-bar.tsx';
 import { WORDS } from './words.ts';
@@ -74,10 +74,18 @@ export default function VoiceDock({
     return (await fetchVoice()) === 'there';
   }, [isLive, isReady, onMode, fetchVoice]);
   const { press, release } = voice;
+  const [isHinted, showHint] = useState(false);
   useHoldKey(
     isOpen && isReady,
-    () => void press(),
-    () => void release(),
+    () => {
+      // On a page where voice was not used yet, the first hold only opens it, or says how: the next one talks.
+      if (isOpen && isReady) void press();
+      else if (isReady) void prepare();
+      else if (!isOpen) showHint(true);
+    },
+    () => {
+      if (isOpen && isReady) void release();
+    },
   );
 
   const close = () => {
@@ -106,6 +114,19 @@ export default function VoiceDock({
           >
             {words.dismiss}
           </Button>
+        </Banner>
+      ) : null}
+      {isHinted && !isOpen ? (
+        <Banner
+          id="voice-hint"
+          icon={<AudioLines className="size-4" />}
+          text={words.keyHint(KEY_NAME)}
+          look="border-line bg-surface"
+        >
+          <Button look="accent" onClick={() => void prepare()}>
+            {words.switchOn}
+          </Button>
+          <Button onClick={() => showHint(false)}>{words.dismiss}</Button>
         </Banner>
       ) : null}
       {isOpen && voice.isBlocked ? (

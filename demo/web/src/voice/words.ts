@@ -5,6 +5,8 @@ const en = {
   talkHint: 'Hold to talk, press once to talk hands-free',
   stopTalking: 'Switch the microphone off',
   bar: 'Voice',
+  keyHint: (key: string) => `Hold ${key} and speak, once voice is switched on.`,
+  switchOn: 'Switch voice on',
   closeBar: 'Close voice',
   status: {
     off: (keys: string) => `Hold ${keys} or the button and speak, or press the button once`,
@@ -68,6 +70,8 @@ const ja: typeof en = {
   talkHint: '押している間話せます。一度押すとハンズフリーになります',
   stopTalking: 'マイクを切る',
   bar: '音声',
+  keyHint: (key) => `音声をオンにすると、${key} を押している間話せます。`,
+  switchOn: '音声をオンにする',
   closeBar: '音声を閉じる',
   status: {
     off: (keys) => `${keys} かボタンを押したまま話すか、ボタンを一度押してください`,

@@ -1,0 +1,30 @@
+import type { PendingApproval } from 'duologue/react';
+import { useEffect } from 'react';
+import { useMessages } from '../i18n/language.tsx';
+import { secondsUntil, useNow } from '../ui/use-now.ts';
+
+/**
+ * What stands before the title of the page while an approval waits, with the seconds of the one that expires first; null when none
+ * waits. While the page is hidden, a notification tells the same, if the person has allowed this page to send any: nobody is asked.
+ */
+export function useWaitingSign(approvals: readonly PendingApproval[]): string | null {
+  const { approval: words } = useMessages();
+  const isTimed = approvals.some(({ expiresAt }) => expiresAt !== null);
+  const now = useNow(isTimed, 1000);
+  const open = approvals.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  const count = open.length;
+  useEffect(() => {
+    if (count === 0 || !document.hidden || !mayNotify()) return;
+    const notification = new Notification(words.waiting(count), { tag: 'duologue-approval' });
+    notification.onclick = () => window.focus();
+    return () => notification.close();
+  }, [count, words]);
+  if (count === 0) return null;
+  const first = Math.min(...open.map(({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY));
+  return words.titleSign(count, Number.isFinite(first) ? secondsUntil(first, now) : null);
+}
+
+/** Whether the browser lets this page send notifications: some have none, and phones only those of a worker. */
+function mayNotify(): boolean {
+  return typeof Notification === 'function' && Notification.permission === 'granted';
+}
