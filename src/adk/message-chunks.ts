@@ -36,6 +36,8 @@ interface Writer {
   readonly branch: string | undefined;
   readonly text: Block;
   readonly reasoning: Block;
+  /** The usage that came with the newest partial event; the final event of the model call brings it whole. */
+  partialUsage: Event['usageMetadata'];
 }
 
 type FinishReason = NonNullable<Extract<Chunk, { type: 'finish' }>['finishReason']>;
@@ -69,7 +71,7 @@ export class MessageChunks {
     const out: MessageOutput[] = [];
     const parts = event.content?.parts;
     if (parts && event.partial) {
-      for (const part of parts) this.partial(this.writerOf(event), part, out);
+      this.partials(event, parts, out);
       return out;
     }
     this.remember(event);
@@ -102,7 +104,7 @@ export class MessageChunks {
     if (!parts || !event.partial) return null;
     for (const part of parts) if (!part.text || part.inlineData) return null;
     const out: Chunk[] = [];
-    for (const part of parts) this.partial(this.writerOf(event), part, out);
+    this.partials(event, parts, out);
     return out;
   }
 
@@ -130,6 +132,7 @@ export class MessageChunks {
 
   /** Closes what is open and says how the response ended. */
   end(reason?: FinishReason, extra: MessageMetadata = {}): Chunk[] {
+    for (const writer of this.writers) this.count(writer, writer.partialUsage);
     const finishReason =
       reason ?? (this.rawFinish === undefined ? 'stop' : aiSdkFinishOf(finishOf(this.rawFinish)));
     const isCut = finishReason === 'length' || finishReason === 'content-filter';
@@ -150,6 +153,12 @@ export class MessageChunks {
         },
       },
     ];
+  }
+
+  private partials(event: Event, parts: Part[], out: MessageOutput[]): void {
+    const writer = this.writerOf(event);
+    if (event.usageMetadata) writer.partialUsage = event.usageMetadata;
+    for (const part of parts) this.partial(writer, part, out);
   }
 
   private partial(writer: Writer, part: Part, out: MessageOutput[]): void {
@@ -282,6 +291,7 @@ export class MessageChunks {
       branch,
       text: { id: null, streamed: '' },
       reasoning: { id: null, streamed: '' },
+      partialUsage: undefined,
     };
     this.writers.push(writer);
     return writer;
@@ -298,9 +308,14 @@ export class MessageChunks {
   private remember(event: Event): void {
     if (event.modelVersion) this.modelVersion = event.modelVersion;
     if (event.finishReason) this.rawFinish = event.finishReason;
-    if (event.usageMetadata && !event.partial)
-      this.usage = addUsage(this.usage, usageOf(event.usageMetadata));
+    if (event.usageMetadata && !event.partial) this.count(this.writerOf(event), event.usageMetadata);
     if (event.citationMetadata && !event.partial) this.citations.push(...citationsOf(event.citationMetadata));
+  }
+
+  /** Adds the usage of one model call, once: what its partial events said of it is part of it. */
+  private count(writer: Writer, usage: Event['usageMetadata']): void {
+    writer.partialUsage = undefined;
+    if (usage) this.usage = addUsage(this.usage, usageOf(usage));
   }
 
   /** An error code that is only the name of a finish reason beside content is how ADK says why the model stopped. */

@@ -7,8 +7,12 @@ export class FinalResponse {
   private readonly tail: LlmResponse = {};
   private thought = '';
   private text = '';
+  /** The usage that came with the newest partial response: some models send none at the end, and one that fails has no end. */
+  private usage: Pick<LlmResponse, 'usageMetadata'> = {};
 
   addPartial(response: LlmResponse): void {
+    const { usageMetadata } = response;
+    if (usageMetadata) this.usage = { usageMetadata };
     for (const part of response.content?.parts ?? []) {
       if (part.thought) this.thought += part.text ?? '';
       else this.text += part.text ?? '';
@@ -28,10 +32,11 @@ export class FinalResponse {
 
   response(): LlmResponse {
     const parts = this.withStreamed(this.parts);
-    if (parts.length > 0) return { content: { role: 'model', parts }, partial: false, ...this.tail };
-    if (this.tail.errorCode) return { ...this.tail, partial: false };
+    const tail = { ...this.usage, ...this.tail };
+    if (parts.length > 0) return { content: { role: 'model', parts }, partial: false, ...tail };
+    if (tail.errorCode) return { ...tail, partial: false };
     return {
-      ...this.tail,
+      ...tail,
       errorCode: 'EMPTY_RESPONSE',
       errorMessage: 'The model returned no content. It may have blocked the prompt.',
       partial: false,
@@ -42,6 +47,7 @@ export class FinalResponse {
   failed(errorCode: string, errorMessage: string): LlmResponse {
     const parts = this.withStreamed(this.parts.filter((part) => !part.functionCall));
     return {
+      ...this.usage,
       ...this.tail,
       ...(parts.length > 0 ? { content: { role: 'model', parts } } : {}),
       errorCode,

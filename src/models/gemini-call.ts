@@ -155,7 +155,9 @@ class GeminiAnswer {
     const parts = candidate?.content?.parts ?? [];
     for (const part of parts) this.add(part);
     const words = parts.filter(({ text }) => text);
-    return words.length > 0 ? { partial: true, content: { role: 'model', parts: words } } : { partial: true };
+    if (words.length === 0) return { partial: true };
+    const usage = usageMetadata ? { usageMetadata } : {};
+    return { partial: true, content: { role: 'model', parts: words }, ...usage };
   }
 
   end(): LlmResponse {
