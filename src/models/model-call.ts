@@ -60,7 +60,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private controller = new AbortController();
   /** Whether the provider has said anything: from then on nothing is asked again. */
   private hasBegun = false;
-  /** When the provider is asked again. */
+  /** When the provider is asked again, by the time that is never set back: a wait must not grow when the clock of the machine is set. */
   private retryAt: number | undefined;
   /** Since when the provider is waited for; null while the caller is busy with what it said. */
   private silentSince: number | null = null;
@@ -113,7 +113,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     const { retryAt } = this;
     if (retryAt !== undefined) {
       this.retryAt = undefined;
-      this.cancelTimer = timer.after(retryAt - timer.now(), () => this.begin());
+      this.cancelTimer = timer.after(retryAt - elapsed(timer), () => this.begin());
       return;
     }
     this.tries += 1;
@@ -189,8 +189,9 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
       return;
     }
     this.leave();
-    this.retryAt = this.patience.timer.now() + wait;
-    if (this.stream) this.settle?.({ done: false, value: waitingResponse(reason, this.retryAt) });
+    const { timer } = this.patience;
+    this.retryAt = elapsed(timer) + wait;
+    if (this.stream) this.settle?.({ done: false, value: waitingResponse(reason, timer.now() + wait) });
     else this.begin();
   }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { callModel } from '../../src/models/model-call.ts';
 import type { Patience } from '../../src/models/patience.ts';
 import { ManualClock } from '../support/clock.ts';
+import { fourTools } from '../support/demo-tools.ts';
 import { harness, say } from '../support/harness.ts';
 import { live } from '../support/live.ts';
 import {
@@ -71,6 +72,24 @@ describe('a model that fails before it said anything', () => {
     expect((await next).value).toEqual(partial('Back.'));
     expect(await rest(responses)).toMatchObject([text('Back.')]);
   });
+
+  it.each([3_600_000, -3_600_000])(
+    '[S17] is asked again in time, though the clock is set back by %i ms meanwhile',
+    async (ms) => {
+      const { clock, model, responses } = calling([[failing(503)], streamed('Back.')]);
+      expect((await responses.next()).value).toEqual(waiting('overloaded', 1000));
+      clock.setBack(ms);
+      const next = responses.next();
+      clock.advance(999);
+      await turnOfEvents();
+      expect(model.requests).toHaveLength(1);
+      clock.advance(1);
+      await turnOfEvents();
+      expect(model.requests).toHaveLength(2);
+      expect((await next).value).toEqual(partial('Back.'));
+      await responses.return();
+    },
+  );
 
   it('[S17] is asked a few times, each later than the last, and then it has failed', async () => {
     const { clock, model, responses } = calling([1, 2, 3, 4].map(() => [failing(503)]));
@@ -262,4 +281,49 @@ describe('the person', () => {
     expect(socket.chunks).toContainEqual({ type: 'text-delta', id: '0', delta: 'Here.' });
     socket.close();
   });
+});
+
+describe('a conversation with a model that falls silent again and again', () => {
+  const deaf: ScriptedTurn = async function* () {
+    // It does not listen to the signal either.
+    await new Promise(() => undefined);
+    yield text('Never.');
+  };
+  const turns = (): ScriptedTurn[] => [
+    hanging().turn,
+    [call('get_weather', { location: 'Oslo' }, 'call-1')],
+    hanging().turn,
+    streamed('Rain.'),
+    hanging(partial('Hel')).turn,
+    deaf,
+    hanging().turn,
+    streamed('Here.'),
+  ];
+
+  it.each(['live', 'turn'] as const)(
+    '[S17] [B13] goes on: each of three messages has one end, driven %s',
+    async (driver) => {
+      const clock = new ManualClock();
+      const patience = { firstTokenMs: 5000, nextTokenMs: 5000, random: () => 1 };
+      // Fake time runs ahead of the network: the socket is not closed for that.
+      const socketLimits = { heartbeatMs: 1e9, silenceMs: 1e9, idleMs: 1e9 };
+      const options = { clock, patience, driver, socketLimits };
+      const { connect, model } = await live(turns(), [fourTools().weather], options);
+      const socket = await connect();
+      for (const [index, said] of ['weather?', 'hello', 'still there?'].entries()) {
+        socket.say(said);
+        while (socket.dones <= index) {
+          await turnOfEvents();
+          clock.advance(100);
+        }
+      }
+      const written = socket.chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : []));
+      expect(written).toEqual(['Rain.', 'Hel', 'Here.']);
+      expect([socket.dones, model.left]).toEqual([3, 0]);
+      expect(socket.chunks.filter(({ type }) => type === 'error')).toEqual([
+        { type: 'error', errorText: 'The model did not answer in time: try again.' },
+      ]);
+      socket.close();
+    },
+  );
 });
