@@ -139,6 +139,29 @@ describe('an owner that dies', () => {
     },
   );
 
+  test('[R7] while it speaks aloud: the answer ends marked as cut off, also when all of its words had come', async () => {
+    const id = `s-${randomUUID()}`;
+    const owner = group.one(0);
+    const page = await group.connect(owner.url, id);
+    const tone = Int16Array.from({ length: 1600 }, (_, at) => Math.round(8000 * Math.sin(at / 5)));
+    page.send('audio_control', { action: 'start', detection: 'client' });
+    for (let tenth = 0; tenth < 40; tenth++)
+      page.send('audio_chunk', { chunk: Buffer.from(tone.buffer).toString('base64') });
+    page.send('audio_control', { action: 'stop' });
+    await page.until(() => page.received.filter((one) => one.kind === 'binary').length > 5, 'sound');
+    await group.end(owner, 'SIGKILL');
+    const back = await group.comeBack(id, page.lastId);
+    await back.done();
+    const end = { interrupted: true, cutOff: true };
+    expect(back.chunks.findLast(({ type }) => type === 'finish')).toMatchObject({
+      finishReason: 'other',
+      messageMetadata: end,
+    });
+    const { messages } = await messagesOf(group.url, id);
+    expect(messages[1]?.metadata).toMatchObject(end);
+    expect(counted(40).startsWith(textOf(messages[1]))).toBe(true);
+  });
+
   test('between the card and the answer: the card is open elsewhere, and what is approved is paid once', async () => {
     const id = `s-${randomUUID()}`;
     const owner = group.one(0);

@@ -1,6 +1,7 @@
 import { LlmAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { decodeBinary, type Message, WATCHING_SUBPROTOCOL } from '../../src/protocol/index.ts';
+import { createMemoryStore, type DuologueOptions } from '../../src/server/index.ts';
 import { say } from '../support/harness.ts';
 import { live } from '../support/live.ts';
 import { ScriptedLiveConnection, ScriptedModel, text } from '../support/scripted-model.ts';
@@ -23,10 +24,13 @@ const words = (text: string, finished = false) => ({
 });
 
 /** A server whose model is live itself; the test plays the model's side, a connection after the other. */
-async function speaking(count = 1) {
+async function speaking(count = 1, options: Partial<DuologueOptions> = {}) {
   const connections = Array.from({ length: count }, () => new ScriptedLiveConnection());
   const model = new ScriptedModel([], { connections });
-  const server = await live([], [], { agent: new LlmAgent({ name: 'assistant', model }) });
+  const server = await live([], [], {
+    agent: new LlmAgent({ name: 'assistant', model }),
+    ...options,
+  });
   const [connection] = connections;
   if (!connection) throw new Error('There is no connection.');
   return { ...server, connection, connections, native: model };
@@ -287,5 +291,45 @@ describe('the end of speech', () => {
     await until(() => connection.sent.some(({ kind }) => kind === 'realtime'));
     socket.socket.terminate();
     await until(() => connection.sent.some(({ kind }) => kind === 'activityEnd'));
+  });
+});
+
+describe('a message whose server dies while it is spoken', () => {
+  it('[R7] is marked as cut off, though all of its words had come', async () => {
+    const store = createMemoryStore();
+    const { connect, connection } = await speaking(1, { store });
+    const socket = await connect('?session=s');
+    socket.say('one');
+    await until(() => connection.sent.some(({ kind }) => kind === 'content'));
+    connection.push(words('One two three.', true));
+    connection.push(sound(5));
+    await hasPlayed(socket, 2);
+    const key = { app: 'duologue', user: 'live_user', id: 's' };
+    const kept = async () => (await store.loadMessages(key)).at(-1);
+    await expect.poll(async () => (await kept())?.metadata?.audio?.bytes).toBe(10);
+    // The first process writes nothing more: for the next one it is dead.
+    const after = await live([[text('Hello.')]], [], { store });
+    await after.get('/sessions/s');
+    expect(textOf(await kept())).toBe('One two three.');
+    expect((await kept())?.metadata).toMatchObject({ interrupted: true, cutOff: true });
+    const again = await live([[text('Hello.')]], [], { store });
+    await again.get('/sessions/s');
+    expect((await kept())?.metadata).toMatchObject({ interrupted: true, cutOff: true });
+  });
+
+  it('is not marked once it had its end', async () => {
+    const store = createMemoryStore();
+    const { connect, connection } = await speaking(1, { store });
+    const socket = await connect('?session=s');
+    socket.say('one');
+    await until(() => connection.sent.some(({ kind }) => kind === 'content'));
+    connection.push(words('One two three.', true));
+    connection.push(sound(5));
+    connection.push({ turnComplete: true });
+    await socket.done();
+    const after = await live([[text('Hello.')]], [], { store });
+    const { messages } = (await (await after.get('/sessions/s')).json()) as { messages: Message[] };
+    expect(messages.at(-1)?.metadata).toMatchObject({ audio: { bytes: 10 } });
+    expect(messages.at(-1)?.metadata?.interrupted).toBeUndefined();
   });
 });

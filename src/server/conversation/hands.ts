@@ -114,6 +114,7 @@ export class Hands {
         output.release(effect.messageId);
         return;
       case 'sound':
+        output.spoke(effect);
         this.context.play(effect);
         return;
       case 'flush-sound':

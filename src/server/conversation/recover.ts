@@ -259,10 +259,17 @@ function isCutOff(message: Message, open: readonly CallRecord[], events: readonl
       !isWaiting(part.toolCallId),
   );
   if (isLeftOpen) return true;
+  if (isLeftSpeaking(message, open)) return true;
   // Its tools are done, and nothing was said after them. What ended once, at a card, is gone on with by its answer.
   const last = events.findLast((event) => event.content?.parts?.length);
   const isMidway =
     last !== undefined && getFunctionCalls(last).length + getFunctionResponses(last).length > 0;
   const hasOpen = open.some(({ messageId }) => messageId === message.id);
   return isMidway && message.metadata?.usage === undefined && !hasOpen;
+}
+
+/** Whether a message was being spoken when its process died: it has sound and no end, though all of its words may be there. */
+function isLeftSpeaking({ id, metadata }: Message, open: readonly CallRecord[]): boolean {
+  const hasEnd = metadata?.usage !== undefined || metadata?.interrupted === true;
+  return metadata?.audio !== undefined && !hasEnd && !open.some(({ messageId }) => messageId === id);
 }

@@ -54,6 +54,12 @@ export class Drafts {
     this.cancel ??= this.soon();
   }
 
+  /** Stores a draft now: what a new owner must know is not in the log. */
+  hurry(): void {
+    this.drop();
+    this.write();
+  }
+
   /** So many parts of a message are stored. */
   put(message: Message, parts: number): void {
     if (message !== this.context.message()) return;

@@ -1,4 +1,10 @@
-import { type Chunk, type Message, MessageFold, type ProtocolError } from '../../protocol/index.ts';
+import {
+  base64Bytes,
+  type Chunk,
+  type Message,
+  MessageFold,
+  type ProtocolError,
+} from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import type { ChunkLog, ShownLog } from '../log/log.ts';
 import type { SessionLog } from '../log/logs.ts';
@@ -102,6 +108,20 @@ export class Output {
     this.current?.push(chunk);
     this.log.append(chunk);
     this.drafts.said();
+  }
+
+  /**
+   * Counts a piece of sound of a message. Sound is in no log: by this count, and the missing end, the next owner knows that the message was
+   * being spoken when its process died.
+   */
+  spoke({ messageId, sampleRate, data }: { messageId: string; sampleRate: number; data: string }): void {
+    const message = this.folds.get(messageId)?.message;
+    if (!message) return;
+    const { chunks = 0, bytes: before = 0 } = message.metadata?.audio ?? {};
+    const bytes = before + base64Bytes(data);
+    const audio = { chunks: chunks + 1, bytes, sampleRate, duration: bytes / (sampleRate * 2) };
+    message.metadata = { ...message.metadata, audio };
+    if (chunks === 0) this.drafts.hurry();
   }
 
   /**
