@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../src/cli/main.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const fixtures = new URL('../../fixtures/responses/', import.meta.url).pathname;
 
@@ -69,7 +69,7 @@ describe('duologue parse', () => {
   });
 
   it('shows a folder as a table with totals', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'duologue-'));
+    const dir = temporaryFolder();
     writeFileSync(join(dir, 'a.json'), readFileSync(join(fixtures, 'anthropic_cache.json')));
     writeFileSync(join(dir, 'b.json'), readFileSync(join(fixtures, 'openai_tool_calls.json')));
     writeFileSync(join(dir, 'c.txt'), '<html>502</html>');

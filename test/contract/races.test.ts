@@ -381,7 +381,7 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
         [fourTools(log).payment],
       );
       const over = (messages: Message[]) => {
-        const transport = new DuologueSseTransport<Message>({ url: w.url, timers: impatient });
+        const transport = closing(new DuologueSseTransport<Message>({ url: w.url, timers: impatient }));
         return chatOf(sdk, {
           transport,
           sendAutomaticallyWhen: resumeWhen(transport) as never,
@@ -446,12 +446,14 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
       sdk = given;
       const folder = await mkdtemp(join(tmpdir(), 'duologue-'));
       folders.push(folder);
-      const mute: ScriptedTurn = async function* () {
-        await new Promise(() => undefined);
+      const mute: ScriptedTurn = async function* (_request, _stream, signal) {
+        await new Promise((resolve) => signal?.addEventListener('abort', resolve));
       };
       const before = await world([mute], [], { store: await openSqliteStore(folder) });
       let hasBegun = false;
       const opened = before.page({
+        // The server is away for two seconds: the client reaches its longest wait between two tries meanwhile.
+        timers: { ...impatient, after: (ms, work) => impatient.after(Math.min(ms, 9_999), work) },
         onFrame: (_direction, data) => {
           hasBegun ||= String(data).includes('"start"');
         },

@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BaseTool, GOOGLE_SEARCH, URL_CONTEXT } from '@google/adk';
@@ -20,6 +20,13 @@ const started: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const one of started.splice(0).reverse()) await (one.close?.() ?? one.stop?.());
 });
+
+/** A folder that is removed when the servers of the test have closed. */
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'duologue-live-'));
+  started.unshift({ stop: async () => rmSync(folder, { recursive: true, force: true }) });
+  return folder;
+}
 
 /** A server with two tools on a fake that behaves so. */
 async function serveTools(
@@ -253,7 +260,7 @@ describe('a live session', () => {
   });
 
   it('that another model signed goes on over SSE: its signatures are not insisted on', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'duologue-live-'));
+    const folder = temporaryFolder();
     const first = await serveTools({}, { store: await openSqliteStore(folder) });
     expect(await post(first.url, 'signed', 'weather in Tokyo')).toContain('Tokyo');
     await first.close();
@@ -268,7 +275,7 @@ describe('a live session', () => {
   });
 
   it('[T4] is taken up again after a restart: the card is answered there, and paid once', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'duologue-live-'));
+    const folder = temporaryFolder();
     const first = await serveTools({}, { store: await openSqliteStore(folder) });
     const { fake } = first;
     const before = await first.connect('?session=again');
@@ -289,7 +296,7 @@ describe('a live session', () => {
   });
 
   it('[T5] hears nothing of a call that it took back before a restart', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'duologue-live-'));
+    const folder = temporaryFolder();
     const first = await serveTools({}, { store: await openSqliteStore(folder) });
     const { fake } = first;
     const before = await first.connect('?session=again');

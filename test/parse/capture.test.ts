@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as genai from '@google/genai';
 import { parse } from 'duologue/parse';
@@ -8,6 +7,7 @@ import { capture } from '../../scripts/capture/capture.ts';
 import { geminiClient } from '../../scripts/capture/clients.ts';
 import type { Client } from '../../scripts/capture/providers.ts';
 import { scrub } from '../../scripts/capture/scrub.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { fakeProviders, type Seen } from './support/fake-providers.ts';
 
 let server: { url: string; seen: Seen[]; close(): void };
@@ -62,7 +62,7 @@ async function clientFor(provider: string): Promise<Client> {
 }
 
 const run = (keys: Record<string, string>) => {
-  const outDir = mkdtempSync(join(tmpdir(), 'capture-'));
+  const outDir = temporaryFolder();
   const lines: string[] = [];
   const now = () => new Date('2026-11-15T12:00:00Z');
   const done = capture({ env: keys, outDir, clientFor, now, log: (line) => lines.push(line) });
@@ -128,7 +128,7 @@ describe('capturing fixtures', () => {
       call: async () => Promise.reject(new Error(`401 for ${env.OPENAI_API_KEY}`)),
       stream: async () => Promise.reject(new Error('no')),
     });
-    const outDir = mkdtempSync(join(tmpdir(), 'capture-'));
+    const outDir = temporaryFolder();
     const { failed } = await capture({
       env: { OPENAI_API_KEY: env.OPENAI_API_KEY },
       outDir,

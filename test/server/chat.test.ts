@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { DuologueSseTransport, resumeWhen } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
 import { sdks } from '../protocol/support/sdk.ts';
@@ -403,6 +403,7 @@ describe.each(sdks)('the chat of ai %s with our transport and resume rule', (_, 
     const made = client(sdk, duologue, {
       transport: (fetch) => {
         holder.transport = new DuologueSseTransport<Message>({ url: 'http://localhost', fetch, mergeMs: 0 });
+        onTestFinished(() => holder.transport?.close());
         return holder.transport as never;
       },
       sendAutomaticallyWhen: (options) =>

@@ -39,6 +39,8 @@ interface OpenRun {
   isPushToTalk: boolean;
   isTalking: boolean;
   isOver: boolean;
+  /** Cancels the timer that gives the run up when it does not end. */
+  cancelDeadline: (() => void) | null;
 }
 
 type TurnRequest = Extract<RunRequest, { driver: 'turn' }>;
@@ -89,6 +91,7 @@ export class AdkRuns {
       isPushToTalk: request.driver === 'live' && request.detection === 'client',
       isTalking: false,
       isOver: false,
+      cancelDeadline: null,
     };
     this.runs.set(n, run);
     this.read(run, request)
@@ -129,11 +132,10 @@ export class AdkRuns {
     run.controller.abort();
     const { engine, history } = this.context;
     const late = () => {
-      if (run.isOver) return;
       engine.logger.error('the run does not end', { session: history.key.sessionId });
       this.over(run, null);
     };
-    engine.clock.after(END_MS, late);
+    run.cancelDeadline ??= engine.clock.after(END_MS, late);
   }
 
   letGo(ticket: Ticket, error: string | null): void {
@@ -244,6 +246,7 @@ export class AdkRuns {
   private over(run: OpenRun, error: Failure | null): void {
     if (run.isOver) return;
     run.isOver = true;
+    run.cancelDeadline?.();
     run.queue?.close();
     this.runs.delete(run.n);
     for (const waiting of this.waiting) if (waiting.run === run) waiting.resolve();

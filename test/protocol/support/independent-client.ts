@@ -51,7 +51,7 @@ export class IndependentClient {
     [this.socket, this.session] = [socket, {}];
     const again = () => socket === this.socket && this.connect();
     socket.on('error', () => {});
-    socket.on('close', (code) => retried.includes(code) && setTimeout(again, 1000));
+    socket.on('close', (code) => socket === this.socket && retried.includes(code) && setTimeout(again, 1000));
     socket.on('message', (text, isBinary) => socket === this.socket && !isBinary && this.read(`${text}`));
   }
   cut(): void {
