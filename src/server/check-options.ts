@@ -2,7 +2,10 @@ import { knownTools, nearest, unknownTool } from '../adk/for-server.ts';
 import { LIMITS } from '../protocol/index.ts';
 import { defaultBudget } from './access/byte-budget.ts';
 import { areProxies } from './access/client-address.ts';
+import type { RateLimit } from './access/rate-limit.ts';
+import type { SessionOptions } from './engine.ts';
 import type { Logger } from './logger.ts';
+import type { NodeOptions } from './nodes/node.ts';
 import type { DuologueOptions } from './options.ts';
 import { DEFAULT_SOCKET_LIMITS } from './socket/socket.ts';
 
@@ -33,8 +36,9 @@ const list = has(Array.isArray, 'a list');
 const oneOf = (...values: string[]): Check =>
   has((value) => values.includes(value as string), values.map((value) => JSON.stringify(value)).join(' or '));
 
-/** An object with these fields and no others; none is required but those that are listed. */
-function fields(checks: Record<string, Check>, required: readonly string[] = []): Check {
+/** An object with the fields of a type and no others; none is required but those that are listed. */
+function fields<T>(all: Record<keyof T, Check>, required: readonly (keyof T & string)[] = []): Check {
+  const checks: Record<string, Check> = all;
   return (value) => {
     if (!isObject(value)) return 'an object';
     for (const [name, one] of Object.entries(value)) {
@@ -61,7 +65,7 @@ const numbers = (defaults: object): Check =>
 const rate = either(
   (value) => value === false,
   'false for no limit',
-  fields({ burst: count, perMinute: count }, ['burst', 'perMinute']),
+  fields<RateLimit>({ burst: count, perMinute: count }, ['burst', 'perMinute']),
 );
 
 /** What each option must be. */
@@ -69,7 +73,7 @@ const CHECKS: Record<keyof DuologueOptions, Check> = {
   agent: has(isObject, 'an agent of @google/adk'),
   appName: text,
   store: object,
-  node: fields({ address: text, leaseMs: count, drainMs: count }, ['address']),
+  node: fields<NodeOptions>({ address: text, leaseMs: count, drainMs: count }, ['address']),
   hub: object,
   plugins: list,
   basePath: text,
@@ -93,7 +97,7 @@ const CHECKS: Record<keyof DuologueOptions, Check> = {
   approvalTimeoutMs: either(
     (value) => time(value) === null,
     'a number of milliseconds, null for no limit',
-    fields({ sse: time, bidi: time }),
+    fields<SessionOptions['approvalTimeoutMs']>({ sse: time, bidi: time }),
   ),
   clientTimeoutMs: time,
   toolTimeoutMs: time,
@@ -101,8 +105,18 @@ const CHECKS: Record<keyof DuologueOptions, Check> = {
   whenBusy: oneOf('queue', 'interrupt'),
   live: object,
   driver: oneOf('live', 'turn'),
-  patience: fields({ retries: count, maxWaitMs: count, firstTokenMs: time, nextTokenMs: time, random: func }),
-  history: fields({ maxEvents: count, maxBytes: count, maxImageBytes: count }),
+  patience: fields<NonNullable<DuologueOptions['patience']>>({
+    retries: count,
+    maxWaitMs: count,
+    firstTokenMs: time,
+    nextTokenMs: time,
+    random: func,
+  }),
+  history: fields<NonNullable<DuologueOptions['history']>>({
+    maxEvents: count,
+    maxBytes: count,
+    maxImageBytes: count,
+  }),
   limits: numbers(LIMITS),
   budget: numbers(defaultBudget()),
   socketLimits: numbers(DEFAULT_SOCKET_LIMITS),

@@ -7,7 +7,8 @@ function globals(): unknown {
   const events = process.eventNames().map((name) => [String(name), process.listenerCount(name)]);
   const values = Object.getOwnPropertyNames(globalThis)
     .sort()
-    .map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)?.value]);
+    // Read, since Node makes some of them when they are first read.
+    .map((name) => [name, Reflect.get(globalThis, name)]);
   return { events, values, console: { ...console }, env: { ...process.env }, limit: Error.stackTraceLimit };
 }
 
@@ -30,7 +31,7 @@ test('importing and starting the library changes nothing of the application: no 
   await import('../../src/models/index.ts');
   await import('../../src/client/index.ts');
   const agent = new LlmAgent({ name: 'assistant', model: new ScriptedModel() });
-  const served = await serve(createDuologue({ agent }), { port: 0, quiet: true });
+  const served = await serve(createDuologue({ agent }), { port: 0 });
   const during = globals();
   await served.close();
   expect(during).toEqual(before);
