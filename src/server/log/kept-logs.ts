@@ -8,8 +8,11 @@ import type { Added, Addition, Hub } from './hub.ts';
 import { KeptLog, type KeptLogContext } from './kept-log.ts';
 import { type Logs, newEpoch, type SessionLog } from './logs.ts';
 
-/** What is said within this is kept together, for all sessions; what a person waits for does not wait for it. */
-const WINDOW_MS = 12;
+/**
+ * Words that are said within this are kept together, for all sessions; other chunks do not wait for it. It is longer than the window of a
+ * socket (12 ms), since words of a model come every 10 to 40 ms and each call costs the hub as much as a word.
+ */
+const WINDOW_MS = 50;
 /** So long it is waited for that something is kept. */
 const PATIENCE_MS = 5000;
 /** Between two attempts while the hub is away. */
