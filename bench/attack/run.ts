@@ -50,6 +50,39 @@ const attacks: Record<string, (target: Target) => Promise<unknown>> = {
   },
   'reads of a session of 1 MB, 20 at a time': (target) =>
     repeat(target, 20, () => ask(target, 'GET', '/sessions/long')),
+  'reads of 500,000 audit lines, 20 at a time': (target) =>
+    repeat(target, 20, () => ask(target, 'GET', '/approvals/long')),
+  'posts of 100 forged answers, 20 at a time': async (target) => {
+    let n = 0;
+    const parts = () =>
+      Array.from({ length: 100 }, () => ({
+        type: 'tool-pay',
+        toolCallId: `call_${n}`,
+        state: 'approval-responded',
+        approval: { id: `approval_${n++}`, approved: true },
+      }));
+    await repeat(target, 20, () => {
+      const messages = [{ id: 'forged', role: 'assistant', parts: parts() }];
+      return ask(target, 'POST', '/stream', JSON.stringify({ id: 'long', messages }));
+    });
+  },
+  'wrong keys, 20 at a time': (target) =>
+    repeat(target, 20, () => ask(target, 'GET', '/sessions', '', { authorization: 'Bearer wrong' })),
+  '200 sockets that claim the active connection, each 90 times a second': async (target) => {
+    const claim = frame(0x81, Buffer.from('{"type":"floor","version":"1.0","data":{}}'));
+    const path = '/live?session=crowded';
+    const sockets = Array.from({ length: 200 }, () => dial(target));
+    for (const socket of sockets) {
+      socket.write(upgrade(path, 'sec-websocket-protocol: duologue.v2\r\n'));
+      socket.resume();
+    }
+    await pause(1000);
+    while (!target.isOver()) {
+      for (const socket of sockets) for (let n = 0; n < 9; n++) socket.write(claim);
+      await pause(100);
+    }
+    for (const socket of sockets) socket.destroy();
+  },
 };
 
 const wanted = process.argv.slice(2);
@@ -99,7 +132,9 @@ async function measure(attack: (target: Target) => Promise<unknown>) {
   waits.sort((a, b) => a - b);
   const isAlive = child.exitCode === null && child.signalCode === null;
   if (isAlive) child.send('end');
-  const told = isAlive ? await answer<{ p99: number; longest: number; rss: number }>(child) : null;
+  const told = isAlive
+    ? await answer<{ p99: number; longest: number; rss: number; cores: number }>(child)
+    : null;
   if (isAlive) {
     child.disconnect();
     await once(child, 'exit');
@@ -107,6 +142,7 @@ async function measure(attack: (target: Target) => Promise<unknown>) {
   const round = (value: number) => Math.round(value * 10) / 10;
   return {
     lives: isAlive,
+    cores: told && round(told.cores),
     'MB before': Math.round(begun / MB),
     'MB at most': told && Math.round(told.rss / MB),
     p99: told && round(told.p99),
@@ -127,8 +163,8 @@ function dial(target: Target): Socket {
   return socket;
 }
 
-function upgrade(path: string): string {
-  return `GET ${path} HTTP/1.1\r\nhost: localhost\r\nx-user: mallory\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
+function upgrade(path: string, more = ''): string {
+  return `GET ${path} HTTP/1.1\r\nhost: localhost\r\nx-user: mallory\r\n${more}connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
 }
 
 /** A small masked frame; the mask is zero. */
@@ -180,13 +216,19 @@ async function repeat(target: Target, width: number, one: () => Promise<unknown>
   await Promise.all(Array.from({ length: width }, lane));
 }
 
-function ask(target: Target, method: string, path: string, body = ''): Promise<void> {
+function ask(
+  target: Target,
+  method: string,
+  path: string,
+  body = '',
+  who: Record<string, string> = { 'x-user': 'mallory' },
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const asked = request(`${target.url}${path}`, {
       method,
       agent: false,
       headers: {
-        'x-user': 'mallory',
+        ...who,
         'content-type': 'application/json',
         ...(body ? { 'content-length': Buffer.byteLength(body) } : {}),
       },

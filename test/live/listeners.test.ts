@@ -80,6 +80,47 @@ describe('several listeners', () => {
     expect((await third.chunk('data-session')).data.floor).toBe(await idOf(third));
   });
 
+  it('[B35] claims of the active connection take effect ten at once and one a second; of further ones the last', async () => {
+    const clock = new ManualClock();
+    const server = await live([], [], { clock });
+    const watcher = await watching(server);
+    const claimers = [await watching(server), await watching(server), await watching(server)];
+    const ids = await Promise.all(claimers.map(idOf));
+    const claim = async (index: number) => {
+      const socket = claimers[index];
+      const pongs = () => socket?.received.filter(({ kind }) => kind === 'raw').length ?? 0;
+      const before = pongs();
+      socket?.send('floor');
+      socket?.send('ping', { timestamp: 1 });
+      await socket?.until(() => pongs() > before, 'a pong');
+    };
+    /** Lets time pass, and what was held back for a moment go out. */
+    const pass = (ms: number) => {
+      clock.advance(ms);
+      clock.advance(20);
+    };
+    for (let round = 0; round < 100; round++) await claim(round % 3);
+    await claim(1);
+    pass(0);
+    await watcher.until(() => holders(watcher).length === 10, 'ten changes');
+    expect(holders(watcher).at(-1)).toBe(ids[0]);
+    pass(1000);
+    await watcher.until(() => holders(watcher).length === 11, 'the last claim');
+    expect(holders(watcher).at(-1)).toBe(ids[1]);
+    pass(10_000);
+    // A page that posts sets it free at once, and ends a claim that waits.
+    for (let round = 0; round < 30; round++) await claim(round % 3);
+    const freed = await fetch(`${server.served.url}/sessions/shared/floor`, { method: 'POST' });
+    expect(freed.status).toBe(204);
+    pass(3000);
+    await watcher.until(() => holders(watcher).at(-1) === null, 'that it is free');
+    const changes = holders(watcher).length;
+    await claim(2);
+    pass(0);
+    await watcher.until(() => holders(watcher).length > changes, 'a new claim');
+    expect(holders(watcher).slice(changes)).toEqual([ids[2]]);
+  });
+
   it('[B31] a floor that stays free goes to the one who came last, not at once: whoever had it may come back', async () => {
     const clock = new ManualClock();
     const server = await live([], [], { clock });

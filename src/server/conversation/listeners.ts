@@ -1,4 +1,5 @@
 import type { ProtocolError } from '../../protocol/index.ts';
+import { RateLimiter } from '../access/rate-limit.ts';
 import type { Engine } from '../engine.ts';
 import type { Listener, Place } from '../home/home.ts';
 import type { History } from '../ledger/history.ts';
@@ -23,6 +24,9 @@ const GRACE_MS = 60_000;
 /** How long the floor stays free for whoever had it and lost their connection. */
 const COMEBACK_MS = 5000;
 
+/** Changes of the floor that connections cause: ten at once, and one a second. */
+const CLAIMS = { burst: 10, perMinute: 60 };
+
 /** Those who listen to a conversation: they come and go, one of them has the floor, and that one hears what is spoken. */
 export class Listeners {
   private readonly context: ListenersContext;
@@ -31,12 +35,17 @@ export class Listeners {
   private isClosed = false;
   private cancelGrace: () => void = () => undefined;
   private cancelPassing: () => void = () => undefined;
+  private readonly claims: RateLimiter;
+  /** The listener that claims the floor and waits until another change is allowed. */
+  private claimant: Listener | null = null;
+  private cancelClaim: () => void = () => undefined;
   /** Writes down which connection has the floor; the second never rejects. */
   private identifying: Promise<void> = Promise.resolve();
   private identified: Promise<void> = Promise.resolve();
 
   constructor(context: ListenersContext) {
     this.context = context;
+    this.claims = new RateLimiter(CLAIMS, context.engine.clock);
     // Each speaks in a message, and each message has a chunk.
     this.utterances = new Utterances(context.output.log.last);
   }
@@ -63,10 +72,38 @@ export class Listeners {
     return this.utterances.from(sound.n, sound.at);
   }
 
+  /**
+   * Makes a listener the active connection, or sets it free. Claims of many connections in a short time are folded: the last of them takes
+   * effect as soon as there is room for another change, so that changes cost little however many claim.
+   */
   takeFloor(listener: Listener | null): void {
+    if (listener?.watches === 'always') return;
     this.cancelPassing();
-    if (listener) this.floor.take(listener);
-    else this.floor.free();
+    if (listener === null || listener === this.floor.holder) {
+      this.forgetClaim();
+      if (listener === null) this.floor.free();
+      return;
+    }
+    const isWaiting = this.claimant !== null;
+    this.claimant = listener;
+    if (!isWaiting) this.claimWhenRoom();
+  }
+
+  /** The claim that waits takes effect, now or when there is room for another change. */
+  private claimWhenRoom(): void {
+    const wait = this.claims.take('');
+    if (wait > 0) {
+      this.cancelClaim = this.context.engine.clock.after(wait, () => this.claimWhenRoom());
+      return;
+    }
+    const { claimant } = this;
+    this.claimant = null;
+    if (claimant) this.floor.take(claimant);
+  }
+
+  private forgetClaim(): void {
+    this.cancelClaim();
+    this.claimant = null;
   }
 
   /** Someone is gone. When nobody comes back, the run and all that runs for it are let go of. */
@@ -92,6 +129,7 @@ export class Listeners {
   close(): void {
     this.isClosed = true;
     this.cancelPassing();
+    this.forgetClaim();
     this.cancelGrace();
   }
 
