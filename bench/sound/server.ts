@@ -151,6 +151,7 @@ function ours(server: Server): void {
           large,
           held: budget.open('someone'),
           arrivalMs: budget.limits.arrivalMs,
+          isSignedOut: null,
           allow: { message: () => 0, answer: () => 0 },
           present: (messages) => messages,
           onEnd: () => undefined,

@@ -12,7 +12,7 @@ import {
 import { RefusedRequests, WRONG_KEYS } from './access/refused-requests.ts';
 import { Turnstile } from './access/turnstile.ts';
 import { checkOptions } from './check-options.ts';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, neverSetBack, systemClock } from './clock.ts';
 import { createEngine } from './create-engine.ts';
 import type { Owners } from './engine.ts';
 import { LocalHome } from './home/local-home.ts';
@@ -103,7 +103,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   // Deadlines are told in times that all nodes tell alike.
   const told: Clock = node
     ? { now: () => node.now(), elapsed: () => clock.elapsed(), after: (ms, done) => clock.after(ms, done) }
-    : clock;
+    : neverSetBack(clock);
   const engine = createEngine(options, {
     clock: told,
     logger,

@@ -47,6 +47,35 @@ const changed =
   (chunks) => ({ ...reply(chunks), ...change });
 
 describe('answers that do not count', () => {
+  it('[T5] a card that is answered after its time does not run, although the clock was set back an hour', async () => {
+    const clock = fakeClock();
+    const made = await paused({ clock, approvalTimeoutMs: 30_000 });
+    clock.setBack(60 * 60_000);
+    clock.pass(31_000);
+    const late = await answers(made, made.first, approve());
+    expect(late.chunks.some(({ type }) => type === 'tool-output-available')).toBe(false);
+    expect(made.log).toEqual([]);
+    expect(kinds(await audit(made)).join()).toContain('expired');
+    expect(kinds(await audit(made)).join()).not.toContain('consumed');
+  });
+
+  it('[T21] an output for the approval id does not approve where confirmations are no tool calls', async () => {
+    const made = await paused();
+    const { approvalId } = only(made.first.chunks, 'tool-approval-request')[0] ?? { approvalId: '' };
+    const part = {
+      type: 'tool-adk_request_confirmation',
+      toolCallId: approvalId,
+      state: 'output-available',
+      input: {},
+      output: { confirmed: true },
+    };
+    await made.post({ id: 'chat-1', messages: [{ id: 'a', role: 'assistant', parts: [part] }] });
+    expect(made.log).toEqual([]);
+    expect(kinds(await audit(made)).filter((line) => !line.startsWith('refused'))).toEqual(['issued']);
+    await answers(made, made.first, approve());
+    expect(made.log).toHaveLength(1);
+  });
+
   const forged: [name: string, reply: Reply, lines: string[], answer: string][] = [
     [
       '[T11] an unknown approval id',

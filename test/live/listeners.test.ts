@@ -149,7 +149,7 @@ describe('several listeners', () => {
     await idOf(watcher);
     speaker.send('audio_control', { action: 'start' });
     speaker.send('audio_chunk', { chunk: 'AAECAw==' });
-    expect((await speaker.chunk('data-error')).data).toMatchObject({ code: 'model_error' });
+    expect((await speaker.chunk('data-error')).data).toMatchObject({ code: 'model_not_configured' });
     watcher.send('ping');
     await watcher.until((all) => all.some(({ kind }) => kind === 'raw'), 'pong');
     expect(heard(watcher).filter((line) => line.includes('data-error'))).toEqual([]);

@@ -192,6 +192,29 @@ describe('a person who has signed out', () => {
     expect(app.asked).toHaveLength(count);
   });
 
+  it.each([
+    ['its frame', (socket: { send(type: string, data?: object): void }) => socket.send('floor')],
+    [
+      'the microphone',
+      (socket: { send(type: string, data?: object): void }) =>
+        socket.send('audio_control', { action: 'start' }),
+    ],
+  ])('[A12] [B31] loses the connection when it claims the active connection with %s', async (_, claim) => {
+    const app = application();
+    const server = await live([], [], { ...app.options, clock: new ManualClock() });
+    const stays = await server.connect('?session=pay', { ...app.signIn('in'), protocols: ['duologue.v2'] });
+    const stayingId = (await stays.chunk('data-session')).data.connectionId;
+    const out = await server.connect('?session=pay', { ...app.signIn('out'), protocols: ['duologue.v2'] });
+    expect((await out.chunk('data-session')).data.floor).toBe(stayingId);
+    app.signOut('out');
+    claim(out);
+    claim(out);
+    expect(await out.closed()).toBe(4401);
+    claim(stays);
+    await until(() => app.asked.some(({ token }) => token === 'in'));
+    expect(stays.received.some(({ kind }) => kind === 'close')).toBe(false);
+  });
+
   it('[A12] [R7] is not heard again by the next process either', async () => {
     const app = application();
     const log: string[] = [];

@@ -23,6 +23,16 @@ export function hasPart(part: VoicePart, folder: string): boolean {
   );
 }
 
+/** The address of a registry may have a name and a password in it: they go into a header, and into no message. */
+function withoutPassword(address: URL): { address: URL; headers: Record<string, string> } {
+  const { username, password } = address;
+  address.username = '';
+  address.password = '';
+  if (username === '' && password === '') return { address, headers: {} };
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { address, headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
+}
+
 /**
  * Fetches a part and keeps the files that are needed. It lies there whole or not at all: what breaks off, or is not what was pinned, is
  * removed before anything is unpacked.
@@ -35,13 +45,13 @@ export async function fetchPart(
   mkdirSync(folder, { recursive: true });
   const scratch = mkdtempSync(join(folder, `${part.name}.new-`));
   try {
-    const response = await fetch(new URL(part.tarball, registry), { signal }).catch((error: unknown) => {
-      throw new Error(
-        `${part.name} could not be fetched: ${registry} cannot be reached (${reasonOf(error)}).`,
-      );
+    const { address, headers } = withoutPassword(new URL(part.tarball, registry));
+    const { origin } = address;
+    const response = await fetch(address, { signal, headers }).catch((error: unknown) => {
+      throw new Error(`${part.name} could not be fetched: ${origin} cannot be reached (${reasonOf(error)}).`);
     });
     if (!response.ok || !response.body) {
-      throw new Error(`${part.name} could not be fetched: ${registry} answered ${response.status}.`);
+      throw new Error(`${part.name} could not be fetched: ${origin} answered ${response.status}.`);
     }
     const tarball = join(scratch, 'tarball');
     const hash = createHash('sha512');

@@ -50,6 +50,8 @@ export interface SocketConnectionContext {
   arrivalMs: number;
   /** Takes one from what is allowed to the user: milliseconds to wait, 0 for none. */
   allow: { message: () => number; answer: () => number };
+  /** Asks the application whether the user has signed out, and closes the connection then; null when it cannot be asked. */
+  isSignedOut: (() => Promise<boolean>) | null;
   /** Files of messages by their whole address. */
   present: (messages: Message[]) => Message[];
   onEnd: (connection: SocketConnection) => void;
@@ -102,6 +104,7 @@ export class SocketConnection implements Listener {
       media: this.media,
       limits: context.protocolLimits,
       allow: context.allow,
+      isSignedOut: context.isSignedOut,
       tell: (chunk) => this.tell(chunk),
       complain: (thrown, requestId) => this.complain(thrown, requestId),
       pong: (timestamp) => {

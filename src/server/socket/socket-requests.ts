@@ -21,6 +21,8 @@ export interface SocketRequestsContext {
   media: SocketMedia;
   /** How much is taken in one frame. */
   limits: Limits;
+  /** Asks the application whether the user has signed out; null when it cannot be asked. */
+  isSignedOut: (() => Promise<boolean>) | null;
   /** Takes one from what is allowed to the user: milliseconds to wait, 0 for none. */
   allow: { message: () => number; answer: () => number };
   /** Tells this client something. */
@@ -34,6 +36,8 @@ export interface SocketRequestsContext {
 /** What a client asks for in the text frames of its socket: each is read, and the session is asked for it. */
 export class SocketRequests {
   private readonly context: SocketRequestsContext;
+  /** The claim for which the application is being asked. */
+  private claiming: Promise<void> | null = null;
 
   constructor(context: SocketRequestsContext) {
     this.context = context;
@@ -69,8 +73,25 @@ export class SocketRequests {
     }
   }
 
+  /**
+   * Claims the active connection, once it is known that the user has not signed out: their connection is closed then. Claims that come while the application
+   * is asked are the same claim.
+   */
+  private claim(): Promise<void> | undefined {
+    const { session, listener, isSignedOut } = this.context;
+    if (!isSignedOut) {
+      session.takeFloor(listener);
+      return;
+    }
+    this.claiming ??= isSignedOut().then((isOut) => {
+      this.claiming = null;
+      if (!isOut) session.takeFloor(listener);
+    });
+    return this.claiming;
+  }
+
   private act(frame: ClientFrame, asked: Asked): Promise<unknown> | undefined {
-    const { listener, session, identity, media, allow } = this.context;
+    const { session, identity, media, allow, isSignedOut } = this.context;
     switch (frame.type) {
       case 'ping':
         this.context.pong(frame.timestamp ?? null);
@@ -92,11 +113,11 @@ export class SocketRequests {
           : session.say(input, { again, ...asked });
       }
       case 'floor':
-        session.takeFloor(listener);
-        return;
+        return this.claim();
       case 'audio_control':
         media.microphone(frame.action, frame.detection);
-        return;
+        // Sound may follow at once, so the application is asked beside it: a signed-out user's connection is closed.
+        return frame.action === 'start' ? isSignedOut?.() : undefined;
       case 'audio_chunk':
         media.hear(frame.pcm);
         return;

@@ -175,6 +175,9 @@ export class Sockets {
         message: () => limiter?.take(user) ?? 0,
         answer: () => this.answers.take(user),
       },
+      isSignedOut: engine.signIn.isAsked
+        ? async () => (await engine.signIn.ask(identity)) === 'signed-out'
+        : null,
       present: (messages) => withAddresses(messages, url.origin.replace(/^ws/, 'http') + basePath),
       onEnd: (ended) => {
         countOut();

@@ -91,6 +91,24 @@ describe('a voice that is not there', () => {
     expect(typed).toBe('Typed.');
   });
 
+  test('a password in the address of the registry is sent to the registry, and told to no one else', async () => {
+    const sent: (string | undefined)[] = [];
+    answer = (response) => {
+      sent.push(response.req.headers.authorization);
+      response.writeHead(404).end();
+    };
+    const { port } = registry.address() as AddressInfo;
+    for (const at of [port, 1]) {
+      const voice = new Voice({ folder, registry: `http://reader:s%40cret@localhost:${at}/npm/` });
+      onTestFinished(() => voice.close());
+      voice.prepare();
+      await expect.poll(() => voice.now.status).toBe('failed');
+      expect(JSON.stringify(voice.now)).toContain(`http://localhost:${at}`);
+      expect(JSON.stringify(voice.now)).not.toMatch(/reader|cret/);
+    }
+    expect(sent).toEqual([`Basic ${Buffer.from('reader:s@cret').toString('base64')}`]);
+  });
+
   test('says that there is no network, and can be fetched later', async () => {
     const voice = voiceOf(1);
     voice.prepare();

@@ -123,8 +123,9 @@ export class Decisions {
 
   /** In the confirmation dialect the output of the confirmation is the decision. */
   asDecision(answer: Answer): Answer {
-    if (answer.kind !== 'output') return answer;
-    const call = this.parts.open.records.find(({ approvalId }) => approvalId === answer.toolCallId);
+    const { core, open } = this.parts;
+    if (answer.kind !== 'output' || core.options.confirmations !== 'tool') return answer;
+    const call = open.records.find(({ approvalId }) => approvalId === answer.toolCallId);
     const confirmed = isRecord(answer.output) ? answer.output.confirmed : undefined;
     if (!call || typeof confirmed !== 'boolean') return answer;
     return { kind: 'decision', toolCallId: call.id, approvalId: answer.toolCallId, approved: confirmed };
