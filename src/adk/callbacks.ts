@@ -1,7 +1,9 @@
 import {
   type BaseAgent,
+  BasePlugin,
   type BaseTool,
   type Context,
+  type InvocationContext,
   isLlmAgent,
   type LlmAgent,
   type PluginManager,
@@ -53,6 +55,16 @@ export function hasAfterToolCallbacks(root: BaseAgent, plugins: readonly unknown
   const has = (agent: BaseAgent): boolean =>
     (isLlmAgent(agent) && agent.canonicalAfterToolCallbacks.length > 0) || agent.subAgents.some(has);
   return plugins.length > 0 || has(root);
+}
+
+/** Whether the application has before-tool callbacks for the calls of an agent. They may change the arguments of a call. */
+export function hasBeforeToolCallbacks({ agent, pluginManager }: InvocationContext): boolean {
+  const { plugins = [] } = pluginManager as unknown as { plugins?: Iterable<BasePlugin> };
+  const { beforeToolCallback } = BasePlugin.prototype;
+  return (
+    (isLlmAgent(agent) && agent.canonicalBeforeToolCallbacks.length > 0) ||
+    [...plugins].some((plugin) => plugin.beforeToolCallback !== beforeToolCallback)
+  );
 }
 
 /** A tool with the call that it has answered. */

@@ -9,8 +9,17 @@ import {
   type PluginManager,
 } from '@google/adk';
 import { ARGUMENTS_UNREADABLE, type Chunk, stateConflict, type ToolFacts } from '../protocol/index.ts';
+import { hasBeforeToolCallbacks } from './callbacks.ts';
 import { toJsonResponse } from './json-output.ts';
-import { type ApprovalOverride, type Decision, decide, type OpenCall, type Run, refuse } from './run.ts';
+import {
+  type ApprovalOverride,
+  type Decision,
+  decide,
+  mayWait,
+  type OpenCall,
+  type Run,
+  refuse,
+} from './run.ts';
 import { DuologueTool } from './tools.ts';
 import { isUnreadable } from './unreadable.ts';
 
@@ -24,6 +33,8 @@ export interface RunKey {
 /** What is known of the calls of a run. */
 export interface RunView {
   factsOf(callId: string): ToolFacts;
+  /** Whether callbacks may still change a call that may wait: the person is shown it when it waits, with the arguments that will run. */
+  mayChange(callId: string): boolean;
   /** Resolves when ADK has read the session: what is stored later is not in this run's history. */
   readonly begun: Promise<void>;
   /** The chunk that tells the response of a call which ADK's own loop answered. */
@@ -36,9 +47,13 @@ export class ActiveRun implements RunView {
   /** By agent and name: the tools as they are behind their gates. */
   readonly tools = new Map<string, ReadonlyMap<string, BaseTool>>();
   readonly decisions = new Map<string, Decision>();
+  /** The arguments of each call as they were when it was decided about, as JSON. */
+  private readonly decidedOn = new Map<string, string>();
   /** Calls whose tool itself failed: a response alone does not tell that from one that looks like an error. */
   readonly failures = new Set<string>();
   readonly begun: Promise<void>;
+  /** Calls that may wait, and that before-tool callbacks have not seen yet. */
+  readonly changeable = new Set<string>();
   private readonly outputs = new Map<string, unknown>();
   private readonly writers = new Set<string>();
   markBegun: () => void = () => undefined;
@@ -48,6 +63,18 @@ export class ActiveRun implements RunView {
     this.begun = new Promise((resolve) => {
       this.markBegun = resolve;
     });
+  }
+
+  /** Remembers the decision about a call. */
+  decided(callId: string, args: Record<string, unknown>, decision: Decision): Decision {
+    this.decisions.set(callId, decision);
+    this.decidedOn.set(callId, JSON.stringify(args));
+    return decision;
+  }
+
+  /** The decision about a call with these arguments; undefined when there is none, or a callback has changed them since. */
+  decisionOn(callId: string, args: Record<string, unknown>): Decision | undefined {
+    return this.decidedOn.get(callId) === JSON.stringify(args) ? this.decisions.get(callId) : undefined;
   }
 
   /** Remembers what a tool returned, as opposed to what ADK makes of it. */
@@ -70,6 +97,10 @@ export class ActiveRun implements RunView {
   factsOf(callId: string): ToolFacts {
     const { runsOn = 'server', asks = false, optimistic } = this.decisions.get(callId) ?? {};
     return { runsOn, asks, ...(optimistic ? { optimistic } : {}) };
+  }
+
+  mayChange(callId: string): boolean {
+    return this.changeable.has(callId);
   }
 
   outputChunk(toolCallId: string, response: Record<string, unknown>): Chunk {
@@ -153,6 +184,8 @@ export class GatePlugin extends BasePlugin {
       const decision = isUnreadable(part)
         ? refuse(tool, ARGUMENTS_UNREADABLE)
         : await this.decide(tool, call.args ?? {}, context);
+      const waits = mayWait(tool) || this.override?.includes(tool.name) === true;
+      if (waits && hasBeforeToolCallbacks(invocationContext)) active.changeable.add(call.id);
       const isOptimistic =
         active.run.optimistic === true &&
         !decision.asks &&
@@ -160,7 +193,7 @@ export class GatePlugin extends BasePlugin {
         !decision.refusal
           ? decision.tool.isOptimistic
           : false;
-      active.decisions.set(call.id, isOptimistic ? { ...decision, optimistic: true } : decision);
+      active.decided(call.id, call.args ?? {}, isOptimistic ? { ...decision, optimistic: true } : decision);
     }
     return undefined;
   }

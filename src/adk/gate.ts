@@ -164,7 +164,9 @@ class Gated extends BaseTool {
     if (!active) throw new Error('The run is over.');
 
     const changed = changesIn(toolContext);
-    const decision = active.decisions.get(id) ?? (await plugin.decide(this.inner, args, toolContext));
+    const decision =
+      active.decisionOn(id, args) ??
+      active.decided(id, args, await plugin.decide(this.inner, args, toolContext));
     const later = async (facts: ToolFacts) => {
       checkMayWait(this.name, facts, toolContext);
       if (changed) await keepChanges(changed, toolContext);

@@ -229,9 +229,14 @@ export class FakeRun {
   }
 }
 
+const factsOf = (id: string) => TOOLS[id.replace(/^\d+-/, '') as ToolName];
+
 const VIEW: RunView = {
   begun: Promise.resolve(),
-  factsOf: (id) => TOOLS[id.replace(/^\d+-/, '') as ToolName],
+  factsOf,
+  // Every other call that waits could still be changed by a callback.
+  mayChange: (id) =>
+    Number.parseInt(id, 10) % 2 === 1 && (factsOf(id).asks || factsOf(id).runsOn === 'client'),
   outputChunk: (toolCallId, response) =>
     typeof response.error === 'string'
       ? { type: 'tool-output-error', toolCallId, errorText: response.error }

@@ -190,7 +190,8 @@ export class AgentEvents {
       case 'call':
         return this.announce(speaking, out, view);
       case 'response':
-        return callChunks.wasAnnounced(out.id) || (isResponding && !callChunks.areConfirmed)
+        return callChunks.wasAnnounced(out.id) ||
+          (isResponding && !callChunks.areConfirmed && !this.called.has(out.id))
           ? this.ranInside(speaking, out, view)
           : this.answeredInside(speaking, out, view);
       case 'audio': {
@@ -219,7 +220,7 @@ export class AgentEvents {
   ): void {
     const { callChunks } = this.parts;
     const facts = view.factsOf(id);
-    const isLate = callChunks.isToldLate(facts);
+    const isLate = callChunks.isToldLate(facts) || view.mayChange(id);
     if (!isLate && this.called.size === 0)
       return callChunks.announceEarly({ id, toolName, args }, facts, writing);
     const tell = () => callChunks.announceEarly({ id, toolName, args }, facts, writing);

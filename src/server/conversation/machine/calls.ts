@@ -55,7 +55,7 @@ export class Calls {
 
   /** A call is written down: it is shown, handed over or run. */
   issued(callId: string, ticket: Ticket): void {
-    const { core, open, messages, run, events, callChunks, callEnds, executions } = this.parts;
+    const { core, open, messages, run, events, callChunks, callEnds, executions, policy } = this.parts;
     const call = open.get(callId);
     const writing = call && messages.get(call.record.messageId);
     if (!call) return core.emit({ type: 'let-go', ticket, error: null });
@@ -70,7 +70,7 @@ export class Calls {
     }
     if (run.isLive && becomes !== 'allow') messages.isAtWork = false;
     messages.interject(writing);
-    if (becomes === 'hand-over' && !call.isAnnounced) this.held.push(call);
+    if (becomes === 'hand-over' && !call.isAnnounced && !policy.pauseEndsResponse) this.held.push(call);
     else if (becomes !== 'ask') {
       callChunks.announce(call, writing);
       messages.save(writing);
@@ -131,7 +131,8 @@ export class Calls {
   showNext(): void {
     const { core, open, messages, policy, callChunks } = this.parts;
     const { cardsTogether, approvalTimeoutMs, pauseEndsResponse } = policy;
-    this.isCardHeld = open.hidden.length > 0 && this.isExpecting(isForBrowserAlone);
+    // A response over SSE ends with the run, when every call of the step is shown.
+    this.isCardHeld = !pauseEndsResponse && open.hidden.length > 0 && this.isExpecting(isForBrowserAlone);
     if (this.isCardHeld) return;
     for (const call of open.hidden) {
       if (!cardsTogether && open.isShowing) break;
