@@ -79,9 +79,17 @@ export function createDuologue(options: DuologueOptions): Duologue {
       logger,
       owned: () => home.owned,
       onLost: (key) => home.lose(key),
+      basePath: (options.basePath ?? '').replace(/\/$/, ''),
+      hubFault: () => options.hub?.fault?.() ?? null,
+      onUnfit: (away) => {
+        // Without the store nothing can be given away: others take it when the lease has ended.
+        if (away.includes('store')) home.sendAway();
+        else home.handOver(node?.drainMs ?? 0);
+      },
     });
   const alone: Owners = {
     areAlone: true,
+    check: () => undefined,
     take: (key) => store.own(key),
     release: async () => undefined,
     startAsOwner: (_key, _signal, start) => start(),

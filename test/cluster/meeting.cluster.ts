@@ -46,6 +46,9 @@ test('a node that said that it lives before it listened is known to be dead when
     },
     owned: () => [],
     onLost: () => undefined,
+    basePath: '',
+    hubFault: () => null,
+    onUnfit: () => undefined,
   });
   await node.join();
   // It is told once, and tried again.

@@ -301,7 +301,8 @@ export class Conversation implements Session {
     this.sendAway();
   }
 
-  private sendAway(): void {
+  /** Ends every connection and response, so that their clients come back to the process that owns the session then. */
+  sendAway(): void {
     const why = moved();
     this.incoming.refuseAll(why);
     this.output.end(why);

@@ -75,6 +75,11 @@ export class LocalHome implements SessionHome {
     await settlesWithin(Promise.allSettled(all), withinMs, this.engine.clock);
   }
 
+  /** Tells everyone who listens to come back, to another process. The sessions stay here until another one takes them. */
+  sendAway(): void {
+    for (const conversation of this.here.values()) conversation.sendAway();
+  }
+
   private async giveAway(name: string, loading: Promise<Conversation>): Promise<void> {
     const conversation = await loading;
     while (!conversation.isPaused) await conversation.paused();
@@ -105,6 +110,7 @@ export class LocalHome implements SessionHome {
   private async conversation(key: SessionKey): Promise<Conversation | null> {
     const name = nameOf(key);
     await this.gone(name);
+    this.engine.owners.check(this.open.has(name));
     const loading =
       this.open.get(name) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
     return loading && this.used(loading);

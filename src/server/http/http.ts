@@ -108,7 +108,8 @@ async function run(
     return context.reads.turnstile.pass(user, () => route.run(call));
   };
   try {
-    if (!context.node) return await here();
+    // What is public is asked about this node, and not about a session.
+    if (!context.node || route.isPublic) return await here();
     const isRepeatable = () => route.run !== postStream || read?.requestId !== undefined;
     const handedOn = () => limiter?.giveBack(user);
     const asked = { request, body: () => read && JSON.stringify(read), isRepeatable, handedOn };
@@ -131,7 +132,9 @@ function named(thrown: unknown, body: Record<string, unknown> | null, maxLength:
 }
 
 function health({ context }: RouteCall): Reply {
-  return context.isLeaving() ? json(503, { status: 'closing' }) : json(200, { status: 'ok' });
+  if (context.isLeaving()) return json(503, { status: 'closing' });
+  const away = context.node?.away ?? [];
+  return away.length > 0 ? json(503, { status: 'unavailable', away }) : json(200, { status: 'ok' });
 }
 
 async function login({ context, request, body }: RouteCall): Promise<Reply> {

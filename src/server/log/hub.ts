@@ -55,6 +55,8 @@ export interface Hub {
   spend(spending: Spending): Promise<number>;
   /** A user has so many connections at this node; the number at all nodes together. */
   connections(user: string, count: number): Promise<number>;
+  /** Why it cannot be used at the moment, in words for an administrator; null when it can. A hub without it always can. */
+  fault?(): string | null;
   /** Calls back whenever it was away, and what was kept may be lost; the returned function ends that. */
   onBack(callback: () => void): () => void;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 import { ProtocolError } from '../../protocol/index.ts';
 import type { NodePlace } from '../store/nodes.ts';
+import type { NodeEngine } from './fitness.ts';
 
 /** Thrown when another node owns the session that is asked for: the request is for that one. */
 export class Elsewhere extends Error {
@@ -9,6 +10,14 @@ export class Elsewhere extends Error {
   constructor(node: NodePlace) {
     super(`The node ${node.name} has this session.`);
     this.node = node;
+  }
+}
+
+/** Thrown when no node can do what is asked for, because an engine is away for all of them. Nothing was done. */
+export class EngineAway extends ProtocolError {
+  constructor(engine: NodeEngine) {
+    const what = engine === 'store' ? 'The database' : 'The memory that servers share';
+    super('overloaded', `${what} is away. Try again in a few seconds.`, { retryAfterMs: 2000 });
   }
 }
 

@@ -113,6 +113,20 @@ export function reach(node: NodePlace): Promise<void> {
   });
 }
 
+/** Whether another node says that it can do its work. Never rejects. */
+export function isFit(node: NodePlace, basePath: string): Promise<boolean> {
+  const request = new Request(new URL(`${basePath}/health`, node.address));
+  const asked = open({ request, node, signal: AbortSignal.timeout(CONNECT_MS) }, {});
+  return new Promise((resolve) => {
+    asked.once('error', () => resolve(false));
+    asked.once('response', (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    asked.end();
+  });
+}
+
 /** What comes out of either goes into the other, until one of them ends. */
 function join(one: Duplex, other: Duplex): void {
   for (const [from, to] of [

@@ -8,8 +8,18 @@ import type { Lease } from '../log/held-log.ts';
 import type { Logger } from '../logger.ts';
 import type { NodeDirectory, NodePlace } from '../store/nodes.ts';
 import { type OwnedKey, type SessionKey, StaleFence } from '../store/store.ts';
-import { Elsewhere, NotHere } from './elsewhere.ts';
-import { FORWARDED, forward, forwardUpgrade, type Handover, NOT_HERE, reach, Unreached } from './forward.ts';
+import { Elsewhere, EngineAway, NotHere } from './elsewhere.ts';
+import { Fitness, type NodeEngine } from './fitness.ts';
+import {
+  FORWARDED,
+  forward,
+  forwardUpgrade,
+  type Handover,
+  isFit,
+  NOT_HERE,
+  reach,
+  Unreached,
+} from './forward.ts';
 import { Peers } from './peers.ts';
 
 /** How this process takes part in a group that shares a store. */
@@ -31,6 +41,12 @@ export interface NodeContext extends NodeOptions {
   owned: () => readonly OwnedKey[];
   /** Another node owns a session that was owned here. */
   onLost: (key: OwnedKey) => void;
+  /** Where the server is mounted, at every node. */
+  basePath: string;
+  /** Why the hub cannot be used at the moment; null when it can, or there is none. */
+  hubFault: () => string | null;
+  /** This node cannot do its work, and another can. */
+  onUnfit: (away: readonly NodeEngine[]) => void;
 }
 
 /** A request, as it can be handed on. */
@@ -72,6 +88,7 @@ export class Node implements Lease {
   readonly drainMs: number;
   readonly #context: NodeContext;
   readonly #peers: Peers;
+  readonly #fitness: Fitness;
   #cancelRenewal: () => void = () => undefined;
   #isLeaving = false;
   #isClosed = false;
@@ -83,6 +100,8 @@ export class Node implements Lease {
   #behindMs = 0;
   #joined: Promise<unknown> | null = null;
   #renewing: Promise<void> = Promise.resolve();
+  /** Renewals that are on their way. */
+  #renewals = 0;
   /** Until then, by its own clock, nobody takes over what it owns. */
   #sureUntil = Number.NEGATIVE_INFINITY;
   readonly #onSure = new Set<() => void>();
@@ -93,6 +112,31 @@ export class Node implements Lease {
     this.drainMs = context.drainMs ?? 20_000;
     this.place = { name: `${hostname()}-${randomUUID()}`, address: context.address };
     this.#peers = new Peers(context.clock);
+    const { clock, logger, basePath, hubFault, onUnfit } = context;
+    this.#fitness = new Fitness({
+      ...{ clock, logger, hubFault, onUnfit },
+      isStoreAway: () => this.#isStoreAway,
+      others: () => this.#others.filter((node) => !this.#peers.isDead(node)),
+      isFit: (node) => isFit(node, basePath),
+    });
+  }
+
+  /** Throws while this node cannot do its work: `Elsewhere` when another node can. One that lost its hub goes on with a session that `isHere`. */
+  check(isHere: boolean): void {
+    const [engine] = this.away;
+    if (!engine || (engine === 'hub' && isHere)) return;
+    const { refuge } = this.#fitness;
+    throw refuge ? new Elsewhere(refuge) : new EngineAway(engine);
+  }
+
+  /** The engines that this node cannot use at the moment: while there is one, it should get no requests. */
+  get away(): NodeEngine[] {
+    return this.#fitness.away;
+  }
+
+  /** Whether the lease may have ended, because it could not be renewed. A node that starts has none yet. */
+  get #isStoreAway(): boolean {
+    return this.#sureUntil > Number.NEGATIVE_INFINITY && !this.isSure;
   }
 
   get isSure(): boolean {
@@ -116,19 +160,14 @@ export class Node implements Lease {
   async startAsOwner<T>(key: OwnedKey, signal: AbortSignal, start: () => Promise<T>): Promise<T> {
     const { logger, onLost } = this.#context;
     for (;;) {
-      let isOwner = false;
-      try {
-        isOwner = await this.isOwner(key);
-        if (!isOwner) {
-          onLost(key);
-          throw new StaleFence(key);
-        }
-      } catch (error) {
-        if (error instanceof StaleFence) throw error;
-        logger.warn('a tool waits for the store, which cannot confirm the owner', {
-          session: key.id,
-          error: String(error),
-        });
+      const isOwner = await this.isOwner(key).catch((error: unknown) => {
+        const about = { session: key.id, error: String(error) };
+        logger.warn('a tool waits for the store, which cannot confirm the owner', about);
+        return null;
+      });
+      if (isOwner === false) {
+        onLost(key);
+        throw new StaleFence(key);
       }
       if (signal.aborted || this.#isClosed) throw new Error('The call was aborted.');
       if (isOwner && this.isSure) return start();
@@ -241,6 +280,7 @@ export class Node implements Lease {
     this.#isClosed = true;
     this.#cancelRenewal();
     this.#peers.close();
+    this.#fitness.close();
     // One that is on its way would bring the node back to life.
     await this.#renewing;
     if (this.#joined) await this.#context.directory.leave(this.place.name);
@@ -260,11 +300,14 @@ export class Node implements Lease {
     const until = clock.elapsed() + this.leaseMs + SLACK_MS;
     for (;;) {
       try {
+        // What is posted has to be read before it can be handed on.
+        if (asked.request.method === 'GET') this.check(false);
         return await here();
       } catch (thrown) {
-        if (!(thrown instanceof Elsewhere)) throw thrown;
+        if (!(thrown instanceof Elsewhere || thrown instanceof EngineAway)) throw thrown;
         // Whoever handed it on looks again.
         if (asked.request.headers.has(FORWARDED)) throw new NotHere();
+        if (thrown instanceof EngineAway) throw thrown;
         const result = await this.#ask(asked, thrown.node, there);
         if (result !== null) return result;
       }
@@ -313,8 +356,14 @@ export class Node implements Lease {
       });
     });
     const askedAt = clock.elapsed();
-    const wasLiving = await directory.renew(this.place, this.leaseMs);
-    if (!wasLiving) await this.#giveUpLost();
+    // The answer to an earlier one that is still on its way may say that the lease had ended: then this one finds it renewed.
+    const isAlone = this.#renewals++ === 0;
+    try {
+      const wasLiving = await directory.renew(this.place, this.leaseMs);
+      if (!wasLiving || !isAlone) await this.#giveUpLost();
+    } finally {
+      this.#renewals--;
+    }
     const wasSure = this.isSure;
     this.#sureUntil = askedAt + this.leaseMs * SURE;
     if (!wasSure) for (const callback of [...this.#onSure]) callback();

@@ -34,6 +34,8 @@ export class RedisConnection {
   #timer: NodeJS.Timeout | undefined;
   #isBeating = false;
   #isAway = false;
+  /** What Redis answered to the last sign of life when it did not take it: its memory is full, or it only reads. */
+  #refusal: string | null = null;
   #isClosed = false;
 
   private constructor(options: RedisOptions, beat: readonly string[]) {
@@ -69,6 +71,11 @@ export class RedisConnection {
       if (!String(error).includes('NOSCRIPT')) throw error;
       return this.run(['EVAL', text, ...rest]);
     }
+  }
+
+  /** Why Redis cannot be used at the moment; null when it can. */
+  get fault(): string | null {
+    return this.#isAway ? `No Redis answers at ${placeOf(this.#options.url)}.` : this.#refusal;
   }
 
   onBack(callback: () => void): () => void {
@@ -124,7 +131,24 @@ export class RedisConnection {
       clearTimeout(late);
       this.#isBeating = false;
     };
-    client.sendCommand([...this.#beat]).then(over, over);
+    client.sendCommand([...this.#beat]).then(
+      () => {
+        over();
+        this.#refusal = null;
+      },
+      (error: unknown) => {
+        over();
+        this.#refused(error);
+      },
+    );
+  }
+
+  /** Redis answers, but takes nothing. A connection that broke is told of elsewhere. */
+  #refused(error: unknown): void {
+    if (this.#isAway || this.#isClosed || !this.#client?.isReady) return;
+    const words = inWords(error, this.#options.url);
+    if (this.#refusal === null) this.#options.onWarning?.(words);
+    this.#refusal = words;
   }
 
   /** Gives up a connection that nothing comes back over, and everything that waits for it. */

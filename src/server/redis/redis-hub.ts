@@ -80,6 +80,10 @@ export class RedisHub implements Hub {
     return (await this.#connection.call(CONNECTIONS, [key], args)) as number;
   }
 
+  fault(): string | null {
+    return this.#connection.fault;
+  }
+
   onBack(callback: () => void): () => void {
     return this.#connection.onBack(callback);
   }

@@ -157,7 +157,7 @@ export class StoreSessionService extends BaseSessionService {
   /**
    * Appends an event. When it answers calls and someone else has changed, since this session was read, what they change,
    * it throws a `StateConflict` and writes nothing: the caller says what becomes of the calls. `accepted` is the request
-   * that is taken with it: then a store that is unavailable is told at once, else the event is written when the store is back.
+   * that is taken with it: then a store that is unavailable is told at once, as for an event that says nothing; else the event is written when the store is back.
    */
   async appendChange({ session, event }: AppendEventRequest, accepted?: AcceptedRequest): Promise<void> {
     const key = keyOf(session.appName, session.userId, session.id);
@@ -168,7 +168,8 @@ export class StoreSessionService extends BaseSessionService {
     // A later owner has another fence, and one that let go of the session none.
     const isOver = () => this.#fenceOf(key) !== fence;
     try {
-      await (accepted ? append() : untilStored(append, { ...this.#persistence, isOver }));
+      const isAwaited = accepted !== undefined || event.content === undefined;
+      await (isAwaited ? append() : untilStored(append, { ...this.#persistence, isOver }));
     } catch (error) {
       this.forget(key);
       throw error;

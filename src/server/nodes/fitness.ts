@@ -1,0 +1,88 @@
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import type { NodePlace } from '../store/nodes.ts';
+
+/** What a node needs for its work: the store that all nodes share, and the hub beside it. */
+export type NodeEngine = 'store' | 'hub';
+
+/** What fitness is judged by. */
+export interface FitnessContext {
+  clock: Clock;
+  logger: Logger;
+  /** Whether the lease may have ended, because the store could not be reached. */
+  isStoreAway: () => boolean;
+  /** Why the hub cannot be used at the moment; null when it can, or there is none. */
+  hubFault: () => string | null;
+  /** The other nodes that live, as far as this one knows. */
+  others: () => readonly NodePlace[];
+  /** Whether another node says that it can do its work. */
+  isFit: (node: NodePlace) => Promise<boolean>;
+  /** This node cannot do its work, and another can: its conversations are better off there. */
+  onUnfit: (away: readonly NodeEngine[]) => void;
+}
+
+const CHECK_MS = 1000;
+/** A hub that restarts is away for so long, and no reason to move anybody. */
+const RESTART_MS = 2000;
+
+/**
+ * Whether this node can do its work. While it cannot, it looks for a node that can: with one, requests go there and conversations are moved; without
+ * one, when an engine is away for all nodes, everything stays where it is.
+ */
+export class Fitness {
+  readonly #context: FitnessContext;
+  #cancel: () => void = () => undefined;
+  #hubAwaySince: number | null = null;
+  #refuge: NodePlace | null = null;
+
+  constructor(context: FitnessContext) {
+    this.#context = context;
+    this.#checkLater();
+  }
+
+  /** The engines that this node cannot use at the moment. */
+  get away(): NodeEngine[] {
+    const { clock, isStoreAway } = this.#context;
+    const isHubAway = this.#hubAwaySince !== null && clock.elapsed() - this.#hubAwaySince >= RESTART_MS;
+    return [...(isStoreAway() ? (['store'] as const) : []), ...(isHubAway ? (['hub'] as const) : [])];
+  }
+
+  /** A node that can do the work of this one, while this one cannot. */
+  get refuge(): NodePlace | null {
+    return this.#refuge;
+  }
+
+  close(): void {
+    this.#cancel();
+  }
+
+  #checkLater(): void {
+    this.#cancel = this.#context.clock.after(CHECK_MS, () => {
+      this.#checkLater();
+      this.#check().catch((error: unknown) => {
+        this.#context.logger.error('the fitness of a node was not found out', { error: String(error) });
+      });
+    });
+  }
+
+  async #check(): Promise<void> {
+    const { clock, logger, hubFault, others, isFit, onUnfit } = this.#context;
+    if (hubFault() === null) this.#hubAwaySince = null;
+    else this.#hubAwaySince ??= clock.elapsed();
+    if (this.away.length === 0) {
+      this.#refuge = null;
+      return;
+    }
+    const fit = await Promise.all(others().map(async (node) => ((await isFit(node)) ? [node] : [])));
+    const [refuge = null] = fit.flat();
+    const { away } = this;
+    const isNew = refuge !== null && this.#refuge === null && away.length > 0;
+    this.#refuge = away.length > 0 ? refuge : null;
+    if (!isNew) return;
+    logger.warn('this node cannot do its work: its conversations move to other nodes', {
+      away: away.join(', '),
+      hub: hubFault() ?? 'ok',
+    });
+    onUnfit(away);
+  }
+}
