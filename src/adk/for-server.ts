@@ -10,6 +10,7 @@ export {
   toResponse,
 } from './deferred.ts';
 export { chooseDriver, type Driver } from './driver.ts';
+export { type FileSource, fileReference } from './files.ts';
 export { instrument } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
 export { afterOlderRewind, danglingCalls, RESUME, rewindEvent } from './history.ts';

@@ -9,6 +9,7 @@ import {
   type LlmRequest,
 } from '@google/adk';
 import type { FunctionResponse } from '@google/genai';
+import { withFiles } from './files.ts';
 
 /** Key in an event's custom metadata: drop this event and all after it, up to the marker. */
 const REWIND = 'duologueRewind';
@@ -64,6 +65,7 @@ export class HistoryProcessor extends BaseLlmRequestProcessor {
       session === context.session ? context : context.clone({ session }),
       request,
     );
+    request.contents = await withFiles(request.contents, context);
   }
 }
 

@@ -62,6 +62,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       sessions: 500,
       characters: shareOfHeap(256 * MB),
       history: { events: history.maxEvents, bytes: history.maxBytes },
+      imageBytes: history.maxImageBytes,
     },
     (session, event) => plugin.withdraw(session, event),
     shared,

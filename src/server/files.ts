@@ -2,6 +2,7 @@ import { imageHeader } from '../models/embedded/image/header.ts';
 import { type Chunk, type InputPart, type Limits, type Message, ProtocolError } from '../protocol/index.ts';
 import { base64Bytes } from '../protocol/limits.ts';
 import type { Engine } from './engine.ts';
+import { fileIdOf } from './store/rules.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 
 /** A part of a message that was checked, with its bytes. */
@@ -74,7 +75,6 @@ export async function storeMessage(
   parts: AdmittedPart[],
   store: Store,
   key: OwnedKey,
-  newId: () => string,
   createdAt: number,
 ): Promise<Message> {
   const stored: Message = { id, role: 'user', metadata: { createdAt }, parts: [] };
@@ -83,8 +83,9 @@ export async function storeMessage(
       stored.parts.push({ type: 'text', text: part.text });
       continue;
     }
-    const fileId = newId();
-    await store.putFile(key, fileId, { mediaType: part.mediaType, bytes: Buffer.from(part.data, 'base64') });
+    const bytes = Buffer.from(part.data, 'base64');
+    const fileId = fileIdOf(bytes);
+    await store.putFile(key, fileId, { mediaType: part.mediaType, bytes });
     stored.parts.push({
       type: 'file',
       mediaType: part.mediaType,
@@ -128,16 +129,11 @@ function fileIdIn(url: string, sessionId: string): string | null {
 }
 
 /** Moves images out of a message that is stored: it keeps their addresses, the browser had the bytes. */
-export async function externalise(
-  message: Message,
-  store: Store,
-  key: OwnedKey,
-  newId: () => string,
-): Promise<void> {
+export async function externalise(message: Message, store: Store, key: OwnedKey): Promise<void> {
   for (const part of message.parts) {
     if (part.type !== 'file' || !part.url.startsWith('data:')) continue;
-    const fileId = newId();
     const bytes = Buffer.from(part.url.slice(part.url.indexOf(',') + 1), 'base64');
+    const fileId = fileIdOf(bytes);
     await store.putFile(key, fileId, { mediaType: part.mediaType, bytes });
     part.url = fileUrl(key.id, fileId);
   }

@@ -36,7 +36,7 @@ describe('the events behind a conversation', () => {
     expect(body.events.map((event: { author: string }) => event.author)).toEqual(['user', 'assistant']);
     expect(body.events[0].content.parts).toMatchObject([
       { text: 'Hi' },
-      { inlineData: { mimeType: 'image/png', data: '(568 characters)' } },
+      { fileData: { mimeType: 'image/png', fileUri: expect.stringMatching(/^duologue-file:.*bytes=424$/) } },
     ]);
     expect(body.events[1].content.parts).toEqual([{ text: 'Hello.' }]);
   });

@@ -4,6 +4,7 @@ import { createMemoryStore, type Store } from '../../src/server/index.ts';
 import { callOf } from '../../src/testing/store/records.ts';
 import { harness, say } from '../support/harness.ts';
 import { text } from '../support/scripted-model.ts';
+import { png } from './support/images.ts';
 
 const key = { app: 'duologue', user: 'live_user', id: 'chat-1', fence: 0 };
 
@@ -36,6 +37,43 @@ async function longSession(turns: number): Promise<{ store: Store; loaded: strin
 }
 
 const history = { maxEvents: 20, maxBytes: 1_000_000 };
+
+describe('pictures of a long conversation', () => {
+  const large = Buffer.concat([png, Buffer.alloc(60_000)]).toString('base64');
+  const show = (filename: string, data: string) => ({
+    id: 'chat-1',
+    messages: [
+      {
+        id: `user-${filename}`,
+        role: 'user',
+        parts: [{ type: 'file', mediaType: 'image/png', filename, url: `data:image/png;base64,${data}` }],
+      },
+    ],
+  });
+
+  it('[S27] are stored once, and given to the model up to a limit, the newest first', async () => {
+    const store = createMemoryStore();
+    const options = { store, history: { maxImageBytes: 100_000 } };
+    const { post, model } = harness([[text('one')], [text('two')], [text('three')]], [], options);
+    const inline = (displayName: string, data: string) => ({
+      inlineData: { data, mimeType: 'image/png', displayName },
+    });
+    await post(show('a.png', large));
+    expect(model.lastContents.at(-1)?.parts).toEqual([inline('a.png', large)]);
+    const other = Buffer.concat([png, Buffer.alloc(60_000, 1)]).toString('base64');
+    await post(show('b.png', other));
+    await post(show('c.png', png.toString('base64')));
+    expect(model.lastContents.filter(({ role }) => role === 'user').map(({ parts }) => parts)).toEqual([
+      [{ text: '[image omitted: a.png, 61 kB]' }],
+      [inline('b.png', other)],
+      [inline('c.png', png.toString('base64'))],
+    ]);
+    const events = JSON.stringify((await store.loadSession(key))?.events);
+    expect(events.length).toBeLessThan(10_000);
+    // Three pictures in one file each, though messages and events refer to them.
+    expect(await store.sessionBytes(key)).toBeLessThan(135_000);
+  });
+});
 
 describe('a history that is longer than what the model is given', () => {
   it('[S25] is given from a message of the user on, and grows no longer than the limit', async () => {

@@ -58,7 +58,7 @@ export class Writes {
   /** Moves the images of a message to where they are stored. */
   keepImages(message: Message): Promise<void> {
     const { key, engine } = this.context;
-    return externalise(message, engine.store, key, engine.newId);
+    return externalise(message, engine.store, key);
   }
 
   private async one(write: Write, results: WriteResults): Promise<void> {
@@ -122,8 +122,8 @@ export class Writes {
   /** Keeps a message of the person; the first one names the session. */
   private async keep({ id, parts, accepted }: Extract<Write, { do: 'keep' }>): Promise<void> {
     const { key, engine } = this.context;
-    const { store, newId, clock } = engine;
-    const message = this.waiting.get(id) ?? (await storeMessage(id, parts, store, key, newId, clock.now()));
+    const { store, clock } = engine;
+    const message = this.waiting.get(id) ?? (await storeMessage(id, parts, store, key, clock.now()));
     await store.putMessage(key, message, accepted);
     this.waiting.delete(id);
     this.lastKept = message;
@@ -139,8 +139,8 @@ export class Writes {
   /** Stores a message that waits, and its files. */
   private async wait({ id, parts, answerId, accepted }: Extract<Write, { do: 'wait' }>): Promise<void> {
     const { key, engine } = this.context;
-    const { store, newId, clock } = engine;
-    const message = await storeMessage(id, parts, store, key, newId, clock.now());
+    const { store, clock } = engine;
+    const message = await storeMessage(id, parts, store, key, clock.now());
     await store.addWaiting(key, { message, answerId: answerId ?? null }, accepted);
     this.waiting.set(id, message);
   }

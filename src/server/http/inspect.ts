@@ -7,6 +7,8 @@ import type { SessionKey } from '../store/store.ts';
 const MAX_DATA = 128;
 /** Events in one answer; a reader asks again from where it was. */
 const MAX_EVENTS = 500;
+/** The same in bytes, unless one alone has more. */
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The ADK events of a session from a place in its history on, and the place after the last of them. */
 export interface InspectedEvents {
@@ -25,11 +27,10 @@ export async function inspectEvents(
   if (!Number.isSafeInteger(start) || start < 0) {
     throw new ProtocolError('bad_request', '"from" must be a whole number from 0 on.');
   }
-  const stored = await engine.store.loadSession(key);
-  if (!stored) throw new ProtocolError('not_found', 'There is no such session.');
-  const all = stored.events;
-  const events = all.slice(start, start + MAX_EVENTS);
-  return { events: events.map(withoutBytes), next: start + events.length, count: all.length };
+  const page = await engine.store.loadEvents(key, { from: start, events: MAX_EVENTS, bytes: MAX_BYTES });
+  if (!page) throw new ProtocolError('not_found', 'There is no such session.');
+  const { events, count } = page;
+  return { events: events.map(withoutBytes), next: start + events.length, count };
 }
 
 function withoutBytes(event: Event): Event {

@@ -24,6 +24,19 @@ export function statementsIn(schema: string) {
         (select count(*) from newest) > (select count(*) from fitting) as has_older,
         ${members('$1')} as session, ${members('$2')} as user, ${members('$3')} as app
       from ${schema}.sessions s where name = $1`,
+    events: `with session as (select n from ${schema}.sessions where name = $1),
+        next as (
+          select seq, row_number() over place as number, sum(size) over place as size from (
+            select seq, octet_length(data) as size from ${schema}.events
+            where session = (select n from session) order by seq limit $3 offset $2
+          ) e window place as (order by seq)
+        )
+      select (select count(*) from ${schema}.events where session = n)::integer as count,
+        (
+          select string_agg(data, ',' order by seq) from ${schema}.events
+          where session = n and seq in (select seq from next where number = 1 or size <= $4)
+        ) as events
+      from session`,
     shared: `select ${members('$2')} as user, ${members('$3')} as app
       from ${schema}.sessions where name = $1 and fence = $4`,
     list: `select id, title, created_at, updated_at,

@@ -25,6 +25,7 @@ import type {
   CallMove,
   CallRecord,
   Decision,
+  EventRequest,
   HistoryLimits,
   ListedSession,
   ListRequest,
@@ -96,6 +97,15 @@ export class PostgresStore implements SharedStore {
     if (!row) return null;
     const stored = { ...summaryOf(row), state: stateOf(row), events: listOf<Event>(row.events) };
     return limits ? { ...stored, hasOlder: row.has_older } : stored;
+  }
+
+  async loadEvents(
+    key: SessionKey,
+    { from, events, bytes }: EventRequest,
+  ): Promise<{ events: Event[]; count: number } | null> {
+    const values = [nameIn(key), from, events, bytes];
+    const [row] = await this.#calls.read<{ events: string | null; count: number }>('events', values);
+    return row ? { events: listOf<Event>(row.events), count: row.count } : null;
   }
 
   async sharedState(key: OwnedKey): Promise<Record<string, unknown> | null> {

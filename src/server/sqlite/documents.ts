@@ -19,6 +19,13 @@ export function documentTable<T>(db: Database, table: 'events' | 'messages' | 'w
   const before = db.prepare<{ data: string }>(
     `select data from ${table} where session = ? and seq < ? order by seq desc limit ?`,
   );
+  const sizesFrom = db.prepare<{ size: number }>(
+    `select octet_length(data) as size from ${table} where session = ? order by seq limit ? offset ?`,
+  );
+  const from = db.prepare<{ data: string }>(
+    `select data from ${table} where session = ? order by seq limit ? offset ?`,
+  );
+  const countOf = db.prepare<{ count: number }>(`select count(*) as count from ${table} where session = ?`);
 
   return {
     /** Adds a text at the end, or replaces the one with its id where it stands. */
@@ -31,6 +38,15 @@ export function documentTable<T>(db: Database, table: 'events' | 'messages' | 'w
     find(session: number, id: string): T | null {
       const row = one.first(session, toText(id));
       return row === undefined ? null : fromJson<T>(row.data);
+    },
+    count(session: number): number {
+      return countOf.first(session)?.count ?? 0;
+    },
+    /** The documents from a place on, within the limits. */
+    from(session: number, start: number, count: number, bytes: number): T[] {
+      const found = sizesFrom.all(session, count, start).map(({ size }) => size);
+      const fit = fitting(found, count, bytes);
+      return from.all(session, fit, start).map((row) => fromJson<T>(row.data));
     },
     /** The last documents within the limits, or the last before one that is named; null when that is not there. */
     last(

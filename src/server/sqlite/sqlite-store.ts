@@ -19,6 +19,7 @@ import {
   type CallMove,
   type CallRecord,
   type Decision,
+  type EventRequest,
   type HistoryLimits,
   type ListedSession,
   type ListRequest,
@@ -68,6 +69,18 @@ export class SqliteStore implements Store {
       const newest = limits && events.last(session.n, { count: limits.events, bytes: limits.bytes });
       if (!newest) return { ...stored, events: events.all(session.n) };
       return { ...stored, events: newest.documents, hasOlder: newest.hasOlder };
+    });
+  }
+
+  async loadEvents(
+    key: SessionKey,
+    request: EventRequest,
+  ): Promise<{ events: Event[]; count: number } | null> {
+    return this.#transactions.read(({ sessions, events }) => {
+      const session = sessions.find(key);
+      if (session === undefined) return null;
+      const found = events.from(session.n, request.from, request.events, request.bytes);
+      return { events: found, count: events.count(session.n) };
     });
   }
 

@@ -12,12 +12,14 @@ import {
   type Session,
   trimTempDeltaState,
 } from '@google/adk';
+import type { Part } from '@google/genai';
+import { type FileSource, fileReference } from '../../adk/for-server.ts';
 import { systemClock } from '../clock.ts';
 import { EventList } from './event-list.ts';
 import { answeredCalls, asStored } from './json.ts';
 import type { SharedStore } from './nodes.ts';
 import { ReadySessions } from './ready-sessions.ts';
-import { nameOf } from './rules.ts';
+import { fileIdOf, nameOf } from './rules.ts';
 import type { CachedSession, CacheLimits } from './session-cache.ts';
 import { applyDelta, copyOf, emptyState, type StateRecord } from './state.ts';
 import {
@@ -31,6 +33,12 @@ import {
 import { type Persistence, untilStored } from './until-stored.ts';
 
 const MB = 1024 * 1024;
+
+/** How much the service keeps ready, and gives to models. */
+interface ServiceLimits extends CacheLimits {
+  /** Bytes of pictures in one request to a model; 16 MB unless given. */
+  imageBytes?: number;
+}
 
 /** What a session was given out with. */
 interface Given {
@@ -51,7 +59,8 @@ interface Given {
  * Two turns at a time in one session see each other's events only at their next `getSession`: the caller lets one wait.
  * Whoever writes events to the store by another way has to call `forget`.
  */
-export class StoreSessionService extends BaseSessionService {
+export class StoreSessionService extends BaseSessionService implements FileSource {
+  readonly maxImageBytes: number;
   readonly #store: Store;
   readonly #ready: ReadySessions;
   readonly #lists = new WeakMap<Event[], EventList>();
@@ -67,13 +76,18 @@ export class StoreSessionService extends BaseSessionService {
    */
   constructor(
     store: Store,
-    limits: CacheLimits = { sessions: 500, characters: 256 * MB, history: { events: 2000, bytes: 4 * MB } },
+    { imageBytes = 16 * MB, ...limits }: ServiceLimits = {
+      sessions: 500,
+      characters: 256 * MB,
+      history: { events: 2000, bytes: 4 * MB },
+    },
     withdraw: (session: Session, event: Event) => void = () => undefined,
     shared: SharedStore | null = null,
     persistence: Omit<Persistence, 'isOver'> = { clock: systemClock, onWait: () => undefined },
   ) {
     super();
     this.#persistence = persistence;
+    this.maxImageBytes = imageBytes;
     this.#store = store;
     this.#ready = new ReadySessions(store, limits, shared);
     this.#withdraw = withdraw;
@@ -105,6 +119,28 @@ export class StoreSessionService extends BaseSessionService {
   /** Whether the history has events before those that the session was given out with. */
   hasOlder({ events }: Session): boolean {
     return this.#given.get(events)?.hasOlder ?? false;
+  }
+
+  /** A file that an event refers to. */
+  async readFile({ appName, userId, id }: Session, fileId: string): Promise<Uint8Array | null> {
+    return (await this.#store.loadFile(keyOf(appName, userId, id), fileId))?.bytes ?? null;
+  }
+
+  /** The event with references to files in place of their bytes; the files are stored. */
+  async #withoutBytes(key: OwnedKey, event: Event): Promise<Event> {
+    const parts: Part[] = [];
+    for (const part of event.content?.parts ?? []) {
+      const { data, mimeType = 'application/octet-stream' } = part.inlineData ?? {};
+      if (!data) {
+        parts.push(part);
+        continue;
+      }
+      const bytes = Buffer.from(data, 'base64');
+      const id = fileIdOf(bytes);
+      await this.#store.putFile(key, id, { mediaType: mimeType, bytes });
+      parts.push(fileReference(part, id, bytes.length));
+    }
+    return { ...event, content: { ...event.content, parts } };
   }
 
   /** The sessions of one user: without a user there is nobody whose sessions could be shown. */
@@ -164,7 +200,11 @@ export class StoreSessionService extends BaseSessionService {
     trimTempDeltaState(event);
     const { seen, fence } = this.#given.get(session.events) ?? { fence: this.#fenceOf(key) };
     const change = answeredCalls(event).length > 0 ? seen : undefined;
-    const append = () => this.#store.appendEvent({ fence, ...key }, event, change, accepted);
+    let kept = event;
+    const append = async () => {
+      if (hasBytes(event)) kept = await this.#withoutBytes({ fence, ...key }, event);
+      await this.#store.appendEvent({ fence, ...key }, kept, change, accepted);
+    };
     // A later owner has another fence, and one that let go of the session none.
     const isOver = () => this.#fenceOf(key) !== fence;
     try {
@@ -174,9 +214,9 @@ export class StoreSessionService extends BaseSessionService {
       this.forget(key);
       throw error;
     }
-    this.#ready.appended(key, event);
+    this.#ready.appended(key, kept);
     if (seen) applyDelta(seen, asStored(event.actions?.stateDelta ?? {}));
-    this.#listOf(session.events).put(event);
+    this.#listOf(session.events).put(kept);
     session.lastUpdateTime = event.timestamp;
     // ADK knows which of two writes to a key is the later one; of the session only its state is given, since ADK would
     // search all events for the id.
@@ -254,6 +294,11 @@ export class StoreSessionService extends BaseSessionService {
     this.#lists.set(events, list);
     return list;
   }
+}
+
+/** Whether parts of an event hold the bytes of files. */
+function hasBytes({ content }: Event): boolean {
+  return content?.parts?.some((part) => part.inlineData?.data) ?? false;
 }
 
 function keyOf(app: string, user: string, id: string): SessionKey {

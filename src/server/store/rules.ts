@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   type AuditEntry,
   type CallMove,
@@ -9,6 +10,11 @@ import {
   StaleFence,
   StoreError,
 } from './store.ts';
+
+/** The id of a file, made from its content: a file that a message and an event refer to is stored once. */
+export function fileIdOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+}
 
 /** A key as one text. JSON keeps its parts apart whatever they contain. */
 export function nameOf({ app, user, id }: SessionKey): string {

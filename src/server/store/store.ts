@@ -41,6 +41,12 @@ export interface HistoryLimits {
   bytes: number;
 }
 
+/** Some of the events of a session, counted from its beginning. */
+export interface EventRequest extends HistoryLimits {
+  /** How many events stand before the first of them. */
+  from: number;
+}
+
 /** Some of the sessions of a user, those used last first. */
 export interface ListRequest {
   /** The session that the list goes on after, as it was listed; without one it begins with the session used last. */
@@ -198,6 +204,8 @@ export interface Store {
   createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession>;
   /** The session with its newest events, or with all of them when no limits are given. Null when there is no such session. */
   loadSession(key: SessionKey, limits?: HistoryLimits): Promise<StoredSession | null>;
+  /** Some of the events, and how many there are in all; null when there is no such session. */
+  loadEvents(key: SessionKey, request: EventRequest): Promise<{ events: Event[]; count: number } | null>;
   /** Makes the caller the owner: whoever was it before cannot write any more. Null when there is no such session. */
   own(key: SessionKey): Promise<OwnedKey | null>;
   /** What is known of a session; null when there is none such. */

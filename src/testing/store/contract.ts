@@ -67,6 +67,7 @@ function endSuite({ test, expect }: TestRunner, { store: opened }: Opened): void
     for (const use of [
       () => store.createSession(key, {}),
       () => store.loadSession(key),
+      () => store.loadEvents(key, { from: 0, events: 1, bytes: 1_000 }),
       () => store.own(key),
       () => store.findSession(key),
       () => store.listSessions('shop', 'ann'),

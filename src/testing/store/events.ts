@@ -43,6 +43,22 @@ export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, c
     });
   });
 
+  test('events are read from a place on, by number and by size, and one always fits', async () => {
+    const events = ['e1', 'e2', 'e3', 'e4'].map((id) => textEvent(id, 'é'.repeat(100)));
+    for (const event of events) await store().appendEvent(key, event);
+    const size = Buffer.byteLength(JSON.stringify(events[0]));
+    const read = async (from: number, count: number, bytes: number) => {
+      const page = await store().loadEvents(key, { from, events: count, bytes });
+      return [page?.events.map(({ id }) => id), page?.count];
+    };
+    expect(await read(0, 10, 1e6)).toEqual([['e1', 'e2', 'e3', 'e4'], 4]);
+    expect(await read(1, 2, 1e6)).toEqual([['e2', 'e3'], 4]);
+    expect(await read(1, 3, size * 2)).toEqual([['e2', 'e3'], 4]);
+    expect(await read(2, 3, 0)).toEqual([['e3'], 4]);
+    expect(await read(4, 3, 1e6)).toEqual([[], 4]);
+    expect(await store().loadEvents(keyOf('s2'), { from: 0, events: 1, bytes: 1 })).toBeNull();
+  });
+
   test('an event with a known id replaces the earlier one where it stands', async () => {
     await store().appendEvent(key, textEvent('e1', 'one'));
     await store().appendEvent(key, textEvent('e2', 'two'));

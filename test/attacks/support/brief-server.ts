@@ -28,7 +28,7 @@ class BriefModel extends BaseLlm {
 
 const agent = new LlmAgent({ name: 'assistant', model: new BriefModel() });
 const store = await (schema ? openPostgresStore({ url: place, schema }) : openSqliteStore(place));
-const { url } = await serve(createDuologue({ agent, store, rateLimit: false }), {
+const { url } = await serve(createDuologue({ agent, store, rateLimit: false, inspect: true }), {
   port: 0,
   host: '127.0.0.1',
   quiet: true,

@@ -99,6 +99,15 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
       };
     },
 
+    async loadEvents(key, { from, events, bytes }): Promise<{ events: Event[]; count: number } | null> {
+      const session = find(key);
+      if (session === undefined) return null;
+      const texts = [...session.events.values()].slice(from, from + events);
+      const sizes = texts.map((text) => Buffer.byteLength(text));
+      const found = texts.slice(0, fitting(sizes, events, bytes)).map((text) => fromJson<Event>(text));
+      return { events: found, count: session.events.size };
+    },
+
     async own(key): Promise<OwnedKey | null> {
       const session = find(key);
       if (session === undefined) return null;
