@@ -16,6 +16,7 @@ export const ERRORS = {
   method_not_allowed: { status: 405, retryable: false },
   nothing_to_answer: { status: 409, retryable: false },
   answer_refused: { status: 409, retryable: false },
+  session_full: { status: 413, retryable: false },
   too_large: { status: 413, close: 1009, retryable: false },
   unsupported_media: { status: 415, retryable: false },
   bad_image: { status: 422, retryable: false },

@@ -116,6 +116,7 @@ const CHECKS: Record<keyof DuologueOptions, Check> = {
     maxEvents: count,
     maxBytes: count,
     maxImageBytes: count,
+    maxSessionBytes: count,
   }),
   limits: numbers(LIMITS),
   budget: numbers(defaultBudget()),

@@ -53,6 +53,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     maxEvents: 2000,
     maxBytes: shareOfHeap(4 * MB),
     maxImageBytes: shareOfHeap(16 * MB),
+    maxSessionBytes: 512 * MB,
     ...options.history,
   };
   const plugin = new GatePlugin(options.toolsRequiringApproval);
@@ -108,6 +109,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       concurrentTools: options.concurrentTools ?? [],
       whenBusy: options.whenBusy ?? 'queue',
       maxQueued: 16,
+      maxSessionBytes: history.maxSessionBytes,
       limits: limitsWithin(budget, options.limits),
       live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },
       driver,

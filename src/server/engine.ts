@@ -32,6 +32,8 @@ export interface SessionOptions {
   whenBusy: 'queue' | 'interrupt';
   /** How many turns of one session may wait for their turn. */
   maxQueued: number;
+  /** How many bytes a session may be stored with. */
+  maxSessionBytes: number;
   /** How much is taken in one message, body or frame. */
   limits: Limits;
   /** ADK's configuration of live runs. */

@@ -17,7 +17,7 @@ import type { Store } from './store/store.ts';
 
 /**
  * How much of a long conversation the model is given with each request: its newest events, from a message of the user on. Calls that are
- * open are always among them.
+ * open are always among them. And how long a conversation may become.
  */
 export interface HistoryOptions {
   /** At most so many ADK events; 2,000 unless given. */
@@ -26,6 +26,8 @@ export interface HistoryOptions {
   maxBytes: number;
   /** At most so many bytes of pictures, the newest first; 16 MB unless given, less where the heap is small. Text stands for the others. */
   maxImageBytes: number;
+  /** How many bytes a session may be stored with; 512 MB unless given. Beyond that new messages are refused. */
+  maxSessionBytes: number;
 }
 
 /** What a server is made of; everything but the agent has a default. */
@@ -91,7 +93,7 @@ export interface DuologueOptions {
   driver?: Driver;
   /** How long the model is waited for, and how often it is asked again when it fails before it said anything. */
   patience?: Partial<Omit<Patience, 'timer'>>;
-  /** How much of a long conversation the model is given. */
+  /** How much of a long conversation the model is given, and how long one may become. */
   history?: Partial<HistoryOptions>;
   /** How much is taken in one message, body or frame. */
   limits?: Partial<Limits>;

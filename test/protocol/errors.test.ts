@@ -17,6 +17,7 @@ const table: [ErrorCode, number, boolean, number | undefined][] = [
   ['nothing_to_answer', 409, false, undefined],
   ['answer_refused', 409, false, undefined],
   ['taken_over', 409, false, 4001],
+  ['session_full', 413, false, undefined],
   ['too_large', 413, false, 1009],
   ['unsupported_media', 415, false, undefined],
   ['bad_image', 422, false, undefined],

@@ -75,6 +75,32 @@ describe('pictures of a long conversation', () => {
   });
 });
 
+describe('a session that has reached its size limit', () => {
+  it('[S26] takes no more messages, says so in words, and can be read and removed', async () => {
+    const store = createMemoryStore();
+    const limited = { store, history: { maxSessionBytes: 20_000 } };
+    const { post, get } = harness([[text('one')]], [], limited);
+    expect((await post(say('x'.repeat(5000)))).status).toBe(200);
+    const refused = await post(say('y'.repeat(6000)));
+    expect([refused.status, refused.json]).toEqual([
+      413,
+      {
+        error: {
+          code: 'session_full',
+          message: 'This conversation is full: it has reached its size limit. Start a new conversation.',
+          retryable: false,
+        },
+      },
+    ]);
+    expect((await get('/sessions/chat-1')).status).toBe(200);
+    // Another process reads the size before it takes the first message.
+    const next = harness([], [], limited);
+    expect((await next.post(say('z'.repeat(6000)))).status).toBe(413);
+    const request = new Request('http://localhost/sessions/chat-1', { method: 'DELETE' });
+    expect((await next.duologue.fetch(request)).status).toBe(204);
+  });
+});
+
 describe('a history that is longer than what the model is given', () => {
   it('[S25] is given from a message of the user on, and grows no longer than the limit', async () => {
     const { store, loaded } = await longSession(100);

@@ -103,7 +103,7 @@ export class Conversation implements Session {
     });
     const isRunning = () => machine.isBusy || shell.isAtWork;
     this.reading = new Reading({ key, engine, output, isRunning, current: () => machine.current });
-    this.incoming = new Incoming(taken.requests, {
+    this.incoming = new Incoming(taken.requests, taken.isNew, {
       key,
       engine,
       output,

@@ -11,6 +11,7 @@ import type { Input } from './machine/inputs.ts';
 import { Post, type RequestNames } from './post.ts';
 import type { Reading } from './reading.ts';
 import { Requests } from './requests.ts';
+import { SizeLimit } from './size-limit.ts';
 
 /** What requests need from around them. */
 export interface IncomingContext {
@@ -42,8 +43,14 @@ export class Incoming {
   /** The request that is being answered. */
   private answered: string | null = null;
 
-  constructor(accepted: readonly AcceptedRequest[], context: IncomingContext) {
+  private readonly size: SizeLimit;
+
+  /** `isNew`: nothing was said in the session yet. */
+  constructor(accepted: readonly AcceptedRequest[], isNew: boolean, context: IncomingContext) {
+    const { engine, key } = context;
+    const { maxSessionBytes: maxBytes } = engine.options;
     this.context = context;
+    this.size = new SizeLimit(engine.store, key, { maxBytes, isNew });
     this.requests = new Requests(accepted);
   }
 
@@ -80,7 +87,11 @@ export class Incoming {
     if (asked.listener) takeFloor(asked.listener);
     const post = this.newPost({ name: asked.requestId }, asked);
     // Bad files are refused now, not when their turn comes; and nothing overtakes what was said before it.
-    const admitted = this.admitting.then(() => admit(message.parts, engine, key));
+    const admitted = this.admitting.then(async () => {
+      const parts = await admit(message.parts, engine, key);
+      await this.size.check(parts);
+      return parts;
+    });
     this.admitting = admitted.catch(() => undefined);
     const { id } = message;
     admitted.then(
@@ -121,6 +132,7 @@ export class Incoming {
   async post({ id, parts, requestId: name, logged }: PostedMessage): Promise<Response> {
     const known = await this.responseOf(name);
     if (known) return known;
+    await this.size.check(parts);
     const aside = new Aside();
     const asker = this.newPost({ name, logged }, { requester: aside });
     const said = { kind: 'message' as const, wire: 'sse' as const, asker, id, parts };

@@ -105,6 +105,7 @@ export class World {
       concurrentTools: [],
       whenBusy: setup.whenBusy,
       maxQueued: 16,
+      maxSessionBytes: 512 * 1024 * 1024,
       limits: {} as SessionOptions['limits'],
       live: {},
       driver: setup.driver ?? 'live',

@@ -58,6 +58,8 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'bad_image':
     case 'unsupported_media':
       return [m.pictureTitle, m.pictureText, false];
+    case 'session_full':
+      return [m.fullTitle, m.fullText, false];
     case 'too_large':
       return [m.largeTitle, m.largeText, false];
     case 'nothing_to_answer':

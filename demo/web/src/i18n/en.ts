@@ -301,6 +301,8 @@ export const en = {
     missingText: 'This conversation does not exist any more, or belongs to someone else.',
     pictureTitle: 'The picture was not accepted',
     pictureText: 'Use PNG, JPEG or WebP pictures of up to 5 MB.',
+    fullTitle: 'This conversation is full',
+    fullText: 'It has reached its size limit. Start a new conversation.',
     largeTitle: 'Too large',
     largeText: 'Make the message shorter or the pictures smaller.',
     answerTitle: 'Your answer did not count',

@@ -301,6 +301,8 @@ export const ja: Messages = {
     missingText: 'この会話はすでに存在しないか、別の人のものです。',
     pictureTitle: '画像を受け付けられませんでした',
     pictureText: '5 MB までの PNG、JPEG、WebP を使ってください。',
+    fullTitle: 'この会話はいっぱいです',
+    fullText: '保存できる上限に達しました。新しい会話を始めてください。',
     largeTitle: '大きすぎます',
     largeText: 'メッセージを短くするか、画像を小さくしてください。',
     answerTitle: '返事は反映されませんでした',
