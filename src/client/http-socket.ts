@@ -57,7 +57,10 @@ export class HttpSocket implements WebSocketLike {
     const { signal } = this.#controller;
     const path = `${pathOf(this.#session)}/watch`;
     const open = (from: string | null) =>
-      this.#http.ask(path + (from === null ? '' : `?last=${encodeURIComponent(from)}`), { signal });
+      this.#http.ask(path + (from === null ? '' : `?last=${encodeURIComponent(from)}`), {
+        method: 'POST',
+        signal,
+      });
     const hear = (blocks: Block[]) => this.#hearBlocks(blocks);
     try {
       const name = this.#http.sharedName(path);

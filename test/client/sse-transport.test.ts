@@ -148,7 +148,7 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     await w.settle();
     await w.settle(1_000);
     await w.decide('pay-1', true);
-    const posts = w.http.asked.filter(({ method }) => method === 'POST');
+    const posts = w.http.asked.filter(({ path }) => path === '/base/stream');
     expect(
       posts.map(({ headers, body }) => [
         headers['x-app'],
@@ -323,7 +323,7 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     await w.chat.stop();
     await w.settle();
     expect(w.http.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      'GET /base/sessions/chat-1/watch',
+      'POST /base/sessions/chat-1/watch',
       'POST /base/stream',
       'POST /base/sessions/chat-1/stop',
     ]);

@@ -257,7 +257,7 @@ describe('several listeners', () => {
     expect(reader.types.filter((type) => type === 'finish')).toHaveLength(3);
     abort.abort();
     // One that is new is made, as over a socket; and where it begins is told at once, though nothing was said.
-    const fresh = watch(await fetch(`${server.served.url}/sessions/new/watch`));
+    const fresh = watch(await fetch(`${server.served.url}/sessions/new/watch`, { method: 'POST' }));
     await fresh.until(({ types }) => types.length > 0);
     expect([fresh.types, fresh.ids]).toEqual([['data-session'], [expect.stringMatching(/-0$/)]]);
     fresh.end();

@@ -409,7 +409,7 @@ describe.each(sdks)('the chat of ai %s with our transport and resume rule', (_, 
       sendAutomaticallyWhen: (options) =>
         holder.transport ? resumeWhen(holder.transport)(options as never) : false,
     });
-    const posts = () => made.exchanges.filter(({ method }) => method === 'POST');
+    const posts = () => made.exchanges.filter(({ path }) => path === '/stream');
     return { ...made, posts };
   }
 

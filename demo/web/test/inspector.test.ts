@@ -155,7 +155,7 @@ describe('the rules of the protocol', () => {
     expect([
       rulesOf('POST /stream'),
       rulesOf('GET /sessions/…'),
-      rulesOf('GET /sessions/…/watch'),
+      rulesOf('POST /sessions/…/watch'),
       rulesOf('no such'),
     ]).toEqual([['S1', 'S2'], ['S18'], ['S20', 'B32'], []]);
   });

@@ -41,6 +41,8 @@ const MOVED = 'Another server keeps this conversation now. Try again in a moment
 export class Conversation implements Session {
   readonly key: OwnedKey;
   private readonly engine: Engine;
+  /** Whether nothing was said in it when it was taken up. */
+  private readonly wasNew: boolean;
   private readonly log: SessionLog;
   private readonly output: Output;
   private readonly shell: Shell;
@@ -70,6 +72,7 @@ export class Conversation implements Session {
     });
     this.key = key;
     this.engine = engine;
+    this.wasNew = taken.isNew;
     this.log = log;
     this.output = output;
     this.shell = new Shell(taken, {
@@ -264,6 +267,15 @@ export class Conversation implements Session {
         ? new ProtocolError('not_found', DELETED)
         : new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.'),
     );
+  }
+
+  /** Whether nothing was said in the session and it has no title: a connection alone leaves nothing behind. */
+  async isUnsaid(): Promise<boolean> {
+    const { key, engine, wasNew } = this;
+    const { store } = engine;
+    if (!wasNew || (await store.loadPage(key, { count: 1, bytes: 0 }))?.messages.length !== 0) return false;
+    const [summary, waiting] = await Promise.all([store.findSession(key), store.waitingMessages(key)]);
+    return summary?.title === null && waiting.length === 0;
   }
 
   /** Lets go of the session, which nobody uses here. Resolves when another process can have it. */

@@ -186,7 +186,11 @@ export class LocalHome implements SessionHome {
     for (const [name, loading] of this.open) {
       const conversation = await loading.catch(() => null);
       if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
-      conversation?.letGo();
+      const isUnsaid = await conversation?.isUnsaid();
+      // Someone came meanwhile.
+      if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
+      if (conversation && isUnsaid) await this.remove(conversation.key);
+      else conversation?.letGo();
       if (this.open.get(name) === loading) this.forget(name);
     }
   }

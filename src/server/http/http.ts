@@ -26,6 +26,7 @@ const ROUTES: Route[] = [
   { method: 'GET', path: /^\/stream\/([^/]+)\/stream$/, run: resumeStream },
   { method: 'GET', path: /^\/sessions$/, run: listSessions },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/watch$/, run: watchSession },
+  { method: 'POST', path: /^\/sessions\/([^/]+)\/watch$/, run: watchSession },
   { method: 'GET', path: /^\/sessions\/([^/]+)$/, run: getSession },
   { method: 'PATCH', path: /^\/sessions\/([^/]+)$/, run: renameSession },
   { method: 'DELETE', path: /^\/sessions\/([^/]+)$/, run: deleteSession },

@@ -89,7 +89,9 @@ export async function watchSession({
 }: RouteCall): Promise<Reply> {
   const { engine, pacing, basePath } = context;
   checkSessionId(id, 'session', engine.options.limits.idLength);
-  const session = await context.sessions.getOrCreate(user, id);
+  // A page of another site can make a browser send a GET, as the address of a picture: it makes no session.
+  const isMade = request.method === 'POST';
+  const session = await (isMade ? context.sessions.getOrCreate(user, id) : context.sessions.get(user, id));
   const { origin, searchParams } = new URL(request.url);
   const present = (messages: Message[]) => withAddresses(messages, origin + basePath);
   const last = searchParams.get('last') ?? request.headers.get('last-event-id');

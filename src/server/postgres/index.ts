@@ -32,6 +32,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
         );
       }
       await migrate(client, schema);
+      await client.query(removeUnsaid(quote(schema)), [now?.() ?? null]);
     });
     return new PostgresStore(db, quote(schema), url, now);
   } catch (cause) {
@@ -39,4 +40,20 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
     if (cause instanceof StoreError) throw cause;
     throw new StoreError(inWords(cause, url), { cause });
   }
+}
+
+/** Removes sessions in which nothing was said, and that were not used for a day: a node that died left them. */
+function removeUnsaid(schema: string): string {
+  return `with unsaid as (
+      delete from ${schema}.sessions s
+      where title is null and updated_at < ${schema}.clock_ms($1) - 24 * 3600000
+        and not exists (select from ${schema}.messages where session = s.n)
+        and not exists (select from ${schema}.waiting where session = s.n)
+        and not exists (select from ${schema}.events where session = s.n and id <> 'client_identifier')
+        and not exists (select from ${schema}.nodes where name = s.node and until > clock_timestamp())
+      returning n, name
+    ),
+    events as (delete from ${schema}.events where session in (select n from unsaid)),
+    state as (delete from ${schema}.state where scope in (select name from unsaid))
+    delete from ${schema}.requests where session in (select n from unsaid)`;
 }

@@ -28,7 +28,9 @@ export async function openSqliteStore(
     // never tear one. The calls of tools need more: see `SqliteStore.#writeToDisk`.
     db.exec('pragma synchronous = normal');
     migrate(db);
-    return new SqliteStore(db, releaseLock, options.now ?? Date.now);
+    const store = new SqliteStore(db, releaseLock, options.now ?? Date.now);
+    store.removeUnsaid();
+    return store;
   } catch (cause) {
     db?.close();
     releaseLock();

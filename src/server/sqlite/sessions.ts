@@ -49,7 +49,18 @@ export function sessionTable(db: Database) {
     db.prepare('delete from sessions where n = ?'),
   ];
 
+  const unsaid = db.prepare<{ n: number }>(
+    `select n from sessions where title is null and updated_at < ?
+       and not exists (select 1 from messages where session = n)
+       and not exists (select 1 from waiting where session = n)
+       and not exists (select 1 from events where session = n and id <> 'client_identifier')`,
+  );
+
   return {
+    /** Sessions in which nothing was said, and that were not used since then. */
+    unsaid(since: number): number[] {
+      return unsaid.all(since).map(({ n }) => n);
+    },
     /** False when there is one such. */
     add(key: SessionKey, state: string, at: number): boolean {
       return add.run(...keyText(key), state, at, at) > 0;

@@ -37,6 +37,9 @@ import type { Database } from './database.ts';
 import type { StoredFile } from './files.ts';
 import { type Tables, Transactions } from './transactions.ts';
 
+/** How long a session in which nothing was said is kept after its process died. */
+const UNSAID_MS = 24 * 3600_000;
+
 /** The store on an open database with the newest schema: each call is one transaction. */
 export class SqliteStore implements Store {
   readonly #transactions: Transactions;
@@ -47,6 +50,13 @@ export class SqliteStore implements Store {
     this.#transactions = new Transactions(db);
     this.#now = now;
     this.#releaseLock = releaseLock;
+  }
+
+  /** Removes sessions in which nothing was said, and that were not used for a day: a process that died left them. */
+  removeUnsaid(): void {
+    this.#transactions.write(({ sessions }) => {
+      for (const n of sessions.unsaid(this.#now() - UNSAID_MS)) sessions.remove(n);
+    });
   }
 
   async createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession> {

@@ -41,7 +41,7 @@ export class FakeHttp {
     this.asked.push(asked);
     if (asked.path.endsWith('/stop')) return Response.json({ stopped: true });
     if (asked.path.endsWith('/floor')) return new Response(null, { status: 204 });
-    if (asked.method === 'POST') {
+    if (asked.method === 'POST' && !pathname.endsWith('/watch')) {
       const answer = this.answers.shift();
       if (!answer) throw new Error(`no answer for ${asked.path}`);
       return answer(asked);

@@ -58,7 +58,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
 const PATHS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^GET \/stream\//, ['R1', 'R2']],
   [/^POST \/sessions\/.*\/stop$/, ['S8']],
-  [/^GET \/sessions\/.*\/watch$/, ['S20', 'B32']],
+  [/^(GET|POST) \/sessions\/.*\/watch$/, ['S20', 'B32']],
   [/^GET \/sessions\//, ['S18']],
 ];
 

@@ -63,7 +63,8 @@ export class RecordedServer {
     const found = this.requests.find(
       (request) =>
         !request.isTaken &&
-        request.method === method &&
+        // Earlier pages asked to watch by GET.
+        (request.method === method || pathname.endsWith('/watch')) &&
         request.path.split('?')[0] === pathname &&
         isThat(request),
     );
