@@ -51,6 +51,8 @@ export function cutting(cut: Cut): {
       for (const block of text.startsWith('{') ? [text] : text.split(/(?<=\n\n)/)) {
         if (this.isLost) return;
         this.onmessage?.({ data: block } as never);
+        // Answers to pings come when time wants it: the place of a cut must not depend on them.
+        if (block.startsWith('{')) continue;
         counts.block++;
         if (!hasCut && cut.after === 'block' && counts.block === cut.number) this.break();
       }
