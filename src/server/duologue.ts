@@ -12,7 +12,7 @@ import {
 import { RefusedRequests, WRONG_KEYS } from './access/refused-requests.ts';
 import { Turnstile } from './access/turnstile.ts';
 import { checkOptions } from './check-options.ts';
-import { type Clock, neverSetBack, systemClock } from './clock.ts';
+import { type Clock, neverSetBack, settlesWithin, systemClock } from './clock.ts';
 import { createEngine } from './create-engine.ts';
 import type { Owners } from './engine.ts';
 import { LocalHome } from './home/local-home.ts';
@@ -60,6 +60,8 @@ export interface Duologue {
 
 /** So often the process is kept alive while it closes. */
 const ALIVE_MS = 2000;
+/** How long a store may take to close. */
+const CLOSE_MS = 2000;
 
 /** Makes a server around an agent. */
 export function createDuologue(options: DuologueOptions): Duologue {
@@ -181,7 +183,8 @@ export function createDuologue(options: DuologueOptions): Duologue {
     sockets.close();
     await context.large.close();
     await engine.refusals.close();
-    await engine.store.close();
+    // A database that does not answer is not waited for.
+    await settlesWithin(engine.store.close(), CLOSE_MS, clock);
     await hub?.close();
   }
   async function respond(request: Request): Promise<Response | null> {

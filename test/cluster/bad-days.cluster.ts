@@ -107,6 +107,42 @@ describe.runIf(inject('canStartEngines'))('a Redis that cannot be used', () => {
   });
 });
 
+describe('a database that takes no writes of this user', () => {
+  test.each([
+    [
+      'it may only read',
+      (role: string) => `grant select on all tables in schema ${schema.name} to ${role}`,
+      /may not create or write/,
+    ],
+    [
+      'it only reads',
+      (role: string) => `alter role ${role} set default_transaction_read_only = on`,
+      /only reads/,
+    ],
+  ])('because %s: the store does not open, and says what to do', async (_why, settle, words) => {
+    await schema.open().then((store) => store.close());
+    const role = `r_${randomUUID().replaceAll('-', '')}`;
+    await schema.sql(`create role ${role} login`);
+    await schema.sql(`grant usage on schema ${schema.name} to ${role}`);
+    await schema.sql(settle(role));
+    const url = schema.url.replace('postgres@', `${role}@`);
+    await expect(openPostgresStore({ url, schema: schema.name, patienceMs: 500 })).rejects.toThrow(words);
+    await schema.sql(`drop owned by ${role}; drop role ${role}`);
+  });
+
+  test('a schema that an administrator made for the user needs no right to create one', async () => {
+    const role = `r_${randomUUID().replaceAll('-', '')}`;
+    await schema.sql(`create role ${role} login; create schema ${role} authorization ${role}`);
+    const url = schema.url.replace('postgres@', `${role}@`);
+    const store = await openPostgresStore({ url, schema: role });
+    await store.close();
+    expect(await schema.sql(`select count(*)::int as left_over from ${role}.sessions`)).toEqual([
+      { left_over: 0 },
+    ]);
+    await schema.sql(`drop owned by ${role}; drop role ${role}`);
+  });
+});
+
 describe('a schema of an older version', () => {
   test.each(Array.from(migrations.keys()))(
     'of %s steps is brought up to date at the start',

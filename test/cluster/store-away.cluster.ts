@@ -66,5 +66,16 @@ describe.runIf(inject('canStartEngines'))(
         expect(events).toContain(counted(100));
       },
     );
+
+    test('a node that is told to end meanwhile ends with code 0, and says what becomes of its sessions', async () => {
+      const node = await group.start({ drainMs: 2000 });
+      const id = `s-${randomUUID()}`;
+      expect(deltas(await post(node.url, say('count 3', id)))).toBe(counted(3));
+      await postgres.stop('fast');
+      await group.end(node, 'SIGTERM');
+      await postgres.start();
+      expect(node.process.exitCode).toBe(0);
+      expect(node.complaints).toContain('this node ends without the store');
+    });
   },
 );

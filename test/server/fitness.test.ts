@@ -76,6 +76,21 @@ describe('a node that cannot reach an engine', () => {
   });
 });
 
+it('a node that ends while its store does not answer ends all the same, soon', async () => {
+  const { clock, store, server } = startNode();
+  await server.post(say('hi'));
+  opened.pop();
+  store.cut();
+  let hasEnded = false;
+  const ending = server.duologue.close().then(() => {
+    hasEnded = true;
+  });
+  // What it hands over within 20 seconds, what it interrupts, and what it waits for the store.
+  await pass(clock, 30);
+  expect(hasEnded).toBe(true);
+  await ending;
+});
+
 describe('a node that is unfit', () => {
   const a = { name: 'a', address: 'http://a' };
   const b = { name: 'b', address: 'http://b' };

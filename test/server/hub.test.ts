@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
+import { StaleFence } from '../../src/server/index.ts';
 import { KeptLogs } from '../../src/server/log/kept-logs.ts';
 import { ManualClock } from '../support/clock.ts';
 import { hubContract } from '../support/hub-contract.ts';
@@ -49,4 +50,27 @@ test('[S3] an answer of 60 words, 20 ms apart, is kept in 21 calls: its first wo
   await new Promise((resolve) => setImmediate(resolve));
   expect([log.shown.last, hub.calls]).toEqual([62, 21]);
   await logs.close();
+});
+
+test('a log of a later owner than the store knows begins anew for the owner, and stays refused to others', async () => {
+  const memory = new SharedMemory();
+  const clock = new ManualClock();
+  const quiet = () => undefined;
+  const key = { app: 'app', user: 'user', id: 'chat' };
+  const open = (fence: number, owner: number) =>
+    new KeptLogs({
+      hub: new MemoryHub(memory),
+      clock,
+      logger: { info: quiet, warn: quiet, error: quiet },
+      newId: randomUUID,
+      lease: null,
+      isOwner: async (one) => one.fence === owner,
+      onLost: quiet,
+    }).open({ ...key, fence });
+  const before = await open(70, 70);
+  before.chunks.append({ type: 'text-start', id: '0' });
+  // The database was restored: its fences went back.
+  await expect(open(9, 10)).rejects.toThrow(StaleFence);
+  const after = await open(10, 10);
+  expect([after.chunks.last, after.chunks.epoch === before.chunks.epoch]).toEqual([0, false]);
 });

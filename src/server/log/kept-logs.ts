@@ -116,11 +116,19 @@ export class KeptLogs implements Logs {
     const { hub, newId, clock, logger } = this.#context;
     const epoch = newEpoch(newId);
     const until = clock.elapsed() + PATIENCE_MS;
+    let hasRestored = false;
     for (;;) {
       try {
         return await hub.take(key, epoch);
       } catch (error) {
-        if (error instanceof StaleFence) throw error;
+        if (error instanceof StaleFence) {
+          // The store knows better: it was restored from a backup, and its fences went back. What the log says is not in the store.
+          if (hasRestored || !(await this.#context.isOwner(key))) throw error;
+          hasRestored = true;
+          logger.warn('a log is of a later owner than the store knows: it begins anew', { session: key.id });
+          await hub.remove(key);
+          continue;
+        }
         if (clock.elapsed() + AGAIN_MS > until) {
           logger.error('a log could not be taken up', { session: key.id, error: String(error) });
           throw new ProtocolError('internal', AWAY, { retryAfterMs: PATIENCE_MS });

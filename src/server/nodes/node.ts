@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Duplex } from 'node:stream';
 import type { SessionInfo } from '../../protocol/index.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, settlesWithin } from '../clock.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Lease } from '../log/held-log.ts';
 import type { Logger } from '../logger.ts';
@@ -71,6 +71,8 @@ const SURE = 0.9;
 const CLOCK_MS = 1000;
 /** The try to meet a node that is told of when it fails: at the first one it may be about to listen. */
 const TOLD_AT = 2;
+/** How long a node that ends waits for the store. */
+const LEAVE_MS = 2000;
 /** Between two looks for the owner of a session. */
 const LOOK_MS = 200;
 /** Beyond a lease, how long an owner is looked for: the look that finds the lease ended, and the one that takes over. */
@@ -281,9 +283,12 @@ export class Node implements Lease {
     this.#cancelRenewal();
     this.#peers.close();
     this.#fitness.close();
+    const { directory, clock, logger } = this.#context;
     // One that is on its way would bring the node back to life.
-    await this.#renewing;
-    if (this.#joined) await this.#context.directory.leave(this.place.name);
+    const left = this.#renewing.then(() => (this.#joined ? directory.leave(this.place.name) : undefined));
+    const hasLeft = await settlesWithin(left, LEAVE_MS, clock).catch(() => false);
+    if (!hasLeft)
+      logger.warn('this node ends without the store: others take its sessions over when its lease has ended');
   }
 
   /** Another node, one after the other, for a session that nobody has. */

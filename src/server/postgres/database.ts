@@ -142,7 +142,10 @@ export function inWords(error: unknown, url: string): string {
     case '3D000':
       return `PostgreSQL at ${where} has no such database: create it, or check its name (DATABASE_URL).`;
     case '42501':
-      return `The user of DATABASE_URL may not create what is needed in ${where}: let it create a schema, or create it and make the user its owner.`;
+      return `The user of DATABASE_URL may not create or write what is needed in ${where}: let it create a schema, or make it the owner of the schema and of all that is in it.`;
+    case '26000':
+    case '42P05':
+      return `PostgreSQL at ${where} is behind a pooler that loses prepared statements: set max_prepared_statements (PgBouncer 1.21 or newer), or give the address of PostgreSQL itself.`;
     case '25006':
       return `PostgreSQL at ${where} only reads (a standby?): give the address of one that writes.`;
     case '53100':

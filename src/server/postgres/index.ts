@@ -3,6 +3,7 @@
  * `functions.ts` has a function of the database for each write, and `store.ts` calls them (through `schema-calls.ts`), as `node-directory.ts` does for nodes; `database.ts` has the connections, and sends again what was lost.
  * A change of tables or functions is a new step in `schema.ts`. State lives in the database alone.
  */
+import { randomUUID } from 'node:crypto';
 import type { SharedStore } from '../store/nodes.ts';
 import { StoreError } from '../store/store.ts';
 import { Database, inWords, type PostgresOptions } from './database.ts';
@@ -10,6 +11,19 @@ import { migrate, quote } from './schema.ts';
 import { PostgresStore } from './store.ts';
 
 export type { PostgresOptions };
+
+/** Sessions that are written at the same time when a store is opened. */
+const TRIALS = 4;
+
+/** Writes a session as a conversation does, and removes it: what the user of the database may not do is known at the start. */
+async function tryOut(store: SharedStore): Promise<void> {
+  const key = { app: '', user: '', id: randomUUID() };
+  await store.createSession(key, {});
+  const owner = await store.own(key);
+  if (owner)
+    await store.putMessage(owner, { id: 'try', role: 'user', parts: [{ type: 'text', text: 'try' }] });
+  await store.deleteSession(key);
+}
 
 /**
  * Opens the store in a schema of a database, creating what is missing. Several servers may use one; a database that cannot be used
@@ -31,10 +45,17 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Share
           `The database keeps texts as ${rows[0]?.server_encoding}: create one with the encoding UTF8.`,
         );
       }
+      const { rows: modes } = await client.query<{ transaction_read_only: string }>(
+        'show transaction_read_only',
+      );
+      if (modes[0]?.transaction_read_only === 'on') throw new StoreError(inWords({ code: '25006' }, url));
       await migrate(client, schema);
       await client.query(removeUnsaid(quote(schema)), [now?.() ?? null]);
     });
-    return new PostgresStore(db, quote(schema), url, now);
+    const store = new PostgresStore(db, quote(schema), url, now);
+    // Several at once, on connections of their own: a pooler that loses prepared statements shows it only then.
+    await Promise.all(Array.from({ length: TRIALS }, () => tryOut(store)));
+    return store;
   } catch (cause) {
     await db.close();
     if (cause instanceof StoreError) throw cause;

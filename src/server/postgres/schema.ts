@@ -31,7 +31,11 @@ export async function migrate(
       );
     }
     if (version < steps.length) {
-      await client.query(`create schema if not exists ${name}`);
+      // Asking for one that is there would need the right to create one.
+      const { rows } = await client.query<{ found: string | null }>('select to_regnamespace($1) as found', [
+        name,
+      ]);
+      if (!rows[0]?.found) await client.query(`create schema ${name}`);
       for (const step of steps.slice(version)) await client.query(step.replaceAll('{schema}', name));
       await client.query(
         `create table if not exists ${name}.version (number integer not null);
