@@ -159,7 +159,9 @@ describe('the approval log', () => {
         .locator('[data-kind]')
         .evaluateAll((steps) => steps.map((step) => step.getAttribute('data-kind')));
     await expect.poll(kinds).toEqual(['issued', 'approved', 'consumed', 'issued', 'denied']);
-    await panel.getByText('Alice').waitFor();
+    await panel.getByText('Sent $30.00 to Alice.').waitFor();
+    await panel.getByText('Approved by you').waitFor();
+    expect(await panel.getByText('live_user').count()).toBe(0);
     await panel.getByText('“=1+1, no”').waitFor();
 
     const saved = async (name: string) => String(await person.save(panel.getByRole('button', { name })));

@@ -43,6 +43,17 @@ describe('the first load of the page', () => {
     );
   });
 
+  it('paints the outline of the page before its script has come', async () => {
+    const page = await here.open({ url: 'about:blank' });
+    await page.route('**/*.js', () => undefined);
+    await page.goto(here.server.url, { waitUntil: 'commit' });
+    await page.locator('.shell').waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.goto(here.server.url);
+    await page.getByRole('heading', { name: 'What shall we do?' }).waitFor();
+    expect(await page.locator('.shell').count()).toBe(0);
+  });
+
   it.each([
     ['gzip, deflate, br, zstd', 'br'],
     ['gzip;q=1.0, br;q=0', 'gzip'],

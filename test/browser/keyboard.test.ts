@@ -183,9 +183,22 @@ describe('the focus', () => {
       await here.open({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }),
     );
     await person.box.waitFor();
+    const tooSmall = () =>
+      person.page
+        .locator('button:visible')
+        .evaluateAll((all) =>
+          all
+            .filter(
+              (one) => one.getBoundingClientRect().width < 44 || one.getBoundingClientRect().height < 44,
+            )
+            .map((one) => one.getAttribute('aria-label') ?? one.textContent),
+        );
+    expect(await tooSmall()).toEqual([]);
     await person.page.getByRole('button', { name: 'Play track 2' }).tap();
     await person.page.locator('[data-track="2"]').waitFor();
     expect(await person.box.evaluate((box) => box === document.activeElement)).toBe(false);
+    await person.answers.getByText('Demo model').waitFor();
+    expect(await tooSmall()).toEqual([]);
   });
 
   it('goes into a panel that opens, and back when Escape closes it', async () => {

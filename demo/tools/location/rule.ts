@@ -7,6 +7,7 @@ import {
   say,
   troubleText,
 } from 'duologue/models/embedded';
+import { placeNear } from './places.ts';
 
 const TOOL = 'get_location';
 
@@ -66,10 +67,22 @@ function locationText({ outcome }: Settled, { language }: RuleContext): string {
   if (typeof latitude !== 'number' || typeof longitude !== 'number') {
     return troubleText(language, subject, { kind: 'silent' }) ?? '';
   }
-  const place = [city, country].filter((name) => typeof name === 'string' && name !== '');
-  const metres = typeof accuracy === 'number' ? Math.round(accuracy) : undefined;
-  const within = metres === undefined ? '' : say(language, `, within ${metres} m`, `、誤差は約${metres}m`);
-  return language === 'ja'
-    ? `現在地は${place.length > 0 ? `${place.toReversed().join('、')}（緯度${latitude}、経度${longitude}${within}）` : `緯度${latitude}、経度${longitude}${within}`}です。`
-    : `You are ${place.length > 0 ? `in ${place.join(', ')} (latitude ${latitude}, longitude ${longitude}${within})` : `at latitude ${latitude}, longitude ${longitude}${within}`}.`;
+  const given = [city, country].filter((name) => typeof name === 'string' && name !== '');
+  const near = placeNear(latitude, longitude);
+  // A browser that knows no accuracy says 0.
+  const metres = typeof accuracy === 'number' ? Math.round(accuracy) : 0;
+  const within = metres < 1 ? '' : say(language, `, within ${metres} m`, `、誤差は約${metres}m`);
+  if (language === 'ja') {
+    const exact = `緯度${latitude}、経度${longitude}${within}`;
+    const place = given.length > 0 ? given.toReversed().join('、') : near && `${near.ja}の近く`;
+    return `現在地は${place ? `${place}（${exact}）` : exact}です。`;
+  }
+  const exact = `${degrees(latitude, 'N', 'S')}, ${degrees(longitude, 'E', 'W')}${within}`;
+  const place = given.length > 0 ? `in ${given.join(', ')}` : near && `near ${near.en}`;
+  return `You are ${place ? `${place} (${exact})` : `at ${exact}`}.`;
+}
+
+/** A coordinate as maps write it: a number without a sign, and the half of the globe. */
+function degrees(value: number, positive: string, negative: string): string {
+  return `${Math.abs(value)}° ${value < 0 ? negative : positive}`;
 }

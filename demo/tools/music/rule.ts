@@ -42,8 +42,8 @@ export const music: Rule = {
         ),
         text: say(
           language,
-          'I can only switch the background music between track 1 and track 2.',
-          '背景音楽はトラック1とトラック2の切り替えだけができます。',
+          'I can only switch the background music between track 1 and track 2. To stop it or change its volume, press the note (♪) at the top of the page.',
+          '背景音楽はトラック1とトラック2の切り替えだけができます。止めたり音量を変えたりするには、ページ上部の音符（♪）を押してください。',
         ),
       };
     }

@@ -159,9 +159,22 @@ describe('an approval card', () => {
       Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(input, ' no ');
       input.dispatchEvent(new Event('input', { bubbles: true }));
     });
-    await press(input, { key: 'Enter', code: 'Enter' });
+    await act(async () => button('Approve').click());
+    expect(onDecide).toHaveBeenCalledExactlyOnceWith('c1', true, 'no');
+  });
+
+  test('denies on Enter in a reason that has words, and that an input method has finished', async () => {
+    await show(ASKING);
+    await act(async () => button('Add a reason').click());
+    const input = card().querySelector('input') as HTMLInputElement;
+    await press(input, { key: 'Enter' });
+    await act(async () => {
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(input, ' no ');
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    await press(input, { key: 'Enter', isComposing: true });
     expect(onDecide).not.toHaveBeenCalled();
-    await act(async () => button('Deny').click());
+    await press(input, { key: 'Enter' });
     expect(onDecide).toHaveBeenCalledExactlyOnceWith('c1', false, 'no');
   });
 

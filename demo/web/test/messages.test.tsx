@@ -158,6 +158,19 @@ describe('an answer', () => {
     expect(button('Try again')).toBeUndefined();
   });
 
+  test('with several approvals says on each that asks which it is', async () => {
+    const asking = (toolCallId: string) => ({ ...payment({ state: 'approval-requested' }), toolCallId });
+    const places = () =>
+      [...document.querySelectorAll('[data-testid=approval-card]')].map(
+        (card) => /\d of \d/.exec(card.textContent)?.[0],
+      );
+    Element.prototype.scrollIntoView = () => {};
+    await show(view(answer(asking('c1') as never, asking('c2') as never)));
+    expect(places()).toEqual(['1 of 2', '2 of 2']);
+    await show(view(answer(asking('c3') as never)));
+    expect(places().at(-1)).toBeUndefined();
+  });
+
   test('of which nothing came says that, and can be asked for again', async () => {
     const onRegenerate = vi.fn();
     await show(view({ ...answer(), metadata: { failed: true } }, onRegenerate));

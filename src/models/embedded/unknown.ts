@@ -1,9 +1,12 @@
-import { abilities } from './abilities.ts';
+import { abilities, abilitiesOf } from './abilities.ts';
 import type { Reply, RuleContext } from './rule.ts';
 import { say } from './understand/language.ts';
 import { LONGEST_UNDERSTOOD } from './understand/text.ts';
 
-/** The answer to what no rule understands. */
+/** The words by which such an answer is known again. */
+const MARK = { en: 'I did not understand that', ja: '理解できませんでした' };
+
+/** The answer to what no rule understands: the whole list of abilities at first, then one example each time. */
 export function unknownReply(context: RuleContext): Reply {
   const { language, conversation } = context;
   const isTooLong = conversation.turns.at(-1)?.excerpt !== undefined;
@@ -15,11 +18,26 @@ export function unknownReply(context: RuleContext): Reply {
       )
     : say(
         language,
-        'I did not understand that: I am a set of rules, not an LLM.',
-        'すみません、理解できませんでした。私はLLMではなく、ルールの集まりです。',
+        `${MARK.en}: I am a set of rules, not an LLM.`,
+        `すみません、${MARK.ja}。私はLLMではなく、ルールの集まりです。`,
       );
+  const thought = say(language, 'No rule of mine fits this.', '当てはまるルールがありません。');
+  const misses = conversation.turns
+    .slice(0, -1)
+    .filter(({ spoken }) => spoken.includes(MARK[language])).length;
+  const examples = abilitiesOf(context).map(({ example }) => say(language, example.en, example.ja));
+  const example = examples[misses % examples.length];
+  // The whole list a second time would tell the person nothing new.
+  if (misses > 0 && !isTooLong && example !== undefined) {
+    const text = say(
+      language,
+      `${MARK.en} either. One thing that I can do: ${example}. Ask “What can you do?” for all of them.`,
+      `${MARK.ja}。できることの一つ：${example}。すべて見るには「何ができますか？」と聞いてください。`,
+    );
+    return { thought, text };
+  }
   return {
-    thought: say(language, 'No rule of mine fits this.', '当てはまるルールがありません。'),
+    thought,
     text: `${opening}${say(language, ' I can help with:', 'できることはこちらです。')}\n\n${abilities(context)}`,
   };
 }

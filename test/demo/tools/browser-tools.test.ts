@@ -69,8 +69,8 @@ describe('the music', () => {
 
 describe('the location', () => {
   it.each([
-    ['Where am I?', 'You are at latitude 35.6762, longitude 139.6503, within 20 m.'],
-    ['現在地を教えて', '現在地は緯度35.6762、経度139.6503、誤差は約20mです。'],
+    ['Where am I?', 'You are near Tokyo (35.6762° N, 139.6503° E, within 20 m).'],
+    ['現在地を教えて', '現在地は東京の近く（緯度35.6762、経度139.6503、誤差は約20m）です。'],
   ])('is asked of the person, then of the browser, over SSE: %s', async (said, words) => {
     const { say, decide } = demo();
     const asked = await say(said);

@@ -165,6 +165,14 @@ describe('the shape of an answer', () => {
     expect({ contents: request.contents, config: request.config }).toEqual(before);
   });
 
+  test('what is not understood again is answered with one example, not with the whole list', async () => {
+    const first = await ask([user('glorp')], ['order'], withOrders);
+    expect(first.text).toContain('I can help with:');
+    const second = await ask([user('glorp'), model(first.text), user('blargh')], ['order'], withOrders);
+    expect(second.text).toMatch(/^I did not understand that either\. One thing that I can do: /);
+    expect(second.text.split('\n')).toHaveLength(1);
+  });
+
   test('an empty request is answered', async () => {
     expect((await ask([])).text).toMatch(/^I did not understand that/);
   });

@@ -42,8 +42,22 @@ export function AnswerForm({
             maxLength={500}
             placeholder={approval.reasonPlaceholder}
             onChange={(event) => onReason(event.target.value)}
-            className="mt-1 block h-10 w-full rounded-lg border border-line-strong bg-surface px-3 text-ink placeholder:text-soft"
+            // A reason explains a denial: Enter must never approve anything.
+            onKeyDown={(event) => {
+              if (
+                event.key !== 'Enter' ||
+                event.nativeEvent.isComposing ||
+                isDisabled ||
+                reason.trim() === ''
+              )
+                return;
+              event.preventDefault();
+              onDecide(false);
+            }}
+            enterKeyHint="send"
+            className="mt-1 block h-10 w-full pointer-coarse:h-11 rounded-lg border border-line-strong bg-surface px-3 text-ink placeholder:text-soft"
           />
+          <span className="mt-1 block text-xs text-soft">{approval.reasonHint}</span>
         </label>
       ) : null}
       {obstacle === null ? null : <p className="text-sm font-medium">{obstacle}</p>}

@@ -22,10 +22,13 @@ import { useFocus } from './use-focus.ts';
 /** Asks the person before a call is carried out, and shows afterwards what became of it. */
 export function ApprovalCard({
   part,
+  place = null,
   onDecide,
   children,
 }: {
   part: ToolPart;
+  /** Which of the answer's approvals it is, where there are several. */
+  place?: readonly [index: number, count: number] | null;
   onDecide: (toolCallId: string, isApproved: boolean, reason: string) => void;
   /** What the call gave, where there is a way to show it. */
   children?: ReactNode;
@@ -72,6 +75,9 @@ export function ApprovalCard({
           <div className={`flex items-center gap-2 text-sm font-medium ${mark}`}>
             <Icon className="size-4.5 shrink-0" aria-hidden="true" />
             <span data-testid="approval-state">{name}</span>
+            {isAsking && place ? (
+              <span className="font-normal text-soft">{approval.place(...place)}</span>
+            ) : null}
             {where === null ? null : <span className="font-normal text-soft">{where}</span>}
             {isAsking && expiresAt !== undefined ? (
               <span className="ml-auto">

@@ -1,7 +1,11 @@
 import type { Question } from './question.ts';
 
 /** The question as a sentence whose values stand out. */
-export function Sentence({ question: { template, values } }: { question: Question }) {
+export function Sentence({
+  question: { template, values },
+}: {
+  question: Pick<Question, 'template' | 'values'>;
+}) {
   return template.split(/(\{\w+\})/).map((piece, index) => {
     const name = /^\{(\w+)\}$/.exec(piece)?.[1];
     const value = name === undefined ? undefined : values[name];

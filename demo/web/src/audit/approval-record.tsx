@@ -1,5 +1,7 @@
+import { Sentence } from '../approval/sentence.tsx';
 import { useLanguage } from '../i18n/language.tsx';
-import { toolTitle } from '../tools/page-tools.tsx';
+import { pageTool, toolTitle } from '../tools/page-tools.tsx';
+import { fields } from '../tools/tool-part.ts';
 import type { AuditLine } from './audit-line.ts';
 import { useWords } from './words.ts';
 
@@ -20,13 +22,21 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
   if (!first) return null;
   const args = lines.find((line) => line.args !== null)?.args ?? null;
   const tool = first.toolName;
+  const isUsed = lines.some(({ kind }) => kind === 'consumed');
+  const sentence =
+    (tool !== null && args !== null && pageTool(tool)?.sentence?.(fields(args), isUsed, language)) || null;
   return (
     <li className="space-y-3 rounded-2xl border border-line p-4">
       <h3 className="text-sm font-semibold">
         {tool === null ? words.unknown : toolTitle(tool, messages, language)}
         {tool === null ? null : <code className="ml-2 text-xs font-normal text-soft">{tool}</code>}
       </h3>
-      <Arguments args={args} />
+      {sentence ? (
+        <p className="text-sm">
+          <Sentence question={sentence} />
+        </p>
+      ) : null}
+      <Arguments args={args} told={sentence?.told ?? []} />
       <ol aria-label={words.steps} className="space-y-2">
         {lines.map((line, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a log only grows
@@ -50,10 +60,12 @@ export function ApprovalRecord({ lines }: { lines: readonly AuditLine[] }) {
   );
 }
 
-function Arguments({ args }: { args: unknown }) {
+/** The arguments of a call that its sentence does not tell. */
+function Arguments({ args, told }: { args: unknown; told: readonly string[] }) {
   const words = useWords();
-  const entries = Object.entries((args ?? {}) as Record<string, unknown>);
-  if (entries.length === 0) return <p className="text-xs text-soft">{words.noArgs}</p>;
+  const entries = Object.entries(fields(args)).filter(([name]) => !told.includes(name));
+  if (entries.length === 0)
+    return told.length > 0 ? null : <p className="text-xs text-soft">{words.noArgs}</p>;
   return (
     <dl
       aria-label={words.args}

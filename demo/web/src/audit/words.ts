@@ -1,6 +1,11 @@
 import { type Language, useLanguage } from '../i18n/language.tsx';
 import type { AuditLine } from './audit-line.ts';
 
+/** Whether a step is the reader's own: a server without accounts has one user, whom it calls so. */
+function isReader(user: string): boolean {
+  return user === 'live_user';
+}
+
 const en = {
   intro: 'Every step of every approval in this conversation, as the server wrote it down.',
   none: 'Nothing in this conversation has asked for your approval yet.',
@@ -21,7 +26,9 @@ const en = {
   steps: 'Steps',
   /** Whom a step concerns: the one who was asked, or the one who answered. */
   who: (kind: AuditLine['kind'], user: string) =>
-    kind === 'issued' ? user : kind === 'expired' || kind === 'consumed' ? '' : `by ${user}`,
+    kind === 'expired' || kind === 'consumed'
+      ? ''
+      : `${kind === 'issued' ? '' : 'by '}${isReader(user) ? 'you' : user}`,
   args: 'Arguments',
   noArgs: 'No arguments',
   ids: 'Identifiers',
@@ -50,7 +57,7 @@ const TABLES: Record<Language, typeof en> = {
       refused: '無効な返事',
     },
     steps: '経過',
-    who: (kind, user) => (kind === 'expired' || kind === 'consumed' ? '' : user),
+    who: (kind, user) => (kind === 'expired' || kind === 'consumed' ? '' : isReader(user) ? 'あなた' : user),
     args: '引数',
     noArgs: '引数なし',
     ids: '識別子',

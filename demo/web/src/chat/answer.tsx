@@ -1,6 +1,7 @@
 import type { Message } from 'duologue/protocol';
 import { memo } from 'react';
 import { useMessages } from '../i18n/language.tsx';
+import { asToolPart } from '../tools/tool-part.ts';
 import { endingOf } from './ending.ts';
 import { EndingLine } from './ending-line.tsx';
 import { Footer } from './footer.tsx';
@@ -25,6 +26,9 @@ const Answer = memo(function Answer({
   const { message: words } = useMessages();
   const ending = isGrowing ? null : endingOf(message);
   const again = onRegenerate ? () => onRegenerate(message.id) : onAskAgain;
+  const asking = message.parts.filter(asksPerson);
+  const placeOf = (part: Message['parts'][number]) =>
+    asking.length > 1 && asking.includes(part) ? `${asking.indexOf(part) + 1}/${asking.length}` : null;
   return (
     <article
       aria-label={words.assistant}
@@ -38,6 +42,7 @@ const Answer = memo(function Answer({
           // biome-ignore lint/suspicious/noArrayIndexKey: parts are only ever added at the end
           key={index}
           part={part}
+          place={placeOf(part)}
           isGrowing={isGrowing && 'state' in part && part.state === 'streaming'}
           onDecide={onDecide}
         />
@@ -52,6 +57,12 @@ const Answer = memo(function Answer({
 });
 
 export default Answer;
+
+/** Whether a part shows a call that asks the person, now, later, or before. */
+function asksPerson(part: Message['parts'][number]): boolean {
+  const call = asToolPart(part);
+  return call !== null && (call.approval !== undefined || call.toolMetadata?.asks === true);
+}
 
 /** Whether a part shows a call that has not come to its end. */
 function isOpen(part: Message['parts'][number]): boolean {

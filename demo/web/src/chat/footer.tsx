@@ -14,6 +14,9 @@ import { briefThought } from './brief-thought.ts';
 import { textOf } from './message-text.ts';
 import { useCost } from './use-cost.ts';
 
+/** What the embedded model calls itself: it answers where no provider has a key. */
+const DEMO_MODEL = 'duologue-embedded';
+
 /** What stands below an answer: what one can do with it, and what it took. */
 export function Footer({ message, onRegenerate }: { message: Message; onRegenerate: (() => void) | null }) {
   const { messages, language } = useLanguage();
@@ -29,7 +32,7 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
   const thoughts = message.parts.flatMap((part) => briefThought(part) || []);
   const facts = [
     ...thoughts,
-    modelVersion ?? null,
+    modelVersion === DEMO_MODEL ? null : (modelVersion ?? null),
     typeof usage?.input === 'number' && typeof usage.output === 'number'
       ? words.tokens(number(usage.input, language), number(usage.output, language))
       : null,
@@ -61,6 +64,7 @@ export function Footer({ message, onRegenerate }: { message: Message; onRegenera
         </>
       ) : null}
       {interrupted && !cutOff ? <span className="shrink-0 px-2">{words.interrupted}</span> : null}
+      {modelVersion === DEMO_MODEL ? <span className="shrink-0 px-2">{words.demoModel}</span> : null}
       <InspectButton target={{ messageId: message.id }} />
       {facts.length > 0 ? (
         <span className="min-w-0 truncate px-2 tabular-nums opacity-0 transition-opacity group-focus-within/answer:opacity-100 group-hover/answer:opacity-100">

@@ -19,20 +19,26 @@ export type Decide = (toolCallId: string, isApproved: boolean, reason: string) =
 
 interface Props {
   part: MessagePart;
+  /** Which of the answer's approvals it is, such as "1/2"; null for anything else, and for the only one. */
+  place: string | null;
   isGrowing: boolean;
   onDecide: Decide;
 }
 
 /** Shows one part of an answer. The chat copies its parts with every chunk, so they are compared by what is in them. */
 export const Part = memo(
-  function Part({ part, isGrowing, onDecide }: Props): ReactNode {
+  function Part({ part, place, isGrowing, onDecide }: Props): ReactNode {
     const { message, pictures } = useMessages();
     const call = asToolPart(part);
     if (call) {
       return (
         <div data-call={call.toolCallId}>
           {isApprovalCard(call) ? (
-            <ApprovalCard part={call} onDecide={onDecide}>
+            <ApprovalCard
+              part={call}
+              place={place === null ? null : (place.split('/').map(Number) as [number, number])}
+              onDecide={onDecide}
+            >
               {call.state === 'output-available' ? <ToolResult part={call} isBrief /> : null}
             </ApprovalCard>
           ) : (
@@ -82,6 +88,7 @@ export const Part = memo(
   },
   (before, after) =>
     before.isGrowing === after.isGrowing &&
+    before.place === after.place &&
     before.onDecide === after.onDecide &&
     isSame(before.part, after.part),
 );

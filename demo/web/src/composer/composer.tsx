@@ -120,7 +120,7 @@ export function Composer({
             onKeyDown={onKeyDown}
             onPaste={onPaste}
             enterKeyHint="send"
-            className="field-sizing-content max-h-[min(13rem,35dvh)] min-h-10 grow resize-none bg-transparent px-2 py-2 leading-6 outline-none placeholder:text-soft"
+            className="field-sizing-content max-h-[min(13rem,35dvh)] min-h-10 grow pointer-coarse:min-h-11 pointer-coarse:py-2.5 resize-none bg-transparent px-2 py-2 leading-6 outline-none placeholder:text-soft"
           />
           <span ref={slot} className="min-w-9 shrink-0" />
           {isBusy ? (

@@ -28,6 +28,7 @@ export function PictureStrip({ pictures: { places, refusals, remove } }: { pictu
                 <button
                   ref={handFocusOn}
                   type="button"
+                  data-dense=""
                   aria-label={composer.removePicture(name)}
                   onClick={() => remove(id)}
                   className="absolute -top-2 -right-2 flex size-6 items-center justify-center rounded-full bg-ink text-canvas shadow-lift"

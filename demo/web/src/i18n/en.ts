@@ -94,6 +94,7 @@ export const en = {
     editHint: 'What came after it is taken back. Things already done, such as payments, stay done.',
     editBusy: 'This can be sent when the answer is complete.',
     interrupted: 'Stopped',
+    demoModel: 'Demo model',
     notAnswered: 'Not answered.',
     endings: {
       length: 'Cut off: this answer reached the longest length that the model may give.',
@@ -132,6 +133,8 @@ export const en = {
     reasonLabel: 'Reason (optional)',
     reasonPlaceholder: 'Tell the assistant why',
     addReason: 'Add a reason',
+    reasonHint: 'Enter denies with this reason. To approve, press Approve.',
+    place: (index: number, count: number) => `${index} of ${count}`,
     yourReason: 'Your reason',
     details: 'Everything the assistant asks for',
     noDetails: 'No further details.',

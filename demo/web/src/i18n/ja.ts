@@ -96,6 +96,7 @@ export const ja: Messages = {
     editHint: 'これより後のやりとりは取り消されます。送金など、すでに済んだことは元に戻りません。',
     editBusy: '返事が終わると送れます。',
     interrupted: '停止しました',
+    demoModel: 'デモ用モデル',
     notAnswered: '回答がありません。',
     endings: {
       length: '途中で切れました：モデルが一度に答えられる長さに達しました。',
@@ -134,6 +135,8 @@ export const ja: Messages = {
     reasonLabel: '理由（任意）',
     reasonPlaceholder: 'アシスタントに理由を伝える',
     addReason: '理由を添える',
+    reasonHint: 'Enter でこの理由を添えて断ります。承認するにはボタンを押してください。',
+    place: (index, count) => `${count} 件中 ${index} 件目`,
     yourReason: 'あなたの理由',
     details: 'アシスタントが求めている内容のすべて',
     noDetails: 'ほかの内容はありません。',

@@ -17,7 +17,7 @@ export function EntryButton({ title, ...rest }: { title: string } & ComponentPro
       type="button"
       {...rest}
       aria-label={sessions.menu(title)}
-      className="absolute top-0.5 right-1 flex size-8 items-center justify-center rounded-md text-soft opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 hover:text-ink aria-expanded:opacity-100 pointer-coarse:opacity-100"
+      className="absolute top-0.5 right-1 flex pointer-coarse:top-2 size-8 items-center justify-center rounded-md text-soft opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 hover:text-ink aria-expanded:opacity-100 pointer-coarse:opacity-100"
     >
       <Ellipsis className="size-4" aria-hidden="true" />
     </button>

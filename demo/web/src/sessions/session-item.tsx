@@ -47,7 +47,7 @@ export function SessionItem({
     <div
       className={`group relative rounded-lg px-3 py-2 text-sm transition-colors ${isCurrent ? 'bg-sunken' : 'hover:bg-sunken/60'}`}
     >
-      <div className="flex items-baseline gap-2 pointer-coarse:pr-7">
+      <div className="flex items-baseline gap-2 pointer-coarse:pr-9">
         <button
           ref={opener}
           type="button"
@@ -57,7 +57,7 @@ export function SessionItem({
           aria-describedby={facts}
           onClick={onOpen}
           // All of the entry opens it, but for its menu.
-          className="min-w-0 grow truncate rounded-sm text-start after:absolute after:inset-0 after:rounded-lg"
+          className="min-w-0 grow truncate text-start outline-none after:absolute after:inset-0 after:rounded-lg focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
         >
           {title}
         </button>

@@ -19,7 +19,7 @@ export function Button({
     <button
       type="button"
       {...rest}
-      className={`inline-flex min-h-10 items-center justify-center gap-2 rounded-lg px-4 text-sm font-medium whitespace-nowrap transition-colors disabled:opacity-60 print:hidden ${LOOKS[look]} ${className}`}
+      className={`inline-flex min-h-10 pointer-coarse:min-h-11! items-center justify-center gap-2 rounded-lg px-4 text-sm font-medium whitespace-nowrap transition-colors disabled:opacity-60 print:hidden ${LOOKS[look]} ${className}`}
     />
   );
 }
