@@ -152,7 +152,7 @@ export function Chat({
   /** What failed keeps nothing waiting any more: the failed message says by itself that it has no answer. */
   const goOn = () => {
     clearError();
-    lost.forget();
+    if (lost.error) lost.forget();
     setRestored(false);
   };
   const isFailure = held === 'error' || held === 'cut' || held === 'unsent';
