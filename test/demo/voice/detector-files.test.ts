@@ -38,7 +38,7 @@ test('a part that cannot be fetched says so, and none of its files is there', as
     .poll(() => detector.now)
     .toMatchObject({
       status: 'failed',
-      message: expect.stringContaining('http://127.0.0.1:9/ cannot be reached'),
+      message: expect.stringContaining('http://127.0.0.1:9 cannot be reached'),
     });
   expect((await ask('/voice/files/ears-1.0.0/dist/run.mjs')).status).toBe(404);
   expect(await (await ask('/voices')).text()).toBe('page');
