@@ -28,9 +28,24 @@ class BriefModel extends BaseLlm {
 
 const agent = new LlmAgent({ name: 'assistant', model: new BriefModel() });
 const store = await (schema ? openPostgresStore({ url: place, schema }) : openSqliteStore(place));
-const { url } = await serve(createDuologue({ agent, store, rateLimit: false, inspect: true }), {
+const duologue = createDuologue({ agent, store, rateLimit: false, inspect: true, driver: 'turn' });
+const { url } = await serve(duologue, {
   port: 0,
   host: '127.0.0.1',
   quiet: true,
 });
+
+/** Tells, when it is asked, the largest heap and the CPU time since it was asked before. */
+let heap = 0;
+let cpu = process.cpuUsage();
+setInterval(() => {
+  heap = Math.max(heap, process.memoryUsage().heapUsed);
+}, 5).unref();
+process.on('message', () => {
+  const { user, system } = process.cpuUsage(cpu);
+  process.send?.({ heapMb: Math.round(heap / 1024 / 1024), cpuMs: Math.round((user + system) / 1000) });
+  heap = 0;
+  cpu = process.cpuUsage();
+});
+process.channel?.unref();
 writeSync(1, `${url}\n`);

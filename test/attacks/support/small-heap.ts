@@ -12,6 +12,8 @@ const script = fileURLToPath(new URL('brief-server.ts', import.meta.url));
 export interface SmallServer {
   url: string;
   isAlive(): boolean;
+  /** The largest heap and the CPU time since this was asked before. */
+  measure(): Promise<{ heapMb: number; cpuMs: number }>;
 }
 
 /**
@@ -32,13 +34,21 @@ export async function startSmall({
   const child = spawn(
     process.execPath,
     [`--max-old-space-size=${heapMb}`, '--import', 'tsx', script, ...place],
-    { stdio: ['ignore', 'pipe', 'ignore'] },
+    { stdio: ['ignore', 'pipe', 'ignore', 'ipc'] },
   );
   onTestFinished(async () => {
     const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
     child.kill('SIGKILL');
     await exited;
   });
-  const [line] = await once(child.stdout, 'data');
-  return { url: String(line).trim(), isAlive: () => child.exitCode === null && child.signalCode === null };
+  const [line] = await once(child.stdout ?? child, 'data');
+  return {
+    url: String(line).trim(),
+    isAlive: () => child.exitCode === null && child.signalCode === null,
+    async measure() {
+      child.send('measure');
+      const [figures] = await once(child, 'message');
+      return figures as { heapMb: number; cpuMs: number };
+    },
+  };
 }
