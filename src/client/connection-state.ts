@@ -15,6 +15,7 @@ const FINAL = {
   unauthorized: 'You are not signed in.',
   forbidden: 'This page may not use the server.',
   not_found: 'This conversation was deleted.',
+  upgrade_required: 'The server takes no WebSocket connections.',
 };
 
 /** What a close code refuses for good, if it does. */

@@ -1,6 +1,6 @@
 import type { Chunk, SessionInfo } from '../protocol/chunks.ts';
 import { encodeFrame } from '../protocol/encode-frame.ts';
-import { ERRORS } from '../protocol/errors.ts';
+import { ERRORS, type ProtocolError } from '../protocol/errors.ts';
 import { type ConnectionState, refusalOf } from './connection-state.ts';
 import { type DialOptions, dialWebSocket, type WebSocketLike } from './dial.ts';
 import { type ConnectionEvent, Incoming } from './incoming.ts';
@@ -23,6 +23,8 @@ export interface SoundEnd {
 export interface ConnectionOptions extends DialOptions {
   /** Opens something else in place of a WebSocket, to a session and behind a chunk. */
   dial?: ((session: string, last: string | null) => WebSocketLike) | undefined;
+  /** Asks why no connection comes about: resolves with an error that no further try mends, else with null. */
+  findCause?: (() => Promise<ProtocolError | null>) | undefined;
   timers?: Timers | undefined;
   network?: Network | undefined;
   heartbeatMs?: number | undefined;
@@ -34,11 +36,15 @@ export interface ConnectionOptions extends DialOptions {
 const HANDSHAKE_MS = 10_000;
 /** A page that comes back does not wait long to learn that its socket died meanwhile. */
 const RETURN_MS = 5_000;
+/** How long the question why no connection comes about may take. */
+const CAUSE_MS = 4_000;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 /** Sound that may wait in the socket; what comes on top is dropped, since late sound is worse than none. */
 const MAX_BUFFERED = 256 * 1024;
 
+/** The close code of a socket that broke off. */
+const LOST = 1006;
 /** No chunk id: a server does not know what comes after it. */
 const NOWHERE = '-';
 
@@ -70,6 +76,10 @@ export class Connection {
   #attempt = 0;
   /** Why the server closed, when it wants to know anew who is there; the next try is the last. */
   #refusal: { code: number; reason: string } | null = null;
+  /** Why the last try failed, as far as a plain request showed; only the second time in a row is final, for a server may be starting. */
+  #cause: string | null = null;
+  /** Counts what began: what comes of something older is ignored. */
+  #epoch = 0;
   #cancelTimer: (() => void) | null = null;
   #stopWatching: (() => void) | null = null;
 
@@ -169,19 +179,49 @@ export class Connection {
 
   #open(): void {
     this.#cancelTimer?.();
-    const { dial } = this.#options;
-    const { last } = this.#incoming;
+    const { dial, key } = this.#options;
+    if (dial) this.#use(dial(String(this.#session), this.#incoming.last));
+    else if (typeof key === 'function') this.#dialWith(key);
+    else this.#dial(key);
+    this.#cancelTimer = this.#timers.after(HANDSHAKE_MS, () => this.#dead());
+    this.#become({ status: 'connecting', attempt: this.#attempt });
+  }
+
+  /** Asks for the newest key first. Without one there is no sign-in; only a network that is down may mend itself. */
+  #dialWith(key: () => string | Promise<string>): void {
+    const fail = (error: unknown) =>
+      error instanceof TypeError
+        ? this.#lost(LOST, '')
+        : this.#lost(ERRORS.unauthorized.close, (error as Error).message);
+    this.#expect(
+      Promise.resolve()
+        .then(key)
+        .then(
+          (newest) => () => this.#dial(newest),
+          (error) => () => fail(error),
+        ),
+    );
+  }
+
+  /** Does what a promise resolves with, unless the connection was closed or opened anew meanwhile. */
+  #expect(work: Promise<() => void>): void {
+    const epoch = ++this.#epoch;
+    void work.then((then) => {
+      if (epoch === this.#epoch) then();
+    });
+  }
+
+  #dial(key: string | undefined): void {
     const place = (query: URLSearchParams) => this.player?.place(query);
-    const socket = dial
-      ? dial(String(this.#session), last)
-      : dialWebSocket(this.#options, this.#session, last, place);
+    this.#use(dialWebSocket(this.#options, this.#session, this.#incoming.last, key, place));
+  }
+
+  #use(socket: WebSocketLike): void {
     this.#socket = socket;
     this.#incoming.begin();
     socket.onmessage = (event: { data: unknown }) => this.#receive(event.data);
     socket.onclose = (event: { code: number; reason: string }) => this.#lost(event.code, event.reason);
     socket.onerror = () => undefined;
-    this.#cancelTimer = this.#timers.after(HANDSHAKE_MS, () => this.#dead());
-    this.#become({ status: 'connecting', attempt: this.#attempt });
   }
 
   #receive(data: unknown): void {
@@ -217,6 +257,7 @@ export class Connection {
     this.info = session;
     this.#attempt = 0;
     this.#refusal = null;
+    this.#cause = null;
     this.#cancelTimer?.();
     this.#pulse.start();
     this.#listeners.tell({ type: 'session', session });
@@ -247,7 +288,7 @@ export class Connection {
   /** The other side says nothing any more. A socket that is half open would take minutes to notice. */
   #dead(): void {
     this.#release(4000);
-    this.#retry();
+    this.#failed();
   }
 
   #lost(code: number, reason: string): void {
@@ -263,7 +304,26 @@ export class Connection {
       this.#outbox.clear();
       this.#listeners.tell({ type: 'refused', code, reason });
     }
-    this.#retry();
+    this.#failed();
+  }
+
+  /** The connection is gone, or never was: then a plain request may show that no further try helps. */
+  #failed(): void {
+    const { findCause } = this.#options;
+    const isAsked = this.#current.status === 'connecting' && !this.#refusal && this.#network.isOnline();
+    if (!findCause || !isAsked) return this.#retry();
+    this.#expect(findCause().then((error) => () => this.#explained(error)));
+    this.#cancelTimer = this.#timers.after(CAUSE_MS, () => this.#explained(null));
+  }
+
+  #explained(error: ProtocolError | null): void {
+    this.#release();
+    const code = error?.code ?? 'internal';
+    const { close = LOST } = ERRORS[code] as { close?: number };
+    const isKnown = this.#cause === error?.message || code === 'unauthorized' || code === 'forbidden';
+    this.#cause = error?.message ?? null;
+    if (error && isKnown && refusalOf(close)) this.#lost(close, error.message);
+    else this.#retry();
   }
 
   #retry(): void {
@@ -290,6 +350,7 @@ export class Connection {
   }
 
   #release(code?: number): void {
+    this.#epoch++;
     this.#pulse.stop();
     this.#cancelTimer?.();
     this.#cancelTimer = null;

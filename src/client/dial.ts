@@ -11,12 +11,17 @@ export interface WebSocketLike {
   close(code?: number, reason?: string): void;
 }
 
+/** A key, or a function that returns the newest one: it is called for every connection and every request. */
+export type Key = string | (() => string | Promise<string>);
+
 /** Where the server is, and as what to come. */
 export interface DialOptions {
   /** Where the server is mounted: an http(s) or ws(s) address, or a path of this page's host. */
   url: string;
   /** The server's key, for pages that may know it; others log in for a cookie. */
-  key?: string | undefined;
+  key?: Key | undefined;
+  /** Asks why a WebSocket was refused, in place of the global `fetch`. */
+  fetch?: typeof fetch | undefined;
   /** For places without a WebSocket of their own. */
   WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
   /** Whether the page goes on watching when another has the floor, and shows what that does; else it is closed. */
@@ -28,6 +33,7 @@ export function dialWebSocket(
   options: DialOptions,
   session: string | null,
   last: string | null,
+  key: string | undefined,
   place: (query: URLSearchParams) => void,
 ): WebSocketLike {
   const Socket = options.WebSocket ?? (globalThis.WebSocket as DialOptions['WebSocket']);
@@ -39,7 +45,6 @@ export function dialWebSocket(
   const url = new URL(`${options.url.replace(/\/$/, '')}/live`, globalThis.location?.href);
   url.protocol = url.protocol.replace('http', 'ws');
   url.search = query.toString();
-  const { key } = options;
   const keys = key === undefined ? [] : [KEY_SUBPROTOCOL + base64Url(key)];
   const protocols = [...(options.watches ? [WATCHING_SUBPROTOCOL] : []), SUBPROTOCOL, ...keys];
   const socket = new Socket(url.href, protocols);

@@ -68,9 +68,9 @@ export class HttpSocket implements WebSocketLike {
       else await readBlocks(await open(last), (blocks) => hear(blocks) ?? true);
       this.#end(LOST);
     } catch (error) {
-      const code = error instanceof ProtocolError ? error.code : null;
-      const meaning = code && ERRORS[code];
-      this.#end(meaning && 'close' in meaning ? meaning.close : LOST, code ? String(error) : '');
+      if (!(error instanceof ProtocolError)) return this.#end(LOST);
+      const meaning = ERRORS[error.code];
+      this.#end('close' in meaning ? meaning.close : LOST, error.message);
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Message } from '../protocol/chunks.ts';
 import { ProtocolError, type WireError } from '../protocol/errors.ts';
+import type { Key } from './dial.ts';
 import { toError } from './failure.ts';
 
 /** Where the server is, and how to ask it. */
@@ -7,7 +8,7 @@ export interface HttpOptions {
   /** Where the server is mounted: an http(s) address, or a path of this page's host. */
   url: string;
   /** The server's key, for pages that may know it; others log in for a cookie. */
-  key?: string | undefined;
+  key?: Key | undefined;
   headers?: Record<string, string> | undefined;
   credentials?: RequestCredentials | undefined;
   fetch?: typeof fetch | undefined;
@@ -55,8 +56,16 @@ export class DuologueHttp {
   }
 
   /** Asks for a path of the server, whatever it answers. */
-  request(path: string, init: RequestInit = {}): Promise<Response> {
-    const { key, headers, credentials } = this.#options;
+  async request(path: string, init: RequestInit = {}): Promise<Response> {
+    const { key } = this.#options;
+    if (typeof key !== 'function') return this.#request(path, init, key);
+    const response = await this.#request(path, init, await key());
+    // The key may have run out on its way.
+    return response.status === 401 ? this.#request(path, init, await key()) : response;
+  }
+
+  #request(path: string, init: RequestInit, key: string | undefined): Promise<Response> {
+    const { headers, credentials } = this.#options;
     return (this.#options.fetch ?? fetch)(this.addressOf(path), {
       ...init,
       headers: {
@@ -150,9 +159,19 @@ export function pathOf(sessionId: string): string {
 /** The response, if it is an answer; what the server said in its place is thrown. */
 async function checked(response: Response): Promise<Response> {
   if (response.ok) return response;
+  throw (
+    (await refusalIn(response)) ??
+    new ProtocolError('internal', `The server answered with status ${response.status}.`)
+  );
+}
+
+/** What a Duologue server, or a proxy that asks for a sign-in, refuses with this response; null when it is neither. */
+export async function refusalIn(response: Response): Promise<ProtocolError | null> {
+  const { status } = response;
   const body = (await response.json().catch(() => null)) as { error?: WireError } | null;
-  if (typeof body?.error?.code === 'string') throw toError(body.error);
-  throw new ProtocolError('internal', `The server answered with status ${response.status}.`);
+  if (typeof body?.error?.code === 'string') return toError(body.error);
+  if (status === 401) return new ProtocolError('unauthorized', 'You are not signed in.');
+  return status === 403 ? new ProtocolError('forbidden', 'You may not use this server.') : null;
 }
 
 function queryOf(before: string | null): string {

@@ -5,10 +5,12 @@ import { ProtocolError } from '../protocol/errors.ts';
 import { isSettled } from '../protocol/tool-call.ts';
 import { Advice } from './advice.ts';
 import { Answers } from './answers.ts';
+import { causeOf } from './cause.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { endingOf } from './connection-state.ts';
 import { ExecutorRuns } from './executors.ts';
 import { Hearing, type HearingOptions, type Opened, type Pending } from './hearing.ts';
+import { DuologueHttp } from './http.ts';
 import type { TransportOptions } from './options.ts';
 import { Outgoing } from './outgoing.ts';
 import type { Played } from './played.ts';
@@ -47,7 +49,10 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.#timers = options.timers ?? systemTimers;
     this.#runs = new ExecutorRuns(options, this.#timers);
     this.#advice = new Advice((toolName) => this.#runs.has(toolName));
-    this.connection = new Connection(options);
+    // A WebSocket brings the cookies of its server along: so does the request that asks why it was refused.
+    const http = new DuologueHttp({ credentials: 'include', ...options });
+    const findCause = () => causeOf(http, options.dial !== undefined);
+    this.connection = new Connection({ findCause, ...options });
     this.#newId = options.newId ?? (() => crypto.randomUUID());
     this.#hearing = new Hearing(this.connection, options, {
       has: (toolName) => this.#runs.has(toolName),

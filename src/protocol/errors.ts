@@ -21,6 +21,7 @@ export const ERRORS = {
   unsupported_media: { status: 415, retryable: false },
   bad_image: { status: 422, retryable: false },
   bad_audio: { status: 422, retryable: false },
+  upgrade_required: { status: 426, close: 4426, retryable: false },
   rate_limited: { status: 429, retryable: true },
   busy: { status: 429, retryable: true },
   unknown_frame: { status: 400, retryable: false },

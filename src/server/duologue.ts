@@ -160,6 +160,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     reads: { limiter: limiterOf('reads', readLimit), turnstile: new Turnstile() },
     newLimiter,
     connections: hub ? (user, count) => hub.connections(user, count) : null,
+    checkRoom: (user) => sockets.checkRoom(user),
     budget,
     large: new LargeJson(),
     pacing: { window: new BatchTimer(clock, 12), keepAlive: new Heartbeat(clock, 3000) },

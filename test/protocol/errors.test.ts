@@ -22,6 +22,7 @@ const table: [ErrorCode, number, boolean, number | undefined][] = [
   ['unsupported_media', 415, false, undefined],
   ['bad_image', 422, false, undefined],
   ['bad_audio', 422, false, undefined],
+  ['upgrade_required', 426, false, 4426],
   ['rate_limited', 429, true, undefined],
   ['busy', 429, true, undefined],
   ['too_slow', 429, true, 4003],

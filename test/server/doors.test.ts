@@ -2,10 +2,14 @@ import { createServer, request as httpRequest, type IncomingMessage } from 'node
 import { type AddressInfo, connect } from 'node:net';
 import { LlmAgent } from '@google/adk';
 import { serve as serveHono } from '@hono/node-server';
+import * as ai from 'ai';
 import express from 'express';
 import { Hono } from 'hono';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { WebSocket } from 'ws';
 import { defineTool } from '../../src/adk/index.ts';
+import { DuologueSseTransport, DuologueTransport } from '../../src/client/index.ts';
+import type { Message } from '../../src/protocol/index.ts';
 import { streamReply } from '../../src/server/http/reply.ts';
 import { ResponseReader } from '../../src/server/http/response-reader.ts';
 import { createDuologue, type Duologue, type DuologueOptions } from '../../src/server/index.ts';
@@ -15,6 +19,7 @@ import { duologueExpress } from '../../src/server/use/express.ts';
 import { duologueHono } from '../../src/server/use/hono.ts';
 import { duologueNext } from '../../src/server/use/next.ts';
 import { nodeListener, serve } from '../../src/server/use/node.ts';
+import { chatOf } from '../client/support/chat.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, read, say, shape } from '../support/harness.ts';
 import { call, partial, ScriptedModel, type ScriptedTurn, text } from '../support/scripted-model.ts';
@@ -89,7 +94,7 @@ const doors: Door[] = [
   {
     name: 'a listener of node:http',
     basePath: '/deep/down',
-    other: { path: '/deep/down/other', says: 'There is nothing here.' },
+    other: { path: '/deep/down/other', says: 'There is no Duologue server at this path.' },
     async open(duologue) {
       const { port, close } = await listenOn(createServer(nodeListener(duologue)));
       return { base: `http://127.0.0.1:${port}/deep/down`, close };
@@ -442,5 +447,56 @@ describe('serve', () => {
     await expect(serve(harness([]).duologue, { port: first.port, host: '127.0.0.1' })).rejects.toThrow(
       'EADDRINUSE',
     );
+  });
+});
+
+describe('a client that cannot connect', () => {
+  /** What a chat over this transport says after its first message. */
+  async function says(transport: DuologueTransport<Message>): Promise<string | undefined> {
+    onTestFinished(() => transport.close());
+    const chat = chatOf(ai, { id: 'chat-1', transport });
+    await chat.sendMessage({ text: 'hi' });
+    return chat.error?.message;
+  }
+  const transports = { WebSocket: DuologueTransport<Message>, SSE: DuologueSseTransport<Message> };
+
+  it.each(['WebSocket', 'SSE'] as const)('[E9] hears what is wrong, over %s', async (name) => {
+    const guarded = await serve(harness([], [], { apiKey: 'secret-key-of-the-server' }).duologue, {
+      port: 0,
+      host: '127.0.0.1',
+    });
+    onTestFinished(() => guarded.close());
+    const other = await listenOn(
+      createServer((_request, response) => void response.setHeader('content-type', 'text/html').end('<p>Hi')),
+    );
+    onTestFinished(other.close);
+    const of = (url: string) => new transports[name]({ url, WebSocket });
+    expect(await says(of(guarded.url))).toContain('A key is needed');
+    expect(await says(of(`${guarded.url}/elsewhere`))).toContain('There is no Duologue server at');
+    expect(await says(of(`http://127.0.0.1:${other.port}`))).toContain('There is no Duologue server at');
+  });
+
+  it('[E8] hears that the server has no socket adapter, or that a proxy does not pass on the upgrade', async () => {
+    const { duologue } = harness([]);
+    const fetches = serveHono({ fetch: duologue.fetch, port: 0, hostname: '127.0.0.1' });
+    await turns(() => fetches.address() !== null);
+    onTestFinished(() => void fetches.close());
+    const { port } = fetches.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    expect(await says(new DuologueTransport({ url, WebSocket }))).toContain('no WebSocket to it opens');
+    const answer = await fetch(`${url}/live`);
+    expect([answer.status, answer.headers.get('upgrade'), await answer.json()]).toMatchObject([
+      426,
+      'websocket',
+      { error: { code: 'upgrade_required' } },
+    ]);
+  });
+
+  it('[E8] is told what would refuse its socket', async () => {
+    const { get } = harness([], [], { apiKey: 'secret-key-of-the-server' });
+    const { get: full } = harness([], [], { socketLimits: { connectionsPerUser: 0 } });
+    const { get: open } = harness([]);
+    const answers = [await get('/live'), await full('/live'), await open('/live')];
+    expect(answers.map(({ status }) => status)).toEqual([401, 429, 426]);
   });
 });

@@ -24,6 +24,7 @@ const ROUTES: Route[] = [
   { method: 'POST', path: /^\/login$/, isPublic: true, run: login },
   { method: 'POST', path: /^\/stream$/, limited: true, run: postStream },
   { method: 'GET', path: /^\/stream\/([^/]+)\/stream$/, run: resumeStream },
+  { method: 'GET', path: /^\/live$/, run: notUpgraded },
   { method: 'GET', path: /^\/sessions$/, run: listSessions },
   { method: 'GET', path: /^\/sessions\/([^/]+)\/watch$/, run: watchSession },
   { method: 'POST', path: /^\/sessions\/([^/]+)\/watch$/, run: watchSession },
@@ -136,6 +137,22 @@ function health({ context }: RouteCall): Reply {
   if (context.isLeaving()) return json(503, { status: 'closing' });
   const away = context.node?.away ?? [];
   return away.length > 0 ? json(503, { status: 'unavailable', away }) : json(200, { status: 'ok' });
+}
+
+/**
+ * A request to the address of sockets that no adapter made a socket of. A client whose handshake failed asks here why, for a
+ * browser hides the answer to a handshake: so whatever would refuse a socket is checked first.
+ */
+function notUpgraded({ context, user }: RouteCall): Reply {
+  context.checkRoom(user);
+  const reply = errorReply(
+    new ProtocolError(
+      'upgrade_required',
+      'Only WebSocket connections are taken here, and this request did not arrive as one. Open sockets on the server ("serve" or "attachWebSocket"), and let every proxy pass on "Upgrade".',
+    ),
+  );
+  reply.headers.upgrade = 'websocket';
+  return reply;
 }
 
 async function login({ context, request, body }: RouteCall): Promise<Reply> {

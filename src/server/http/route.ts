@@ -25,6 +25,8 @@ export interface HttpContext {
   newLimiter: (name: string, limit: RateLimit) => RateLimiter;
   /** A user has so many connections here; resolves with those at all nodes together. Null where this one is alone. */
   connections: ((user: string, count: number) => Promise<number>) | null;
+  /** Throws when a user has so many connections that another would be refused. */
+  checkRoom: (user: string) => void;
   budget: ByteBudget;
   large: LargeJson;
   pacing: Pacing;

@@ -190,11 +190,16 @@ export class Sockets {
     return connection;
   }
 
-  /** Counts a connection of a user; the returned function counts it out, once. */
-  private countIn(user: string): () => void {
+  /** Throws when a user has as many connections as are allowed. */
+  checkRoom(user: string): void {
     const count = this.counts.get(user) ?? 0;
     if (count >= this.limits.connectionsPerUser) throw crowded(count);
-    this.counts.set(user, count + 1);
+  }
+
+  /** Counts a connection of a user; the returned function counts it out, once. */
+  private countIn(user: string): () => void {
+    this.checkRoom(user);
+    this.counts.set(user, (this.counts.get(user) ?? 0) + 1);
     let isCounted = true;
     return () => {
       if (!isCounted) return;

@@ -25,7 +25,9 @@ export function nodeListener(duologue: Pick<Duologue, 'handle'>, fallback?: Node
         if (reply) return write(reply, request, response);
         if (fallback) return fallback(request, response);
         response.writeHead(404, { 'content-type': 'application/json', ...NO_SNIFFING });
-        response.end('{"error":{"code":"not_found","message":"There is nothing here.","retryable":false}}');
+        response.end(
+          '{"error":{"code":"not_found","message":"There is no Duologue server at this path. Check the url of the client and the basePath of the server.","retryable":false}}',
+        );
       })
       .catch(() => response.destroy());
   };
