@@ -10,6 +10,8 @@ export interface Limits {
   files: number;
   /** All text of one message. */
   textLength: number;
+  /** The metadata that a page gives its message, as JSON. */
+  metadataBytes: number;
   /** An id that a client gives. Longer ones are not ours. */
   idLength: number;
   /** A person's reason; the rest is cut off. */
@@ -30,6 +32,7 @@ export const LIMITS: Readonly<Limits> = {
   imageSide: 16_384,
   files: 4,
   textLength: 100_000,
+  metadataBytes: 16 * 1024,
   idLength: 256,
   reasonLength: 2_000,
   errorLength: 10_000,

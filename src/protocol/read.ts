@@ -1,5 +1,6 @@
+import type { MessageMetadata } from './chunks.ts';
 import { ProtocolError } from './errors.ts';
-import { base64Bytes, cut, LIMITS, type Limits } from './limits.ts';
+import { base64Bytes, cut, LIMITS, type Limits, nestsWithin } from './limits.ts';
 import { type Answer, answersIn } from './tool-call.ts';
 
 /** A piece of what a person says: text, or a file as base64, or a file this server stored before. */
@@ -8,13 +9,31 @@ export type InputPart =
   | { type: 'file'; mediaType: string; data: string; filename?: string }
   | { type: 'stored-file'; url: string; mediaType?: string; filename?: string };
 
+/** What a page keeps with a message of the person: any JSON, without the keys that the server writes. */
+export type PageMetadata = Readonly<Record<string, unknown>>;
+
 /** What the last message of a post or frame says: something new, or answers to calls that wait. */
 export type Input =
-  | { kind: 'message'; id: string | undefined; parts: InputPart[] }
+  | { kind: 'message'; id: string | undefined; parts: InputPart[]; metadata?: PageMetadata }
   | { kind: 'answers'; messageId: string | undefined; answers: Answer[] };
 
 type Fields = Record<string, unknown>;
 
+/** What the server writes into the metadata of messages: a page cannot claim it. */
+const SERVER_METADATA: ReadonlySet<string> = new Set(
+  Object.keys({
+    usage: 1,
+    modelVersion: 1,
+    rawFinishReason: 1,
+    finishReason: 1,
+    citations: 1,
+    audio: 1,
+    interrupted: 1,
+    cutOff: 1,
+    failed: 1,
+    createdAt: 1,
+  } satisfies Record<keyof MessageMetadata, 1>),
+);
 const NAME_LENGTH = 256;
 const URL_LENGTH = 2_048;
 
@@ -43,7 +62,8 @@ export function readInput(messages: unknown, limits: Limits = LIMITS): Input {
   const speaks = said.some((part) => part.type !== 'text' || part.text.trim() !== '');
   if (speaks) {
     measure(said, limits);
-    return { kind: 'message', id, parts: said };
+    const metadata = readMetadata(last.metadata, limits);
+    return { kind: 'message', id, parts: said, ...(metadata && { metadata }) };
   }
   const answers = readAnswers(parts, limits);
   if (answers.length > 0) return { kind: 'answers', messageId: undefined, answers };
@@ -54,6 +74,21 @@ function readAnswers(parts: Fields[], limits: Limits): Answer[] {
   if (parts.some((part) => part.type === 'dynamic-tool' && typeof part.toolName !== 'string'))
     throw refusal('A dynamic-tool part has no "toolName" string.');
   return answersIn(parts, limits);
+}
+
+/** The metadata that a page gave its message; what the server itself writes there is left out. */
+function readMetadata(value: unknown, limits: Limits): PageMetadata | null {
+  if (value == null) return null;
+  if (!isRecord(value)) throw refusal('The "metadata" of a message must be an object.');
+  if (!nestsWithin(value, limits.depth))
+    throw new ProtocolError('too_large', 'The "metadata" of a message is nested too deep.');
+  if (new TextEncoder().encode(JSON.stringify(value)).length > limits.metadataBytes)
+    throw new ProtocolError(
+      'too_large',
+      `The "metadata" of a message has at most ${limits.metadataBytes} bytes.`,
+    );
+  const own = Object.entries(value).filter(([key]) => !SERVER_METADATA.has(key));
+  return own.length === 0 ? null : Object.fromEntries(own);
 }
 
 function partsOf(message: Fields): Fields[] {

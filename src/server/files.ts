@@ -1,5 +1,12 @@
 import { imageHeader } from '../models/embedded/image/header.ts';
-import { type Chunk, type InputPart, type Limits, type Message, ProtocolError } from '../protocol/index.ts';
+import {
+  type Chunk,
+  type InputPart,
+  type Limits,
+  type Message,
+  type PageMetadata,
+  ProtocolError,
+} from '../protocol/index.ts';
 import { base64Bytes } from '../protocol/limits.ts';
 import type { Engine } from './engine.ts';
 import { fileIdOf } from './store/rules.ts';
@@ -71,13 +78,12 @@ async function admitPart(
 
 /** Keeps the files of a message and returns the message as it is stored: files by their address. */
 export async function storeMessage(
-  id: string,
-  parts: AdmittedPart[],
+  said: { id: string; parts: AdmittedPart[]; metadata: PageMetadata | undefined; createdAt: number },
   store: Store,
   key: OwnedKey,
-  createdAt: number,
 ): Promise<Message> {
-  const stored: Message = { id, role: 'user', metadata: { createdAt }, parts: [] };
+  const { id, parts, metadata, createdAt } = said;
+  const stored: Message = { id, role: 'user', metadata: { ...metadata, createdAt }, parts: [] };
   for (const part of parts) {
     if (part.type === 'text') {
       stored.parts.push({ type: 'text', text: part.text });

@@ -364,6 +364,7 @@ describe('limits of a message', () => {
       imageSide: 16_384,
       files: 4,
       textLength: 100_000,
+      metadataBytes: 16_384,
       idLength: 256,
       reasonLength: 2_000,
       errorLength: 10_000,

@@ -93,10 +93,10 @@ export class Incoming {
       return parts;
     });
     this.admitting = admitted.catch(() => undefined);
-    const { id } = message;
+    const { id, metadata } = message;
     admitted.then(
       (parts) => {
-        const said = { kind: 'message' as const, wire: 'bidi' as const, asker: post, id, parts };
+        const said = { kind: 'message' as const, wire: 'bidi' as const, asker: post, id, parts, metadata };
         push({ type: 'say', said, again });
       },
       (error: ProtocolError) => post.refuse(error),
@@ -129,13 +129,13 @@ export class Incoming {
     return true;
   }
 
-  async post({ id, parts, requestId: name, logged }: PostedMessage): Promise<Response> {
+  async post({ id, parts, metadata, requestId: name, logged }: PostedMessage): Promise<Response> {
     const known = await this.responseOf(name);
     if (known) return known;
     await this.size.check(parts);
     const aside = new Aside();
     const asker = this.newPost({ name, logged }, { requester: aside });
-    const said = { kind: 'message' as const, wire: 'sse' as const, asker, id, parts };
+    const said = { kind: 'message' as const, wire: 'sse' as const, asker, id, parts, metadata };
     this.context.takeFloor(null);
     this.context.push({ type: 'say', said, again: true });
     return this.responseTo(asker, aside);

@@ -120,10 +120,11 @@ export class Writes {
   }
 
   /** Keeps a message of the person; the first one names the session. */
-  private async keep({ id, parts, accepted }: Extract<Write, { do: 'keep' }>): Promise<void> {
+  private async keep({ id, parts, metadata, accepted }: Extract<Write, { do: 'keep' }>): Promise<void> {
     const { key, engine } = this.context;
     const { store, clock } = engine;
-    const message = this.waiting.get(id) ?? (await storeMessage(id, parts, store, key, clock.now()));
+    const said = { id, parts, metadata, createdAt: clock.now() };
+    const message = this.waiting.get(id) ?? (await storeMessage(said, store, key));
     await store.putMessage(key, message, accepted);
     this.waiting.delete(id);
     this.lastKept = message;
@@ -137,10 +138,11 @@ export class Writes {
   }
 
   /** Stores a message that waits, and its files. */
-  private async wait({ id, parts, answerId, accepted }: Extract<Write, { do: 'wait' }>): Promise<void> {
+  private async wait(write: Extract<Write, { do: 'wait' }>): Promise<void> {
+    const { id, parts, metadata, answerId, accepted } = write;
     const { key, engine } = this.context;
     const { store, clock } = engine;
-    const message = await storeMessage(id, parts, store, key, clock.now());
+    const message = await storeMessage({ id, parts, metadata, createdAt: clock.now() }, store, key);
     await store.addWaiting(key, { message, answerId: answerId ?? null }, accepted);
     this.waiting.set(id, message);
   }

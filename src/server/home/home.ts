@@ -7,6 +7,7 @@ import type {
   Heard,
   Input,
   Message,
+  PageMetadata,
   ProtocolError,
   SessionInfo,
 } from '../../protocol/index.ts';
@@ -94,6 +95,7 @@ interface PostNames {
 export interface PostedMessage extends PostNames {
   id: string | undefined;
   parts: AdmittedPart[];
+  metadata?: PageMetadata | undefined;
 }
 
 /** Which message answers are for, and who gives them in which request. */

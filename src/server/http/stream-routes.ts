@@ -49,7 +49,7 @@ export async function postStream({
   // What is refused leaves no session behind.
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
-  const response = await session.post({ id: input.id, parts, requestId, logged });
+  const response = await session.post({ id: input.id, parts, metadata: input.metadata, requestId, logged });
   return responseReply({ isAside, ...response }, id, context);
 }
 

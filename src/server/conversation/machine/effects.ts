@@ -1,6 +1,13 @@
 import type { Session as AdkSession, Event } from '@google/adk';
 import type { Blob, Content } from '@google/genai';
-import type { Answer, Chunk, Detection, Message, ProtocolError } from '../../../protocol/index.ts';
+import type {
+  Answer,
+  Chunk,
+  Detection,
+  Message,
+  PageMetadata,
+  ProtocolError,
+} from '../../../protocol/index.ts';
 import type { Identity } from '../../access/sign-in.ts';
 import type { AdmittedPart } from '../../files.ts';
 import type { AcceptedRequest, CallRecord } from '../../store/store.ts';
@@ -34,11 +41,18 @@ export type RunRequest =
 
 /** One thing to be written to the store. */
 export type Write =
-  | { do: 'keep'; id: string; parts: AdmittedPart[]; accepted?: AcceptedRequest | undefined }
+  | {
+      do: 'keep';
+      id: string;
+      parts: AdmittedPart[];
+      metadata?: PageMetadata | undefined;
+      accepted?: AcceptedRequest | undefined;
+    }
   | {
       do: 'wait';
       id: string;
       parts: AdmittedPart[];
+      metadata?: PageMetadata | undefined;
       answerId: string | undefined;
       accepted: AcceptedRequest | undefined;
     }

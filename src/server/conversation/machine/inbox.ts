@@ -108,11 +108,13 @@ export class Inbox {
   /** What has to wait is stored: it outlives the process. A post waits with its request. */
   private store(said: Said): void {
     const { core, acceptances } = this.parts;
-    const { id = core.newMessageId(), parts, asker, answerId } = said;
+    const { id = core.newMessageId(), parts, metadata, asker, answerId } = said;
     const accepted = acceptances.of(asker, answerId);
     this.waiting[this.waiting.length - 1] = { ...said, id, isStored: true };
-    core.storing([{ do: 'wait', id, parts, answerId, accepted }], { what: 'waiting', said: id }, () =>
-      acceptances.tell(asker, accepted),
+    core.storing(
+      [{ do: 'wait', id, parts, metadata, answerId, accepted }],
+      { what: 'waiting', said: id },
+      () => acceptances.tell(asker, accepted),
     );
   }
 

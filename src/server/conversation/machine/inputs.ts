@@ -1,7 +1,7 @@
 import type { Event } from '@google/adk';
 import type { Blob } from '@google/genai';
 import type { DeferredCall, Outcome, RunView } from '../../../adk/for-server.ts';
-import type { Answer, Chunk, Detection, Heard, Message } from '../../../protocol/index.ts';
+import type { Answer, Chunk, Detection, Heard, Message, PageMetadata } from '../../../protocol/index.ts';
 import type { Identity, Standing } from '../../access/sign-in.ts';
 import type { AdmittedPart } from '../../files.ts';
 import type { Verdict } from '../../ledger/approvals.ts';
@@ -18,6 +18,8 @@ export interface Said {
   asker: Asker;
   id: string | undefined;
   parts: AdmittedPart[];
+  /** What the page keeps with it. */
+  metadata?: PageMetadata | undefined;
   /** The message that will answer it, when that was said already. */
   answerId?: string | undefined;
   /** Whether it is stored already, among what waits. */

@@ -78,7 +78,7 @@ export class TurnBegins {
     }
     for (const one of late) callEnds.tellSettled(one);
     if (replaces) turnEnds.supersede();
-    const { id = core.newMessageId(), parts } = command;
+    const { id = core.newMessageId(), parts, metadata } = command;
     this.beginning = { is: 'storing', command, id, isInterrupted: false };
     if (rewinds) said.forgetFrom(id);
     if (rewinds && replaces) for (const writing of messages.all) messages.forget(writing);
@@ -90,7 +90,7 @@ export class TurnBegins {
     const again = { errorText: NOT_COMPLETED, waiting: open.ids() };
     const writes: Write[] = [
       ...(rewinds ? [{ do: 'rewind' as const, messageId: id, ...(replaces ? {} : { again }) }] : []),
-      { do: 'keep' as const, id, parts, accepted },
+      { do: 'keep' as const, id, parts, metadata, accepted },
     ];
     if (this.parts.policy.pauseEndsRun || wire === 'sse') return this.respond(writes, command, id);
     if (run.isOpen) return this.enter(writes, command, id);
