@@ -71,11 +71,9 @@ describe('a live model', () => {
     ]);
   });
 
-  it('[B4] sound goes to the model between start and stop, and nothing before', async () => {
+  it('[B4] sound goes to the model between start and stop, and nothing after', async () => {
     const { connect, connection } = await native();
     const socket = await connect();
-    socket.send('audio_chunk', { chunk: 'AAAA', sampleRate: 16000, channels: 1, bitDepth: 16 });
-    expect((await socket.chunk('data-error')).data.code).toBe('bad_audio');
     socket.send('audio_control', { action: 'start' });
     socket.send('audio_chunk', { chunk: 'AAECAw==', sampleRate: 16000, channels: 1, bitDepth: 16 });
     await until(() => connection.sent.some(({ kind }) => kind === 'realtime'));
@@ -83,6 +81,17 @@ describe('a live model', () => {
       kind: 'realtime',
       value: { mimeType: 'audio/pcm;rate=16000', data: 'AAECAw==' },
     });
+    socket.send('audio_control', { action: 'stop' });
+    socket.send('audio_chunk', { chunk: 'AAAA' });
+    expect((await socket.chunk('data-error')).data.code).toBe('bad_audio');
+  });
+
+  it('[B4] the first sound of a client that never says start turns the microphone on', async () => {
+    const { connect, connection } = await native();
+    const socket = await connect();
+    socket.send('audio_chunk', { chunk: 'AAECAw==', sampleRate: 16000, channels: 1, bitDepth: 16 });
+    await until(() => connection.sent.some(({ kind }) => kind === 'realtime'));
+    expect(socket.chunks.filter(({ type }) => type === 'data-error')).toEqual([]);
   });
 
   it('what is spoken, by both sides, is shown, stored, and known in the next turn over SSE', async () => {

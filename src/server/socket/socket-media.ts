@@ -8,7 +8,8 @@ export class SocketMedia {
   private readonly listener: Listener;
   private readonly session: Session;
   private readonly meter: FrameMeter;
-  private listens = false;
+  /** Whether the microphone is on; null as long as the client has not said. */
+  private listens: boolean | null = null;
 
   constructor(listener: Listener, session: Session, meter: FrameMeter) {
     this.listener = listener;
@@ -55,6 +56,8 @@ export class SocketMedia {
   }
 
   private giveSound(data: string): void {
+    // A client that only sends sound means to be heard; what still comes after its "stop" does not.
+    if (this.listens === null) this.microphone('start', 'server');
     if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
     this.give('audio/pcm;rate=16000', data);
   }
