@@ -33,16 +33,23 @@ export function errorReply(error: ProtocolError): Reply {
   return reply;
 }
 
+/** The headers of a UI message stream of a session. */
+export function streamHeaders(sessionId: string): Record<string, string> {
+  return {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-vercel-ai-ui-message-stream': 'v1',
+    'x-accel-buffering': 'no',
+    'x-duologue-session': encodeURIComponent(sessionId),
+  };
+}
+
 /** A UI message stream. */
 export function streamReply(reader: ResponseReader, sessionId: string): Reply {
   return {
     status: 200,
     headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
-      'x-vercel-ai-ui-message-stream': 'v1',
-      'x-accel-buffering': 'no',
-      'x-duologue-session': encodeURIComponent(sessionId),
+      ...streamHeaders(sessionId),
       // A client that loses the response before its first chunk still knows where to go on.
       'x-duologue-last': reader.lastId,
     },

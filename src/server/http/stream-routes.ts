@@ -1,4 +1,6 @@
 import {
+  type Answer,
+  type Chunk,
   DONE,
   encodeBlock,
   type Limits,
@@ -9,8 +11,9 @@ import {
 import { NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { admit, withAddresses } from '../files.ts';
 import type { Response } from '../home/home.ts';
+import { NothingOpen } from '../ledger/nothing-open.ts';
 import { checkSessionId, newSessionId } from '../session-id.ts';
-import { type Reply, streamReply } from './reply.ts';
+import { type Reply, streamHeaders, streamReply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';
 import { type HttpContext, nodesOf, type RouteCall } from './route.ts';
 import { Watcher } from './watcher.ts';
@@ -42,8 +45,14 @@ export async function postStream({
     });
     const { messageId } = input;
     const from = { messageId, by: identity, requestId, logged };
-    const response = await session.postAnswers(input.answers, from);
-    return responseReply({ isAside, ...response }, id, context);
+    try {
+      const response = await session.postAnswers(input.answers, from);
+      return responseReply({ isAside, ...response }, id, context);
+    } catch (error) {
+      const isRepeated = requestId === undefined && areFinished(input.answers);
+      if (!(error instanceof NothingOpen) || !isRepeated || messageId === undefined) throw error;
+      return nothingToSay(messageId, id);
+    }
   }
   const { engine } = context;
   // What is refused leaves no session behind.
@@ -51,6 +60,27 @@ export async function postStream({
   const session = await context.sessions.getOrCreate(user, id);
   const response = await session.post({ id: input.id, parts, metadata: input.metadata, requestId, logged });
   return responseReply({ isAside, ...response }, id, context);
+}
+
+/**
+ * The answer to a stock client whose tool-calls helper sends calls again that are settled: nothing, behind a step, so that the calls are
+ * no longer in the last step and the helper is content. The SDK shows the step only with metadata.
+ */
+function nothingToSay(messageId: string, sessionId: string): Reply {
+  const chunks: Chunk[] = [
+    { type: 'start', messageId },
+    { type: 'start-step' },
+    { type: 'finish-step' },
+    { type: 'finish', messageMetadata: {} },
+  ];
+  const headers = streamHeaders(sessionId);
+  return { status: 200, headers, body: chunks.map((chunk) => encodeBlock(chunk)).join('') + DONE };
+}
+
+/** Whether a message shows an output or a failure for each of its calls. */
+function areFinished(answers: readonly Answer[]): boolean {
+  const ended = new Set(answers.flatMap(({ kind, toolCallId }) => (kind === 'decision' ? [] : [toolCallId])));
+  return answers.length > 0 && answers.every(({ toolCallId }) => ended.has(toolCallId));
 }
 
 /** A response as it is given, or as it was. */

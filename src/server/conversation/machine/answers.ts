@@ -1,5 +1,6 @@
 import { type Answer, ProtocolError } from '../../../protocol/index.ts';
 import { type Identity, NO_LONGER_SIGNED_IN, type Standing } from '../../access/sign-in.ts';
+import { NothingOpen } from '../../ledger/nothing-open.ts';
 import type { AcceptedRequest } from '../../store/store.ts';
 import type { CallEnds } from './call-ends.ts';
 import type { Calls } from './calls.ts';
@@ -191,7 +192,8 @@ export class Answers {
     const message = owner ?? (open.size === 0 ? unfinished : null);
     if (!message) {
       this.tellLate(late);
-      core.emit({ type: 'refuse', asker, error: nothingCounts(refused) });
+      const isOver = refused.length === 0 && open.size === 0;
+      core.emit({ type: 'refuse', asker, error: isOver ? new NothingOpen() : nothingCounts(refused) });
       return responses.over();
     }
     const writing = messages.add(message);
