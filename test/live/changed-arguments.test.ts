@@ -41,7 +41,7 @@ const ASKS = {
 describe.each(Object.entries(ASKS))(
   'a before-tool callback that changes the arguments of a tool that asks %s',
   (_, asks) => {
-    it('[T25] over SSE: the person approves what runs', async () => {
+    it('[T28] over SSE: the person approves what runs', async () => {
       const { agent, paid } = changing(asks);
       const { post } = harness([], [], { agent });
       const { chunks } = await post(say('pay'));
@@ -64,7 +64,7 @@ describe.each(Object.entries(ASKS))(
     });
 
     it.each(['live', 'turn'] as const)(
-      '[T25] over a socket, driver %s: the person approves what runs',
+      '[T28] over a socket, driver %s: the person approves what runs',
       async (driver) => {
         const { agent, paid } = changing(asks);
         const { connect } = await live([], [], { agent, driver, approvalTimeoutMs: null });
@@ -89,7 +89,7 @@ describe.each(Object.entries(ASKS))(
 );
 
 describe('a before-tool callback beside calls that wait, over SSE', () => {
-  it('[T25] a browser tool gets the arguments that the callback left, and its output counts', async () => {
+  it('[T28] a browser tool gets the arguments that the callback left, and its output counts', async () => {
     const locate = defineTool({
       name: 'locate',
       description: 'Locates.',
