@@ -106,6 +106,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
         logger,
         newId,
         lease,
+        isAway: () => node?.away.includes('hub') ?? false,
         isOwner: async (key) => (node ? node.isOwner(key) : true),
         onLost: (key) => home.lose(key),
       })

@@ -48,8 +48,8 @@ export interface SessionOptions {
 export interface Owners {
   /** Whether no other process has sessions of the store. */
   readonly areAlone: boolean;
-  /** Throws when sessions cannot be used here at the moment, and says where they can. `isHere`: this process has it already. */
-  check(isHere: boolean): void;
+  /** Throws when sessions cannot be used here at the moment, and says where they can. */
+  check(): void;
   /** Makes this process the owner of a session; null when there is none such. */
   take(key: SessionKey): Promise<OwnedKey | null>;
   /** The owner has nothing more to do with it. Never rejects. */

@@ -27,17 +27,22 @@ function startNode() {
   const clock = new ManualClock();
   const store = new MemoryDatabase(clock).open();
   let fault: string | null = null;
-  const hub = Object.assign(new MemoryHub(new SharedMemory()), { fault: () => fault });
+  const memory = new SharedMemory();
+  const hub = Object.assign(new MemoryHub(memory), { fault: () => fault });
   const server = harness([[text('Hello.')]], [], {
     ...{ store, hub, clock, newId: randomUUID },
     node: { address: 'http://127.0.0.1:1', leaseMs: 5000 },
   });
   opened.push(server.duologue);
+  const setFault = (text: string | null) => {
+    fault = text;
+    memory.isAway = text !== null;
+  };
   const health = async () => {
     const response = await server.get('/health');
     return [response.status, await response.json()];
   };
-  return { clock, store, server, health, setFault: (text: string | null) => (fault = text) };
+  return { clock, store, server, health, setFault };
 }
 
 describe('a node that cannot reach an engine', () => {

@@ -110,7 +110,7 @@ export class LocalHome implements SessionHome {
   private async conversation(key: SessionKey): Promise<Conversation | null> {
     const name = nameOf(key);
     await this.gone(name);
-    this.engine.owners.check(this.open.has(name));
+    this.engine.owners.check();
     const loading =
       this.open.get(name) ?? ((await this.engine.store.findSession(key)) ? this.load(key) : null);
     return loading && this.used(loading);

@@ -33,6 +33,8 @@ export interface KeptLogsContext {
   isOwner: (key: OwnedKey) => Promise<boolean>;
   /** Another process owns a session. */
   onLost: (key: OwnedKey) => void;
+  /** Whether the hub is known to be away for longer than a restart takes: then it is not waited for. */
+  isAway?: () => boolean;
 }
 
 interface Waiting {
@@ -113,7 +115,7 @@ export class KeptLogs implements Logs {
 
   /** What there is of a log; a hub that is away is waited for, but not for long. */
   async #found(key: OwnedKey): ReturnType<Hub['take']> {
-    const { hub, newId, clock, logger } = this.#context;
+    const { hub, newId, clock, logger, isAway = () => false } = this.#context;
     const epoch = newEpoch(newId);
     const until = clock.elapsed() + PATIENCE_MS;
     let hasRestored = false;
@@ -129,6 +131,7 @@ export class KeptLogs implements Logs {
           await hub.remove(key);
           continue;
         }
+        if (isAway()) throw new ProtocolError('overloaded', AWAY, { retryAfterMs: 2000 });
         if (clock.elapsed() + AGAIN_MS > until) {
           logger.error('a log could not be taken up', { session: key.id, error: String(error) });
           throw new ProtocolError('internal', AWAY, { retryAfterMs: PATIENCE_MS });

@@ -33,7 +33,8 @@ export class Fitness {
   readonly #context: FitnessContext;
   #cancel: () => void = () => undefined;
   #hubAwaySince: number | null = null;
-  #refuge: NodePlace | null = null;
+  #fit: readonly NodePlace[] = [];
+  #asked = 0;
 
   constructor(context: FitnessContext) {
     this.#context = context;
@@ -47,9 +48,9 @@ export class Fitness {
     return [...(isStoreAway() ? (['store'] as const) : []), ...(isHubAway ? (['hub'] as const) : [])];
   }
 
-  /** A node that can do the work of this one, while this one cannot. */
+  /** A node that can do the work of this one, while this one cannot: each time the next of them. */
   get refuge(): NodePlace | null {
-    return this.#refuge;
+    return this.#fit[this.#asked++ % this.#fit.length] ?? null;
   }
 
   close(): void {
@@ -70,15 +71,14 @@ export class Fitness {
     if (hubFault() === null) this.#hubAwaySince = null;
     else this.#hubAwaySince ??= clock.elapsed();
     if (this.away.length === 0) {
-      this.#refuge = null;
+      this.#fit = [];
       return;
     }
     const fit = await Promise.all(others().map(async (node) => ((await isFit(node)) ? [node] : [])));
-    const [refuge = null] = fit.flat();
     const { away } = this;
-    const isNew = refuge !== null && this.#refuge === null && away.length > 0;
-    this.#refuge = away.length > 0 ? refuge : null;
-    if (!isNew) return;
+    const hadNone = this.#fit.length === 0;
+    this.#fit = away.length > 0 ? fit.flat() : [];
+    if (!hadNone || this.#fit.length === 0) return;
     logger.warn('this node cannot do its work: its conversations move to other nodes', {
       away: away.join(', '),
       hub: hubFault() ?? 'ok',

@@ -123,12 +123,11 @@ export class Node implements Lease {
     });
   }
 
-  /** Throws while this node cannot do its work: `Elsewhere` when another node can. One that lost its hub goes on with a session that `isHere`. */
-  check(isHere: boolean): void {
-    const [engine] = this.away;
-    if (!engine || (engine === 'hub' && isHere)) return;
+  /** Throws while this node cannot reach its store: `Elsewhere` when another node can. */
+  check(): void {
+    if (!this.#isStoreAway) return;
     const { refuge } = this.#fitness;
-    throw refuge ? new Elsewhere(refuge) : new EngineAway(engine);
+    throw refuge ? new Elsewhere(refuge) : new EngineAway('store');
   }
 
   /** The engines that this node cannot use at the moment: while there is one, it should get no requests. */
@@ -216,7 +215,10 @@ export class Node implements Lease {
     if (!found) return null;
     if (found.kind === 'elsewhere') throw new Elsewhere(found.node);
     if (taker !== this.place) throw new Elsewhere(taker);
-    return found.key;
+    const refuge = this.away.includes('hub') ? this.#fitness.refuge : null;
+    if (!refuge) return found.key;
+    await this.release(found.key);
+    throw new Elsewhere(refuge);
   }
 
   /** Takes no session from now on: whoever asks for one that nobody has gets it from another node. */
@@ -306,7 +308,7 @@ export class Node implements Lease {
     for (;;) {
       try {
         // What is posted has to be read before it can be handed on.
-        if (asked.request.method === 'GET') this.check(false);
+        if (asked.request.method === 'GET') this.check();
         return await here();
       } catch (thrown) {
         if (!(thrown instanceof Elsewhere || thrown instanceof EngineAway)) throw thrown;
