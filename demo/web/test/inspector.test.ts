@@ -100,6 +100,22 @@ describe('the lines of the inspector', () => {
     expect(brief(['run-5'])).toHaveLength(12);
   });
 
+  test('fold a run of deltas as one, though pings came in between', () => {
+    const ping = said(110, { type: 'ping', data: { timestamp: 1 } });
+    const pong: WireEvent = { ...heard(111), text: '{"type":"pong","timestamp":1}' } as WireEvent;
+    const rows = rowsOf([
+      heard(100, { type: 'start', messageId: 'm' }, delta('a')),
+      ping,
+      pong,
+      heard(120, delta('b')),
+      ping,
+    ]);
+    const lines = linesOf(rows, new Set()).flatMap((line) =>
+      line.kind === 'turn' ? [] : line.kind === 'run' ? line.run.text : line.row.type,
+    );
+    expect(lines).toEqual(['start', 'ab', 'ping', 'pong', 'ping']);
+  });
+
   test('begin a turn with what was said on another page, and not twice with what was said here', () => {
     const spoken = (id: string, text: string) => ({
       type: 'data-message',

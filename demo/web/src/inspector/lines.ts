@@ -35,18 +35,18 @@ export function linesOf(rows: readonly Row[], unfolded: ReadonlySet<string>): Li
       turn = { number: row.turn, at: row.at, wire: row.wire, title: '', rows: 0, firstTokenMs: null };
       lines.push({ kind: 'turn', key: `turn-${row.turn}`, turn });
     }
-    const run = runFrom(rows, index);
-    for (const one of run) note(turn, one);
-    index += run.length;
-    if (run.length === 1) {
-      lines.push({ kind: 'row', key: String(row.number), row });
-      continue;
+    const { run, beside, next } = runFrom(rows, index);
+    for (const one of [...run, ...beside]) note(turn, one);
+    index = next;
+    if (run.length === 1) lines.push({ kind: 'row', key: String(row.number), row });
+    else {
+      const key = `run-${row.number}`;
+      const isUnfolded = unfolded.has(key);
+      const text = run.map(({ body }) => deltaIn(body)).join('');
+      lines.push({ kind: 'run', key, run: { type: row.type, rows: run, text }, isUnfolded });
+      if (isUnfolded) for (const one of run) lines.push({ kind: 'row', key: String(one.number), row: one });
     }
-    const key = `run-${row.number}`;
-    const isUnfolded = unfolded.has(key);
-    const text = run.map(({ body }) => deltaIn(body)).join('');
-    lines.push({ kind: 'run', key, run: { type: row.type, rows: run, text }, isUnfolded });
-    if (isUnfolded) for (const one of run) lines.push({ kind: 'row', key: String(one.number), row: one });
+    for (const one of beside) lines.push({ kind: 'row', key: String(one.number), row: one });
   }
   return lines;
 }
@@ -58,13 +58,28 @@ function note(turn: Turn, row: Row): void {
   if (isToken && turn.firstTokenMs === null && turn.number > 0) turn.firstTokenMs = row.at - turn.at;
 }
 
-/** The rows from here on that belong to one run; one alone when there is none. */
-function runFrom(rows: readonly Row[], from: number): readonly Row[] {
+/**
+ * The rows from `from` on that belong to one run; one alone when there is none. Pings and pongs do not end a run: they are `beside` it, and
+ * stand after it in the list.
+ */
+function runFrom(rows: readonly Row[], from: number): { run: Row[]; beside: Row[]; next: number } {
   const first = rows[from] as Row;
-  if (!first.type.endsWith('-delta')) return [first];
-  let to = from + 1;
-  while (to < rows.length && isOfRun(rows[to] as Row, first)) to++;
-  return rows.slice(from, to);
+  const run = [first];
+  const beside: Row[] = [];
+  let next = from + 1;
+  if (!first.type.endsWith('-delta')) return { run, beside, next };
+  let heartbeats: Row[] = [];
+  for (let index = next; index < rows.length; index++) {
+    const row = rows[index] as Row;
+    if (row.type === 'ping' || row.type === 'pong') heartbeats.push(row);
+    else if (isOfRun(row, first)) {
+      run.push(row);
+      beside.push(...heartbeats);
+      heartbeats = [];
+      next = index + 1;
+    } else break;
+  }
+  return { run, beside, next };
 }
 
 function isOfRun(row: Row, first: Row): boolean {
