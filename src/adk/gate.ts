@@ -27,9 +27,14 @@ import { putTap } from './tap.ts';
 import { DuologueTool } from './tools.ts';
 import { cannotWait, workflowAround } from './workflow.ts';
 
-/** Prepares every LLM agent of a tree to run behind gates. Doing it twice changes nothing. */
+/** Prepares every LLM agent of a tree, and every agent that is used as a tool there, to run behind gates. Doing it twice changes nothing. */
 export function instrument(root: BaseAgent): void {
-  for (const { agent } of agentsUsedAsTools(root)) instrumentInner(agent);
+  for (const { agent } of agentsUsedAsTools(root)) instrumentTree(agent);
+  instrumentTree(root);
+}
+
+/** Prepares an agent and its sub-agents. One that is used as a tool gets the same: its sessions are in the same store, and it may be a sub-agent, too. */
+function instrumentTree(root: BaseAgent): void {
   const agents: unknown[] = [root];
   for (let agent = agents.pop(); agent !== undefined; agent = agents.pop()) {
     const { subAgents } = agent as { subAgents?: unknown[] };
@@ -46,16 +51,6 @@ export function instrument(root: BaseAgent): void {
       new GateBuilder(),
     ];
   }
-}
-
-/** Prepares an agent that is used as a tool, and those it hands over to: ADK runs them apart, and nothing can wait there. */
-function instrumentInner(agent: BaseAgent): void {
-  for (const sub of agent.subAgents) instrumentInner(sub);
-  if (!isLlmAgent(agent)) return;
-  guardAgentCallbacks(agent);
-  const { requestProcessors } = agent;
-  if (!requestProcessors.some((processor) => processor instanceof GateBuilder))
-    agent.requestProcessors = [...requestProcessors, new GateBuilder()];
 }
 
 const GATE_TOOL = 'duologue_gate';
