@@ -320,7 +320,9 @@ export class Connection {
     this.#release();
     const code = error?.code ?? 'internal';
     const { close = LOST } = ERRORS[code] as { close?: number };
-    const isKnown = this.#cause === error?.message || code === 'unauthorized' || code === 'forbidden';
+    const isRefused = code === 'unauthorized' || code === 'forbidden';
+    // An address that worked is right: what answers there now is a proxy whose server is away.
+    const isKnown = isRefused || (!this.info && this.#cause === error?.message);
     this.#cause = error?.message ?? null;
     if (error && isKnown && refusalOf(close)) this.#lost(close, error.message);
     else this.#retry();

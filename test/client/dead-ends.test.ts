@@ -105,6 +105,35 @@ describe.each(['WebSocket', 'SSE'] as const)('over %s', (name) => {
   });
 });
 
+test.each([404, 426])(
+  '[E9] a connection that was live comes back after a proxy answered %s for a minute',
+  async (status) => {
+    const timers = new FakeTimers();
+    const server = new FakeServer();
+    const transport = new DuologueTransport<Message>({
+      url: 'http://localhost:1/base',
+      timers,
+      network: new FakeNetwork(),
+      fetch: async () => (status === 426 ? json(426, 'upgrade_required') : html(404)),
+      WebSocket: server.WebSocket as new (url: string, protocols: string[]) => WebSocketLike,
+    });
+    transport.connect('chat-1');
+    await timers.settle(100);
+    expect(transport.connection.state.status).toBe('live');
+    server.accepts = false;
+    server.sockets.at(-1)?.end(1006);
+    for (let second = 0; second < 60; second++) {
+      await timers.settle(1000);
+      server.sockets.at(-1)?.end(1006);
+    }
+    expect(transport.connection.state.status).not.toBe('closed');
+    server.accepts = true;
+    for (let second = 0; second < 60; second++) await timers.settle(1000);
+    expect(transport.connection.state.status).toBe('live');
+    transport.close();
+  },
+);
+
 test('over WebSocket: a proxy or server that opens no sockets is told as that', async () => {
   const { timers, chat } = page('WebSocket', () => json(426, 'upgrade_required'));
   void chat.sendMessage({ text: 'hi' });
