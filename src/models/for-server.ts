@@ -1,3 +1,4 @@
+export { CONTINUE } from './continue.ts';
 export { instrumentModels } from './instrument-models.ts';
 export { noticeOf } from './notice.ts';
 export type { Patience } from './patience.ts';

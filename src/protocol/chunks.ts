@@ -39,9 +39,10 @@ export interface MessageMetadata {
   finishReason?: 'length' | 'content-filter' | 'stop';
   citations?: Citation[];
   audio?: { chunks: number; bytes: number; sampleRate: number; duration: number };
-  interrupted?: true;
-  /** The server stopped in the middle of the message: beside `interrupted`. */
-  cutOff?: true;
+  /** Whether the message was stopped before its end. */
+  interrupted?: boolean;
+  /** Whether the server stopped in the middle of the message: beside `interrupted`. */
+  cutOff?: boolean;
   /** Whether the message ended with an error. */
   failed?: boolean;
   /** When the message began, in milliseconds since 1970. */

@@ -15,6 +15,7 @@ export const ERRORS = {
   not_found: { status: 404, close: 4404, retryable: false },
   method_not_allowed: { status: 405, retryable: false },
   nothing_to_answer: { status: 409, retryable: false },
+  nothing_to_continue: { status: 409, retryable: false },
   answer_refused: { status: 409, retryable: false },
   session_full: { status: 413, retryable: false },
   too_large: { status: 413, close: 1009, retryable: false },

@@ -1,5 +1,6 @@
 import { z } from 'zod/v4';
 import { LIMITS } from './limits.ts';
+import { TRIGGERS } from './read.ts';
 
 /** An id that a client gives. */
 export const frameId = z.string().min(1).max(LIMITS.idLength);
@@ -7,8 +8,8 @@ export const frameId = z.string().min(1).max(LIMITS.idLength);
 /** The data of each client frame. What else is in it is passed over. */
 export const FRAME_SCHEMAS = {
   message: z.looseObject({
-    messages: z.array(z.unknown()).min(1),
-    trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
+    messages: z.array(z.unknown()).min(1).optional(),
+    trigger: z.enum(TRIGGERS).optional(),
     messageId: frameId.optional(),
     requestId: frameId.optional(),
   }),

@@ -4,7 +4,7 @@ import { ProtocolError } from './errors.ts';
 import { exhaustive } from './exhaustive.ts';
 import { FRAME_SCHEMAS, frameId } from './frame-schemas.ts';
 import { base64Bytes, LIMITS, type Limits } from './limits.ts';
-import { type Input, readInput } from './read.ts';
+import { type Input, readRequest, type TRIGGERS } from './read.ts';
 import { type Answer, failureOf, outputOf, reasonOf } from './tool-call.ts';
 
 type FrameType = keyof typeof FRAME_SCHEMAS;
@@ -36,7 +36,7 @@ export type ClientFrame =
   | (Named & {
       type: 'message';
       input: Input;
-      trigger: 'submit-message' | 'regenerate-message';
+      trigger: (typeof TRIGGERS)[number];
       messageId: string | undefined;
     })
   | (Named & { type: 'answers'; answers: Answer[] })
@@ -115,7 +115,7 @@ function meaningOf(type: FrameType, data: Record<string, unknown>, limits: Limit
       const frame = check(type, data);
       return {
         type,
-        input: readInput(frame.messages, limits),
+        input: readRequest(frame, limits),
         trigger: frame.trigger ?? 'submit-message',
         messageId: frame.messageId,
         requestId: frame.requestId,

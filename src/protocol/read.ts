@@ -12,10 +12,25 @@ export type InputPart =
 /** What a page keeps with a message of the person: any JSON, without the keys that the server writes. */
 export type PageMetadata = Readonly<Record<string, unknown>>;
 
-/** What the last message of a post or frame says: something new, or answers to calls that wait. */
+/** What a post or a `message` frame asks for: an answer to something new, or to go on with answered calls or with a message that was cut. */
 export type Input =
   | { kind: 'message'; id: string | undefined; parts: InputPart[]; metadata?: PageMetadata }
-  | { kind: 'answers'; messageId: string | undefined; answers: Answer[] };
+  | { kind: 'answers'; messageId: string | undefined; answers: Answer[] }
+  | { kind: 'continuation'; messageId: string };
+
+/** Why a client sends a `message` frame or a post. */
+export const TRIGGERS = ['submit-message', 'regenerate-message', 'continue-message'] as const;
+
+/** Reads what a post or a `message` frame asks for. With the trigger `continue-message` its messages are not read. */
+export function readRequest(
+  { trigger, messageId, messages }: { trigger?: unknown; messageId?: unknown; messages?: unknown },
+  limits: Limits = LIMITS,
+): Input {
+  if (trigger !== 'continue-message') return readInput(messages, limits);
+  if (typeof messageId !== 'string' || messageId === '' || messageId.length > limits.idLength)
+    throw refusal(`"continue-message" needs a "messageId" of 1 to ${limits.idLength} characters.`);
+  return { kind: 'continuation', messageId };
+}
 
 type Fields = Record<string, unknown>;
 

@@ -15,6 +15,7 @@ const table: [ErrorCode, number, boolean, number | undefined][] = [
   ['method_not_allowed', 405, false, undefined],
   ['idle', 408, true, 4002],
   ['nothing_to_answer', 409, false, undefined],
+  ['nothing_to_continue', 409, false, undefined],
   ['answer_refused', 409, false, undefined],
   ['taken_over', 409, false, 4001],
   ['session_full', 413, false, undefined],

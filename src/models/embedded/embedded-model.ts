@@ -1,6 +1,7 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
 import { TurnBasedLiveConnection } from '../turn-based-live.ts';
+import { readContinuation } from './continuation.ts';
 import { readConversation } from './conversation.ts';
 import { createDecoder } from './image/decode.ts';
 import type { DecodeImage } from './image/pixels.ts';
@@ -8,7 +9,7 @@ import { pause, piecesOf } from './pieces.ts';
 import type { Reply, Rule } from './rule.ts';
 import { FIRST_RULES, LAST_RULES } from './rules/index.ts';
 import { think } from './think.ts';
-import { type Language, languageOf } from './understand/language.ts';
+import { type Language, languageOf, say } from './understand/language.ts';
 
 /** The name under which the embedded model presents itself. */
 export const EMBEDDED_MODEL = 'duologue-embedded';
@@ -82,13 +83,14 @@ export class EmbeddedModel extends BaseLlm {
   }
 
   private async reply(request: LlmRequest): Promise<Partial<Reply>> {
-    const conversation = readConversation(request.contents);
+    const cut = readContinuation(request.contents);
+    const conversation = readConversation(cut?.contents ?? request.contents);
     const tools = toolNames(request);
     const language = conversation.turns.reduce<Language>(
       (before, turn) => languageOf(turn.excerpt ?? turn.text, before),
       'en',
     );
-    return think(this.rules, {
+    const reply = await think(this.rules, {
       text: conversation.turns.at(-1)?.text ?? '',
       language,
       conversation,
@@ -96,7 +98,19 @@ export class EmbeddedModel extends BaseLlm {
       decodeImage: this.decodeImage,
       rules: this.rules,
     });
+    return cut ? { text: restOf(reply, cut.written, language) } : reply;
   }
+}
+
+/** What is missing of an answer. The rules give the same answer to the same message, as a rule. */
+function restOf({ text = '' }: Partial<Reply>, written: string, language: Language): string {
+  const rest = text.startsWith(written) ? text.slice(written.length) : '';
+  if (rest.trim() !== '') return rest;
+  return say(
+    language,
+    'I cannot go on from there. Please ask me again.',
+    'その続きは書けません。もう一度質問してください。',
+  );
 }
 
 function toolNames(request: LlmRequest): Set<string> {

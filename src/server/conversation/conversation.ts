@@ -10,6 +10,7 @@ import type {
   Listener,
   MessagePage,
   Place,
+  PostedContinuation,
   PostedMessage,
   Response,
   Session,
@@ -169,6 +170,10 @@ export class Conversation implements Session {
     return this.incoming.say(message, asked);
   }
 
+  continueMessage(messageId: string, asked: Asked): Promise<void> {
+    return this.incoming.continueMessage(messageId, asked);
+  }
+
   answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void> {
     return this.incoming.answer(answers, asked);
   }
@@ -192,6 +197,10 @@ export class Conversation implements Session {
 
   async postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response> {
     return this.tellable(this.heardBy(await this.incoming.postAnswers(answers, from)));
+  }
+
+  async postContinuation(continuation: PostedContinuation): Promise<Response> {
+    return this.tellable(this.heardBy(await this.incoming.postContinuation(continuation)));
   }
 
   async resume(last: string | null): Promise<Response | null> {

@@ -1,13 +1,22 @@
+import { CONTINUE } from '../../models/for-server.ts';
 import { type Answer, type Heard, ProtocolError, unfold } from '../../protocol/index.ts';
 import type { Identity } from '../access/sign-in.ts';
 import type { Engine } from '../engine.ts';
 import { admit } from '../files.ts';
-import type { AnsweredBy, Asked, Listener, PostedMessage, Response, TypedMessage } from '../home/home.ts';
+import type {
+  AnsweredBy,
+  Asked,
+  Listener,
+  PostedContinuation,
+  PostedMessage,
+  Response,
+  TypedMessage,
+} from '../home/home.ts';
 import type { Output } from '../output/output.ts';
 import type { AcceptedRequest, CallRecord, SessionKey } from '../store/store.ts';
 import { Aside } from './aside.ts';
 import type { Asker } from './machine/effects.ts';
-import type { Input } from './machine/inputs.ts';
+import type { Input, Said } from './machine/inputs.ts';
 import { Post, type RequestNames } from './post.ts';
 import type { Reading } from './reading.ts';
 import { Requests } from './requests.ts';
@@ -104,6 +113,19 @@ export class Incoming {
     await post.begun;
   }
 
+  /** The agent is to continue a message that was cut. */
+  async continueMessage(messageId: string, asked: Asked): Promise<void> {
+    const { push, takeFloor } = this.context;
+    this.heard = asked.requestId ?? null;
+    const known = this.repeated(asked);
+    if (known) return known;
+    if (asked.listener) takeFloor(asked.listener);
+    const post = this.newPost({ name: asked.requestId }, asked);
+    await this.admitting;
+    push({ type: 'continue', said: continuation(messageId, 'bidi', post) });
+    await post.begun;
+  }
+
   async answer(answers: Answer[], { by, ...asked }: Asked & { by: Identity }): Promise<void> {
     const { push, takeFloor } = this.context;
     this.heard = asked.requestId ?? this.heard;
@@ -150,6 +172,16 @@ export class Incoming {
     if (this.allowsClientTool(answers)) this.context.takeFloor(null);
     const posted = { kind: 'answers' as const, wire: 'sse' as const, asker, answers, messageId, by };
     this.context.push({ type: 'post-answers', posted });
+    return this.responseTo(asker, aside);
+  }
+
+  async postContinuation({ messageId, requestId: name, logged }: PostedContinuation): Promise<Response> {
+    const known = await this.responseOf(name);
+    if (known) return known;
+    const aside = new Aside();
+    const asker = this.newPost({ name, logged }, { requester: aside });
+    this.context.takeFloor(null);
+    this.context.push({ type: 'continue', said: continuation(messageId, 'sse', asker) });
     return this.responseTo(asker, aside);
   }
 
@@ -222,4 +254,10 @@ export class Incoming {
     requests.forget(requestId);
     return null;
   }
+}
+
+/** What the agent is told when it is to continue a message: it stands in its history alone, and is no message of the person. */
+function continuation(messageId: string, wire: Said['wire'], asker: Post): Said {
+  const parts = [{ type: 'text' as const, text: CONTINUE }];
+  return { kind: 'message', wire, asker, id: undefined, parts, continues: { messageId, message: null } };
 }

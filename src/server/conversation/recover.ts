@@ -1,4 +1,4 @@
-import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
+import { type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
 import {
   APPROVAL_TIMED_OUT,
   isSettled,
@@ -18,7 +18,7 @@ import {
   standingOf,
 } from '../ledger/approvals.ts';
 import type { History } from '../ledger/history.ts';
-import { isStreaming, missedOutputs, reconcile, wordsIn, wordsSince } from '../ledger/reconcile.ts';
+import { isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/reconcile.ts';
 import { endEvent, outputChunk } from '../ledger/settlement.ts';
 import { recentMessages } from '../store/recent-messages.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
@@ -70,7 +70,7 @@ export async function recover(remains: Remains): Promise<TakenUp> {
   const { messages } = await recentMessages(store, key, shown);
   await reconcile(store, key, messages, await history.load());
   await endCutOff(remains, open, messages);
-  await keepWords(remains, messages);
+  if (messages.at(-1)?.metadata?.interrupted) await keepWords(history, engine.rootAgent.name, messages);
   const byId = new Map(messages.map((message) => [message.id, message]));
   const owners = new Map<string, Message>();
   const calls = open.map((record) => {
@@ -229,22 +229,6 @@ async function endCutOff(
     if (isOver) fold.push({ type: 'message-metadata', messageMetadata: { interrupted: true, cutOff: true } });
     await engine.store.putMessage(key, message);
   }
-}
-
-/** The model knows what it said before it was interrupted, though ADK keeps only what comes to its end. */
-async function keepWords({ engine, history }: Remains, messages: readonly Message[]): Promise<void> {
-  const message = messages.at(-1);
-  if (message?.role !== 'assistant' || message.metadata?.interrupted !== true) return;
-  const said = wordsSince(messages, (await history.load()).events);
-  const shown = wordsIn(message);
-  if (said === null || said.length >= shown.length || !shown.startsWith(said)) return;
-  await history.append(
-    createEvent({
-      author: engine.rootAgent.name,
-      content: { role: 'model', parts: [{ text: shown.slice(said.length) }] },
-      customMetadata: { messageId: message.id },
-    }),
-  );
 }
 
 /** Whether a message was being written when its process died. `events`: the history, if it is the last message. */

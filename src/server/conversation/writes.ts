@@ -5,9 +5,10 @@ import type { Engine } from '../engine.ts';
 import { externalise, storeMessage } from '../files.ts';
 import { type Approvals, LEDGER, type Verdict } from '../ledger/approvals.ts';
 import type { History } from '../ledger/history.ts';
-import { missedOutputs } from '../ledger/reconcile.ts';
+import { keepWords, missedOutputs, wasCut } from '../ledger/reconcile.ts';
 import { cutText, heardLength, textOf } from '../output/hearing.ts';
 import type { Output } from '../output/output.ts';
+import { recentMessages } from '../store/recent-messages.ts';
 import type { AcceptedRequest, CallMove, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Write } from './machine/effects.ts';
 import type { DecidedBefore, WriteResults } from './machine/inputs.ts';
@@ -109,6 +110,9 @@ export class Writes {
       case 'find-unfinished':
         results.unfinished = await this.unfinished(write.messageId);
         return;
+      case 'find-cut':
+        results.cut = await this.findCut(write.messageId);
+        return;
       case 'close-dangling':
         results.missed = await this.closeDangling(write);
         return;
@@ -207,6 +211,16 @@ export class Writes {
     const message = (await engine.store.loadPage(key, { count: 1, bytes: 0 }))?.messages.at(-1);
     const isThat = message?.role === 'assistant' && (messageId === undefined || message.id === messageId);
     return isThat ? message : null;
+  }
+
+  /** The last message, if it is that one of the agent and was cut; the model then knows all that it wrote of it. */
+  private async findCut(messageId: string): Promise<Message | null> {
+    const { key, engine, history } = this.context;
+    const { messages } = await recentMessages(engine.store, key);
+    const last = messages.at(-1);
+    if (last?.id !== messageId || !wasCut(last)) return null;
+    await keepWords(history, engine.rootAgent.name, messages);
+    return last;
   }
 
   /** Answers every call in the history that nothing answers and that does not wait; returns what the message does not show. */

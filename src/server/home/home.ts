@@ -41,6 +41,8 @@ export interface Session {
 
   /** Takes a typed message: at once, or when the agent is done. Resolves when it was taken, rejects when it is refused. */
   say(message: TypedMessage, asked: Asked & { again: boolean }): Promise<void>;
+  /** Someone wants the agent to continue its last message, which was cut. */
+  continueMessage(messageId: string, asked: Asked): Promise<void>;
   /** Takes answers to open calls, while everything else goes on. */
   answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void>;
   /** Someone wants the floor: sound, and the browser's tools. */
@@ -56,6 +58,8 @@ export interface Session {
   post(message: PostedMessage): Promise<Response>;
   /** Takes answers that were posted. */
   postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response>;
+  /** The same as a post; resolves with its response. */
+  postContinuation(continuation: PostedContinuation): Promise<Response>;
   /** The rest of the response in progress, behind the last chunk that the client has; null when there is none. */
   resume(last: string | null): Promise<Response | null>;
 
@@ -96,6 +100,11 @@ export interface PostedMessage extends PostNames {
   id: string | undefined;
   parts: AdmittedPart[];
   metadata?: PageMetadata | undefined;
+}
+
+/** A request to continue a message of the agent, as a client posted it. */
+export interface PostedContinuation extends PostNames {
+  messageId: string;
 }
 
 /** Which message answers are for, and who gives them in which request. */

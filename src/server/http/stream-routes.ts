@@ -6,9 +6,11 @@ import {
   type Limits,
   type Message,
   ProtocolError,
-  readInput,
+  readRequest,
+  TRIGGERS,
 } from '../../protocol/index.ts';
 import { NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
+import { nothingToContinue } from '../conversation/machine/nothing-to-continue.ts';
 import { admit, withAddresses } from '../files.ts';
 import type { Response } from '../home/home.ts';
 import { NothingOpen } from '../ledger/nothing-open.ts';
@@ -29,11 +31,10 @@ export async function postStream({
   const { limits } = context.engine.options;
   const body = await read(limits.bodyBytes);
   const { trigger = 'submit-message' } = body;
-  if (trigger !== 'submit-message' && trigger !== 'regenerate-message') {
-    throw new ProtocolError('bad_request', '"trigger" must be "submit-message" or "regenerate-message".');
-  }
+  if (!TRIGGERS.some((known) => known === trigger))
+    throw new ProtocolError('bad_request', `"trigger" must be one of ${TRIGGERS.join(', ')}.`);
   const requestId = requestNameIn(body, limits);
-  const input = readInput(body.messages, limits);
+  const input = readRequest(body, limits);
   const isAside = body.watches === true;
   const asked = input.kind === 'answers' && !hasSessionId(body) ? input.answers : [];
   const id = (await context.sessions.askedIn(user, asked)) ?? sessionIdIn(body, user, context);
@@ -53,6 +54,14 @@ export async function postStream({
       if (!(error instanceof NothingOpen) || !isRepeated || messageId === undefined) throw error;
       return nothingToSay(messageId, id);
     }
+  }
+  if (input.kind === 'continuation') {
+    const { messageId } = input;
+    const session = await context.sessions.get(user, id).catch((error: unknown) => {
+      throw error instanceof ProtocolError && error.code === 'not_found' ? nothingToContinue() : error;
+    });
+    const response = await session.postContinuation({ messageId, requestId, logged });
+    return responseReply({ isAside, ...response }, id, context);
   }
   const { engine } = context;
   // What is refused leaves no session behind.

@@ -1,7 +1,8 @@
 import type { Session as AdkSession, Event } from '@google/adk';
-import { getFunctionResponses } from '@google/adk';
+import { createEvent, getFunctionResponses } from '@google/adk';
 import { type Chunk, isSettled, type Message, MessageFold, toolNameOf } from '../../protocol/index.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
+import type { History } from './history.ts';
 
 /**
  * Brings stored messages up to the history: a process that died between a tool's response and the message that shows it
@@ -51,12 +52,12 @@ export function isStreaming(
 }
 
 /** The words of a message. */
-export function wordsIn(message: Message): string {
+function wordsIn(message: Message): string {
   return message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 /** What the agent said since the person's last message, as the history has it; null when that message is not in it. */
-export function wordsSince(messages: readonly Message[], events: readonly Event[]): string | null {
+function wordsSince(messages: readonly Message[], events: readonly Event[]): string | null {
   const asked = messages.findLast(({ role }) => role === 'user');
   const from = events.findLastIndex(
     (event) => event.author === 'user' && event.customMetadata?.messageId === asked?.id,
@@ -67,6 +68,33 @@ export function wordsSince(messages: readonly Message[], events: readonly Event[
     .flatMap((event) => (event.content?.role === 'model' ? (event.content.parts ?? []) : []))
     .map((part) => (part.thought ? '' : (part.text ?? '')))
     .join('');
+}
+
+/** Brings the words of the last message into the history, as far as they are missing: ADK keeps only what comes to its end. */
+export async function keepWords(
+  history: History,
+  author: string,
+  messages: readonly Message[],
+): Promise<void> {
+  const message = messages.at(-1);
+  if (message?.role !== 'assistant') return;
+  const said = wordsSince(messages, (await history.load()).events);
+  const shown = wordsIn(message);
+  if (said === null || said.length >= shown.length || !shown.startsWith(said)) return;
+  await history.append(
+    createEvent({
+      author,
+      content: { role: 'model', parts: [{ text: shown.slice(said.length) }] },
+      customMetadata: { messageId: message.id },
+    }),
+  );
+}
+
+/** Whether a message of the agent has something in it, and ended before the agent had said all: it can be continued. */
+export function wasCut({ role, parts, metadata = {} }: Message): boolean {
+  const { interrupted, failed, finishReason } = metadata;
+  const isCut = interrupted || failed || finishReason === 'length' || finishReason === 'content-filter';
+  return role === 'assistant' && parts.length > 0 && isCut === true;
 }
 
 /** The outputs that the history has and the message does not show yet. Calls that still wait are left out. */

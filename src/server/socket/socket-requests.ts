@@ -108,6 +108,7 @@ export class SocketRequests {
         if (wait > 0) throw rateLimited('Too many messages', wait);
         const { input, trigger, messageId } = frame;
         const again = trigger === 'regenerate-message' || messageId !== undefined;
+        if (input.kind === 'continuation') return session.continueMessage(input.messageId, asked);
         return input.kind === 'answers'
           ? session.answer(input.answers, { by: identity, ...asked })
           : session.say(input, { again, ...asked });

@@ -2,6 +2,7 @@ import type { LlmRequest, LlmResponse } from '@google/adk';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EmbeddedModel, type Rule, say, troubleText } from '../../../src/models/embedded/index.ts';
 import { piecesOf } from '../../../src/models/embedded/pieces.ts';
+import { CONTINUE } from '../../../src/models/for-server.ts';
 import { answered, ask, called, model, requestOf, saidIn, user } from './talk.ts';
 
 /** "Order 2 teas": a rule as an application writes one, for a tool that must not run twice by mistake. */
@@ -306,5 +307,27 @@ describe('pace and abort', () => {
     await reading;
     expect(seen.length).toBe(2);
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('an answer that was cut', () => {
+  test('is continued where it stopped, again if need be', async () => {
+    const once = await ask([user('count to 6'), model('1 2 3'), user(CONTINUE)]);
+    expect(once.text).toBe(' 4 5 6');
+    const cutAgain = [user('count to 6'), model('1 2'), user(CONTINUE), model(' 3 4'), user(CONTINUE)];
+    expect((await ask(cutAgain)).text).toBe(' 5 6');
+  });
+
+  test('after a result goes on with what is said of it, and calls nothing again', async () => {
+    const args = { item: 'teas', count: 2 };
+    const contents = [user('order 2 teas'), called(['order', args]), answered(['order', { ok: true }])];
+    const { text } = await ask(contents, ['order'], withOrders);
+    const rest = await ask([...contents, model(text.slice(0, 5)), user(CONTINUE)], ['order'], withOrders);
+    expect(rest).toEqual({ thought: '', text: text.slice(5), calls: [] });
+  });
+
+  test('that the rules would not give again says so', async () => {
+    const { text } = await ask([user('count to 3'), model('Well, '), user(CONTINUE)]);
+    expect(text).toContain('cannot go on');
   });
 });

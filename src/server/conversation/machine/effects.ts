@@ -78,6 +78,8 @@ export type Write =
   | { do: 'cut'; messageId: string; share: number }
   | { do: 'withdraw'; call: CallRecord }
   | { do: 'find-unfinished'; messageId: string | undefined }
+  /** Finds the last message of the agent, if it was cut, and brings its words into the history. */
+  | { do: 'find-cut'; messageId: string }
   | { do: 'close-dangling'; errorText: string; messageId: string | null; waiting: ReadonlySet<string> }
   | { do: 'keep-words'; messageId: string; text: string };
 
@@ -102,6 +104,7 @@ export type About =
       isKept: boolean;
     }
   | { what: 'waiting'; said: string }
+  | { what: 'continuation'; asker: Asker }
   /** `n`: the run that made it. */
   | { what: 'call'; callId: string; ticket: Ticket; n: number }
   | { what: 'card'; callId: string; isAnnounced: boolean; beside: readonly string[] }

@@ -2,6 +2,7 @@ import { ProtocolError } from '../../../protocol/index.ts';
 import { RETRY_MS } from './core.ts';
 import type { Asker } from './effects.ts';
 import type { Posted, Said } from './inputs.ts';
+import { nothingToContinue } from './nothing-to-continue.ts';
 import { fingerprint } from './said-before.ts';
 import type { Shared } from './shared.ts';
 
@@ -71,6 +72,16 @@ export class Inbox {
     this.queue(answerId === said.answerId ? said : { ...said, answerId });
   }
 
+  /** Continues a message that was cut. When something else is under way, that is not the last thing that was said. */
+  continue(said: Said): void {
+    const { core, life } = this.parts;
+    const { asker, wire } = said;
+    if (wire === 'bidi' && life.isClosed) return core.emit({ type: 'begun', asker });
+    if (this.parts.isBusy || this.isBeginning)
+      return core.emit({ type: 'refuse', asker, error: nothingToContinue() });
+    this.queue(said);
+  }
+
   /** What waits may be posted again, word for word: it is not answered twice. */
   private replace({ id, parts }: Said): void {
     const words = fingerprint(parts);
@@ -102,7 +113,8 @@ export class Inbox {
     this.waiting.push(command);
     this.advance();
     const isLeft = this.waiting.at(-1) === command;
-    if (isLeft && command.kind === 'message' && command.wire === 'bidi') this.store(command);
+    const isKept = command.kind === 'message' && command.wire === 'bidi' && !command.continues;
+    if (isLeft && isKept) this.store(command);
   }
 
   /** What has to wait is stored: it outlives the process. A post waits with its request. */

@@ -24,6 +24,8 @@ export interface Said {
   answerId?: string | undefined;
   /** Whether it is stored already, among what waits. */
   isStored?: true;
+  /** The message of the agent that this continues, once it is found: nothing is shown of the person then. */
+  continues?: { messageId: string; message: Message | null };
 }
 
 /** Answers that came as a request of their own, and wait for the agent as a message does. */
@@ -74,6 +76,8 @@ export interface WriteResults {
   decided?: DecidedBefore | null;
   /** For `take`: whether the call was still there to be taken. */
   isTaken?: boolean;
+  /** For `find-cut`: the message, when it is the last one and was cut. */
+  cut?: Message | null;
   /** For `close-dangling`: what the message does not show yet. */
   missed?: Chunk[];
 }
@@ -81,6 +85,7 @@ export interface WriteResults {
 /** Everything that can happen to a conversation. */
 export type Input =
   | { type: 'say'; said: Said; again: boolean }
+  | { type: 'continue'; said: Said }
   | { type: 'post-answers'; posted: Posted }
   | { type: 'answer'; answers: Answer[]; by: Identity; asker: Asker }
   | { type: 'signed-in'; question: SignInQuestion; standing: Standing }

@@ -93,6 +93,8 @@ export class Machine {
         return run.event(input.n, input.event, input.view);
       case 'say':
         return inbox.say(input.said, input.again);
+      case 'continue':
+        return inbox.continue(input.said);
       case 'post-answers':
         inbox.queue(input.posted);
         return;
@@ -160,6 +162,8 @@ export class Machine {
         return;
       case 'message':
         return turnBegins.kept(about.asker);
+      case 'continuation':
+        return turnBegins.found(about.asker, results.cut ?? null);
       case 'waiting':
       case 'card':
         return;
@@ -184,6 +188,8 @@ export class Machine {
         return turnBegins.notBegun(about, toProtocolError(error));
       case 'waiting':
         return inbox.notWaiting(about.said, toProtocolError(error));
+      case 'continuation':
+        return turnBegins.notFound(about.asker, toProtocolError(error));
       case 'decision':
         return answers.refused(about.given, toProtocolError(error));
       case 'call':

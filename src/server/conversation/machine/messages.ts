@@ -69,11 +69,11 @@ export class Messages {
     return this.unfinished.get(messageId);
   }
 
-  /** Begins a message of the agent. */
-  begin(answerId?: string): Writing {
+  /** Begins a message of the agent, or continues one that was cut. */
+  begin(answerId?: string, cut?: Message | null): Writing {
     const { newMessageId, now } = this.context;
     const id = answerId ?? newMessageId();
-    const writing = this.add({ id, role: 'assistant', parts: [], metadata: { createdAt: now() } });
+    const writing = this.add(cut ?? { id, role: 'assistant', parts: [], metadata: { createdAt: now() } });
     this.speak(writing);
     this.lastToSpeak = id;
     this.turnTo(writing);
@@ -209,18 +209,21 @@ export class Messages {
 }
 
 /**
- * What is said of a message by the way it ends. One that failed and went on has not failed; one that ends because the process does was
- * cut off, not stopped by anyone.
+ * What is said of a message by the way it ends. One that failed or was cut, and went on, is neither any more; one that ends because the
+ * process does was cut off, not stopped by anyone.
  */
 function endOf(
   { metadata }: Message,
   reason: Parameters<MessageChunks['end']>[0],
   isClosed: boolean,
 ): Parameters<MessageChunks['end']>[1] {
-  if (reason === 'other') return isClosed ? { interrupted: true, cutOff: true } : { interrupted: true };
-  if (reason === 'error') return { failed: true };
+  const interrupted = reason === 'other';
+  const cutOff = interrupted && isClosed;
+  const failed = reason === 'error';
   return {
-    ...(metadata?.failed ? { failed: false } : {}),
+    ...(interrupted || metadata?.interrupted ? { interrupted } : {}),
+    ...(cutOff || metadata?.cutOff ? { cutOff } : {}),
+    ...(failed || metadata?.failed ? { failed } : {}),
     ...(metadata?.finishReason ? { finishReason: 'stop' } : {}),
   };
 }

@@ -1,6 +1,6 @@
 import { createEvent } from '@google/adk';
 import { toContent } from '../../../adk/for-server.ts';
-import type { ProtocolError } from '../../../protocol/index.ts';
+import type { Message, ProtocolError } from '../../../protocol/index.ts';
 import type { AcceptedRequest } from '../../store/store.ts';
 import { type AgentRun, NOT_COMPLETED } from './agent-run.ts';
 import type { CallEnds } from './call-ends.ts';
@@ -9,15 +9,17 @@ import type { Inbox } from './inbox.ts';
 import type { Posted, Said } from './inputs.ts';
 import type { Writing } from './messages.ts';
 import { modelErrorText } from './model-error.ts';
+import { nothingToContinue } from './nothing-to-continue.ts';
 import type { Responses } from './responses.ts';
 import type { Shared } from './shared.ts';
 import type { TurnEnds } from './turn-ends.ts';
 
 /**
- * What is being begun. `waiting`: the run of something else has to end first, or it is not known yet whether cards were decided in time. `reading`: posted answers are being read. `storing`: a
+ * What is being begun. `finding`: the message that it continues is being read. `waiting`: the run of something else has to end first, or it is not known yet whether cards were decided in time. `reading`: posted answers are being read. `storing`: a
  * message is being stored. Both may be interrupted meanwhile. `kept`: it is stored, and the agent gets it when its live run is open.
  */
 type Beginning =
+  | { is: 'finding'; command: Said; isInterrupted: boolean }
   | { is: 'waiting'; command: Said | Posted }
   | { is: 'reading'; command: Posted; isInterrupted: boolean }
   | { is: 'storing'; command: Said; id: string; isInterrupted: boolean }
@@ -59,13 +61,21 @@ export class TurnBegins {
   begin(command: Said | Posted): void {
     const { core, run, messages, said, open, answers, turnEnds, callEnds, acceptances } = this.parts;
     const { asker, wire } = command;
+    const continues = command.kind === 'message' ? command.continues : undefined;
+    if (command.kind === 'message' && continues?.message === null) {
+      this.beginning = { is: 'finding', command, isInterrupted: false };
+      return core.storing([{ do: 'find-cut', messageId: continues.messageId }], {
+        what: 'continuation',
+        asker,
+      });
+    }
     const rewinds = command.kind === 'message' && command.id !== undefined && said.has(command.id);
     // What was stored, and whose process died before anything was said to it, is begun again: that takes nothing back.
     const isUnanswered = rewinds && said.unanswered === command.id;
     const replaces = wire === 'sse' || (rewinds && !isUnanswered);
     this.beginning = { is: 'waiting', command };
-    // One answer at a time; and an open run remembers what is being taken back.
-    if (run.isClosing || ((replaces || rewinds) && !run.isNone)) return run.close();
+    // One answer at a time. An open run remembers what is being taken back, and may lack the words of an answer that failed.
+    if (run.isClosing || ((replaces || rewinds || continues) && !run.isNone)) return run.close();
     const late = wire === 'sse' ? callEnds.expireQuietly() : [];
     if (late === null) return;
     // What waits with an unfinished turn is about to be replaced: the turn has its end before anything else begins.
@@ -84,22 +94,45 @@ export class TurnBegins {
     if (rewinds && replaces) for (const writing of messages.all) messages.forget(writing);
     // What was begun before stands before it, though it may have said nothing yet: clients heard of it in this order.
     for (const writing of messages.all) messages.save(writing);
-    said.add(id, parts);
-    said.unanswered = id;
+    if (!continues) {
+      said.add(id, parts);
+      said.unanswered = id;
+    }
     const accepted = this.acceptedWith(command);
     const again = { errorText: NOT_COMPLETED, waiting: open.ids() };
     const writes: Write[] = [
       ...(rewinds ? [{ do: 'rewind' as const, messageId: id, ...(replaces ? {} : { again }) }] : []),
-      { do: 'keep' as const, id, parts, metadata, accepted },
+      ...(continues ? [] : [{ do: 'keep' as const, id, parts, metadata, accepted }]),
+      ...(continues && accepted ? [{ do: 'accept' as const, accepted }] : []),
     ];
     if (this.parts.policy.pauseEndsRun || wire === 'sse') return this.respond(writes, command, id);
-    if (run.isOpen) return this.enter(writes, command, id);
+    if (run.isOpen) return this.enter(writes, command, id, false);
     core.storing(writes, this.aboutMessage(command, id), () => {
       this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });
       acceptances.tell(asker, accepted);
     });
     run.openLive();
+  }
+
+  /** The message that is to be continued was looked for: it is continued if it is the last one, and was cut. */
+  found(asker: Asker, message: Message | null): void {
+    const { beginning } = this;
+    if (beginning?.is !== 'finding' || beginning.command.asker !== asker) return;
+    if (!message || this.parts.open.in(message.id).length > 0)
+      return this.notFound(asker, nothingToContinue());
+    const { command, isInterrupted } = beginning;
+    const { id: messageId } = message;
+    this.begin({ ...command, answerId: messageId, continues: { messageId, message } });
+    if (isInterrupted) this.parts.turnEnds.interrupt();
+  }
+
+  /** The message that is to be continued is not there, or could not be read. */
+  notFound(asker: Asker, error: ProtocolError): void {
+    const { core, inbox } = this.parts;
+    if (this.beginning?.command.asker === asker) this.beginning = null;
+    core.emit({ type: 'refuse', asker, error });
+    inbox.advance();
   }
 
   /** A live run is open, or will not be, for the reason that `failure` names: what waited for it goes on. */
@@ -109,7 +142,7 @@ export class TurnBegins {
     callEnds.endPending(run.isOpen);
     if (!beginning) return;
     if (beginning.is === 'waiting' || beginning.is === 'reading') return this.begin(beginning.command);
-    if (beginning.is === 'storing') return;
+    if (beginning.is !== 'kept') return;
     this.enter([], beginning.command, beginning.id);
     if (run.isOpen) return;
     // It could not be opened: the message is answered with that.
@@ -134,7 +167,7 @@ export class TurnBegins {
   /** Gives up what waits to be begun, if something does. */
   giveUp(): Said | Posted | null {
     const { beginning } = this;
-    if (beginning?.is !== 'waiting') return null;
+    if (beginning?.is !== 'waiting' && beginning?.is !== 'finding') return null;
     this.beginning = null;
     return beginning.command;
   }
@@ -150,7 +183,7 @@ export class TurnBegins {
   /** A message that is kept and waits for its run is begun at once, to be interrupted; false when there is none. */
   enterEarly(): boolean {
     const { beginning } = this;
-    if (beginning?.is === 'storing' || beginning?.is === 'reading') beginning.isInterrupted = true;
+    if (beginning && 'isInterrupted' in beginning) beginning.isInterrupted = true;
     if (beginning?.is !== 'kept') return false;
     this.enter([], beginning.command, beginning.id);
     return true;
@@ -212,8 +245,9 @@ export class TurnBegins {
   }
 
   /** What is written down of a request with its message; nothing when that was done when it had to wait. */
-  private acceptedWith({ asker, answerId, isStored }: Said): AcceptedRequest | undefined {
-    return isStored ? undefined : this.parts.acceptances.of(asker, answerId);
+  private acceptedWith({ asker, answerId, isStored, continues }: Said): AcceptedRequest | undefined {
+    const parts = continues?.message?.parts.length;
+    return isStored ? undefined : this.parts.acceptances.of(asker, answerId, parts);
   }
 
   private aboutMessage(command: Said, said: string, isKept = false): Extract<About, { what: 'message' }> {
@@ -221,9 +255,9 @@ export class TurnBegins {
     return { what: 'message', asker: command.asker, said, messageId: null, run: null, isKept };
   }
 
-  /** The agent gets a message of the person, live. */
-  private enter(writes: Write[], command: Said, id: string): void {
-    const { parts, asker, answerId } = command;
+  /** The agent gets a message of the person, live. `isKept`: that was stored before, and whoever said it was told. */
+  private enter(writes: Write[], command: Said, id: string, isKept = true): void {
+    const { parts, asker, answerId, continues } = command;
     const { core, messages, run, said, acceptances } = this.parts;
     const content = toContent(parts);
     const event = createEvent({ author: 'user', content, customMetadata: { messageId: id } });
@@ -231,16 +265,16 @@ export class TurnBegins {
     said.unanswered = null;
     this.endUnanswered();
     let writing: Writing | null = null;
-    const about = this.aboutMessage(command, id, writes.length === 0);
+    const about = this.aboutMessage(command, id, isKept);
     const begin = () => {
       this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });
-      if (writes.length > 0) acceptances.tell(asker, this.acceptedWith(command));
-      writing = messages.begin(answerId);
+      if (!isKept) acceptances.tell(asker, this.acceptedWith(command));
+      writing = messages.begin(answerId, continues?.message);
       run.send(content);
     };
     // What is refused is not there. Nothing stands behind it yet.
-    const undo: Write[] = writes.length === 0 || isAgain(writes) ? [] : [{ do: 'unkeep', messageId: id }];
+    const undo: Write[] = isKept || continues || isAgain(writes) ? [] : [{ do: 'unkeep', messageId: id }];
     core.storing([...writes, { do: 'append', event }], about, begin, undo);
     about.messageId = (writing as Writing | null)?.message.id ?? null;
   }
@@ -257,7 +291,7 @@ export class TurnBegins {
 
   /** The agent gets a message of the person, turn by turn. */
   private respond(writes: Write[], command: Said, id: string): void {
-    const { parts, asker, answerId, wire } = command;
+    const { parts, asker, answerId, wire, continues } = command;
     const { core, messages, run, responses, said, acceptances } = this.parts;
     this.beginning = null;
     said.unanswered = null;
@@ -267,7 +301,7 @@ export class TurnBegins {
       this.tellSaid(writes, id);
       core.emit({ type: 'begun', asker });
       acceptances.tell(asker, this.acceptedWith(command));
-      const writing = messages.begin(answerId);
+      const writing = messages.begin(answerId, continues?.message);
       about.messageId = writing.message.id;
       if (wire === 'sse') responses.begin(writing);
       about.run = run.openTurn(toContent(parts), { messageId: id });
