@@ -9,10 +9,10 @@ import {
   type PluginManager,
 } from '@google/adk';
 
-/** Marks a tool behind a gate: a call of it may wait, and then has no response when ADK believes that it has run. */
+/** Marks a gated tool. A call of it may wait for a person or the browser: its function has then returned to ADK without a response. */
 export const GATED = Symbol('duologue.gated');
 
-/** What came of a gated tool: it returned a response, or it threw. A call that waits, or was refused, has neither. */
+/** How a gated tool ended, by the context of its call. A call that waits, or was refused, has no entry. */
 const ends = new WeakMap<Context, 'returned' | 'threw'>();
 
 /** Marks the context of a call whose gated tool ran, so that ADK calls the after-tool callbacks for it. */
@@ -22,7 +22,7 @@ export function markRun(context: Context, end: 'returned' | 'threw'): void {
 
 /**
  * Whether the after-tool callbacks are called for a call. ADK calls them for every call, also for one that waits for a person and has
- * no response yet, and takes what they return as its output. An error of a tool is no response either, unless a plugin gave one for it.
+ * no response yet, and takes their return value as its output. An error of a tool is no response either, unless a plugin gave a response for it.
  */
 function hasResponse(tool: BaseTool, context: Context, response: unknown): boolean {
   if (!(GATED in tool)) return true;
@@ -75,7 +75,7 @@ export interface AnsweredCall {
   context: Context;
 }
 
-/** Calls the after-tool callbacks in ADK's order for a call that ran outside of ADK's loop; returns the response, or what replaces it. */
+/** Calls the after-tool callbacks in ADK's order for a call that ran outside of ADK's loop; returns the response, or the value that a callback replaced it with. */
 export async function runAfterTool(
   { tool, agent, args, context }: AnsweredCall,
   output: unknown,

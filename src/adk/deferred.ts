@@ -80,7 +80,7 @@ export async function runDeferred(execution: DeferredExecution): Promise<Outcome
   }
 }
 
-/** Ends a recorded call whose output came from outside, from the browser for one: its after-tool callbacks see the output. */
+/** Ends a recorded call whose output came from outside, such as from the browser: calls the after-tool callbacks with the output. */
 export async function answerDeferred(execution: DeferredExecution, output: unknown): Promise<Outcome> {
   const { tool, tools, args, session, signal } = execution;
   const agent = agentOf(execution);
@@ -94,7 +94,7 @@ export async function answerDeferred(execution: DeferredExecution, output: unkno
   }
 }
 
-/** The outcome of a call that has an output: what the after-tool callbacks make of it. */
+/** The outcome of a call that has an output, which the after-tool callbacks may replace. */
 async function answered(call: AnsweredCall, output: unknown, session: Session): Promise<Outcome> {
   const { tool, context } = call;
   const response = toJsonResponse(tool.name, await runAfterTool(call, output));
@@ -118,7 +118,7 @@ function failure(error: unknown): Outcome {
   return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
 }
 
-/** Runs a tool. A plugin may have a response for what it throws. */
+/** Runs a tool. When the tool throws, a plugin may give a response instead. */
 async function callTool({ tool, args, context: toolContext }: AnsweredCall): Promise<unknown> {
   try {
     const override = pluginIn(toolContext.invocationContext)?.override;

@@ -1,7 +1,7 @@
 import type { InvocationContext, Session } from '@google/adk';
 import type { Content, Part } from '@google/genai';
 
-/** Where a part of an event refers to a file of its session: `duologue-file:<id>?bytes=<size>`. */
+/** The scheme of the URI by which a part of an event refers to a file of its session: `duologue-file:<id>?bytes=<size>`. */
 const SCHEME = 'duologue-file:';
 
 /** Reads the files that events refer to; the session service of a server is one. */
@@ -26,8 +26,8 @@ export function fileReference({ inlineData, ...part }: Part, fileId: string, siz
 }
 
 /**
- * Contents with the bytes of the files that they refer to, the newest first, as many as one request may have. Text stands for what is
- * left out, or gone; also for bytes that old events hold themselves.
+ * Replaces references in contents by the bytes of their files, newest first, up to the limit of one request. A short text replaces a
+ * file beyond the limit, and one that is gone. Bytes that events of earlier versions hold inline count as well.
  */
 export async function withFiles(
   contents: readonly Content[],
@@ -41,7 +41,7 @@ export async function withFiles(
     for (const part of content.parts?.toReversed() ?? []) {
       const file = source && fileIn(part);
       if (file) left -= file.size;
-      // What is older than the first that is left out is left out, too: nothing small fills a gap.
+      // Once a file is left out, all older files are left out, also small ones that would still fit.
       if (file) parts.push(left < 0 ? omitted(part, file.size) : await read(part, file, source, session));
       else parts.push(part);
     }

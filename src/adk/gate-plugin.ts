@@ -33,7 +33,7 @@ export interface RunKey {
 /** What is known of the calls of a run. */
 export interface RunView {
   factsOf(callId: string): ToolFacts;
-  /** Whether callbacks may still change a call that may wait: the person is shown it when it waits, with the arguments that will run. */
+  /** Whether before-tool callbacks may still change a call that may wait. It is announced when it waits, with the arguments that will run. */
   mayChange(callId: string): boolean;
   /** Resolves when ADK has read the session: what is stored later is not in this run's history. */
   readonly begun: Promise<void>;
@@ -47,7 +47,7 @@ export class ActiveRun implements RunView {
   /** By agent and name: the tools as they are behind their gates. */
   readonly tools = new Map<string, ReadonlyMap<string, BaseTool>>();
   readonly decisions = new Map<string, Decision>();
-  /** The arguments of each call as they were when it was decided about, as JSON. */
+  /** The arguments that the decision about each call was made on, as JSON. */
   private readonly decidedOn = new Map<string, string>();
   /** Calls whose tool itself failed: a response alone does not tell that from one that looks like an error. */
   readonly failures = new Set<string>();
@@ -198,7 +198,7 @@ export class GatePlugin extends BasePlugin {
     return undefined;
   }
 
-  /** A response that cannot be stored is an error of its call. Callbacks may have given it, so that no gate has seen it. */
+  /** Turns a response that JSON cannot hold into an error of its call. A callback may have returned it, so that no gate has checked it. */
   private checkResponses(event: Event, invocationContext: InvocationContext): void {
     for (const response of getFunctionResponses(event)) {
       const { id, name = 'the tool' } = response;

@@ -33,7 +33,7 @@ export function instrument(root: BaseAgent): void {
   instrumentTree(root);
 }
 
-/** Prepares an agent and its sub-agents. One that is used as a tool gets the same: its sessions are in the same store, and it may be a sub-agent, too. */
+/** Prepares an agent and its sub-agents. An agent that is used as a tool is prepared alike: its sessions are in the same store, and it may be a sub-agent as well. */
 function instrumentTree(root: BaseAgent): void {
   const agents: unknown[] = [root];
   for (let agent = agents.pop(); agent !== undefined; agent = agents.pop()) {
@@ -202,7 +202,7 @@ class Gated extends BaseTool {
     return active.keep(id, output);
   }
 
-  /** Runs the tool of an agent that is used as a tool itself, where nothing can wait. */
+  /** Runs a tool inside an agent that is used as a tool. A call that would have to wait is refused. */
   private async runInside(run: InnerRun, request: ToolRequest): Promise<unknown> {
     const { inner } = this;
     const { args, toolContext } = request;

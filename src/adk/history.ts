@@ -35,7 +35,7 @@ export function isRewind(event: Event): boolean {
   return event.customMetadata?.[REWIND] !== undefined;
 }
 
-/** The events behind the last mark that takes back something older than all of them: what stands before it is taken back. */
+/** The events after the last rewind marker that names an event older than all of these: such a marker discards everything before it. */
 export function afterOlderRewind(events: readonly Event[]): readonly Event[] {
   const ids = new Set<unknown>(events.map(({ id }) => id));
   const mark = events.findLastIndex((event) => isRewind(event) && !ids.has(event.customMetadata?.[REWIND]));

@@ -2,13 +2,13 @@ import type { BaseTool, Context } from '@google/adk';
 
 /** The run of an agent that is used as a tool, as the tools of that agent see it. */
 export interface InnerRun {
-  /** Which tools ask by name, whatever their definitions say. */
+  /** The names of the tools that ask, whatever their definitions say (`toolsRequiringApproval`). */
   readonly override: readonly string[] | undefined;
-  /** Why a call inside cannot go on; the first one is how the call of the outer tool ends. */
+  /** Why the first refused call inside cannot wait; the outer call ends with this text. */
   refusal: string | null;
 }
 
-/** By the signal that stops the outer call: ADK hands it on to the run inside, however deep, and nothing else. */
+/** Inner runs by the abort signal of the outer call: of that call ADK hands nothing but the signal on to runs inside, at any depth. */
 const runs = new WeakMap<AbortSignal, InnerRun>();
 
 /** The run of an agent used as a tool that a context belongs to. */
@@ -17,8 +17,8 @@ export function innerRunOf({ abortSignal }: { abortSignal?: AbortSignal | undefi
 }
 
 /**
- * Runs an agent that is used as a tool. ADK runs it apart, without plugins and without anyone to ask: where a call inside would wait, ADK
- * ends that run and returns an empty text. Here the outer call fails with the reason.
+ * Runs an agent that is used as a tool. ADK gives it a run of its own, without plugins and without a way to the person: where a call inside
+ * would wait, ADK ends that run and returns an empty text. This function throws the reason instead, and the outer call fails with it.
  */
 export async function runAgentTool(
   tool: BaseTool,
@@ -26,7 +26,7 @@ export async function runAgentTool(
   override: readonly string[] | undefined,
 ): Promise<unknown> {
   const { abortSignal } = request.toolContext;
-  // An agent used as a tool by one that is used as a tool.
+  // An agent tool inside another one: the outermost call reports the refusal.
   if (!abortSignal || runs.has(abortSignal)) return tool.runAsync(request);
   const run: InnerRun = { override, refusal: null };
   runs.set(abortSignal, run);
@@ -39,7 +39,7 @@ export async function runAgentTool(
   }
 }
 
-/** Refuses a call inside of an agent that is used as a tool, and ends its run: the model there can do nothing about it. */
+/** Refuses a call inside an agent that is used as a tool, and ends the inner run: its model cannot get the answer either. */
 export function refuseInside(run: InnerRun, tool: string, asks: boolean, context: Context): never {
   const what = asks ? 'asks for an approval' : 'waits for an answer from outside';
   run.refusal ??= `${tool} ${what}, which the agent "${context.agentName}" cannot get while it is used as a tool.`;

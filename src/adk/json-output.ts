@@ -27,7 +27,7 @@ function toJson(value: unknown, failure: string): unknown {
   }
 }
 
-/** Whether JSON has a form for a value. An own form of an object may throw as well. */
+/** Whether a value can be written as JSON. A `toJSON` method of an object may throw as well. */
 function hasJson(value: unknown): boolean {
   try {
     JSON.stringify(value);

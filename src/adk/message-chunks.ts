@@ -312,7 +312,7 @@ export class MessageChunks {
     if (event.citationMetadata && !event.partial) this.citations.push(...citationsOf(event.citationMetadata));
   }
 
-  /** Adds the usage of one model call, once: what its partial events said of it is part of it. */
+  /** Adds the usage of one model call, once. It includes the usage that partial events of the same call reported. */
   private count(writer: Writer, usage: Event['usageMetadata']): void {
     writer.partialUsage = undefined;
     if (usage) this.usage = addUsage(this.usage, usageOf(usage));

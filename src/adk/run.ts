@@ -88,7 +88,7 @@ function asking(tool: BaseTool, asks: boolean, override: ApprovalOverride): { as
   return override.includes(tool.name) ? { asks: true } : { asks: false, ...(asks ? { waived: true } : {}) };
 }
 
-/** Runs a tool about which it was decided that it may run. `override` is for the tools of an agent that is used as a tool. */
+/** Runs a tool that the gate has allowed. `override` applies to the tools inside an agent that is used as a tool. */
 export function runDecided(
   tool: BaseTool,
   request: { args: Record<string, unknown>; toolContext: Context },

@@ -36,7 +36,7 @@ export function waitsInWorkflows(root: BaseAgent, override: ApprovalOverride): s
   ];
 }
 
-/** The tools of agents that are used as tools and may wait, in words: their calls fail, and the operator reads so before one does. */
+/** Warnings about the tools inside agents that are used as tools which may wait: their calls fail. */
 export function waitsInAgentTools(root: BaseAgent, override: ApprovalOverride): string[] {
   const inside = (agent: BaseAgent, path: string): string[] => [
     ...(isLlmAgent(agent) ? agent.tools.filter(isBaseTool) : [])

@@ -1,12 +1,12 @@
 import { ProtocolError } from '../protocol/errors.ts';
 import { type DuologueHttp, refusalIn } from './http.ts';
 
-/** Statuses besides 5xx that may change by themselves: the request took too long, or there were too many. */
+/** Statuses besides 5xx after which a retry may succeed: the request took too long, or there were too many. */
 const PASSING = [408, 429];
 
 /**
- * Asks over HTTP why no connection comes about, for a browser hides how a server answered a WebSocket handshake. Resolves with an
- * error that no further try mends, or with null when one may.
+ * Asks over HTTP why no connection opens, since a browser hides how a server answered a WebSocket handshake. Resolves with an
+ * error that no retry can repair, or with null when a retry may succeed.
  */
 export async function causeOf(http: DuologueHttp, isPosting: boolean): Promise<ProtocolError | null> {
   const response = await http.request('/live').catch(() => null);

@@ -23,7 +23,7 @@ export interface SoundEnd {
 export interface ConnectionOptions extends DialOptions {
   /** Opens something else in place of a WebSocket, to a session and behind a chunk. */
   dial?: ((session: string, last: string | null) => WebSocketLike) | undefined;
-  /** Asks why no connection comes about: resolves with an error that no further try mends, else with null. */
+  /** Finds out why no connection opens. Resolves with an error that no retry can repair, else with null. */
   findCause?: (() => Promise<ProtocolError | null>) | undefined;
   timers?: Timers | undefined;
   network?: Network | undefined;
@@ -36,7 +36,7 @@ export interface ConnectionOptions extends DialOptions {
 const HANDSHAKE_MS = 10_000;
 /** A page that comes back does not wait long to learn that its socket died meanwhile. */
 const RETURN_MS = 5_000;
-/** How long the question why no connection comes about may take. */
+/** How long `findCause` may take. */
 const CAUSE_MS = 4_000;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
@@ -51,7 +51,7 @@ const NOWHERE = '-';
 /** Close codes that say: what you sent will not do. */
 const REFUSED: readonly number[] = [ERRORS.invalid_frame.close, ERRORS.too_large.close];
 
-/** Errors of a server that gives the session away: nothing of the request was taken. */
+/** Errors of a server that hands the session over: the refused request had no effect. */
 const MOVING: readonly string[] = ['moved', 'shutting_down'];
 
 /** One WebSocket to one session that comes back by itself, goes on where it was, and loses no message. */
@@ -76,9 +76,9 @@ export class Connection {
   #attempt = 0;
   /** Why the server closed, when it wants to know anew who is there; the next try is the last. */
   #refusal: { code: number; reason: string } | null = null;
-  /** Why the last try failed, as far as a plain request showed; only the second time in a row is final, for a server may be starting. */
+  /** The text of the error that `findCause` gave for the last try. Only the same error twice in a row is final: a server may be starting. */
   #cause: string | null = null;
-  /** Counts what began: what comes of something older is ignored. */
+  /** Counts attempts to connect: results of an earlier attempt are ignored. */
   #epoch = 0;
   #cancelTimer: (() => void) | null = null;
   #stopWatching: (() => void) | null = null;
@@ -187,7 +187,7 @@ export class Connection {
     this.#become({ status: 'connecting', attempt: this.#attempt });
   }
 
-  /** Asks for the newest key first. Without one there is no sign-in; only a network that is down may mend itself. */
+  /** Gets the newest key before it connects. A key function that throws ends the attempts, except with a `TypeError`: the network is down. */
   #dialWith(key: () => string | Promise<string>): void {
     const fail = (error: unknown) =>
       error instanceof TypeError
@@ -250,7 +250,7 @@ export class Connection {
 
   #greeted(greeting: SessionInfo): void {
     const { floor, connectionId } = greeting;
-    // The server may not have seen the socket close that this one replaces: the floor comes along.
+    // The server may not have seen the replaced socket close: claim the floor for this connection.
     const isOwn = !!floor && floor === this.info?.connectionId;
     const session = isOwn ? { ...greeting, floor: connectionId } : greeting;
     this.#session = session.sessionId;

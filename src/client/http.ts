@@ -60,7 +60,7 @@ export class DuologueHttp {
     const { key } = this.#options;
     if (typeof key !== 'function') return this.#request(path, init, key);
     const response = await this.#request(path, init, await key());
-    // The key may have run out on its way.
+    // The key may have expired since it was read.
     return response.status === 401 ? this.#request(path, init, await key()) : response;
   }
 

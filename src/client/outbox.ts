@@ -13,7 +13,7 @@ export interface Letter {
 type Entry = { letter: Letter; isSent: boolean; refusals: number };
 
 const MAX_LETTERS = 64;
-/** So often a letter is refused because its session moves, before the refusal counts. */
+/** How often a request may be refused because its session moves, before it fails. */
 const MAX_REFUSALS = 10;
 
 /**
@@ -38,7 +38,7 @@ export class Outbox {
     return entry?.isSent === false;
   }
 
-  /** The server refused the request because it gives the session away. Returns whether the next connection sends it again. */
+  /** The server refused the request because it hands the session over. Returns whether the next connection sends it again. */
   keep(requestId: string): boolean {
     const entry = this.#find(requestId);
     if (!entry || ++entry.refusals === MAX_REFUSALS) return false;

@@ -27,7 +27,7 @@ export class Pulse {
   readonly #idleMs: number;
   readonly #busyMs: number;
   #unanswered = 0;
-  /** So many beats a large frame may take to leave; pings wait behind it. */
+  /** How many intervals between pings a large frame may take to send; the pings queue after it. */
   #grace = 0;
   #isSlow = false;
   #cancel: (() => void) | undefined;
@@ -50,13 +50,13 @@ export class Pulse {
     if (this.#isSlow && !this.#context.isAtRest()) this.#later();
   }
 
-  /** A frame of that many bytes is sent: the server is to show soon that it is there. */
+  /** A frame of that many bytes was sent: the server should answer soon. */
   sent(bytes: number): void {
     this.#grace += Math.floor(bytes / BEAT_BYTES);
     if (this.#isSlow) this.#after(this.#busyMs, () => this.#beat());
   }
 
-  /** Pings at once, and waits only so long. */
+  /** Pings at once, and waits for an answer for at most `ms`. */
   look(ms: number): void {
     this.#ping();
     this.#after(ms, () => (this.#unanswered > 0 ? this.#context.onDeath() : this.start()));

@@ -60,7 +60,7 @@ export class AdkSafeModel extends BaseLlm {
 
   /** Whether the model can only be used live. A model with a live connection that can be called as well says so by `liveOnly: false`. */
   get liveOnly(): boolean {
-    // A name is enough to tell, so that a missing key fails no start.
+    // The name alone decides this: creating the model would fail the start when its key is missing.
     if (!this.resolved && isLiveModelName(this.model)) return true;
     try {
       const { liveOnly } = this.inner as { liveOnly?: unknown };
@@ -104,7 +104,7 @@ export function adkSafe(model: BaseLlm, options?: AdkSafeOptions): BaseLlm {
   return model instanceof AdkSafeModel ? model : new AdkSafeModel(model, options);
 }
 
-/** The answer of a model that could not be made, such as one without a key: ADK would forget what kind of failure it was. */
+/** The response in place of a model that could not be created, such as one without a key: ADK would drop the error code. */
 async function* notMade(error: unknown): AsyncGenerator<LlmResponse, void> {
   const { code, message } = failedWith(error);
   yield { errorCode: code, errorMessage: message };

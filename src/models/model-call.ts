@@ -60,7 +60,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private controller = new AbortController();
   /** Whether the provider has said anything: from then on nothing is asked again. */
   private hasBegun = false;
-  /** When the provider is asked again, by the time that is never set back: a wait must not grow when the clock of the machine is set. */
+  /** When the provider is asked again, in elapsed time: a wait must not grow when the clock of the machine is set back. */
   private retryAt: number | undefined;
   /** Since when the provider is waited for; null while the caller is busy with what it said. */
   private silentSince: number | null = null;

@@ -249,7 +249,7 @@ export function readPart(out: Output, part: Obj, record: ResponseFacts, phase?: 
   } else if (call) readBuiltin(out, item, type, call[1], part);
   else if (MEDIA.test(type)) {
     const { format, source, transcript } = item;
-    // What is spoken is said, as in Gemini Live, whose only text it is.
+    // The transcript of spoken output is part of the text, as in Gemini Live, which has no other text.
     out.text += str(transcript);
     out.content.push({
       type: 'media',

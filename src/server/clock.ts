@@ -11,7 +11,7 @@ export interface Clock {
 }
 
 /**
- * A clock whose `now` never goes back: when the wall clock is set back, time goes on from where it was, so that deadlines that were told before still hold. After a restart it
+ * A clock whose `now` never goes back: when the wall clock is set back, time goes on from where it was, so that deadlines that clients already know still hold. After a restart it
  * is the wall clock again.
  */
 export function neverSetBack(clock: Clock): Clock {

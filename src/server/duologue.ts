@@ -84,7 +84,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
       basePath: (options.basePath ?? '').replace(/\/$/, ''),
       hubFault: () => options.hub?.fault?.() ?? null,
       onUnfit: (away) => {
-        // Without the store nothing can be given away: others take it when the lease has ended.
+        // Without the store no session can be handed over: other nodes take them over when the lease has ended.
         if (away.includes('store')) home.sendAway();
         else home.handOver(node?.drainMs ?? 0);
       },
@@ -185,7 +185,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     sockets.close();
     await context.large.close();
     await engine.refusals.close();
-    // A database that does not answer is not waited for.
+    // Do not wait for a database that does not answer.
     await settlesWithin(engine.store.close(), CLOSE_MS, clock);
     await hub?.close();
   }

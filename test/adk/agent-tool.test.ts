@@ -86,7 +86,7 @@ describe.each(WAYS)('a tool that waits inside an agent that is used as a tool: %
   );
 
   it.each(cases)(
-    '[T27] $kind, depth $depth: person and model are told why',
+    '[T27] $kind, depth $depth: person and model get the reason',
     async ({ tool, why, names, depth }) => {
       let ran = 0;
       const run = () => {
@@ -107,7 +107,7 @@ describe.each(WAYS)('a tool that waits inside an agent that is used as a tool: %
     },
   );
 
-  it('[T27] what waits for nothing runs, also when the server is told that it does not ask', async () => {
+  it('[T27] a tool that waits for nothing runs, also when an option says that it does not ask', async () => {
     const seen: string[] = [];
     const run = () => {
       seen.push('ran');

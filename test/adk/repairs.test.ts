@@ -493,7 +493,7 @@ describe('what the application hangs around tools', () => {
     }
   });
 
-  it('[T27] an agent used as a tool fails with its asking tool, since nobody can be asked', async () => {
+  it('[T27] an agent used as a tool fails when a tool inside it asks, since no person can be asked', async () => {
     const log: string[] = [];
     const inner = new ScriptedModel([
       [call('process_payment', { amount: 5, recipient: 'A' })],

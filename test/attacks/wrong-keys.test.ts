@@ -81,7 +81,7 @@ describe('wrong keys', () => {
       expect(statuses).toEqual([200, 200, 200, 204, 101]);
     }
     for (const [name, show] of ways('wrong', '203.0.113.8')) expect(await show(), name).toBe(401);
-    // A request without any key is told to log in, whatever others at its address did.
+    // A request without any key gets 401, however many wrong keys came from its address.
     expect(await ask('/sessions', '203.0.113.7', {})).toBe(401);
     clock.advance(60_000);
     for (const [name, show] of ways('wrong', '203.0.113.7')) expect(await show(), name).toBe(401);

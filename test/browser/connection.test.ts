@@ -181,7 +181,7 @@ describe('a conversation', () => {
       await page.getByText('Will be sent after this answer').waitFor();
       await server.stop('SIGKILL');
       await page.getByTestId('connection-banner').waitFor();
-      // Nobody can promise the rest of the answer.
+      // The page cannot know whether the rest of the answer will come.
       await page.getByText('The answer goes on if the server still has it.').waitFor();
       const before = await numbers(person);
       await server.start();

@@ -134,7 +134,7 @@ test.each([404, 426])(
   },
 );
 
-test('over WebSocket: a proxy or server that opens no sockets is told as that', async () => {
+test('over WebSocket: a proxy or server that opens no sockets is named as the cause', async () => {
   const { timers, chat } = page('WebSocket', () => json(426, 'upgrade_required'));
   void chat.sendMessage({ text: 'hi' });
   for (let second = 0; second < 5; second++) await timers.settle(1000);

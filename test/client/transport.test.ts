@@ -1161,7 +1161,7 @@ describe('the transport', () => {
     ]);
   });
 
-  test('[B34] stop() takes back a message that was refused because its session moves', async () => {
+  test('[B34] stop() discards a message that was refused because its session moves', async () => {
     const w = world(sdk);
     w.server.onFrame = () => w.server.tell(failure('moved', true));
     void w.chat.sendMessage({ text: 'hi' });

@@ -67,7 +67,7 @@ describe.runIf(inject('canStartEngines'))(
       },
     );
 
-    test('a node that is told to end meanwhile ends with code 0, and says what becomes of its sessions', async () => {
+    test('a node that gets SIGTERM meanwhile ends with code 0, and says what becomes of its sessions', async () => {
       const node = await group.start({ drainMs: 2000 });
       const id = `s-${randomUUID()}`;
       expect(deltas(await post(node.url, say('count 3', id)))).toBe(counted(3));

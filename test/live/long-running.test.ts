@@ -35,7 +35,7 @@ function texts(socket: TestSocket): string[] {
   return [...texts.values()];
 }
 
-/** The calls that wait, as a client that connects now is told. */
+/** The calls that wait, as a client that connects now gets them. */
 async function waiting(server: LiveHarness): Promise<unknown> {
   const socket = await server.connect('?session=chat-1');
   const { data } = await socket.chunk('data-session');
@@ -79,7 +79,7 @@ describe('a long-running tool that waits for its output from outside, over BIDI'
     expect(texts(socket)).toEqual(['', 'Sure.']);
   });
 
-  it('goes on with its message when its output comes', async () => {
+  it('continues its message when its output comes', async () => {
     const script: ScriptedTurn[] = [[call('upload', {}, 'call-1')], [text('Sure.')], [text('Uploaded.')]];
     const server = await live(script, [upload(null)], { clientTimeoutMs: null });
     const socket = await server.connect();

@@ -98,7 +98,7 @@ describe.each(Object.entries(WAYS))('agents that run in parallel: %s', (over, an
     expect(wrongIn(chunks, over)).toEqual([]);
   });
 
-  it('[C17] are told apart by their names where a branch is missing', async () => {
+  it('[C17] are distinguished by their names where a branch is missing', async () => {
     const model = (word: string) => new ScriptedModel([pieces(`${word} one `, `${word} two`)]);
     const agents = ['a', 'b'].map((name) => new LlmAgent({ name, model: model(name) }));
     const { stored } = await answer(new Alternating({ name: 'alternating', subAgents: agents }));

@@ -492,7 +492,7 @@ describe('a client that cannot connect', () => {
     ]);
   });
 
-  it('[E8] is told what would refuse its socket', async () => {
+  it('[E8] gets the error that would refuse its socket', async () => {
     const { get } = harness([], [], { apiKey: 'secret-key-of-the-server' });
     const { get: full } = harness([], [], { socketLimits: { connectionsPerUser: 0 } });
     const { get: open } = harness([]);

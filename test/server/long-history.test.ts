@@ -76,7 +76,7 @@ describe('pictures of a long conversation', () => {
 });
 
 describe('a session that has reached its size limit', () => {
-  it('[S26] takes no more messages, says so in words, and can be read and removed', async () => {
+  it('[S26] refuses messages with a text that says why, and can be read and removed', async () => {
     const store = createMemoryStore();
     const limited = { store, history: { maxSessionBytes: 20_000 } };
     const { post, get } = harness([[text('one')]], [], limited);
@@ -134,7 +134,7 @@ describe('a history that is longer than what the model is given', () => {
     expect(calls).toEqual([{ id: 'c1', name: 'pay', args: { amount: 7 } }]);
   });
 
-  it('[S25] is taken back from a message on that is older than that', async () => {
+  it('[S25] is rewound to a message that is older than the window', async () => {
     const { store } = await longSession(100);
     const { post, model } = harness([[text('again')], [text('more')]], [], { store, history });
     await post(say('user 3', 'chat-1', 'user-3'));
@@ -153,7 +153,7 @@ describe('a history that is longer than what the model is given', () => {
     ]);
   });
 
-  it('[S25] is neither taken up nor read when it is removed', async () => {
+  it('[S25] is not loaded when it is removed', async () => {
     const { store, loaded } = await longSession(3);
     const { duologue } = harness([], [], { store, history });
     const removed = await duologue.fetch(

@@ -48,7 +48,7 @@ describe('a long conversation', () => {
     expect((JSON.parse(text) as { messages: unknown[] }).messages).toHaveLength(5);
   });
 
-  it('[R5] is told in one page to a client that cannot go on where it was', async () => {
+  it('[R5] is sent as one page to a client that cannot resume where it was', async () => {
     const { store, messages } = await longSession(250, 10);
     const { get } = harness([], [], { store });
     const reader = (await get('/sessions/long/watch?last=gone:7')).body?.getReader();

@@ -59,7 +59,7 @@ describe('the window of a long history', () => {
     expect(short(windowOf([user('one'), call('c0')], open))).toEqual([['one'], ['call c0']]);
   });
 
-  test('has nothing that was taken back with a message older than the window', () => {
+  test('has no events that were rewound together with a message older than the window', () => {
     const kept = user('two');
     const events = [
       user('zero'),

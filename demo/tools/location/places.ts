@@ -1,4 +1,4 @@
-/** Towns that a position is told by: the name in both languages, latitude, longitude. */
+/** Towns by which a position is described: the name in both languages, latitude, longitude. */
 const PLACES: readonly (readonly [en: string, ja: string, latitude: number, longitude: number])[] = [
   ['Tokyo', '東京', 35.68, 139.77],
   ['Yokohama', '横浜', 35.44, 139.64],

@@ -76,7 +76,7 @@ export class Access {
     return { user, token };
   }
 
-  /** The address of the client that made a request, behind the proxies that are trusted. */
+  /** The address of the client that made a request, as the trusted proxies report it. */
   addressOf(request: Request): string {
     return addressOf(request, this.options.trustedProxies);
   }
@@ -101,8 +101,8 @@ export class Access {
   }
 
   /**
-   * The error for a request that is not let in. One that shows a key counts against its address, after the key was found wrong: a right one is never
-   * refused for what others did. A cookie does not count: it cannot be guessed, and a stale one has to be answered with 401.
+   * The error for a request that is not let in. A wrong key counts against the address that sent it; a right key is never refused because of
+   * others' wrong keys. A cookie does not count: it cannot be guessed, and a stale one has to be answered with 401.
    */
   private notSignedIn(request: Request, message: string): ProtocolError {
     if (keysOf(request).length === 0) return new ProtocolError('unauthorized', message);

@@ -15,7 +15,7 @@ export function noteAddress(request: Request, address: string | undefined): void
 }
 
 /**
- * The address of the client that made a request, behind the proxies that are trusted. An IPv6 client counts by its network of 64 bits, since one client has
+ * The address of the client that made a request, as the trusted proxies report it. An IPv6 client counts by its network of 64 bits, since one client has
  * all addresses in it. `unknown` when the adapter does not know the address.
  */
 export function addressOf(request: Request, trusted: TrustedProxies = 0): string {
@@ -31,7 +31,7 @@ export function addressOf(request: Request, trusted: TrustedProxies = 0): string
   return network(path[at] ?? '');
 }
 
-/** Whether a value is a right `trustedProxies`. */
+/** Whether a value is valid as `trustedProxies`. */
 export function areProxies(value: unknown): value is TrustedProxies {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0;
   if (!Array.isArray(value) || !value.every((one) => typeof one === 'string')) return false;

@@ -3,15 +3,15 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { type RateLimit, type RateLimiter, rateLimited } from './rate-limit.ts';
 
-/** How many wrong keys an address may show before it is told to wait. */
+/** How many wrong keys an address may show before further ones are `rate_limited`. */
 export const WRONG_KEYS: RateLimit = { burst: 20, perMinute: 20 };
 
-/** Lines of one kind and address are counted over so long. */
+/** How long equal log lines of one address are counted before their number is logged. */
 const WINDOW_MS = 60_000;
-/** Kinds of lines that are counted at a time; beyond that all addresses count together. */
+/** How many kinds of lines, each with its address, are counted at a time; beyond that all addresses count together. */
 const MAX_KINDS = 1000;
 
-/** What is refused at the entry, by address: limits wrong keys, and keeps refused requests from filling the log. */
+/** Limits wrong keys by address, and keeps refused requests from filling the log. */
 export class RefusedRequests {
   private readonly limiter: RateLimiter | null;
   private readonly clock: Clock;
@@ -32,7 +32,7 @@ export class RefusedRequests {
     return rateLimited('Too many wrong keys', wait);
   }
 
-  /** Writes a line about a refused request. More lines like it, with the same code and address, are counted and told a minute later. */
+  /** Writes a line about a refused request. More lines like it, with the same code and address, are counted, and one line a minute later has their number. */
   log(address: string, message: string, fields: Record<string, unknown> & { code: string }): void {
     const { code } = fields;
     const isRoomLeft = this.counts.size < MAX_KINDS;

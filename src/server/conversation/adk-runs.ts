@@ -265,7 +265,7 @@ function runConfigOf(live: Partial<RunConfig>, detection: Detection): Partial<Ru
   return { ...live, realtimeInputConfig: { ...realtimeInputConfig, automaticActivityDetection } };
 }
 
-/** What the person is told of a run that failed: of the store, or of the model. */
+/** The text about a failed run for the person: about the store, or about the model. */
 function failureOf(error: unknown): Failure {
   return error instanceof StoreError ? { code: 'STORE', message: error.message } : failedWith(error);
 }

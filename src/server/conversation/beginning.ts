@@ -2,7 +2,7 @@ import { type Chunk, formatChunkId } from '../../protocol/index.ts';
 import type { Joined, Reset } from '../home/home.ts';
 import { decidedIn, type Output } from '../output/output.ts';
 
-/** Where one begins who comes now and has everything up to that chunk; `stored` is the newest page, when they cannot go on there. */
+/** Where a client that joins now and has every chunk up to `last` starts; `stored` is the newest page, for a client that cannot resume there. */
 export function beginningOf(
   output: Output,
   { last, stored, current }: { last: string | null; stored: Reset | null; current: string | null },

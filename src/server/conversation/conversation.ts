@@ -42,7 +42,7 @@ const MOVED = 'Another server keeps this conversation now. Try again in a moment
 export class Conversation implements Session {
   readonly key: OwnedKey;
   private readonly engine: Engine;
-  /** Whether nothing was said in it when it was taken up. */
+  /** Whether the session had no messages when this process opened it. */
   private readonly wasNew: boolean;
   private readonly log: SessionLog;
   private readonly output: Output;
@@ -278,7 +278,7 @@ export class Conversation implements Session {
     );
   }
 
-  /** Whether nothing was said in the session and it has no title: a connection alone leaves nothing behind. */
+  /** Whether the session has neither messages nor a title: such a session is not kept. */
   async isUnsaid(): Promise<boolean> {
     const { key, engine, wasNew } = this;
     const { store } = engine;

@@ -54,7 +54,7 @@ export class Incoming {
 
   private readonly size: SizeLimit;
 
-  /** `isNew`: nothing was said in the session yet. */
+  /** `isNew`: the session has no messages yet. */
   constructor(accepted: readonly AcceptedRequest[], isNew: boolean, context: IncomingContext) {
     const { engine, key } = context;
     const { maxSessionBytes: maxBytes } = engine.options;

@@ -48,7 +48,7 @@ export class Joining {
     return { messages, ...(older !== null && { older }) };
   }
 
-  /** Where one begins who comes now; `stored` is the newest page, for one who cannot go on where they were. */
+  /** Where a client that joins now starts; `stored` is the newest page of messages, for a client that cannot resume. */
   private joinedAt(listener: Listener, { last, sound }: Place, stored: Reset | null): Joined {
     const { engine, output, shell, listeners, incoming, reading } = this.context;
     const { machine } = shell;

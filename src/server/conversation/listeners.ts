@@ -73,8 +73,8 @@ export class Listeners {
   }
 
   /**
-   * Makes a listener the active connection, or sets it free. Claims of many connections in a short time are folded: the last of them takes
-   * effect as soon as there is room for another change, so that changes cost little however many claim.
+   * Makes a listener the active connection; null sets the floor free. Of many claims in a short time only the last takes effect, as soon
+   * as the limit allows another change: each change is stored and sent to all clients.
    */
   takeFloor(listener: Listener | null): void {
     if (listener?.watches === 'always') return;
@@ -89,7 +89,7 @@ export class Listeners {
     if (!isWaiting) this.claimWhenRoom();
   }
 
-  /** The claim that waits takes effect, now or when there is room for another change. */
+  /** Makes the waiting claim take effect, now or when the limit allows another change. */
   private claimWhenRoom(): void {
     const wait = this.claims.take('');
     if (wait > 0) {

@@ -3,15 +3,15 @@ import { base64Bytes } from '../../protocol/limits.ts';
 import type { AdmittedPart } from '../files.ts';
 import type { SessionKey, Store } from '../store/store.ts';
 
-/** The size is read again after so many messages: what the agent and its tools add is not counted here. */
+/** After so many messages the size is read from the store again: answers and tool outputs are not counted in between. */
 const MESSAGES = 16;
 
-/** Refuses messages to a session that is stored with as many bytes as it may have. */
+/** Refuses messages to a session that has reached its size limit. */
 export class SizeLimit {
   private readonly store: Store;
   private readonly key: SessionKey;
   private readonly maxBytes: number;
-  /** The size that the store told, and what was accepted since. */
+  /** The size that the store reported, and the bytes of the messages since. */
   private bytes: number;
   private left: number;
 
@@ -24,7 +24,7 @@ export class SizeLimit {
     this.left = isNew ? MESSAGES : 0;
   }
 
-  /** Throws `session_full` when a message has no room. Reads the size now and then; else it returns undefined at once. */
+  /** Throws `session_full` when a message does not fit. Returns a promise when the size has to be read from the store. */
   check(parts: readonly AdmittedPart[]): Promise<void> | undefined {
     if (this.left > 0) return this.count(parts);
     return this.store.sessionBytes(this.key).then((bytes) => {
@@ -41,7 +41,7 @@ export class SizeLimit {
     }
     this.left--;
     if (this.bytes <= this.maxBytes) return;
-    // What was refused is not stored.
+    // The refused message was counted, but is not stored: read the size again next time.
     this.left = 0;
     throw new ProtocolError('session_full', FULL);
   }

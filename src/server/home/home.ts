@@ -191,7 +191,7 @@ export interface Reset {
   older?: string;
 }
 
-/** What is told of the messages of a session at once: parsing and writing more would hold up everyone. */
+/** The largest page of messages: parsing and writing a larger one would block the event loop for all users. */
 export const PAGE = { count: 100, bytes: 256 * 1024 };
 
 /** Where a listener begins. */

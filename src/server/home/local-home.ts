@@ -75,7 +75,7 @@ export class LocalHome implements SessionHome {
     await settlesWithin(Promise.allSettled(all), withinMs, this.engine.clock);
   }
 
-  /** Tells everyone who listens to come back, to another process. The sessions stay here until another one takes them. */
+  /** Ends all connections and responses, so that clients reconnect to another process. The sessions stay here until that process takes them over. */
   sendAway(): void {
     for (const conversation of this.here.values()) conversation.sendAway();
   }
@@ -116,7 +116,7 @@ export class LocalHome implements SessionHome {
     return loading && this.used(loading);
   }
 
-  /** Resolves when a session is neither being removed nor being handed over. How a removal went is told to whoever asked for it. */
+  /** Resolves when a session is neither being removed nor being handed over. Only the caller of a removal gets its error. */
   private async gone(name: string): Promise<void> {
     const going = () => this.removing.get(name) ?? this.leaving.get(name);
     while (going()) await going()?.catch(() => undefined);
@@ -150,7 +150,7 @@ export class LocalHome implements SessionHome {
     this.here.delete(name);
   }
 
-  /** Removes a session: one that is taken up here ends first, of another one nothing is loaded. False when there is none such. */
+  /** Removes a session. If this process has it open, it closes it first; otherwise it loads nothing of it. False when there is no such session. */
   private async erase(key: SessionKey, loading: Promise<Conversation> | undefined): Promise<boolean> {
     const conversation = await loading;
     if (conversation) await conversation.remove();
@@ -163,7 +163,7 @@ export class LocalHome implements SessionHome {
     return true;
   }
 
-  /** Becomes the owner of a session that is not taken up anywhere, and removes its log. False when there is none such. */
+  /** Becomes the owner of a session that no process has open, and removes its log. False when there is no such session. */
   private async removeLog(key: SessionKey): Promise<boolean> {
     const { owners, logs } = this.engine;
     const owned = await owners.take(key);
@@ -187,7 +187,7 @@ export class LocalHome implements SessionHome {
       const conversation = await loading.catch(() => null);
       if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
       const isUnsaid = await conversation?.isUnsaid();
-      // Someone came meanwhile.
+      // A client connected meanwhile.
       if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
       if (conversation && isUnsaid) await this.remove(conversation.key);
       else conversation?.letGo();

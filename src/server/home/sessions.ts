@@ -41,7 +41,7 @@ export class Sessions {
     return this.home.find(this.keyOf(user, id));
   }
 
-  /** A page of the user's sessions in which something was said: a connection alone begins none that anyone would look for. */
+  /** A page of the user's sessions that have a message or a title. */
   list(user: string, page: ListRequest): Promise<ListedSession[]> {
     const { store, appName } = this.engine;
     return store.listSessions(appName, user, page);

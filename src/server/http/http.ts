@@ -110,7 +110,7 @@ async function run(
     return context.reads.turnstile.pass(user, () => route.run(call));
   };
   try {
-    // What is public is asked about this node, and not about a session.
+    // Public routes are about this node, not about a session, so they are never forwarded.
     if (!context.node || route.isPublic) return await here();
     const isRepeatable = () => route.run !== postStream || read?.requestId !== undefined;
     const handedOn = () => limiter?.giveBack(user);

@@ -94,7 +94,7 @@ export class History {
     );
     const event = events[index];
     if (!event) {
-      // It is older than what is loaded of the history: all of that is taken back.
+      // The message is older than the loaded events: all of them are rewound.
       if (again || !this.service.hasOlder(session)) return;
       await this.append(rewindEvent(messageId));
       this.service.forget(this.owned);

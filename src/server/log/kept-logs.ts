@@ -9,7 +9,7 @@ import { KeptLog, type KeptLogContext } from './kept-log.ts';
 import { type Logs, newEpoch, type SessionLog } from './logs.ts';
 
 /**
- * Words that are said within this are kept together, for all sessions; other chunks do not wait for it. It is longer than the window of a
+ * Text deltas within this time are written to the hub together, for all sessions; other chunks do not wait for it. It is longer than the window of a
  * socket (12 ms), since words of a model come every 10 to 40 ms and each call costs the hub as much as a word.
  */
 const WINDOW_MS = 50;
@@ -33,7 +33,7 @@ export interface KeptLogsContext {
   isOwner: (key: OwnedKey) => Promise<boolean>;
   /** Another process owns a session. */
   onLost: (key: OwnedKey) => void;
-  /** Whether the hub is known to be away for longer than a restart takes: then it is not waited for. */
+  /** Whether the hub has been away for longer than a restart takes: then nothing waits for it. */
   isAway?: () => boolean;
 }
 
@@ -124,10 +124,12 @@ export class KeptLogs implements Logs {
         return await hub.take(key, epoch);
       } catch (error) {
         if (error instanceof StaleFence) {
-          // The store knows better: it was restored from a backup, and its fences went back. What the log says is not in the store.
+          // The store decides: it was restored from a backup, so its fences are lower, and the chunks of this log are not in the store.
           if (hasRestored || !(await this.#context.isOwner(key))) throw error;
           hasRestored = true;
-          logger.warn('a log is of a later owner than the store knows: it begins anew', { session: key.id });
+          logger.warn('the log in the hub has a later owner than the store: a new log is started', {
+            session: key.id,
+          });
           await hub.remove(key);
           continue;
         }

@@ -49,7 +49,7 @@ export function heardIn(log: ChunkLog, stored: readonly Message[]): Message[] {
   return found;
 }
 
-/** The messages that a log speaks of. */
+/** The ids of the messages that a log has chunks of. */
 export function messagesIn(log: ChunkLog): ReadonlySet<string> {
   return read(log).known;
 }

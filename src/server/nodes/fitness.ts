@@ -5,7 +5,7 @@ import type { NodePlace } from '../store/nodes.ts';
 /** What a node needs for its work: the store that all nodes share, and the hub beside it. */
 export type NodeEngine = 'store' | 'hub';
 
-/** What fitness is judged by. */
+/** What the fitness of a node depends on. */
 export interface FitnessContext {
   clock: Clock;
   logger: Logger;
@@ -17,12 +17,12 @@ export interface FitnessContext {
   others: () => readonly NodePlace[];
   /** Whether another node says that it can do its work. */
   isFit: (node: NodePlace) => Promise<boolean>;
-  /** This node cannot do its work, and another can: its conversations are better off there. */
+  /** Called when this node cannot do its work and another can: the conversations should move. */
   onUnfit: (away: readonly NodeEngine[]) => void;
 }
 
 const CHECK_MS = 1000;
-/** A hub that restarts is away for so long, and no reason to move anybody. */
+/** A hub that restarts is away for at most this long; conversations do not move for that. */
 const RESTART_MS = 2000;
 
 /**
@@ -61,7 +61,9 @@ export class Fitness {
     this.#cancel = this.#context.clock.after(CHECK_MS, () => {
       this.#checkLater();
       this.#check().catch((error: unknown) => {
-        this.#context.logger.error('the fitness of a node was not found out', { error: String(error) });
+        this.#context.logger.error('could not find out whether this node can do its work', {
+          error: String(error),
+        });
       });
     });
   }

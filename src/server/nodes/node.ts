@@ -156,7 +156,7 @@ export class Node implements Lease {
 
   /**
    * The store confirms the owner first; then the lease has to hold by this node's own clock. A process that was frozen in between finds its lease
-   * ended, and waits for the next renewal, which tells what it has lost.
+   * ended, and waits for the next renewal, which shows which sessions it has lost.
    */
   async startAsOwner<T>(key: OwnedKey, signal: AbortSignal, start: () => Promise<T>): Promise<T> {
     const { logger, onLost } = this.#context;
@@ -307,7 +307,7 @@ export class Node implements Lease {
     const until = clock.elapsed() + this.leaseMs + SLACK_MS;
     for (;;) {
       try {
-        // What is posted has to be read before it can be handed on.
+        // A posted body has to be read before it can be forwarded.
         if (asked.request.method === 'GET') this.check();
         return await here();
       } catch (thrown) {
@@ -363,7 +363,7 @@ export class Node implements Lease {
       });
     });
     const askedAt = clock.elapsed();
-    // The answer to an earlier one that is still on its way may say that the lease had ended: then this one finds it renewed.
+    // An earlier renewal that is still pending may find that the lease had ended; this one then finds it renewed, and would not notice the loss.
     const isAlone = this.#renewals++ === 0;
     try {
       const wasLiving = await directory.renew(this.place, this.leaseMs);

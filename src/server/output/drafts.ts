@@ -54,7 +54,7 @@ export class Drafts {
     this.cancel ??= this.soon();
   }
 
-  /** Stores a draft now: what a new owner must know is not in the log. */
+  /** Stores a draft now, because it has facts that a new owner needs and that are not in the log. */
   hurry(): void {
     this.drop();
     this.write();

@@ -23,9 +23,9 @@ export interface OutputContext {
   drafts: DraftPace;
   /** A draft was not kept. */
   onFault: (error: unknown) => void;
-  /** A message waits until the store takes it. */
+  /** Called when a message cannot be stored yet, because the store is unavailable. */
   onWait: (error: unknown) => void;
-  /** Whether nothing that is written here is of use any more. */
+  /** Whether this process no longer owns the session, so that no write can succeed. */
   isOver: () => boolean;
 }
 
@@ -126,7 +126,7 @@ export class Output {
 
   /**
    * Says a chunk when the message that shows it is stored: whoever hears of it finds it after a crash too. When the message cannot
-   * be stored it is said all the same: what it says is true, and the next save has it. While the store is unavailable it waits. With `inStep` it stands between the two
+   * be stored it is said all the same: what it says is true, and the next save has it. While the store is unavailable the chunk waits. With `inStep` it stands between the two
    * chunks of a step.
    */
   async sayStored(chunk: Chunk, inStep: boolean): Promise<void> {
@@ -247,7 +247,7 @@ export class Output {
     this.drafts.put(fold.message, length);
   }
 
-  /** Stores a message, when the store is back if need be: the person has read it. */
+  /** Stores a message. While the store is unavailable it tries again, since the person has read the message. */
   private put(message: Message): Promise<void> {
     return untilStored(() => this.store.putMessage(this.key, message), this.persistence);
   }

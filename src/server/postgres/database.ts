@@ -116,7 +116,7 @@ function isPassing(error: unknown): boolean {
   return PASSING.has(code) || code.startsWith('08') || /^E(PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)$/.test(code);
 }
 
-/** Whether the database takes nothing at the moment, for a reason that is not in the statement: an administrator may have to mend it. */
+/** Whether the database refuses writes at the moment for a reason outside of the statement, which an administrator may have to repair. */
 export function isUnavailable(error: unknown): boolean {
   return isPassing(error) || UNAVAILABLE.test(codeOf(error) ?? '');
 }

@@ -15,7 +15,7 @@ export type { PostgresOptions };
 /** Sessions that are written at the same time when a store is opened. */
 const TRIALS = 4;
 
-/** Writes a session as a conversation does, and removes it: what the user of the database may not do is known at the start. */
+/** Writes a session as a conversation does, and removes it: a missing right of the database user fails the start, not a conversation. */
 async function tryOut(store: SharedStore): Promise<void> {
   const key = { app: '', user: '', id: randomUUID() };
   await store.createSession(key, {});

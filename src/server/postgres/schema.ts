@@ -31,7 +31,7 @@ export async function migrate(
       );
     }
     if (version < steps.length) {
-      // Asking for one that is there would need the right to create one.
+      // `create schema if not exists` needs the right to create schemas even when the schema exists.
       const { rows } = await client.query<{ found: string | null }>('select to_regnamespace($1) as found', [
         name,
       ]);

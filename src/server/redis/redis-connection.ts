@@ -143,7 +143,7 @@ export class RedisConnection {
     );
   }
 
-  /** Redis answers, but takes nothing. A connection that broke is told of elsewhere. */
+  /** Redis answers, but refuses writes. A broken connection is handled by its own events. */
   #refused(error: unknown): void {
     if (this.#isAway || this.#isClosed || !this.#client?.isReady) return;
     const words = inWords(error, this.#options.url);

@@ -193,7 +193,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   /**
    * Appends an event. When it answers calls and someone else has changed, since this session was read, what they change,
    * it throws a `StateConflict` and writes nothing: the caller says what becomes of the calls. `accepted` is the request
-   * that is taken with it: then a store that is unavailable is told at once, as for an event that says nothing; else the event is written when the store is back.
+   * that is stored with it. With a request, or without content, an unavailable store rejects at once; any other event is written when the store is back.
    */
   async appendChange({ session, event }: AppendEventRequest, accepted?: AcceptedRequest): Promise<void> {
     const key = keyOf(session.appName, session.userId, session.id);
@@ -205,7 +205,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
       if (hasBytes(event)) kept = await this.#withoutBytes({ fence, ...key }, event);
       await this.#store.appendEvent({ fence, ...key }, kept, change, accepted);
     };
-    // A later owner has another fence, and one that let go of the session none.
+    // A later owner has another fence; a session that was released has none.
     const isOver = () => this.#fenceOf(key) !== fence;
     try {
       const isAwaited = accepted !== undefined || event.content === undefined;

@@ -1,10 +1,10 @@
 import type { Message } from '../../protocol/index.ts';
 import type { PageRequest, SessionKey, Store } from './store.ts';
 
-/** What is read of the messages of a session when it is taken up. */
+/** How many messages are read when a process opens a session. */
 const RECENT: PageRequest = { count: 2000, bytes: 8 * 1024 * 1024 };
 
-/** The newest messages of a session, as many as a page may have; before them, of the older ones, those that are named. */
+/** The newest page of a session's messages, after those older messages whose ids are in `named`. */
 export async function recentMessages(
   store: Store,
   key: SessionKey,

@@ -212,7 +212,7 @@ export interface Store {
   findSession(key: SessionKey): Promise<SessionSummary | null>;
   /**
    * The user's sessions, last used first; those used in the same millisecond stand by id. All of them, or a page of those that have a
-   * title or a message. A page costs no more when there are many other sessions.
+   * title or a message. The cost of a page does not depend on how many other sessions there are.
    */
   listSessions(app: string, user: string, page?: ListRequest): Promise<ListedSession[]>;
   /** How many bytes the events, messages and files of a session have; 0 when there is no such session. */

@@ -4,12 +4,12 @@ import { StoreUnavailable } from './store.ts';
 const MIN_WAIT_MS = 500;
 const MAX_WAIT_MS = 5000;
 
-/** When a write is given up, and where it is told that one waits. */
+/** When a write is given up, and what is called when it has to wait. */
 export interface Persistence {
   clock: Clock;
   /** Whether the write is of no use any more: another process owns the session, or it was removed. */
   isOver: () => boolean;
-  /** The store did not take the write for the first time. */
+  /** Called once, when the write failed for the first time. */
   onWait: (error: StoreUnavailable) => void;
 }
 

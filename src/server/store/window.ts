@@ -7,8 +7,8 @@ const OMITTED = '[Earlier messages are omitted.]';
 
 /**
  * The newest events of a long history as a history by themselves. They begin with a message of the user. A response whose call was left out
- * is left out, too, and so is what was taken back. Calls that are still open stand at the beginning when their events were left out, made
- * again from what is recorded of them.
+ * is left out, too, and so are rewound events. Open calls whose events were left out are made again from their records, and stand at the
+ * beginning.
  */
 export function windowOf(newest: readonly Event[], open: readonly CallRecord[]): Event[] {
   const kept = fromUserMessage(afterOlderRewind(newest));

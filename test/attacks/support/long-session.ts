@@ -116,7 +116,7 @@ export async function useLongSessions(...place: string[]): Promise<void> {
   expect(server.child.exitCode).toBeNull();
 }
 
-/** Posts a message, and returns what is said to it. */
+/** Posts a message, and returns the text of the answer. */
 async function post(url: string, id: string, parts: object[]): Promise<{ status: number; said: string }> {
   const response = await fetch(`${url}/stream`, {
     method: 'POST',

@@ -147,7 +147,7 @@ async function misheard(voice: Voice, quietMs: number): Promise<{ errors: number
   return { errors, empty };
 }
 
-test('a second of quiet before and after speech makes nothing unheard', async () => {
+test('speech with a second of quiet before and after it is recognised', async () => {
   const voice = await ownVoice();
   const little = await misheard(voice, 300);
   const much = await misheard(voice, 1000);

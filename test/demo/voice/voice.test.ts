@@ -91,7 +91,7 @@ describe('a voice that is not there', () => {
     expect(typed).toBe('Typed.');
   });
 
-  test('a password in the address of the registry is sent to the registry, and told to no one else', async () => {
+  test('a password in the address of the registry is sent to the registry, and appears in no message', async () => {
     const sent: (string | undefined)[] = [];
     answer = (response) => {
       sent.push(response.req.headers.authorization);

@@ -32,7 +32,7 @@ function fits(card: HTMLElement): boolean {
   return card.getBoundingClientRect().height + margins <= box.getBoundingClientRect().height;
 }
 
-/** How far apart the points are at which a card is looked at: closer than anything on the page is small. */
+/** The distance between the points at which a card is checked: less than the size of anything that could cover it. */
 const STEP_PX = 16;
 
 /** Whether anything stands over a part of an element; a tooltip does not count, for the pointer brought it there. */

@@ -5,7 +5,7 @@ import { secondsUntil, useNow } from '../ui/use-now.ts';
 
 /**
  * What stands before the title of the page while an approval waits, with the seconds of the one that expires first; null when none
- * waits. While the page is hidden, a notification tells the same, if the person has allowed this page to send any: nobody is asked.
+ * waits. While the page is hidden, a notification says the same, if the person has already allowed notifications: the page does not ask for them.
  */
 export function useWaitingSign(approvals: readonly PendingApproval[]): string | null {
   const { approval: words } = useMessages();

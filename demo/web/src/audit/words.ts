@@ -1,7 +1,7 @@
 import { type Language, useLanguage } from '../i18n/language.tsx';
 import type { AuditLine } from './audit-line.ts';
 
-/** Whether a step is the reader's own: a server without accounts has one user, whom it calls so. */
+/** Whether a step is the reader's own: a server without accounts has one user, with this name. */
 function isReader(user: string): boolean {
   return user === 'live_user';
 }

@@ -33,7 +33,7 @@ export function Queued({
           <Waiting
             key={draft.id}
             draft={draft}
-            // What holds the first holds the others too.
+            // What holds the first message back holds the others back as well.
             why={index === 0 ? (why ?? 'answer') : null}
             onChange={(text) => change(draft.id, text)}
             onMoveUp={index > 0 ? () => moveUp(draft.id) : null}

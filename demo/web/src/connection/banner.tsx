@@ -15,7 +15,7 @@ export function ConnectionBanner({
   onTake,
 }: {
   connection: ConnectionState;
-  /** Whether an answer was being given: nobody can promise its rest while the server is away. */
+  /** Whether an answer was in progress: while the server is away, the page cannot know whether the rest will come. */
   isAnswering: boolean;
   /** Null where it is tried again without anyone's help. */
   onReconnect: (() => void) | null;

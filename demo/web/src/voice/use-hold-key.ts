@@ -7,7 +7,7 @@ const KEY = isApple() ? 'Meta' : 'Control';
 export const KEY_NAME = isApple() ? '⌘' : 'Ctrl';
 /** How long it is held alone before it counts: a shortcut is faster. */
 const ALONE_MS = 250;
-/** How long before it counts where voice is not open: who only thinks of a shortcut must not be surprised. */
+/** How long the key must be held where voice is not open: a short press, as in a shortcut, must not open it. */
 const OPENING_MS = 700;
 
 /** Push to talk with a key that is held alone. Whatever else is pressed makes it a shortcut, and nothing is said. */

@@ -66,7 +66,7 @@ export class AgentEvents {
     return this.called.size > 0;
   }
 
-  /** Whether such a call that the model made is still to come out of the run. */
+  /** Whether the model made a call of this kind that ADK has not run or deferred yet. */
   expects(isSuch: (facts: ToolFacts) => boolean): boolean {
     for (const { facts } of this.called.values()) if (isSuch(facts)) return true;
     return false;

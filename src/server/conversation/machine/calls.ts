@@ -194,7 +194,7 @@ export class Calls {
   /** A card could not be written down: nobody has seen it, and its call ends. */
   notShown({ callId, isAnnounced, beside }: Extract<About, { what: 'card' }>): void {
     const { open, callEnds } = this.parts;
-    // What was to follow the write was not said: only what was known before has an end to be told.
+    // The chunks after the failed write were not sent: the browser calls beside the card are still to be announced.
     for (const id of beside) {
       const one = open.get(id);
       if (!one) continue;
@@ -225,7 +225,7 @@ export class Calls {
     callEnds.end(call, step.settlement, step);
   }
 
-  /** The after-tool callbacks of the application see an output from outside before anyone else does. */
+  /** Calls the after-tool callbacks with an output from outside, before the output is stored or sent. */
   private callBack({ call, accepts }: Extract<Step, { next: 'end' }>, output: unknown): void {
     const { core, open, callChunks } = this.parts;
     const holdsApproval = open.holdsApproval(call);
@@ -276,7 +276,7 @@ export class Calls {
   }
 }
 
-/** Whether a call waits for the browser and asks nobody. */
+/** Whether a call runs in the browser and needs no approval. */
 function isForBrowserAlone({ runsOn, asks }: ToolFacts): boolean {
   return runsOn === 'client' && !asks;
 }

@@ -62,7 +62,7 @@ export class OpenCalls {
     return 'accepts' in state ? state.accepts : undefined;
   }
 
-  /** The requests that were to be taken with ends which wait for a run, or callbacks, that do not come; asked once. */
+  /** Takes the requests that were to be acknowledged with the end of a call, when the run or the callbacks that the end waits for do not come. */
   takeAccepting(): Accepting[] {
     return this.all.flatMap(({ state }) => {
       if (!('accepts' in state) || !state.accepts) return [];
