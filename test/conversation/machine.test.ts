@@ -137,3 +137,23 @@ it('[T18] a call of another message that ends with an interrupted response is to
   expect([...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
   expect(world.ears.chunks.filter(({ type }) => type === 'data-settled')).toHaveLength(1);
 });
+
+it('[B13] a browser call that is interrupted before it is announced opens its message no second time', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'interrupt', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  run.open();
+  world.call(run, ['play', 'weather', 'pay']);
+  run.defer();
+  world.isHeld = true;
+  run.defer();
+  world.say('bidi');
+  world.push({ type: 'joined' });
+  world.isHeld = false;
+  while (world.isWriting) world.finishWrite('no');
+  while (world.apart.length > 0) world.finishApart(true);
+  run.defer();
+  expect([...world.wrong, ...world.ears.wrong]).toEqual([]);
+});

@@ -183,9 +183,11 @@ export class Calls {
     const { messages, callChunks } = this.parts;
     for (const { record } of this.held) {
       const writing = messages.get(record.messageId);
-      if (!writing) continue;
+      const taken = writing ? this.takeHeld(writing) : [];
+      // A call that was interrupted meanwhile is not announced, and its message may have ended.
+      if (!writing || taken.length === 0) continue;
       messages.interject(writing);
-      for (const call of this.takeHeld(writing)) callChunks.announce(call, writing);
+      for (const call of taken) callChunks.announce(call, writing);
       messages.save(writing);
     }
     this.held = [];
