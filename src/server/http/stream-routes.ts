@@ -79,8 +79,7 @@ function nothingToSay(messageId: string, sessionId: string): Reply {
   const chunks: Chunk[] = [
     { type: 'start', messageId },
     { type: 'start-step' },
-    { type: 'finish-step' },
-    { type: 'finish', messageMetadata: {} },
+    { type: 'finish', finishReason: 'stop', messageMetadata: {} },
   ];
   const headers = streamHeaders(sessionId);
   return { status: 200, headers, body: chunks.map((chunk) => encodeBlock(chunk)).join('') + DONE };
