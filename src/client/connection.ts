@@ -285,10 +285,10 @@ export class Connection {
     this.#socket?.send(frame);
   }
 
-  /** The other side says nothing any more. A socket that is half open would take minutes to notice. */
+  /** The other side says nothing any more. A socket that is half open would take minutes to notice. A server that is slow is asked for no cause. */
   #dead(): void {
     this.#release(4000);
-    this.#failed();
+    this.#retry();
   }
 
   #lost(code: number, reason: string): void {

@@ -141,6 +141,26 @@ test('over WebSocket: a proxy or server that opens no sockets is named as the ca
   expect([chat.status, chat.error?.message]).toEqual(['error', NO_SOCKET]);
 });
 
+test('[E9] a server that is too slow to greet is tried again, though it answers plain requests', async () => {
+  const timers = new FakeTimers();
+  const server = new FakeServer();
+  server.accepts = false;
+  const transport = new DuologueTransport<Message>({
+    url: 'http://localhost:1/base',
+    timers,
+    network: new FakeNetwork(),
+    fetch: async () => json(426, 'upgrade_required'),
+    WebSocket: server.WebSocket as new (url: string, protocols: string[]) => WebSocketLike,
+  });
+  transport.connect('chat-1');
+  for (let second = 0; second < 60; second++) await timers.settle(1000);
+  expect(transport.connection.state.status).not.toBe('closed');
+  server.accepts = true;
+  for (let second = 0; second < 60; second++) await timers.settle(1000);
+  expect(transport.connection.state.status).toBe('live');
+  transport.close();
+});
+
 test('a request that does not end is not waited for', async () => {
   const { timers, transport } = page('WebSocket', () => new Promise<Response>(() => undefined) as never);
   transport.connect('chat-1');
