@@ -157,3 +157,18 @@ it('[B13] a browser call that is interrupted before it is announced opens its me
   run.defer();
   expect([...world.wrong, ...world.ears.wrong]).toEqual([]);
 });
+
+it('[B14] a machine that was shut down does not wake up again and again for a call that nobody heard of', () => {
+  const world = new World({ driver: 'turn', approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.hasListener = true;
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['play', 'pay']);
+  run.defer();
+  run.defer();
+  world.finishApart(true);
+  world.push({ type: 'shut-down' });
+  expect(world.wakesAt).toBeNull();
+});

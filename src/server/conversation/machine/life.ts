@@ -110,7 +110,8 @@ export class Life implements Presence {
 
   private nextTime(): number | null {
     const { open, inbox, executions } = this.parts;
-    if (!this.isHeard) return inbox.retryAt;
+    // After the end the next process expires what is still open: its messages may be forgotten here.
+    if (!this.isHeard || this.isClosed) return inbox.retryAt;
     return earlier(inbox.retryAt, earlier(open.nextDeadline(), executions.retryAt));
   }
 }
