@@ -256,7 +256,7 @@ export class Incoming {
   }
 }
 
-/** What the agent is told when it is to continue a message: it stands in its history alone, and is no message of the person. */
+/** The instruction to continue a message: it is in the agent's history alone, and is no message of the person. */
 function continuation(messageId: string, wire: Said['wire'], asker: Post): Said {
   const parts = [{ type: 'text' as const, text: CONTINUE }];
   return { kind: 'message', wire, asker, id: undefined, parts, continues: { messageId, message: null } };

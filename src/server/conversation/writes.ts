@@ -213,7 +213,7 @@ export class Writes {
     return isThat ? message : null;
   }
 
-  /** The last message, if it is that one of the agent and was cut; the model then knows all that it wrote of it. */
+  /** The last message, if it has this id and was cut; otherwise null. Its words are added to the history for the model. */
   private async findCut(messageId: string): Promise<Message | null> {
     const { key, engine, history } = this.context;
     const { messages } = await recentMessages(engine.store, key);

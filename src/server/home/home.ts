@@ -41,7 +41,7 @@ export interface Session {
 
   /** Takes a typed message: at once, or when the agent is done. Resolves when it was taken, rejects when it is refused. */
   say(message: TypedMessage, asked: Asked & { again: boolean }): Promise<void>;
-  /** Someone wants the agent to continue its last message, which was cut. */
+  /** A client asks the agent to continue its last message, which was cut. */
   continueMessage(messageId: string, asked: Asked): Promise<void>;
   /** Takes answers to open calls, while everything else goes on. */
   answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void>;

@@ -70,7 +70,7 @@ function wordsSince(messages: readonly Message[], events: readonly Event[]): str
     .join('');
 }
 
-/** Brings the words of the last message into the history, as far as they are missing: ADK keeps only what comes to its end. */
+/** Adds the missing words of the last message to the history: ADK keeps only responses that were completed. */
 export async function keepWords(
   history: History,
   author: string,
@@ -90,7 +90,7 @@ export async function keepWords(
   );
 }
 
-/** Whether a message of the agent has something in it, and ended before the agent had said all: it can be continued. */
+/** Whether a message of the agent can be continued: it has parts, and ended before the agent had finished it. */
 export function wasCut({ role, parts, metadata = {} }: Message): boolean {
   const { interrupted, failed, finishReason } = metadata;
   const isCut = interrupted || failed || finishReason === 'length' || finishReason === 'content-filter';

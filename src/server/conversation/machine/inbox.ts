@@ -72,7 +72,7 @@ export class Inbox {
     this.queue(answerId === said.answerId ? said : { ...said, answerId });
   }
 
-  /** Continues a message that was cut. When something else is under way, that is not the last thing that was said. */
+  /** Continues a message that was cut. Refused while the agent is at work: the message is then not the last one. */
   continue(said: Said): void {
     const { core, life } = this.parts;
     const { asker, wire } = said;
