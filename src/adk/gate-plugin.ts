@@ -72,9 +72,14 @@ export class ActiveRun implements RunView {
     return decision;
   }
 
-  /** The decision about a call with these arguments; undefined when there is none, or a callback has changed them since. */
+  /**
+   * The decision about a call with these arguments; undefined when there is none, or a callback has changed them since. A call whose arguments
+   * could not be read stays refused: what a callback adds does not replace what was lost.
+   */
   decisionOn(callId: string, args: Record<string, unknown>): Decision | undefined {
-    return this.decidedOn.get(callId) === JSON.stringify(args) ? this.decisions.get(callId) : undefined;
+    const decision = this.decisions.get(callId);
+    const isFinal = decision?.refusal === ARGUMENTS_UNREADABLE;
+    return isFinal || this.decidedOn.get(callId) === JSON.stringify(args) ? decision : undefined;
   }
 
   /** Remembers what a tool returned, as opposed to what ADK makes of it. */

@@ -2,6 +2,7 @@ import { LlmAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod/v4';
 import { defineTool } from '../../src/adk/index.ts';
+import { markUnreadable } from '../../src/adk/unreadable.ts';
 import { Grammar } from '../../src/protocol/index.ts';
 import { harness, say } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';
@@ -161,3 +162,18 @@ describe('a before-tool callback beside calls that wait, over SSE', () => {
     ]);
   });
 });
+
+it.each(['live', 'turn'] as const)(
+  '[T28] a call whose arguments could not be read does not run, whatever a callback puts there: driver %s',
+  async (driver) => {
+    const { agent, paid } = changing(false);
+    const broken = call('pay', {}, 'call-1');
+    for (const part of broken.content?.parts ?? []) markUnreadable(part);
+    agent.model = new ScriptedModel([[broken], [text('Not paid.')]]);
+    const socket = await (await live([], [], { agent, driver })).connect();
+    socket.say('pay');
+    await socket.done();
+    expect(paid).toEqual([]);
+    expect(socket.chunks.some(({ type }) => type === 'tool-output-error')).toBe(true);
+  },
+);
