@@ -1,7 +1,8 @@
 /**
  * What the agent does: tools and the gate before them, histories that models accept, and ADK's events as chunks. What the
  * server needs beyond this entry is in `for-server.ts`. State belongs to one run (`RunView`) or to one message of it
- * (`MessageChunks`); the gate keeps none, because a call that waits is written down by the server.
+ * (`MessageChunks`), or lasts as long as one call (`callbacks.ts`, `inner-runs.ts`, by weak reference); the gate keeps none, because the
+ * server writes down a call that waits.
  */
 export { instrument } from './gate.ts';
 export { openCalls } from './gate-plugin.ts';
