@@ -10,23 +10,6 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
-/**
- * A clock whose `now` never goes back: when the wall clock is set back, time goes on from where it was, so that deadlines that clients already know still hold. After a restart it
- * is the wall clock again.
- */
-export function neverSetBack(clock: Clock): Clock {
-  let start = Number.NEGATIVE_INFINITY;
-  return {
-    now() {
-      const elapsed = clock.elapsed();
-      start = Math.max(start, clock.now() - elapsed);
-      return Math.round(start + elapsed);
-    },
-    elapsed: () => clock.elapsed(),
-    after: (ms, callback) => clock.after(ms, callback),
-  };
-}
-
 /** Waits for the work, but not for long: false when it is late. Fails as the work does. */
 export async function settlesWithin(work: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
   let cancel: () => void = () => undefined;

@@ -12,7 +12,7 @@ import {
 import { RefusedRequests, WRONG_KEYS } from './access/refused-requests.ts';
 import { Turnstile } from './access/turnstile.ts';
 import { checkOptions } from './check-options.ts';
-import { type Clock, neverSetBack, settlesWithin, systemClock } from './clock.ts';
+import { type Clock, settlesWithin, systemClock } from './clock.ts';
 import { createEngine } from './create-engine.ts';
 import type { Owners } from './engine.ts';
 import { LocalHome } from './home/local-home.ts';
@@ -29,6 +29,7 @@ import { Node } from './nodes/node.ts';
 import type { DuologueOptions } from './options.ts';
 import { BatchTimer, Heartbeat } from './output/pace.ts';
 import { Sockets } from './socket/sockets.ts';
+import { neverSetBack } from './steady-clock.ts';
 import { createMemoryStore } from './store/memory/index.ts';
 import type { SharedStore } from './store/nodes.ts';
 import type { Store } from './store/store.ts';

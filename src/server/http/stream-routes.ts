@@ -28,7 +28,7 @@ export async function postStream({
   identity,
   body: read,
 }: RouteCall): Promise<Reply> {
-  const { limits } = context.engine.options;
+  const { limits, confirmations } = context.engine.options;
   const body = await read(limits.bodyBytes);
   const { trigger = 'submit-message' } = body;
   if (!TRIGGERS.some((known) => known === trigger))
@@ -50,7 +50,9 @@ export async function postStream({
       const response = await session.postAnswers(input.answers, from);
       return responseReply({ isAside, ...response }, id, context);
     } catch (error) {
-      const isRepeated = requestId === undefined && areFinished(input.answers);
+      // In the confirmation dialect an output is a decision: one that does not count is refused.
+      const isRepeated =
+        requestId === undefined && confirmations === 'approval' && areFinished(input.answers);
       if (!(error instanceof NothingOpen) || !isRepeated || messageId === undefined) throw error;
       return nothingToSay(messageId, id);
     }
