@@ -6,6 +6,9 @@ import type { ToolPart } from './parts.ts';
 import type { Played } from './played.ts';
 import type { Request, Requests } from './requests.ts';
 
+/** The trigger of a request to continue a message that was cut. */
+export const CONTINUE = 'continue-message';
+
 /** What a single request of the chat brings along: only a post can carry it. */
 export interface RequestExtras {
   headers?: Record<string, string> | Headers | undefined;
@@ -52,18 +55,19 @@ export class Outgoing {
     }
   }
 
-  /** Sends answers to the calls of a message, for a response if one waits for them. */
+  /** Sends answers to the calls of a message, or asks to continue it, for a response if one waits for that. */
   answer(
     messageId: string | undefined,
     answers: ToolPart[],
     response?: number,
     extras?: RequestExtras,
+    trigger: 'submit-message' | typeof CONTINUE = 'submit-message',
   ): void {
     const data = {
       ...this.#extras(extras),
       id: this.chatId,
       messages: [{ id: messageId, role: 'assistant', parts: answers }],
-      trigger: 'submit-message' as const,
+      trigger,
       messageId,
     };
     this.#post({ answers, response }, (requestId) => encodeFrame('message', { ...data, requestId }));

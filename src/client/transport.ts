@@ -12,7 +12,7 @@ import { ExecutorRuns } from './executors.ts';
 import { Hearing, type HearingOptions, type Opened, type Pending } from './hearing.ts';
 import { DuologueHttp } from './http.ts';
 import type { TransportOptions } from './options.ts';
-import { Outgoing } from './outgoing.ts';
+import { CONTINUE, Outgoing } from './outgoing.ts';
 import type { Played } from './played.ts';
 import type { Responses } from './responses.ts';
 import { type AnswerMemory, callsOfLastStep, unsentAnswers, unsentOutputs } from './resume.ts';
@@ -231,7 +231,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return opened;
   }
 
-  /** Goes on with a message: sends what was answered, if anything, and reads what comes. */
+  /** Goes on with a message: sends what was answered, or asks to continue it (`body: { trigger: 'continue-message' }`), and reads what comes. */
   #goOn(target: M, options: SendOptions<M>): Opened {
     const { messages } = options;
     const last = messages.at(-1);
@@ -241,7 +241,10 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     });
     const mine = answered.find(({ message }) => message === target)?.answers ?? [];
     const repeats = mine.length === 0 ? this.#calls.approvedAlone(target) : [];
-    if (answered.length === 0 && repeats.length === 0) this.#checkGoesOn(target);
+    const isAnswered = answered.length > 0 || repeats.length > 0;
+    // The chat repeats the body of a request when it sends the answers to calls of its response.
+    const continues = !isAnswered && (options.body as { trigger?: string } | undefined)?.trigger === CONTINUE;
+    if (!isAnswered && !continues) this.#checkGoesOn(target);
     this.#hearing.push({ type: 'show', message: target });
     for (const { message, answers } of answered) {
       this.#hearing.push({ type: 'show', message });
@@ -251,11 +254,12 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     }
     const opened = this.#hearing.open();
     const { number: response } = opened;
-    const expects = mine.length > 0;
+    const expects = continues || mine.length > 0;
     this.#hearing.push({ type: 'open', response, messageId: target.id, expects, repeats });
     for (const { message, answers } of answered) {
       void this.#answers.deliver(message.id, answers, response, message === target, options);
     }
+    if (continues) this.#outgoing.answer(target.id, [], response, options, CONTINUE);
     this.#answers.runDue();
     return opened;
   }

@@ -36,6 +36,8 @@ export class Conversation {
   #current: ConversationState;
   /** The message whose decision `sendMessage()` without a message would go on with. */
   #decided: string | null = null;
+  /** Whether the next request asks the agent to continue its last answer. */
+  #isContinuing = false;
   #loading: AbortController | null = null;
   /** Resolves when the chat has begun to read the message that it takes up. */
   #takingUp: Promise<void> = Promise.resolve();
@@ -106,6 +108,12 @@ export class Conversation {
   /** Stops the agent; the answer keeps what was said, and open calls end. */
   interrupt(): void {
     this.live.interrupt();
+  }
+
+  /** Lets the agent continue its last answer, which was cut. */
+  continueAnswer(): Promise<void> {
+    this.#isContinuing = true;
+    return this.chat.sendMessage();
   }
 
   /** Gives the person's decision, also while the agent speaks. */
@@ -194,7 +202,10 @@ export class Conversation {
 
   #send(request: SendOptions): Promise<ReadableStream> {
     if (request.messageId === this.#decided) this.#decided = null;
-    const sent = this.live.sendMessages(request);
+    // Not in the body of the chat's request: the chat repeats that with the answers to the calls of the response.
+    const trigger = this.#isContinuing ? { trigger: 'continue-message' } : {};
+    this.#isContinuing = false;
+    const sent = this.live.sendMessages({ ...request, body: { ...request.body, ...trigger } });
     this.#hearAnew();
     return sent;
   }
@@ -272,8 +283,8 @@ export class Conversation {
   #failed(error: Error): void {
     this.#options.onError?.(error);
     const { code } = error as Partial<ProtocolError>;
-    // The page shows a decision that does not count: what counts is on the server.
-    if (code === 'answer_refused' || code === 'nothing_to_answer') this.live.hearAnew();
+    // The page shows a decision that does not count, or a message that is not the last: what counts is on the server.
+    if (code === 'answer_refused' || code?.startsWith('nothing_to_')) this.live.hearAnew();
   }
 
   /** Shows chunks that came while nobody read: as a response where the chat can read one, else at once. */

@@ -26,6 +26,8 @@ export interface UseDuologueHelpers extends UseChatHelpers<Message> {
   deny(approval: PendingApproval, reason?: string): Promise<void>;
   /** Stops the agent and lets the server end the answer. */
   interrupt(): void;
+  /** Lets the agent continue its last answer, which was cut: by its length, a filter, an error, a stop or a crash of the server. */
+  continueAnswer(): Promise<void>;
   /** Connects at once; takes the conversation back from another page. */
   reconnect(): Promise<void>;
   /** Who runs browser tools and hears sound: this page, or another that shows the same conversation. */
@@ -65,6 +67,7 @@ export function useDuologue(options: UseDuologueOptions): UseDuologueHelpers {
       approve: (approval: PendingApproval, reason?: string) => conversation.decide(approval, true, reason),
       deny: (approval: PendingApproval, reason?: string) => conversation.decide(approval, false, reason),
       interrupt: () => conversation.interrupt(),
+      continueAnswer: () => conversation.continueAnswer(),
       reconnect: () => conversation.reconnect(),
     }),
     [conversation],

@@ -88,18 +88,27 @@ describe('after an error', () => {
   );
 
   it.each([
-    ['length', 'Cut off: this answer reached the longest length'],
-    ['provider', 'Cut off: the model failed in the middle'],
-  ] as const)('an answer that was cut (%s) says so, also after a reload', async (why, words) => {
-    const person = new Person(await here.open({ mode: 'sse', url: server.url }));
-    if (why === 'provider') {
-      fake.answer = () => ({ text: 'Once upon a time there was a town.', finish: 'stop' });
-      fake.faults.push('error in the middle');
-    } else fake.answer = () => ({ text: 'Once upon', finish: 'length' });
-    await person.say('Tell me a story');
-    await person.answers.getByText(words).waitFor();
-    await person.page.reload();
-    await person.answers.getByText(/Once/).waitFor();
-    await person.answers.getByText(words).waitFor();
-  });
+    ['length', 'sse', 'Cut off: this answer reached the longest length'],
+    ['provider', 'bidi', 'Cut off: the model failed in the middle'],
+  ] as const)(
+    'an answer that was cut (%s) says so, also after a reload, and is continued over %s',
+    async (why, mode, words) => {
+      const person = new Person(await here.open({ mode, url: server.url }));
+      if (why === 'provider') {
+        fake.answer = () => ({ text: 'Once upon a time there was a town.', finish: 'stop' });
+        fake.faults.push('error in the middle');
+      } else fake.answer = () => ({ text: 'Once upon', finish: 'length' });
+      await person.say('Tell me a story');
+      await person.answers.getByText(words).waitFor();
+      await person.page.reload();
+      await person.answers.getByText(/Once/).waitFor();
+      await person.answers.getByText(words).waitFor();
+      fake.answer = () => ({ text: 'The rest of it.', finish: 'stop' });
+      await person.page.getByRole('button', { name: 'Continue' }).click();
+      await person.answers.getByText('The rest of it.').waitFor();
+      await person.answers.getByText(words).waitFor({ state: 'detached' });
+      expect([await person.own.count(), await person.answers.count()]).toEqual([1, 1]);
+      expect(await person.page.getByTestId('error-card').count()).toBe(0);
+    },
+  );
 });

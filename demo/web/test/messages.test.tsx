@@ -131,11 +131,16 @@ describe('an answer', () => {
       approval: { id: 'a1' },
       ...state,
     }) as unknown as Message['parts'][number];
-  const view = (message: Message, onRegenerate: (id: string) => void = vi.fn()) => (
+  const view = (
+    message: Message,
+    onRegenerate: (id: string) => void = vi.fn(),
+    onContinue: (() => void) | null = null,
+  ) => (
     <Answer
       message={message}
       isGrowing={false}
       onDecide={vi.fn()}
+      onContinue={onContinue}
       onAskAgain={null}
       onRegenerate={onRegenerate}
     />
@@ -149,8 +154,12 @@ describe('an answer', () => {
     ['went on after it was cut', { finishReason: 'stop', failed: false }, null, null],
     ['broke off at the provider', { failed: true }, 'provider', null],
     ['broke off with the server', { interrupted: true, cutOff: true }, 'crash', null],
-  ])('that %s says so', async (_, metadata, ending, note) => {
-    await show(view({ ...answer({ type: 'text', text: 'Yes.' }), metadata }));
+  ])('that %s says so, and offers to continue where it was cut', async (_, metadata, ending, note) => {
+    const onContinue = vi.fn();
+    await show(view({ ...answer({ type: 'text', text: 'Yes.' }), metadata }, vi.fn(), onContinue));
+    if (ending !== null) await click('Continue');
+    else expect(button('Continue')).toBeUndefined();
+    expect(onContinue).toHaveBeenCalledTimes(ending === null ? 0 : 1);
     expect(document.querySelector<HTMLElement>('[data-testid=ending]')?.dataset.ending ?? null).toBe(ending);
     if (ending !== null)
       expect(document.querySelector('[data-testid=ending]')?.textContent).toMatch(/^Cut off: /);

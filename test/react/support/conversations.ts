@@ -1,3 +1,4 @@
+import { FinishReason } from '@google/genai';
 import { describe, expect, test, vi } from 'vitest';
 import { fourTools } from '../../support/demo-tools.ts';
 import { live } from '../../support/live.ts';
@@ -7,6 +8,7 @@ import { firstApproval, mount, story } from './page.tsx';
 const PAY_ALICE = { name: 'process_payment', args: { amount: 30, recipient: 'Alice' } };
 const PAY_BOB = { name: 'process_payment', args: { amount: 40, recipient: 'Bob' } };
 const PAID_ALICE = { success: true, recipient: 'Alice', amount: 30, wallet_balance: 970 };
+const { MAX_TOKENS } = FinishReason;
 const modes = ['sse', 'bidi'] as const;
 
 /** What the hook must do in both modes, whichever version of the SDK is under it. */
@@ -27,6 +29,44 @@ export function describeConversations(sdk: string): void {
       ]);
       expect([page.sockets.length, page.posts.length]).toEqual(mode === 'bidi' ? [1, 0] : [0, 2]);
     });
+
+    test.each(['its length', 'an error'])(
+      '[S29] [S31] continues an answer that was cut by %s',
+      async (why) => {
+        const end = why === 'an error' ? new Error('gone') : { ...text('Hel'), finishReason: MAX_TOKENS };
+        const { location } = fourTools();
+        const script = [[partial('Hel'), end], [partial('lo '), call('get_location')], [text('Tokyo')]];
+        const { served } = await live(script, [location]);
+        const tools = { get_location: () => ({ latitude: 35 }) };
+        const page = mount({ url: served.url, mode, tools });
+        const other = mount({ url: served.url, mode, sessionId: page.now.session.id });
+        void page.now.sendMessage({ text: 'hi' });
+        const cut = why === 'an error' ? 'error' : 'ready';
+        await page.until(({ status, messages }) => status === cut && messages.length === 2);
+        expect(story(page.now)[1]).toEqual(['assistant', 'Hel']);
+        void page.now.continueAnswer();
+        void page.now.approve(firstApproval(await page.asked()));
+        for (const one of [page, other]) {
+          const now = await one.until(
+            ({ status, messages }) =>
+              status === 'ready' && JSON.stringify(messages).includes('Tokyo') && messages.length === 2,
+          );
+          expect(story(now)[1]).toEqual([
+            'assistant',
+            'Hello ',
+            ['get_location', 'output-available', { latitude: 35 }],
+            'Tokyo',
+          ]);
+          expect(now.error).toBeUndefined();
+          const { finishReason = 'stop', failed = false } = now.messages[1]?.metadata ?? {};
+          expect([finishReason, failed]).toEqual(['stop', false]);
+        }
+        // It is whole now: the page hears that there is nothing to continue.
+        void page.now.continueAnswer();
+        const { error } = await page.until(({ status }) => status === 'error');
+        expect(error).toMatchObject({ code: 'nothing_to_continue' });
+      },
+    );
 
     test('pays what is approved and not what is denied, with the reason', async () => {
       const log: string[] = [];

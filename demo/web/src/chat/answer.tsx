@@ -13,12 +13,15 @@ const Answer = memo(function Answer({
   message,
   isGrowing,
   onDecide,
+  onContinue,
   onRegenerate,
   onAskAgain,
 }: {
   message: Message;
   isGrowing: boolean;
   onDecide: Decide;
+  /** Continues it, if it was cut and is the last one. */
+  onContinue: (() => void) | null;
   onRegenerate: ((messageId: string) => void) | null;
   /** Asks its question again as a new message, where the conversation has moved on. */
   onAskAgain: (() => void) | null;
@@ -48,7 +51,13 @@ const Answer = memo(function Answer({
         />
       ))}
       <Sources message={message} />
-      {ending ? <EndingLine ending={ending} onAgain={ending === 'nothing' ? again : null} /> : null}
+      {ending ? (
+        <EndingLine
+          ending={ending}
+          onContinue={ending === 'nothing' ? null : onContinue}
+          onAgain={ending === 'nothing' ? again : null}
+        />
+      ) : null}
       {isGrowing || message.parts.some(isOpen) ? null : (
         <Footer message={message} onRegenerate={onRegenerate ? () => onRegenerate(message.id) : null} />
       )}

@@ -198,6 +198,7 @@ export function Chat({
             isBusy={isBusy}
             hasError={error !== undefined || lost.error !== null}
             onDecide={actions.decide}
+            onContinue={replay ? null : actions.continueAnswer}
             onRegenerate={actions.regenerate}
             onEdit={actions.edit}
             isUnsent={unsent.has}

@@ -20,6 +20,7 @@ export function Conversation({
   isBusy,
   hasError,
   onDecide,
+  onContinue,
   onRegenerate,
   onEdit,
   isUnsent,
@@ -32,6 +33,8 @@ export function Conversation({
   /** Whether the last message is followed by an error, which has its own way to try again. */
   hasError: boolean;
   onDecide: Decide;
+  /** Continues the last answer, if it was cut. */
+  onContinue: (() => void) | null;
   onRegenerate: (messageId: string) => void;
   onEdit: (message: Message, text: string) => void;
   /** Whether a message of the person failed on this page. */
@@ -93,6 +96,7 @@ export function Conversation({
                 message={message}
                 isGrowing={isBusy && isLast}
                 onDecide={onDecide}
+                onContinue={isLast ? onContinue : null}
                 onRegenerate={canAct && isLast ? onRegenerate : null}
                 onAskAgain={question?.role === 'user' ? () => onAskAgain(question, false) : null}
               />

@@ -1,10 +1,19 @@
-import { CircleSlash2, RotateCcw } from 'lucide-react';
+import { ArrowRight, CircleSlash2, RotateCcw } from 'lucide-react';
+import { handFocusOn } from '../composer/focus-box.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { Button } from '../ui/button.tsx';
 import type { Ending } from './ending.ts';
 
 /** Says under an answer that it is not whole, and offers what can be done about that. */
-export function EndingLine({ ending, onAgain }: { ending: Ending; onAgain: (() => void) | null }) {
+export function EndingLine({
+  ending,
+  onContinue,
+  onAgain,
+}: {
+  ending: Ending;
+  onContinue: (() => void) | null;
+  onAgain: (() => void) | null;
+}) {
   const { message, errors } = useMessages();
   return (
     <p
@@ -14,7 +23,12 @@ export function EndingLine({ ending, onAgain }: { ending: Ending; onAgain: (() =
     >
       <CircleSlash2 className="size-4 shrink-0" aria-hidden="true" />
       <span className="min-w-0">{message.endings[ending]}</span>
-      {/* A button that continues the answer belongs here, before the one that asks for another. */}
+      {onContinue ? (
+        <Button ref={handFocusOn} look="link" onClick={onContinue} className="min-h-8! px-2.5!">
+          <ArrowRight className="size-4" aria-hidden="true" />
+          {message.continueAnswer}
+        </Button>
+      ) : null}
       {onAgain ? (
         <Button look="link" onClick={onAgain} className="min-h-8! px-2.5!">
           <RotateCcw className="size-4" aria-hidden="true" />

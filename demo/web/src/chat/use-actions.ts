@@ -12,6 +12,8 @@ export interface Actions {
   edit: (message: Message, text: string) => void;
   regenerate: (messageId: string) => void;
   retry: () => void;
+  /** Continues the last answer, which was cut. */
+  continueAnswer: () => void;
   /** Takes a message out of the conversation that the server does not have. */
   drop: (messageId: string) => void;
   /** Marks the last answer as failed, as the server stores it: the SDK keeps nothing of the end of a response that failed. */
@@ -53,6 +55,7 @@ export function useActions(duologue: UseDuologueHelpers): Actions {
     else if (last && hasUnsettledDecision(last)) void sendMessage();
     else if (last) void again({ messageId: last.id });
   }, []);
+  const continueAnswer = useCallback(() => void latest.current.continueAnswer(), []);
   const drop = useCallback(
     (messageId: string) => latest.current.setMessages((all) => all.filter(({ id }) => id !== messageId)),
     [],
@@ -74,7 +77,7 @@ export function useActions(duologue: UseDuologueHelpers): Actions {
     if (isReachable) interrupt();
     else void abandon();
   }, []);
-  return { send, decide, edit, regenerate, retry, drop, markFailed, stop };
+  return { send, decide, edit, regenerate, retry, continueAnswer, drop, markFailed, stop };
 }
 
 /** Whether a decision of the person has not come to its end. */

@@ -96,6 +96,7 @@ export const en = {
     interrupted: 'Stopped',
     demoModel: 'Demo model',
     notAnswered: 'Not answered.',
+    continueAnswer: 'Continue',
     endings: {
       length: 'Cut off: this answer reached the longest length that the model may give.',
       filter: 'Cut off: a content filter of the model’s provider stopped this answer.',

@@ -98,6 +98,7 @@ export const ja: Messages = {
     interrupted: '停止しました',
     demoModel: 'デモ用モデル',
     notAnswered: '回答がありません。',
+    continueAnswer: '続ける',
     endings: {
       length: '途中で切れました：モデルが一度に答えられる長さに達しました。',
       filter: '途中で切れました：モデルの提供元のフィルターがこの回答を止めました。',
