@@ -1,7 +1,7 @@
 import { createEvent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
-import { callOf } from '../../src/testing/store/records.ts';
+import { answerEvent, callOf } from '../../src/testing/store/records.ts';
 import { harness, say } from '../support/harness.ts';
 import { text } from '../support/scripted-model.ts';
 import { png } from './support/images.ts';
@@ -132,6 +132,23 @@ describe('a history that is longer than what the model is given', () => {
       parts.flatMap((part) => part.functionCall ?? []),
     );
     expect(calls).toEqual([{ id: 'c1', name: 'pay', args: { amount: 7 } }]);
+  });
+
+  it('[S25] has a call that was answered lately, however old the call is', async () => {
+    const { store } = await longSession(1);
+    await store.issueCalls(key, [callOf('c1', { agent: 'assistant', args: { amount: 7 } })]);
+    for (let n = 0; n < 100; n++) {
+      const content = { role: 'user', parts: [{ text: `more ${n}` }] };
+      await store.appendEvent(key, createEvent({ author: 'user', content }));
+    }
+    await store.appendEvent(key, answerEvent('paid', ['c1']));
+    const { post, model } = harness([[text('yes')]], [], { store, history });
+    await post(say('did you pay?'));
+    const parts = model.lastContents.flatMap(({ parts = [] }) => parts);
+    expect(parts.filter(({ functionCall, functionResponse }) => functionCall ?? functionResponse)).toEqual([
+      { functionCall: { id: 'c1', name: 'pay', args: { amount: 7 } } },
+      { functionResponse: { id: 'c1', name: 'pay', response: { ok: true } } },
+    ]);
   });
 
   it('[S25] is rewound to a message that is older than the window', async () => {

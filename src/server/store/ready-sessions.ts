@@ -12,7 +12,7 @@ import {
   type Store,
   type StoredSession,
 } from './store.ts';
-import { windowOf } from './window.ts';
+import { answeredLate, windowOf } from './window.ts';
 
 /**
  * Sessions as the store has them. Those used last are kept ready, so that a turn starts without reading the history; whoever
@@ -108,7 +108,13 @@ export class ReadySessions {
   async #load(key: SessionKey): Promise<StoredSession | null> {
     const stored = await this.#store.loadSession(key, this.#window);
     if (!stored?.hasOlder) return stored;
-    return { ...stored, events: windowOf(stored.events, await this.#store.openCalls(key)) };
+    const recorded = await this.#store.openCalls(key);
+    const known = new Set(recorded.map(({ id }) => id));
+    for (const id of answeredLate(stored.events)) {
+      const call = known.has(id) ? null : await this.#store.findCall(key, { id });
+      if (call) recorded.push(call);
+    }
+    return { ...stored, events: windowOf(stored.events, recorded) };
   }
 
   /** What is read of a session, and whether a write overtook it. */

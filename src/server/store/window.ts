@@ -19,6 +19,22 @@ export function windowOf(newest: readonly Event[], open: readonly CallRecord[]):
   return missing.length === 0 ? whole : [omission(), ...missing.map(callEvent), ...whole];
 }
 
+/** The ids of calls whose events the window leaves out, while it has their responses: a person may have answered them much later. */
+export function answeredLate(newest: readonly Event[]): string[] {
+  const kept = keptOf(newest);
+  const made = callsIn(kept);
+  const answered = kept.flatMap((event) => getFunctionResponses(event).flatMap(({ id }) => id ?? []));
+  return [...new Set(answered)].filter((id) => !made.has(id));
+}
+
+function keptOf(newest: readonly Event[]): readonly Event[] {
+  return fromUserMessage(afterOlderRewind(newest));
+}
+
+function callsIn(events: readonly Event[]): Set<string | undefined> {
+  return new Set(events.flatMap((event) => getFunctionCalls(event).map(({ id }) => id)));
+}
+
 /** Without what stands before the first message of the user; all of it when there is none. */
 function fromUserMessage(events: readonly Event[]): readonly Event[] {
   const first = events.findIndex(
