@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { COMMON_WORDS } from '../../demo/server/voice/common-words.ts';
+import { COMMON_WORDS } from '../../demo/server/voice/best-transcript.ts';
 import type { JobWorker } from '../../demo/server/voice/job-worker.ts';
 import type { Voice } from '../../demo/server/voice/voice.ts';
 import { loadTools } from '../../demo/tools/load.ts';

@@ -12,7 +12,7 @@ import { loadTools } from '../tools/load.ts';
 import { createAgent } from './agent.ts';
 import { loadProvider } from './providers.ts';
 import { readSettings } from './settings.ts';
-import { COMMON_WORDS } from './voice/common-words.ts';
+import { COMMON_WORDS } from './voice/best-transcript.ts';
 import { detectorFiles } from './voice/detector-files.ts';
 import { FetchedParts } from './voice/fetched-parts.ts';
 import { DETECTOR } from './voice/parts.ts';

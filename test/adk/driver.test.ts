@@ -63,7 +63,7 @@ describe('what drives an agent behind a socket', () => {
       expect(chooseDriver(agent, { ...FACTS, plugins })).toEqual({ driver: 'turn', warning: null });
     });
 
-    it('is one run for each answer, with a warning that a model which hears hears no sound', () => {
+    it('is one run for each answer, with a warning that a model which could hear sound gets none', () => {
       expect(chooseDriver(agent, { ...FACTS, plugins, hears: true })).toEqual({
         driver: 'turn',
         warning: `Over a WebSocket the agent "parent" is driven turn by turn and hears no sound, since ADK ignores in live runs: ${gap} The option driver: "live" runs it live without them.`,

@@ -182,7 +182,7 @@ describe('a conversation', () => {
       await server.stop('SIGKILL');
       await page.getByTestId('connection-banner').waitFor();
       // The page cannot know whether the rest of the answer will come.
-      await page.getByText('The answer goes on if the server still has it.').waitFor();
+      await page.getByText('The answer continues if the server still has it.').waitFor();
       const before = await numbers(person);
       await server.start();
       const card = page.getByTestId('error-card');

@@ -217,7 +217,7 @@ describe('a connection', () => {
     expect(w.connection.state.status).toBe('live');
   });
 
-  test('gives a frozen server up within six seconds while an answer is awaited', async () => {
+  test('gives a frozen server up within six seconds while it waits for an answer', async () => {
     const w = await live();
     w.server.answersPings = false;
     w.timers.advance(5_999);
@@ -461,7 +461,7 @@ describe('what must arrive', () => {
     },
   );
 
-  test('[B34] what else came in the frame that refuses it is heard', async () => {
+  test('[B34] other chunks of the frame that refuses it are delivered', async () => {
     const w = await live();
     w.server.onFrame = ({ data }) => {
       if (w.server.sockets.length > 1) return;

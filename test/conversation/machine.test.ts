@@ -158,7 +158,7 @@ it('[B13] a browser call that is interrupted before it is announced opens its me
   expect([...world.wrong, ...world.ears.wrong]).toEqual([]);
 });
 
-it('[B14] a machine that was shut down does not wake up again and again for a call that nobody heard of', () => {
+it('[B14] a machine that was shut down does not wake up again and again for a call that was never announced', () => {
   const world = new World({ driver: 'turn', approvals: 'sequential', whenBusy: 'queue', isEager: false });
   world.hasListener = true;
   world.push({ type: 'joined' });

@@ -380,7 +380,7 @@ test('the answer to a result that is given just when the model ends its turn bel
   hear({ inputTranscription: { text: 'Where am I?' } }, 0);
   hear(SOUND, 100);
   make('locate');
-  // The end of a spoken turn is held back for 300 ms, in case that its last words come behind it.
+  // The end of a spoken turn is held back for 300 ms, in case its last words arrive after it.
   expect(hear({ turnComplete: true }, 200)).toEqual([]);
   const response = { id: 'locate', name: 'locate', response: { city: 'Kyoto' } };
   one.take({ content: { role: 'user', parts: [{ functionResponse: response }] } }, 250);

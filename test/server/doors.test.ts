@@ -460,7 +460,7 @@ describe('a client that cannot connect', () => {
   }
   const transports = { WebSocket: DuologueTransport<Message>, SSE: DuologueSseTransport<Message> };
 
-  it.each(['WebSocket', 'SSE'] as const)('[E9] hears what is wrong, over %s', async (name) => {
+  it.each(['WebSocket', 'SSE'] as const)('[E9] gets the cause in words, over %s', async (name) => {
     const guarded = await serve(harness([], [], { apiKey: 'secret-key-of-the-server' }).duologue, {
       port: 0,
       host: '127.0.0.1',
@@ -476,7 +476,7 @@ describe('a client that cannot connect', () => {
     expect(await says(of(`http://127.0.0.1:${other.port}`))).toContain('There is no Duologue server at');
   });
 
-  it('[E8] hears that the server has no socket adapter, or that a proxy does not pass on the upgrade', async () => {
+  it('[E8] learns that the server has no socket adapter, or that a proxy does not pass on the upgrade', async () => {
     const { duologue } = harness([]);
     const fetches = serveHono({ fetch: duologue.fetch, port: 0, hostname: '127.0.0.1' });
     await turns(() => fetches.address() !== null);

@@ -66,7 +66,7 @@ describe('a node that cannot reach an engine', () => {
     expect(await health()).toEqual([200, { status: 'ok' }]);
   });
 
-  it('says so of its hub after a restart would be over, and takes up no conversation until the hub is back', async () => {
+  it('reports its hub as away after longer than a restart takes, and opens no conversation until the hub is back', async () => {
     const { clock, server, health, setFault } = startNode();
     setFault('The memory of Redis is full.');
     await pass(clock, 1);

@@ -15,7 +15,7 @@ const LONGEST_LOOK = 128_000;
 const SHORTEST = 3200;
 /**
  * How much quiet the recogniser gets around speech. The whole utterance is recognised with the first two; where the results differ, or
- * one is empty, with the third as well: a small model mishears words now with one margin, now with another.
+ * one is empty, with the third as well: a small model mishears some words with one margin and others with another.
  */
 const MARGINS: readonly [Margins, Margins, Margins] = [
   { beforeMs: 100, afterMs: 500 },

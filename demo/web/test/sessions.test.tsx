@@ -213,7 +213,7 @@ describe('the name of a conversation', () => {
     expect(given).toEqual(expected);
   });
 
-  test('stands in the title of the page, behind the sign of what waits', async () => {
+  test('is in the title of the page, after the sign that an approval waits', async () => {
     const page = await mountHook(named('Tea?', 'Tea?', []));
     expect(document.title).toBe('Tea? · Duologue');
     await page.again(named('Tea?', 'Tea?', [], '(1) Approval waits, 9 s'));

@@ -4,8 +4,8 @@ import { CONTINUE } from '../continue.ts';
 type Content = LlmRequest['contents'][number];
 
 /**
- * Splits the contents of a request to continue an answer that was cut: the contents that this answer was given to, and what
- * was written of it. Null for any other request.
+ * Splits the contents of a request to continue a cut answer into the contents before that answer and the text that was already
+ * written of it. Null for any other request.
  */
 export function readContinuation(
   contents: readonly Content[],

@@ -74,8 +74,8 @@ export async function postStream({
 }
 
 /**
- * The answer to a stock client whose tool-calls helper sends calls again that are settled: nothing, behind a step, so that the calls are
- * no longer in the last step and the helper is content. The SDK shows the step only with metadata.
+ * The answer to a stock client whose tool-calls helper sends settled calls again: an empty step, after which the calls are no longer in
+ * the last step and the helper sends nothing more. The SDK keeps the step only when metadata comes with it.
  */
 function nothingToSay(messageId: string, sessionId: string): Reply {
   const chunks: Chunk[] = [

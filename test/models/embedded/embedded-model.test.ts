@@ -318,7 +318,7 @@ describe('an answer that was cut', () => {
     expect((await ask(cutAgain)).text).toBe(' 5 6');
   });
 
-  test('after a result goes on with what is said of it, and calls nothing again', async () => {
+  test('after a tool result is continued with the rest of its text, and calls no tool again', async () => {
     const args = { item: 'teas', count: 2 };
     const contents = [user('order 2 teas'), called(['order', args]), answered(['order', { ok: true }])];
     const { text } = await ask(contents, ['order'], withOrders);

@@ -75,7 +75,7 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     return [m.cutTitle, m.cutText, true];
   }
   if (error instanceof TypeError) return [m.lostTitle, m.lostText, true];
-  // An error inside an answer has a text and no code: this one is not mended by trying again.
+  // An error inside an answer has a text and no code. Trying this one again does not help.
   if (error.message.startsWith('The model is not configured')) {
     return meaning('model_not_configured', error, m);
   }

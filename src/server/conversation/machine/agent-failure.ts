@@ -17,7 +17,7 @@ export interface AgentFailure {
   text: string;
   /** The error where no message ends with the text. */
   error: ProtocolError;
-  /** What clients get beside the text: the code of a failure that trying again does not mend. */
+  /** What clients get beside the text: the code of a failure after which trying again does not help. */
   code: Effect[];
 }
 

@@ -1,4 +1,4 @@
-/** Failures that only the operator can mend, by another key, model or setting. */
+/** Failures that only the operator can repair, with another key, model or setting. */
 const OF_THE_OPERATOR: ReadonlySet<string> = new Set([
   '401',
   '403',
