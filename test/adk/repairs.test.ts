@@ -378,7 +378,7 @@ describe("ADK's own ways to ask", () => {
 });
 
 describe('what the application hangs around tools', () => {
-  it('[T25] callbacks of agent and plugins see a deferred tool run, once', async () => {
+  it('[T29] callbacks of agent and plugins see a deferred tool run, once', async () => {
     const log: string[] = [];
     const model = new ScriptedModel([[call('process_payment', { amount: 5, recipient: 'A' })], [text('Ok')]]);
     const { payment } = fourTools();

@@ -95,7 +95,7 @@ describe.each(['WebSocket', 'SSE'] as const)('over %s', (name) => {
     },
   );
 
-  test('[E9] a cause that was only there for a moment ends nothing', async () => {
+  test('[E10] a cause that was only there for a moment ends nothing', async () => {
     const answers = [html(404), html(502), html(404), html(502)];
     const { timers, transport } = page(name, () => answers.shift() ?? html(502));
     transport.connect('chat-1');
@@ -106,7 +106,7 @@ describe.each(['WebSocket', 'SSE'] as const)('over %s', (name) => {
 });
 
 test.each([404, 426])(
-  '[E9] a connection that was live comes back after a proxy answered %s for a minute',
+  '[E10] a connection that was live comes back after a proxy answered %s for a minute',
   async (status) => {
     const timers = new FakeTimers();
     const server = new FakeServer();
@@ -141,7 +141,7 @@ test('over WebSocket: a proxy or server that opens no sockets is named as the ca
   expect([chat.status, chat.error?.message]).toEqual(['error', NO_SOCKET]);
 });
 
-test('[E9] a server that is too slow to greet is tried again, though it answers plain requests', async () => {
+test('[E10] a server that is too slow to greet is tried again, though it answers plain requests', async () => {
   const timers = new FakeTimers();
   const server = new FakeServer();
   server.accepts = false;

@@ -29,7 +29,7 @@ function paying(callbacks: Partial<ConstructorParameters<typeof LlmAgent>[0]>, m
 const DRIVERS = ['live', 'turn'] as const;
 
 describe.each(DRIVERS)('tool callbacks over a socket, driver %s', (driver) => {
-  it('[T25] a callback that adds to every response neither answers the card nor hides it', async () => {
+  it('[T29] a callback that adds to every response neither answers the card nor hides it', async () => {
     const { agent, counts } = paying({
       afterToolCallback: ({ response }) => ({ ...response, audited: true }),
     });
@@ -44,7 +44,7 @@ describe.each(DRIVERS)('tool callbacks over a socket, driver %s', (driver) => {
     expect(counts.paid).toBe(1);
   });
 
-  it('[T25] a denied call has no response: the after-tool callback is not called', async () => {
+  it('[T29] a denied call has no response: the after-tool callback is not called', async () => {
     let calls = 0;
     const { agent, counts } = paying({
       afterToolCallback: () => {
@@ -60,7 +60,7 @@ describe.each(DRIVERS)('tool callbacks over a socket, driver %s', (driver) => {
     expect({ calls, ...counts }).toEqual({ calls: 0, paid: 0 });
   });
 
-  it('[T25] callbacks are called once for a call that waited over a restart, and what they change is kept', async () => {
+  it('[T25] [T29] callbacks are called once for a call that waited over a restart, and what they change is kept', async () => {
     const store = Object.assign(createMemoryStore(), { close: async () => undefined });
     const counts = { before: 0, after: 0 };
     const callbacks: Parameters<typeof paying>[0] = {
@@ -97,7 +97,7 @@ describe.each(DRIVERS)('tool callbacks over a socket, driver %s', (driver) => {
     );
   });
 
-  it('[T25] an interrupt does not wait for the callbacks that see the output of a browser tool', async () => {
+  it('[T29] an interrupt does not wait for the callbacks that see the output of a browser tool', async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -144,7 +144,7 @@ describe('tool callbacks over SSE', () => {
     expect(counts.paid).toBe(0);
   });
 
-  it('[T25] a tool that throws has no response, unless a plugin gives one', async () => {
+  it('[T29] a tool that throws has no response, unless a plugin gives one', async () => {
     const seen: unknown[] = [];
     class Repairing extends BasePlugin {
       override async onToolErrorCallback() {
