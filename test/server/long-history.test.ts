@@ -170,6 +170,15 @@ describe('a history that is longer than what the model is given', () => {
     ]);
   });
 
+  it('[S25] stays, when a message is taken back that was spoken and has no event of its own', async () => {
+    const { store } = await longSession(100);
+    await store.putMessage(key, { id: 'spoken', role: 'user', parts: [{ type: 'text', text: 'hm' }] });
+    const { post, model } = harness([[text('again')]], [], { store, history });
+    await post(say('hello', 'chat-1', 'spoken'));
+    const texts = model.lastContents.flatMap(({ parts = [] }) => parts.map((part) => part.text));
+    expect(texts.slice(-3)).toEqual(['user 99', 'model 99', 'hello']);
+  });
+
   it('[S25] is not loaded when it is removed', async () => {
     const { store, loaded } = await longSession(3);
     const { duologue } = harness([], [], { store, history });

@@ -56,6 +56,13 @@ export class Writes {
     return this.lastKept?.id === messageId ? this.lastKept : null;
   }
 
+  /** The ids of the newest messages that are stored. */
+  private async newestIds(): Promise<ReadonlySet<string>> {
+    const { key, engine } = this.context;
+    const { messages } = await recentMessages(engine.store, key);
+    return new Set(messages.map(({ id }) => id));
+  }
+
   /** Moves the images of a message to where they are stored. */
   keepImages(message: Message): Promise<void> {
     const { key, engine } = this.context;
@@ -77,7 +84,7 @@ export class Writes {
         output.dropDraft();
         // One that nothing was said to stays where it is: it is the last.
         if (write.again || (await store.truncateMessages(key, write.messageId)))
-          await history.rewindTo(write.messageId, write.again);
+          await history.rewindTo(write.messageId, write.again, () => this.newestIds());
         return;
       case 'append':
         return write.seen

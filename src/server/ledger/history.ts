@@ -80,11 +80,13 @@ export class History {
 
   /**
    * Takes back everything from a message of the person on. `again`: only if nothing came of it but the agent's own words, and calls of which
-   * the process died before they were written down; those end, so that no call is ever without an answer.
+   * the process died before they were written down; those end, so that no call is ever without an answer. `before`: reads the ids of the
+   * newest messages before that one.
    */
   async rewindTo(
     messageId: string,
-    again?: { errorText: string; waiting: ReadonlySet<string> },
+    again: { errorText: string; waiting: ReadonlySet<string> } | undefined,
+    before: () => Promise<ReadonlySet<unknown>>,
   ): Promise<void> {
     const session = await this.load();
     const { events } = session;
@@ -94,8 +96,11 @@ export class History {
     );
     const event = events[index];
     if (!event) {
-      // The message is older than the loaded events: all of them are rewound.
       if (again || !this.service.hasOlder(session)) return;
+      // A spoken message has no event with its id. When an older message is loaded, it is within the loaded events.
+      const older = await before();
+      if (events.some(({ customMetadata }) => older.has(customMetadata?.messageId))) return;
+      // The message is older than the loaded events: all of them are rewound.
       await this.append(rewindEvent(messageId));
       this.service.forget(this.owned);
       return;
