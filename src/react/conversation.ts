@@ -111,9 +111,12 @@ export class Conversation {
   }
 
   /** Lets the agent continue its last answer, which was cut. */
-  continueAnswer(): Promise<void> {
+  async continueAnswer(): Promise<void> {
+    // The page may show words that the server lost when it stopped: the answer continues behind those that it has.
+    if (this.chat.lastMessage?.metadata?.cutOff)
+      await this.#read(new AbortController().signal).catch(() => undefined);
     this.#isContinuing = true;
-    return this.chat.sendMessage();
+    await this.chat.sendMessage();
   }
 
   /** Gives the person's decision, also while the agent speaks. */

@@ -68,6 +68,28 @@ export function describeConversations(sdk: string): void {
       },
     );
 
+    test('[S31] [R7] continues an answer behind the words that the server has, where it lost some', async () => {
+      const script = [[{ ...text('Hel'), finishReason: MAX_TOKENS }], [text('lo')]];
+      const { served } = await live(script);
+      const first = mount({ url: served.url, mode });
+      void first.now.sendMessage({ text: 'hi' });
+      const { messages: cut } = await first.said('Hel');
+      const messages = cut.map((message) =>
+        message.role === 'user'
+          ? message
+          : { ...message, parts: [{ type: 'text' as const, text: 'Hello' }], metadata: { cutOff: true } },
+      );
+      const sessionId = first.now.session.id;
+      first.unmount();
+      const page = mount({ url: served.url, mode, sessionId, messages });
+      await page.rest();
+      void page.now.continueAnswer();
+      const now = await page.until(
+        ({ status, messages: [, answer] }) => status === 'ready' && answer?.parts.length === 2,
+      );
+      expect(story(now)[1]).toEqual(['assistant', 'Hello']);
+    });
+
     test('pays what is approved and not what is denied, with the reason', async () => {
       const log: string[] = [];
       const { payment } = fourTools(log);
