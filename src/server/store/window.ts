@@ -6,14 +6,14 @@ import type { CallRecord } from './store.ts';
 const OMITTED = '[Earlier messages are omitted.]';
 
 /**
- * The newest events of a long history as a history by themselves. They begin with a message of the user. A response whose call was left out
- * is left out, too, and so are rewound events. Open calls whose events were left out are made again from their records, and stand at the
- * beginning.
+ * The newest events of a long history as a history by themselves. They begin with a message of the user, without rewound events. Calls in
+ * `recorded` (open ones, and those of `answeredLate`) whose events were left out are made again from their records, and stand at the
+ * beginning. A response to any other call that was left out is left out, too.
  */
-export function windowOf(newest: readonly Event[], open: readonly CallRecord[]): Event[] {
-  const kept = fromUserMessage(afterOlderRewind(newest));
-  const made = new Set(kept.flatMap((event) => getFunctionCalls(event).map(({ id }) => id)));
-  const missing = open.filter(({ id }) => !made.has(id));
+export function windowOf(newest: readonly Event[], recorded: readonly CallRecord[]): Event[] {
+  const kept = keptOf(newest);
+  const made = callsIn(kept);
+  const missing = recorded.filter(({ id }) => !made.has(id));
   for (const { id } of missing) made.add(id);
   const whole = kept.flatMap((event) => withoutAnswers(event, (id) => id === undefined || made.has(id)));
   return missing.length === 0 ? whole : [omission(), ...missing.map(callEvent), ...whole];
