@@ -180,7 +180,14 @@ describe('the address of a client', () => {
   });
 
   it('[A14] proxies that are none are refused at the start', () => {
-    for (const trustedProxies of [-1, 1.5, ['proxy.example'], ['10.0.0.0/99'], 'all'] as never[])
+    for (const trustedProxies of [
+      -1,
+      1.5,
+      ['proxy.example'],
+      ['10.0.0.0/99'],
+      ['10.0.0.0/'],
+      'all',
+    ] as never[])
       expect(() => server({ trustedProxies })).toThrow(/trustedProxies/);
   });
 });
