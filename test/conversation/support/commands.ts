@@ -59,6 +59,7 @@ export function anything(failing: readonly Write[]): fc.Arbitrary<Act> {
     acts(3, fc.constant<Doing>(['the person says something', isHere, (world) => world.say(true)])),
     acts(2, fc.constant<Doing>(['the person says something without a name', isHere, (world) => world.say()])),
     acts(1, fc.constant<Doing>(['the person posts something', always, (world) => world.postMessage()])),
+    acts(2, fc.constantFrom<Doing>(...continuing)),
     acts(8, answer),
     acts(1, fc.constantFrom<Doing>(...interrupting)),
     acts(2, fc.constantFrom<Doing>(...coming)),
@@ -69,6 +70,20 @@ export function anything(failing: readonly Write[]): fc.Arbitrary<Act> {
     acts(1, fc.constantFrom<Doing>(...ending)),
   );
 }
+
+/** Only an answer that was cut is continued; otherwise the request is refused, and nothing happens. */
+const continuing: Doing[] = [
+  [
+    'the person continues the last answer',
+    isHere,
+    ({ page }) => page?.send('message', { trigger: 'continue-message', messageId: page.view.last ?? 'none' }),
+  ],
+  [
+    'the person continues the last answer by post',
+    isHere,
+    (world) => world.postContinuation(world.page?.view.last ?? 'none'),
+  ],
+];
 
 const interrupting: Doing[] = [
   ['the person interrupts', isHere, ({ page }) => page?.send('interrupt')],

@@ -16,6 +16,11 @@ export class MessageView {
     return new Map([...this.folds].map(([id, { message }]) => [id, brief(message)]));
   }
 
+  /** The last of them. */
+  get last(): string | undefined {
+    return [...this.folds.keys()].at(-1);
+  }
+
   /** Messages that were begun, or gone on with, and did not end. */
   get unfinished(): string[] {
     return [...this.open];

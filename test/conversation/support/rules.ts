@@ -94,6 +94,10 @@ function turns(world: World, heard: Heard[]): string[] {
   /** Where messages were interrupted. */
   const over = new Map<string, string>();
   const ended = new Map<string, string>();
+  const startedAt = new Map<string, number>();
+  const continued = world.journal.entries.flatMap((entry, at) =>
+    entry.kind === 'command' && entry.text.startsWith('the person continues') ? [at] : [],
+  );
   const posted = new Set(heard.flatMap(({ isPosted, messageId }) => (isPosted ? [messageId] : [])));
   const hides = hiddenAt(world, heard);
   for (const { chunk, messageId, id, at } of heard) {
@@ -101,6 +105,15 @@ function turns(world: World, heard: Heard[]): string[] {
       for (const others of open.values()) others.delete(chunk.data.toolCallId);
     }
     if ('transient' in chunk && chunk.transient) continue;
+    // A person may have an answer continued that was cut: it has another end then.
+    if (
+      chunk.type === 'start' &&
+      continued.some((asked) => asked < at && asked > (startedAt.get(messageId) ?? at))
+    ) {
+      over.delete(messageId);
+      ended.delete(messageId);
+    }
+    if (chunk.type === 'start') startedAt.set(messageId, at);
     // An end that could not be stored is unknown to the next process.
     const isUnknown = (end: string | undefined) => hasFailed && isOfNextProcess(end, id);
     if (over.has(messageId) && !isUnknown(over.get(messageId)))

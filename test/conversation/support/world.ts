@@ -138,6 +138,10 @@ export class World {
     this.post({ id: SESSION, messages: [{ id: 'any', role: 'assistant', parts: [part] }] });
   }
 
+  postContinuation(messageId: string): void {
+    this.post({ id: SESSION, trigger: 'continue-message', messageId });
+  }
+
   stop(): void {
     const request = new Request(`http://localhost/sessions/${SESSION}/stop`, { method: 'POST' });
     this.duologue.fetch(request).catch(() => undefined);
