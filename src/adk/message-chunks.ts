@@ -61,9 +61,18 @@ export class MessageChunks {
   private spoke = false;
   private called = false;
 
-  constructor(options: { images?: 'file' | 'data-image'; usage?: TokenUsage | null; firstId?: number } = {}) {
+  /** `usage`, `audio` and `firstId`: what the message has so far, when it goes on. */
+  constructor(
+    options: {
+      images?: 'file' | 'data-image';
+      usage?: TokenUsage | null;
+      audio?: MessageMetadata['audio'];
+      firstId?: number;
+    } = {},
+  ) {
     this.images = options.images ?? 'file';
     this.usage = options.usage ?? null;
+    this.audio = options.audio;
     this.nextId = options.firstId ?? 0;
   }
 

@@ -446,3 +446,8 @@ describe('finish reasons', () => {
     }
   });
 });
+
+it('[C12] a message that goes on after it had sound still tells of that sound at its end', () => {
+  const audio = { chunks: 2, bytes: 96_000, sampleRate: 24_000, duration: 2 };
+  expect(new MessageChunks({ audio }).end()).toMatchObject([{ type: 'finish', messageMetadata: { audio } }]);
+});

@@ -113,7 +113,7 @@ function turns(world: World, heard: Heard[]): string[] {
       over.delete(messageId);
       ended.delete(messageId);
     }
-    if (chunk.type === 'start') startedAt.set(messageId, at);
+    if (chunk.type === 'start' && !startedAt.has(messageId)) startedAt.set(messageId, at);
     // An end that could not be stored is unknown to the next process.
     const isUnknown = (end: string | undefined) => hasFailed && isOfNextProcess(end, id);
     if (over.has(messageId) && !isUnknown(over.get(messageId)))

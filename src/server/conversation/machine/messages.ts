@@ -61,8 +61,9 @@ export class Messages {
   }
 
   private newChunks(message: Message): MessageChunks {
-    const usage = message.metadata?.usage ?? null;
-    return new MessageChunks({ images: this.context.images, usage, firstId: message.parts.length });
+    const { usage = null, audio } = message.metadata ?? {};
+    const soFar = { usage, ...(audio ? { audio } : {}), firstId: message.parts.length };
+    return new MessageChunks({ images: this.context.images, ...soFar });
   }
 
   get(messageId: string): Writing | undefined {
