@@ -221,7 +221,8 @@ describe.runIf(inject('canStartEngines'))('a database that takes nothing any mor
       const admin = postgres.url.replace(/\/postgres$/, '/chats');
       const url = admin.replace('postgres@', 'node@');
       await openPostgresStore({ url, schema: 'chats' }).then((store) => store.close());
-      const group = later(new Group({ database: url, schema: 'chats', leaseMs: 20_000 }, 2));
+      // Longer than a write is tried again: while the lease holds, what is stored can be read.
+      const group = later(new Group({ database: url, schema: 'chats', leaseMs: 120_000 }, 2));
       await group.open();
       const id = `s-${randomUUID()}`;
       expect(deltas(await post(group.one(0).url, say('count 3', id)))).toBe(counted(3));
