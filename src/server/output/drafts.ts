@@ -1,8 +1,10 @@
-import type { Message } from '../../protocol/index.ts';
+import type { Message, MessageMetadata } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import { isWords } from '../log/take-over.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
 import type { DraftPace } from './draft-pace.ts';
+
+type Sound = NonNullable<MessageMetadata['audio']>;
 
 /** What the drafts of a session need from around them. */
 export interface DraftsContext {
@@ -23,6 +25,8 @@ export class Drafts {
   private readonly context: DraftsContext;
   /** How many parts a message had when it was saved last, drafts apart. */
   private readonly saved = new Map<string, number>();
+  /** The sound of each message so far: in drafts alone, until the end of the message says it. */
+  private readonly sounds = new Map<string, Sound>();
   private cancel: (() => void) | null = null;
   /** Whether the next draft has time, because a new owner would find what was said in the log. */
   private hasTime = false;
@@ -54,8 +58,16 @@ export class Drafts {
     this.cancel ??= this.soon();
   }
 
-  /** Stores a draft now, because it has facts that a new owner needs and that are not in the log. */
-  hurry(): void {
+  /**
+   * Counts a piece of sound of a message. Sound is in no log: from this count in a draft, and from the missing end, the next owner knows that
+   * the message was being spoken when its process died.
+   */
+  spoke(messageId: string, sampleRate: number, pieceBytes: number): void {
+    const before = this.sounds.get(messageId);
+    const bytes = (before?.bytes ?? 0) + pieceBytes;
+    const chunks = (before?.chunks ?? 0) + 1;
+    this.sounds.set(messageId, { chunks, bytes, sampleRate, duration: bytes / (sampleRate * 2) });
+    if (before || messageId !== this.context.message()?.id) return;
     this.drop();
     this.write();
   }
@@ -85,6 +97,7 @@ export class Drafts {
   /** A message that is over. */
   release(messageId: string): void {
     this.saved.delete(messageId);
+    this.sounds.delete(messageId);
   }
 
   /** Stored messages without what is only a draft: whoever reads the response in progress gets that from its chunks. */
@@ -125,12 +138,17 @@ export class Drafts {
     // What cannot be kept now is tried again when the message ends.
     const { length } = message.parts;
     const put = async () => {
-      await store.putMessage(key, message);
+      await store.putMessage(key, this.withSound(message));
       this.put(message, length);
     };
     const write = () => put().catch(onFault);
     this.writing = pace.spend(write).finally(() => {
       this.writing = null;
     });
+  }
+
+  private withSound(message: Message): Message {
+    const audio = this.sounds.get(message.id);
+    return audio ? { ...message, metadata: { ...message.metadata, audio } } : message;
   }
 }

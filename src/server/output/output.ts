@@ -110,18 +110,9 @@ export class Output {
     this.drafts.said();
   }
 
-  /**
-   * Counts a piece of sound of a message. Sound is in no log: by this count, and the missing end, the next owner knows that the message was
-   * being spoken when its process died.
-   */
+  /** A piece of sound of a message is sent. */
   spoke({ messageId, sampleRate, data }: { messageId: string; sampleRate: number; data: string }): void {
-    const message = this.folds.get(messageId)?.message;
-    if (!message) return;
-    const { chunks = 0, bytes: before = 0 } = message.metadata?.audio ?? {};
-    const bytes = before + base64Bytes(data);
-    const audio = { chunks: chunks + 1, bytes, sampleRate, duration: bytes / (sampleRate * 2) };
-    message.metadata = { ...message.metadata, audio };
-    if (chunks === 0) this.drafts.hurry();
+    if (this.folds.has(messageId)) this.drafts.spoke(messageId, sampleRate, base64Bytes(data));
   }
 
   /**
