@@ -322,7 +322,8 @@ function endedBy(chunk: Chunk): string | null {
 function replacedBy(chunk: Chunk): string[] {
   if (chunk.type !== 'data-settled') return [];
   const { errorText = '', toolCallId } = chunk.data;
-  return errorText === SUPERSEDED || errorText.startsWith('Timeout waiting for ') ? [toolCallId] : [];
+  const isLate = errorText.startsWith('Timeout waiting for ') || errorText === 'Approval request timed out';
+  return errorText === SUPERSEDED || isLate ? [toolCallId] : [];
 }
 
 function only<T extends Chunk['type']>(chunks: readonly Chunk[], type: T): Of<T>[] {
