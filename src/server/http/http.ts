@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ProtocolError, toProtocolError } from '../../protocol/index.ts';
 import { rateLimited } from '../access/rate-limit.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
-import { FORWARDED } from '../nodes/forward.ts';
+import { FORWARDED, TROUBLED } from '../nodes/forward.ts';
 import { readJson } from './body.ts';
 import { errorReply, json, NO_SNIFFING, type Reply } from './reply.ts';
 import type { HttpContext, Route, RouteCall } from './route.ts';
@@ -136,7 +136,10 @@ function named(thrown: unknown, body: Record<string, unknown> | null, maxLength:
 function health({ context }: RouteCall): Reply {
   if (context.isLeaving()) return json(503, { status: 'closing' });
   const away = context.node?.away ?? [];
-  return away.length > 0 ? json(503, { status: 'unavailable', away }) : json(200, { status: 'ok' });
+  if (away.length > 0) return json(503, { status: 'unavailable', away });
+  const well = json(200, { status: 'ok' });
+  if (context.node?.isTroubled) well.headers[TROUBLED] = 'yes';
+  return well;
 }
 
 /**

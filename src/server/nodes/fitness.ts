@@ -48,6 +48,11 @@ export class Fitness {
     return [...(isStoreAway() ? (['store'] as const) : []), ...(isHubAway ? (['hub'] as const) : [])];
   }
 
+  /** Whether an engine gives trouble at this moment, be it for less time than a restart takes: no other node should send its work here. */
+  get isTroubled(): boolean {
+    return this.#context.isStoreAway() || this.#context.hubFault() !== null;
+  }
+
   /** A node that can do the work of this one, while this one cannot: each time the next of them. */
   get refuge(): NodePlace | null {
     return this.#fit[this.#asked++ % this.#fit.length] ?? null;

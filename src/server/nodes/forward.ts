@@ -7,6 +7,8 @@ import type { NodePlace } from '../store/nodes.ts';
 export const FORWARDED = 'x-duologue-forwarded';
 /** Stands on the answer of a node that does not have the session, or not any more. */
 export const NOT_HERE = 'x-duologue-not-here';
+/** Stands on the health of a node that works, but has trouble with an engine at this moment: other nodes move no conversations there. */
+export const TROUBLED = 'x-duologue-troubled';
 
 /** Headers that are about one connection, and not about what is said over it. */
 const OF_A_CONNECTION = new Set([
@@ -121,7 +123,7 @@ export function isFit(node: NodePlace, basePath: string): Promise<boolean> {
     asked.once('error', () => resolve(false));
     asked.once('response', (response) => {
       response.resume();
-      resolve(response.statusCode === 200);
+      resolve(response.statusCode === 200 && response.headers[TROUBLED] === undefined);
     });
     asked.end();
   });

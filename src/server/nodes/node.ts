@@ -135,6 +135,11 @@ export class Node implements Lease {
     return this.#fitness.away;
   }
 
+  /** Whether an engine gives trouble at this moment: other nodes send no work here. */
+  get isTroubled(): boolean {
+    return this.#fitness.isTroubled;
+  }
+
   /** Whether the lease may have ended, because it could not be renewed. A node that starts has none yet. */
   get #isStoreAway(): boolean {
     return this.#sureUntil > Number.NEGATIVE_INFINITY && !this.isSure;
