@@ -231,7 +231,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     return opened;
   }
 
-  /** Goes on with a message: sends what was answered, or asks to continue it (`body: { trigger: 'continue-message' }`), and reads what comes. */
+  /** Sends the answers in a message, or asks the server to continue it (`body: { trigger: 'continue-message' }`), and reads the response. */
   #goOn(target: M, options: SendOptions<M>): Opened {
     const { messages } = options;
     const last = messages.at(-1);

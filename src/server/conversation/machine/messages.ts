@@ -210,8 +210,8 @@ export class Messages {
 }
 
 /**
- * What is said of a message by the way it ends. One that failed or was cut, and went on, is neither any more; one that ends because the
- * process does was cut off, not stopped by anyone.
+ * The metadata that the `finish` of a message carries. A message that was continued after a failure or a cut loses those marks. One that
+ * ends because the process shuts down is marked as cut off, because the person did not stop it.
  */
 function endOf(
   { metadata }: Message,

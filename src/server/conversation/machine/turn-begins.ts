@@ -74,7 +74,7 @@ export class TurnBegins {
     const isUnanswered = rewinds && said.unanswered === command.id;
     const replaces = wire === 'sse' || (rewinds && !isUnanswered);
     this.beginning = { is: 'waiting', command };
-    // One answer at a time. An open run remembers what is being taken back, and may lack the words of an answer that failed.
+    // One answer at a time. An open run still has the messages that a rewind removes, and may lack the words of a failed answer.
     if (run.isClosing || ((replaces || rewinds || continues) && !run.isNone)) return run.close();
     const late = wire === 'sse' ? callEnds.expireQuietly() : [];
     if (late === null) return;
@@ -255,7 +255,7 @@ export class TurnBegins {
     return { what: 'message', asker: command.asker, said, messageId: null, run: null, isKept };
   }
 
-  /** The agent gets a message of the person, live. `isKept`: that was stored before, and whoever said it was told. */
+  /** Sends a message of the person to the live run. `isKept`: the message was stored before, and its request was acknowledged. */
   private enter(writes: Write[], command: Said, id: string, isKept = true): void {
     const { parts, asker, answerId, continues } = command;
     const { core, messages, run, said, acceptances } = this.parts;
