@@ -34,8 +34,8 @@ export type BodyField =
   /** Whether a guardrail stepped in. */
   | 'guardrail'
   | 'usage'
-  /** An object with the usage. */
-  | 'usageOfMeta'
+  /** The usage, where the body has no field of that name. */
+  | 'meta'
   | 'metrics'
   | 'serverTools'
   /** What the API reads itself. */
@@ -99,6 +99,10 @@ export type UsageField =
   | 'thoughts'
   /** Input beside the input. */
   | 'toolPrompt'
+  /** An object with the counts. */
+  | 'counts'
+  /** An object with the counts that are charged. */
+  | 'billed'
   /** Counts of one modality. */
   | 'modality'
   | 'inputDetails'

@@ -68,6 +68,7 @@ function readLevel(
       case 'stopReason':
       case 'finishReason':
       case 'completionReason':
+      case 'done_reason':
         reason ??= obj(value).reason ?? value;
         break;
       // body.output
@@ -80,6 +81,7 @@ function readLevel(
       case 'text':
       case 'generation':
       case 'outputText':
+      case 'response':
         said ??= value;
         break;
       // body.textOfData
@@ -125,9 +127,9 @@ function readLevel(
       case 'moderation':
         record.safety ??= value;
         break;
-      // body.usageOfMeta
+      // body.meta
       case 'meta':
-        usage = obj(value).billed_units;
+        usage ??= value;
         break;
       // body.serverTools
       case 'tool_usage':
@@ -162,6 +164,8 @@ function readLevel(
       case 'citationMetadata':
       case 'groundingMetadata':
       case 'promptFeedback':
+      case 'image':
+      case 'total_duration':
         api.readOwn?.(name, value, out, record);
     }
   }

@@ -1,4 +1,4 @@
-import { isObject, list, type Obj, str, strOrNull, textOf } from './json.ts';
+import { isObject, list, type Obj, objects, str, strOrNull, textOf } from './json.ts';
 import type { Citation, Output, Part } from './reading.ts';
 
 /** Fills in what a source says of itself; its address may be further down: `url_citation`, `web`, `location.web`. */
@@ -43,18 +43,22 @@ export function addCitations(out: Output, sources: unknown, part?: Part): void {
   for (const raw of list(sources)) {
     const source = typeof raw === 'string' ? { url: raw } : raw;
     if (!isObject(source)) continue;
-    const citation: Citation = {
-      type: str(source.type) || 'citation',
-      url: null,
-      title: null,
-      text: null,
-      raw,
-    };
-    describe(citation, source, 0);
-    out.citations.push(citation);
-    if (part?.type !== 'text') continue;
-    part.citations ??= [];
-    part.citations.push(citation);
+    // Cohere lists several sources in one citation, whose own text is the cited part of the answer.
+    const inner = objects(source.sources);
+    for (const described of inner.length > 0 ? inner : [source]) {
+      const citation: Citation = {
+        type: str(described.type) || 'citation',
+        url: null,
+        title: null,
+        text: null,
+        raw,
+      };
+      describe(citation, described, 0);
+      out.citations.push(citation);
+      if (part?.type !== 'text') continue;
+      part.citations ??= [];
+      part.citations.push(citation);
+    }
   }
 }
 

@@ -44,6 +44,8 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 function tokensOf(usage: Usage): Record<string, number> {
+  const { billed } = usage;
+  if (billed) return { input_tokens: billed.input ?? 0, output_tokens: billed.output ?? 0 };
   const searches =
     obj(usage.serverTools).web_search_requests ?? obj(obj(usage.serverTools).web_search).num_requests;
   const counts = {

@@ -45,6 +45,8 @@ export function readMessage(out: Output, message: Obj, said: unknown, record: Re
       case 'reasoning_content':
       case 'reasoning_text':
       case 'reasoning':
+      case 'thinking':
+      case 'tool_plan':
         plain ||= str(value);
         break;
       case 'reasoning_details':

@@ -74,8 +74,8 @@ export function readCall(
       // call.input
       case 'input':
       case 'parameters':
-      case 'args':
       case 'arguments':
+      case 'args':
       case 'action':
       case 'operation':
       case 'queries':

@@ -104,6 +104,8 @@ export interface Usage {
   total: number | null;
   /** The provider's own numbers, with the provider's own meaning. */
   reported: { input: number | null; output: number | null; total: number | null };
+  /** Cohere: the tokens that are charged, which are fewer than those that the model read and wrote. */
+  billed?: { input: number | null; output: number | null };
   modality?: Modality;
   serverTools?: unknown;
   /** Anthropic: the model calls inside one response, by reference. */

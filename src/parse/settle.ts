@@ -20,12 +20,14 @@ export interface ParseOptions {
 
 /** The shapes that a provider of that name may send. */
 const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
-  [/bedrock|amazon|aws/i, /^[bao]/],
-  [/vertex/i, /^[gao]/],
+  [/bedrock|amazon|aws/i, /^([bac]|op)/],
+  [/vertex/i, /^([ga]|op)/],
   [/gemini|google/i, /^g/],
   [/anthropic|claude/i, /^a/],
-  [/azure|openrouter|groq|xai|deepseek/i, /^[ao]/],
-  [/openai/i, /^o/],
+  [/azure|openrouter|groq|xai|deepseek/i, /^(a|op)/],
+  [/openai/i, /^op/],
+  [/cohere/i, /^([cb]|op)/],
+  [/ollama/i, /^[ao]/],
 ];
 
 /** Gives the record the caller's name for the provider, and says so when the shape contradicts it. */

@@ -39,8 +39,8 @@ function addTokens(sums: Record<string, number>, name: string, tokens: Count): v
  */
 export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'body'): Usage | null {
   const { warnings } = record;
-  /** The object itself, its details of the input, those of the output, and those of the cache. */
-  const levels: unknown[] = [u, null, null, null];
+  /** The object itself, its details of the input, those of the output, those of the cache, and an object with the counts. */
+  const levels: unknown[] = [u, null, null, null, null];
   const modality: Modality = { input: {}, output: {} };
   let prompt: Count = null;
   let given: Count = null;
@@ -57,6 +57,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   let toolPrompt: Count = null;
   let serverTools: unknown;
   let iterations: unknown;
+  let billed: unknown;
   for (const level of levels) {
     if (!level) continue;
     if (level === levels[3]) modality.cacheRead = {};
@@ -91,6 +92,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
         case 'inputTextTokenCount':
         case 'promptTokenCount':
         case 'total_input_tokens':
+        case 'prompt_eval_count':
           given = tokens;
           break;
         // usage.output
@@ -102,6 +104,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
         case 'candidatesTokenCount':
         case 'total_output_tokens':
         case 'responseTokenCount':
+        case 'eval_count':
           made = tokens;
           break;
         // usage.total
@@ -144,10 +147,20 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
         case 'cached_tokens_details':
           levels[3] ??= value;
           continue;
+        // usage.counts
+        case 'tokens':
+          levels[4] = value;
+          continue;
+        // usage.billed
+        case 'billed_units':
+          billed = value;
+          levels[4] ??= value;
+          continue;
         // usage.cached
+        case 'cached_tokens':
         case 'cachedContentTokenCount':
         case 'total_cached_tokens':
-        case 'cached_tokens':
+        case 'prompt_eval_cached_count':
         case 'num_cached_tokens':
         case 'prompt_cache_hit_tokens':
           cached = tokens;
@@ -251,6 +264,8 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   if (hour !== null) usage.cacheWrite1h = hour;
   if (levels[1] ?? levels[2] ?? levels[3]) usage.modality = modality;
   if (serverTools) usage.serverTools = serverTools;
+  if (billed)
+    usage.billed = { input: count(obj(billed).input_tokens), output: count(obj(billed).output_tokens) };
   if (Array.isArray(iterations)) usage.iterations = iterations;
   return usage;
 }

@@ -21,6 +21,14 @@ describe('cost', () => {
     expect(cost).toMatchObject({ provider: 'anthropic', warnings: [] });
   });
 
+  it('prices the tokens that Cohere bills, not all that it processed', async () => {
+    const record = load('cohere_chat');
+    const cost = await costOf(record, { model: 'command-a' });
+    // Command A: input 2.5, output 10; 31 and 9 of the 245 and 11 tokens are billed.
+    expect(cost.usd).toBeCloseTo((31 * 2.5 + 9 * 10) / 1e6, 9);
+    expect(await costOf(record)).toMatchObject({ usd: null, warnings: [{ code: 'cost_model_unknown' }] });
+  });
+
   it('prices thoughts as output and a cached prompt once', async () => {
     const cost = await costOf(load('openai_with_reasoning'));
     // o3-mini: input 1.1, cached 0.55, output 4.4.

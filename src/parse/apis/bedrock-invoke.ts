@@ -41,7 +41,7 @@ export const names: ApiNames = {
     content: 'content',
     text: 'outputs text generation outputText completion',
     textOfData: 'data',
-    usageOfMeta: 'meta',
+    meta: 'meta',
     guardrail: 'amazon-bedrock-guardrailAction',
     finishReason: 'finish_reason',
     stopReason: 'stop_reason finishReason completionReason',

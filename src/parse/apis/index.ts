@@ -7,9 +7,11 @@ import { anthropicComplete } from './anthropic-complete.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
 import { bedrockConverse } from './bedrock-converse.ts';
 import { bedrockInvoke } from './bedrock-invoke.ts';
+import { cohereChat } from './cohere-chat.ts';
 import { geminiGenerateContent } from './gemini-generate-content.ts';
 import { geminiInteractions } from './gemini-interactions.ts';
 import { geminiLive } from './gemini-live.ts';
+import { ollama } from './ollama.ts';
 import { openaiChat } from './openai-chat.ts';
 import { openaiCompletions } from './openai-completions.ts';
 import { openaiResponses } from './openai-responses.ts';
@@ -26,6 +28,8 @@ export const APIS = [
   anthropicComplete,
   bedrockInvoke,
   geminiLive,
+  cohereChat,
+  ollama,
 ] as const;
 
 /** The API shapes the parser reads. */

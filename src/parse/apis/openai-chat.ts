@@ -4,8 +4,11 @@ import { type Draft, isObject, list, type Obj, obj, objects } from '../json.ts';
 import { listStreaming } from '../list-streaming.ts';
 import { merge, mergeParts } from '../merge.ts';
 
-/** Keyed by index, else id, else the last one; some servers give every parallel call the index 0. */
-function mergeCalls(deltas: readonly Obj[]): Draft[] {
+/**
+ * Joins the pieces of streamed tool calls. Pieces of one call have the same index, else the same id; a piece with neither continues
+ * the last call. Some servers give every parallel call the index 0, so another id and name begin another call.
+ */
+export function mergeToolCalls(deltas: readonly Obj[]): Draft[] {
   const calls: Draft[] = [];
   const known = new Map<unknown, Draft>();
   for (const delta of deltas) {
@@ -26,7 +29,7 @@ function mergeCalls(deltas: readonly Obj[]): Draft[] {
 function closeMessage(message: Draft): Draft {
   const { content, tool_calls, reasoning_details } = message;
   if (Array.isArray(content)) message.content = mergeParts(content);
-  if (tool_calls) message.tool_calls = mergeCalls(objects(tool_calls));
+  if (tool_calls) message.tool_calls = mergeToolCalls(objects(tool_calls));
   if (reasoning_details) message.reasoning_details = mergeParts(objects(reasoning_details));
   return message;
 }
