@@ -2,7 +2,6 @@ import type { ApiDescription, ApiNames } from '../api.ts';
 import { itemAt, restate, type Streaming } from '../fold.ts';
 import { isObject, type Obj, obj } from '../json.ts';
 import { merge } from '../merge.ts';
-import { readPart } from '../parts.ts';
 
 const streaming: Streaming = {
   take(fold, event) {
@@ -38,7 +37,8 @@ export const ollama: ApiDescription<`ollama.${string}`> = {
   familyOf: ({ message }: Obj) => (message ? 'chat' : 'generate'),
   streaming,
   readOwn(name, value, out, record) {
-    if (name === 'image') readPart(out, { type: 'image', data: value }, record);
+    if (name === 'image')
+      out.content.push({ type: 'media', mediaType: 'image', data: value, raw: { image: value } });
     else if (typeof value === 'number') record.latencyMs = Math.round(value / 1e6);
   },
   // A request without a prompt only loads or unloads the model.
