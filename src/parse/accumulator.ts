@@ -1,17 +1,15 @@
 import type { ApiDescription } from './api.ts';
 import type { Api } from './apis/index.ts';
 import { awsFraming } from './aws-event-stream.ts';
-import { noteBedrock } from './bedrock-facts.ts';
 import { readBody } from './body.ts';
 import { inside, recognise } from './detect.ts';
 import { errorOf } from './errors.ts';
-import { excerpt, failureRecord } from './failure.ts';
-import { emptyFold, type Fold, type Streaming } from './fold.ts';
+import { emptyFold, type Fold, noteBedrock, type Streaming } from './fold.ts';
 import { type Framing, jsonFraming, sseFraming } from './frames.ts';
 import { bytesOf, isObject, type Obj, obj, tryJson, utf8Of } from './json.ts';
+import { warn } from './reading.ts';
 import { emptyRecord, nameApi, type ParsedResponse } from './record.ts';
-import { type ParseOptions, settle } from './settle.ts';
-import { warn } from './warn.ts';
+import { excerpt, failureRecord, type ParseOptions, settle } from './settle.ts';
 
 /** Gathers a stream, in whatever pieces it arrives, into one record. */
 export interface Accumulator {

@@ -4,9 +4,8 @@ import { errorFrom } from './errors.ts';
 import { millis, type Obj, obj, strOrNull } from './json.ts';
 import { readContent, readMessage } from './message.ts';
 import { addStopDetail } from './output.ts';
-import { emptyOutput, type Output, type ParsedChoice, type ResponseFacts } from './reading.ts';
+import { emptyOutput, type Output, type ParsedChoice, type ResponseFacts, warn } from './reading.ts';
 import { readMetrics, readUsage } from './usage.ts';
-import { warn } from './warn.ts';
 
 /**
  * Reads what a body says of itself, and what it says as a choice unless it has a list of them; or what a choice, a

@@ -1,6 +1,6 @@
 import type { ApiDescription } from './api.ts';
 import { APIS } from './apis/index.ts';
-import { memo } from './memo.ts';
+import { memo } from './json.ts';
 import type { Finish } from './reading.ts';
 
 /** What the words in a raw stop reason, in lower case, mean; the first that fits decides. */

@@ -1,7 +1,6 @@
 import { type Draft, isObject, type Obj, obj, tryJson } from './json.ts';
 import { merge } from './merge.ts';
-import type { ResponseFacts, Warning } from './reading.ts';
-import { warn } from './warn.ts';
+import { type ResponseFacts, type Warning, warn } from './reading.ts';
 
 /** What a fold did with an event: took it, saw the start of another response, or does not know it. */
 export type Taken = boolean | 'restart';
@@ -74,4 +73,15 @@ export function itemAt({ items }: Fold, at: unknown, open?: unknown): Draft {
 /** Arguments that arrived as pieces of JSON text, as the whole response has them; broken text stays text. */
 export function closeArguments(value: unknown): unknown {
   return typeof value === 'string' ? (tryJson(value || '{}') ?? value) : value;
+}
+
+/** Takes what Bedrock adds to the events of every model family, and tells whether it added anything. */
+export function noteBedrock(event: Obj, body: Draft): boolean {
+  let added = false;
+  for (const name in event) {
+    if (!name.startsWith('amazon-')) continue;
+    body[name] = event[name];
+    added = true;
+  }
+  return added;
 }

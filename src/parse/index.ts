@@ -5,10 +5,8 @@
  */
 export { type Accumulator, createAccumulator } from './accumulator.ts';
 export type { Api } from './apis/index.ts';
-export { type BatchResult, parseBatch } from './batch.ts';
 export { type FlatResponse, type FlatToolUse, parseProviderResponse, toFlat } from './flat.ts';
-export type { HeaderSource } from './headers.ts';
-export { parse } from './parse.ts';
+export { type BatchResult, parse, parseBatch, parseStream, type StreamSource } from './parse.ts';
 export type {
   Citation,
   Finish,
@@ -24,5 +22,4 @@ export type {
   WarningCode,
 } from './reading.ts';
 export type { ParsedResponse } from './record.ts';
-export type { ParseOptions } from './settle.ts';
-export { parseStream, type StreamSource } from './stream.ts';
+export type { HeaderSource, ParseOptions } from './settle.ts';

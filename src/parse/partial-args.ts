@@ -1,5 +1,4 @@
-import { type Draft, type Obj, str } from './json.ts';
-import { memo } from './memo.ts';
+import { type Draft, memo, type Obj, str } from './json.ts';
 
 /** The steps of a JSON path: a name, an index, or a name in quotes. */
 const stepsOf = /* @__PURE__ */ memo(

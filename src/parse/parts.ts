@@ -2,8 +2,7 @@ import { addCitations } from './citations.ts';
 import { errorFrom } from './errors.ts';
 import { isObject, list, type Obj, obj, objects, str, strOrNull, textOf } from './json.ts';
 import { addReasoning, addRedacted, addRefusal, addText, addTool, addToolResult } from './output.ts';
-import type { Output, ResponseFacts, ToolUse } from './reading.ts';
-import { warn } from './warn.ts';
+import { type Output, type ResponseFacts, type ToolUse, warn } from './reading.ts';
 
 const MEDIA = /^(output_)?(image|image_url|audio|video|document)$|Data$/;
 const BUILTIN_CALL = /^(.*?)(_call|_approval_request)$/;

@@ -1,5 +1,5 @@
 import type { Api } from './apis/index.ts';
-import { memo } from './memo.ts';
+import { memo } from './json.ts';
 import type { ResponseFacts } from './reading.ts';
 
 /** A provider's response, normalised. */

@@ -1,10 +1,12 @@
+import { errorFrom } from './errors.ts';
 import { finishIn, knownFinish } from './finish.ts';
-import { type HeaderSource, headerFields } from './headers.ts';
 import { NOTHING, type Obj, str, strOrNull } from './json.ts';
-import type { Output, ResponseFacts } from './reading.ts';
+import { type Output, type ResponseFacts, warn } from './reading.ts';
 import { nameApi, type ParsedResponse } from './record.ts';
 import { readMetrics } from './usage.ts';
-import { warn } from './warn.ts';
+
+/** HTTP headers in any of the usual forms. */
+export type HeaderSource = Iterable<readonly [string, string]> | Readonly<Record<string, unknown>>;
 
 /** What the caller knows beside the response itself. */
 export interface ParseOptions {
@@ -16,6 +18,25 @@ export interface ParseOptions {
   status?: number;
   /** Keep the whole (or folded) body as `raw`. */
   raw?: boolean;
+}
+
+/**
+ * Headers as fields: `retry-after` is `retryAfter`, and those of Bedrock InvokeModel have the names of its invocation
+ * metrics: `x-amzn-bedrock-input-token-count` is `inputTokenCount`.
+ */
+export function headerFields(headers: HeaderSource): Obj {
+  const entries =
+    Symbol.iterator in headers ? (headers as Iterable<readonly unknown[]>) : Object.entries(headers);
+  return Object.fromEntries(
+    [...entries].map(([name, value]) => [
+      String(name)
+        .toLowerCase()
+        .replace('x-amzn-bedrock-', '')
+        .replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()),
+      // Recordings have lists of one.
+      String(value),
+    ]),
+  );
 }
 
 /** The shapes that a provider of that name may send. */
@@ -88,4 +109,25 @@ export function settle(record: ParsedResponse, options: ParseOptions, whole: Obj
   if (!complete && record.streamed) warn(warnings, 'stream_incomplete');
   if (options.raw && whole) record.raw = whole;
   return record;
+}
+
+/** Why an input is no provider's response. */
+export type FailureCode = 'empty' | 'not_json' | 'unknown_shape' | 'unreadable';
+
+/** Makes a record that of an input that is neither a response nor an error body of a known shape. */
+export function failureRecord(
+  record: ParsedResponse,
+  code: FailureCode,
+  seen: string,
+  options: ParseOptions,
+): ParsedResponse {
+  const message = `not a known provider's response: ${excerpt(seen)}`;
+  record.error = errorFrom({ type: 'unrecognized_response', code, message });
+  record.complete = false;
+  return settle(record, options, null);
+}
+
+/** The start of a text, short enough for a message. */
+export function excerpt(text: string): string {
+  return text.slice(0, 80).replace(/\s+/g, ' ');
 }

@@ -1,8 +1,6 @@
-import { list, type Obj, obj, objects, str, strOrNull } from './json.ts';
-import { memo } from './memo.ts';
+import { list, memo, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import { fromPython } from './python-dump.ts';
-import type { Modality, ResponseFacts, Usage } from './reading.ts';
-import { warn } from './warn.ts';
+import { type Modality, type ResponseFacts, type Usage, warn } from './reading.ts';
 
 type Count = number | null;
 

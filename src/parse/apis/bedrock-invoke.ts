@@ -1,5 +1,5 @@
 import type { ApiDescription, ApiNames } from '../api.ts';
-import { noteBedrock } from '../bedrock-facts.ts';
+import { noteBedrock } from '../fold.ts';
 import { list, type Obj, obj } from '../json.ts';
 import { listStreaming } from '../list-streaming.ts';
 

@@ -1,9 +1,8 @@
 import type { ApiDescription, ApiNames } from '../api.ts';
 import { type Fold, itemAt, restate, type Streaming, start } from '../fold.ts';
-import { type Draft, isObject, list, type Obj, obj, objects, str, textOf } from '../json.ts';
-import { memo } from '../memo.ts';
+import { type Draft, isObject, list, memo, type Obj, obj, objects, str, textOf } from '../json.ts';
 import { merge } from '../merge.ts';
-import { warn } from '../warn.ts';
+import { warn } from '../reading.ts';
 
 /** The last word of the type of an event of text; audio is not kept. */
 const wordOf = /* @__PURE__ */ memo((type) => /[._](?!audio)([a-z]+)\.delta$/.exec(type)?.[1] ?? '');
