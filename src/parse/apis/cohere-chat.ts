@@ -4,7 +4,7 @@ import { isObject, type Obj, obj, objects, str } from '../json.ts';
 import { merge } from '../merge.ts';
 import { mergeToolCalls } from './openai-chat.ts';
 
-/** The key of everything beside the content blocks, whose indexes overlap those of the calls. */
+/** The key of the item with the plan, calls and citations. The indexes of calls overlap those of content blocks. */
 const MESSAGE = 'message';
 
 const streaming: Streaming = {
@@ -19,7 +19,7 @@ const streaming: Streaming = {
         const kind = content.type ?? (content.thinking === undefined ? 'text' : 'thinking');
         const block = itemAt(fold, `${event.index} ${kind}`);
         block.type = kind;
-        // Nearly every event only continues a text.
+        // The fast path: nearly every event continues a text.
         if (typeof block.text === 'string') block.text += str(content.text);
         else merge(block, content);
         break;
@@ -55,10 +55,10 @@ const streaming: Streaming = {
   },
 };
 
-/** A finish reason as Cohere spells it. OpenAI's are in lower case, which tells a single OpenAI choice from a Cohere body. */
+/** Cohere writes finish reasons in capitals. OpenAI does not: so a single choice of OpenAI is not taken for a Cohere body. */
 const REASON = /^[A-Z_]+$/;
 
-/** Cohere's v2 chat API, also on Bedrock (InvokeModel). Its first version has the shape of Command R on Bedrock. */
+/** Cohere v2 chat, also on Bedrock (InvokeModel). `bedrock-invoke.ts` reads v1, which has the shape of Command R on Bedrock. */
 export const cohereChat: ApiDescription<'cohere.chat'> = {
   api: 'cohere.chat',
   recognise: (v: Obj) => (isObject(v.message) && REASON.test(str(v.finish_reason)) ? 'body' : null),
@@ -66,7 +66,7 @@ export const cohereChat: ApiDescription<'cohere.chat'> = {
   finish: { timeout: 'error' },
 };
 
-/** Cohere's field names; `test/parse/names` makes the labels of the readers from them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   body: { id: 'id', message: 'message', finishReason: 'finish_reason', error: 'error', usage: 'usage' },
   kind: { text: 'text', reasoning: 'thinking' },

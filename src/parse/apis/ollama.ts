@@ -19,7 +19,7 @@ const streaming: Streaming = {
   },
   close({ api, body }, [answer]) {
     if (api === 'ollama.chat') body.message = answer;
-    // A stream that was cut while the model thought has thoughts and no text; the reader expects both.
+    // A stream that was cut during the thoughts has no text; the reader needs one to read the thoughts.
     else Object.assign(body, { response: '' }, answer);
     return body;
   },
@@ -45,7 +45,7 @@ export const ollama: ApiDescription<`ollama.${string}`> = {
   finish: { load: 'other', unload: 'other' },
 };
 
-/** Ollama's field names; `test/parse/names` makes the labels of the readers from them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   body: {
     model: 'model',
