@@ -30,8 +30,10 @@ function readReasoning(out: Output, item: Obj): void {
   });
 }
 
-/** Returns who runs a tool that the provider defines. The client runs computer, shell and patch tools, unless the item names another
- * environment, answers MCP approvals, and runs what the item marks with `execution: 'client'`. */
+/**
+ * Returns who runs a tool that the provider defines. The client runs computer, shell and patch tools unless the item names a remote
+ * environment, answers MCP approval requests, and runs the items with `execution: 'client'`.
+ */
 function executorOf(item: Obj, type: string): ToolUse['executor'] {
   const local = (obj(item.environment).type ?? 'local') === 'local';
   return (local && /^(computer|(local_)?shell|apply_patch)_call$|^mcp_approval/.test(type)) ||

@@ -27,7 +27,7 @@ export interface ParseOptions {
  * Turns headers into fields: `retry-after` becomes `retryAfter`. The headers of Bedrock InvokeModel get the names of its
  * invocation metrics: `x-amzn-bedrock-input-token-count` becomes `inputTokenCount`.
  */
-export function headerFields(headers: HeaderSource): Obj {
+function headerFields(headers: HeaderSource): Obj {
   const entries =
     Symbol.iterator in headers ? (headers as Iterable<readonly unknown[]>) : Object.entries(headers);
   return Object.fromEntries(
@@ -120,7 +120,7 @@ export function settle(record: ParsedResponse, options: ParseOptions, whole: Obj
 }
 
 /** Why the parser could not read an input; the `code` of an `unrecognized_response`. */
-export type FailureCode = 'empty' | 'not_json' | 'unknown_shape' | 'unreadable';
+type FailureCode = 'empty' | 'not_json' | 'unknown_shape' | 'unreadable';
 
 /** Completes the record of an input that is neither a response nor an error body of a known API. */
 export function failureRecord(

@@ -66,7 +66,7 @@ const streaming: Streaming = {
   take(fold, event) {
     const type = str(event.type);
     const word = wordOf(type);
-    // GitHub Copilot changes the ids in mid-stream, so items are found by their index.
+    // Some servers change the ids in mid-stream, so items are found by their index.
     const at = event.output_index ?? event.item_id;
     const { response } = event;
     if (!type.startsWith('response.')) return false;
