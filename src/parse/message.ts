@@ -37,6 +37,7 @@ export function readMessage(out: Output, message: Obj, text: unknown, record: Re
         content = value;
         break;
       case 'tool_calls':
+      case 'toolCalls':
         calls = value;
         break;
       case 'refusal':
@@ -51,6 +52,7 @@ export function readMessage(out: Output, message: Obj, text: unknown, record: Re
       case 'reasoning':
       case 'thinking':
       case 'tool_plan':
+      case 'toolPlan':
         plain ||= str(value);
         break;
       case 'reasoning_details':

@@ -41,7 +41,7 @@ function addTokens(sums: Record<string, number>, name: string, tokens: Count): v
 export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'body'): Usage | null {
   const { warnings } = record;
   /** The object itself, then the objects inside it: details of the input, of the output, of the cache; the counts of Cohere. */
-  const levels: unknown[] = [u, null, null, null, null];
+  const levels: unknown[] = [u, null, null, null];
   const modality: Modality = { input: {}, output: {} };
   let prompt: Count = null;
   let given: Count = null;
@@ -148,17 +148,9 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
         case 'cached_tokens_details':
           levels[3] ??= value;
           continue;
-        // usage.counts
-        case 'tokens':
-          levels[4] = value;
-          continue;
-        // usage.billed
-        case 'billed_units':
-          billed = value;
-          levels[4] ??= value;
-          continue;
         // usage.cached
         case 'cached_tokens':
+        case 'cachedTokens':
         case 'cachedContentTokenCount':
         case 'total_cached_tokens':
         case 'prompt_eval_cached_count':
@@ -218,6 +210,16 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
         case 'iterations':
           iterations = value;
           continue;
+        // usage.counts
+        case 'tokens':
+          levels[4] = value;
+          continue;
+        // usage.billed
+        case 'billed_units':
+        case 'billedUnits':
+          billed = value;
+          levels[4] ??= value;
+          continue;
         default:
           continue;
       }
@@ -265,8 +267,13 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   if (hour !== null) usage.cacheWrite1h = hour;
   if (levels[1] ?? levels[2] ?? levels[3]) usage.modality = modality;
   if (serverTools) usage.serverTools = serverTools;
-  if (billed)
-    usage.billed = { input: count(obj(billed).input_tokens), output: count(obj(billed).output_tokens) };
+  if (billed) {
+    const { input_tokens, output_tokens, inputTokens, outputTokens } = obj(billed);
+    usage.billed = {
+      input: count(input_tokens ?? inputTokens),
+      output: count(output_tokens ?? outputTokens),
+    };
+  }
   if (Array.isArray(iterations)) usage.iterations = iterations;
   return usage;
 }

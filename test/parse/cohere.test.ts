@@ -179,6 +179,40 @@ describe('Cohere v2 chat', () => {
     });
   });
 
+  it("is read the same from the objects of Cohere's TypeScript SDK, whose keys are in camelCase", () => {
+    const { message, usage, finish_reason, ...rest } = load('cohere_tool_calls');
+    const { tool_plan, tool_calls, ...inner } = message;
+    const counts = ({ input_tokens, output_tokens }: Record<string, number>) => ({
+      inputTokens: input_tokens,
+      outputTokens: output_tokens,
+    });
+    const camelUsage = {
+      billedUnits: counts(usage.billed_units),
+      tokens: counts(usage.tokens),
+      cachedTokens: 7,
+    };
+    const whole = parse({
+      ...rest,
+      finishReason: finish_reason,
+      message: { ...inner, toolPlan: tool_plan, toolCalls: tool_calls },
+      usage: camelUsage,
+    });
+    const expected = parse({ ...load('cohere_tool_calls'), usage: { ...usage, cached_tokens: 7 } });
+    expect(whole).toEqual(expected);
+    const events = load('cohere_stream_tool_calls').map((event: { delta?: { message?: object } }) => {
+      const { tool_plan, tool_calls } = (event.delta?.message ?? {}) as Record<string, unknown>;
+      return { ...event, delta: { message: { toolPlan: tool_plan, toolCalls: tool_calls } } };
+    });
+    events[events.length - 1].delta = { finishReason: finish_reason, usage: camelUsage };
+    expect(parse(events)).toMatchObject({
+      api: 'cohere.chat',
+      thinking: 'I will look.',
+      toolUses: expected.toolUses,
+      stopReason: 'TOOL_CALL',
+      usage: expected.usage,
+    });
+  });
+
   it('counts the tokens of the first version of the API in the same way', () => {
     const record = parse({
       generation_id: 'g',

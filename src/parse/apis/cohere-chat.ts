@@ -25,12 +25,14 @@ const streaming: Streaming = {
         break;
       }
       case 'tool-plan-delta':
-        merge(itemAt(fold, MESSAGE), { tool_plan: message.tool_plan });
+        merge(itemAt(fold, MESSAGE), { tool_plan: message.tool_plan ?? message.toolPlan });
         break;
       case 'tool-call-start':
       case 'tool-call-delta':
         // An event holds one call, without the list that a whole response has around it.
-        merge(itemAt(fold, MESSAGE), { tool_calls: [{ index: event.index, ...obj(message.tool_calls) }] });
+        merge(itemAt(fold, MESSAGE), {
+          tool_calls: [{ index: event.index, ...obj(message.tool_calls ?? message.toolCalls) }],
+        });
         break;
       case 'citation-start':
         merge(itemAt(fold, MESSAGE), { citations: [message.citations] });
@@ -58,25 +60,36 @@ const streaming: Streaming = {
 /** Cohere writes finish reasons in capitals. OpenAI does not: so a single choice of OpenAI is not taken for a Cohere body. */
 const REASON = /^[A-Z_]+$/;
 
-/** Cohere v2 chat, also on Bedrock (InvokeModel). `bedrock-invoke.ts` reads v1, which has the shape of Command R on Bedrock. */
+/**
+ * Cohere v2 chat, also on Bedrock (InvokeModel), and in the camelCase of Cohere's TypeScript SDK. `bedrock-invoke.ts` reads v1, which
+ * has the shape of Command R on Bedrock.
+ */
 export const cohereChat: ApiDescription<'cohere.chat'> = {
   api: 'cohere.chat',
-  recognise: (v: Obj) => (isObject(v.message) && REASON.test(str(v.finish_reason)) ? 'body' : null),
+  recognise: (v: Obj) =>
+    isObject(v.message) && REASON.test(str(v.finish_reason ?? v.finishReason)) ? 'body' : null,
   streaming,
   finish: { timeout: 'error' },
 };
 
 /** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
-  body: { id: 'id', message: 'message', finishReason: 'finish_reason', error: 'error', usage: 'usage' },
+  body: {
+    id: 'id',
+    message: 'message',
+    finishReason: 'finish_reason',
+    stopReason: 'finishReason',
+    error: 'error',
+    usage: 'usage',
+  },
   kind: { text: 'text', reasoning: 'thinking' },
   call: { id: 'id', name: 'name', input: 'arguments' },
   source: { url: 'url', title: 'title', text: 'text' },
   usage: {
     counts: 'tokens',
-    billed: 'billed_units',
-    input: 'input_tokens',
-    output: 'output_tokens',
-    cached: 'cached_tokens',
+    billed: 'billed_units billedUnits',
+    input: 'input_tokens inputTokens',
+    output: 'output_tokens outputTokens',
+    cached: 'cached_tokens cachedTokens',
   },
 };
