@@ -17,7 +17,8 @@ import { excerpt, failureRecord, type ParseOptions, settle } from './settle.ts';
  */
 export interface Accumulator {
   /**
-   * Adds the next piece: text, bytes, one decoded event or a list of them. Returns the accumulator. It never throws.
+   * Adds the next piece: text, bytes, one decoded event or a list of them. Returns the accumulator. It never
+   * throws on plain data.
    */
   push(input: unknown): Accumulator;
   /**

@@ -15,7 +15,7 @@ export interface Cost {
 
 /** Why a cost is null, or what it does not include. */
 export interface CostWarning {
-  code: 'cost_model_unknown' | 'cost_usage_missing' | 'cost_service_tier_ignored';
+  code: 'cost_model_unknown' | 'cost_usage_missing' | 'cost_usage_invalid' | 'cost_service_tier_ignored';
   message: string;
 }
 
@@ -111,26 +111,33 @@ export async function createPricer(): Promise<Pricer> {
         provider: null,
         warnings: [],
       };
-      const warn = (code: CostWarning['code'], message: string) => cost.warnings.push({ code, message });
+      const unknown = (code: CostWarning['code'], message: string): Cost => ({
+        ...cost,
+        usd: null,
+        inputUsd: null,
+        outputUsd: null,
+        warnings: [{ code, message }],
+      });
       const { usage } = record;
       const model = options.model ?? record.model;
       if (usage === null || usage.input === null || usage.output === null) {
-        warn('cost_usage_missing', 'the response states no token counts');
-        return cost;
+        return unknown('cost_usage_missing', 'the response states no token counts');
       }
       if (model === null) {
-        warn('cost_model_unknown', 'the response does not name its model; pass options.model');
-        return cost;
+        return unknown('cost_model_unknown', 'the response does not name its model; pass options.model');
       }
       const at = options.at ?? new Date(record.createdAt ?? Date.now());
       cost.inputUsd = 0;
       cost.outputUsd = 0;
       for (const call of [{ model, usage }, ...extraCalls(usage, model)]) {
-        const found = price(record.provider, call.model, call.usage, at);
-        if (found === null) {
-          warn('cost_model_unknown', `no price is known for ${call.model}`);
-          return { ...cost, inputUsd: null, outputUsd: null };
+        let found: ReturnType<typeof price>;
+        try {
+          found = price(record.provider, call.model, call.usage, at);
+        } catch (cause) {
+          // The price list throws when the counts contradict each other: more cached tokens than input tokens, for example.
+          return unknown('cost_usage_invalid', cause instanceof Error ? cause.message : String(cause));
         }
+        if (found === null) return unknown('cost_model_unknown', `no price is known for ${call.model}`);
         cost.inputUsd += found.input_price;
         cost.outputUsd += found.output_price;
         cost.usd = (cost.usd ?? 0) + found.total_price;
@@ -138,10 +145,8 @@ export async function createPricer(): Promise<Pricer> {
         cost.provider ??= found.provider.id;
       }
       if (/flex|priority|batch|fast|scale/i.test(record.serviceTier ?? '')) {
-        warn(
-          'cost_service_tier_ignored',
-          `priced as standard, but the service tier is ${record.serviceTier}`,
-        );
+        const message = `priced as standard, but the service tier is ${record.serviceTier}`;
+        cost.warnings.push({ code: 'cost_service_tier_ignored', message });
       }
       return cost;
     },
