@@ -82,7 +82,7 @@ describe('whether someone is in the middle of saying something', () => {
     const { world, microphone, sound } = talk();
     microphone('start', 'client');
     sound();
-    world.push({ type: 'ended', n: 1, error: null });
+    world.push({ type: 'run-ended', n: 1, error: null });
     expect(world.isSpokenTo).toBe(false);
   });
 
@@ -91,11 +91,11 @@ describe('whether someone is in the middle of saying something', () => {
     microphone('start', 'server');
     sound();
     microphone('start', 'client');
-    world.push({ type: 'ended', n: 1, error: null });
+    world.push({ type: 'run-ended', n: 1, error: null });
     expect(world.isSpokenTo).toBe(true);
     microphone('stop', 'client');
     microphone('start', 'server');
-    world.push({ type: 'ended', n: 2, error: null });
+    world.push({ type: 'run-ended', n: 2, error: null });
     expect(world.isSpokenTo).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { failedWith, failureOf, type ModelFailure } from '../../src/models/provider-error.ts';
 import { inWords, withoutKeys } from '../../src/models/words.ts';
-import { modelErrorText } from '../../src/server/conversation/machine/model-error.ts';
+import { modelErrorText } from '../../src/server/conversation/state/errors.ts';
 
 const api = (statusCode: number, responseBody: unknown, responseHeaders: Record<string, string> = {}) =>
   Object.assign(new Error((responseBody as { error?: { message?: string } }).error?.message ?? 'Error'), {

@@ -160,15 +160,15 @@ describe('import boundaries', () => {
     }
   });
 
-  const machine = 'src/server/conversation/machine/';
+  const state = 'src/server/conversation/state/';
 
-  test('the machine of a conversation knows nothing of its shell, its store and its output', () => {
-    const wrong = sourcesUnder(machine).flatMap((file) =>
+  test('the state of a conversation knows nothing of its effect runner, its store and its output', () => {
+    const wrong = sourcesUnder(state).flatMap((file) =>
       importsOf(file)
         .map(({ specifier, kind }) => ({ target: posix.join(posix.dirname(file), specifier), kind }))
         .filter(
           ({ target, kind }) =>
-            (target.startsWith('src/server/conversation/') && !target.startsWith(machine)) ||
+            (target.startsWith('src/server/conversation/') && !target.startsWith(state)) ||
             (/^src\/server\/(store|log|home|http|socket|nodes)\//.test(target) && kind !== 'type'),
         )
         .map(({ target }) => `${file} imports ${target}`),
@@ -179,7 +179,7 @@ describe('import boundaries', () => {
   test('and it neither waits nor reads a clock nor draws an id', () => {
     const asks =
       /\b(await|async|Promise|setTimeout|setInterval|setImmediate|queueMicrotask|Date\.now|performance|Math\.random|randomUUID|process)\b/;
-    const wrong = sourcesUnder(machine).flatMap((file) =>
+    const wrong = sourcesUnder(state).flatMap((file) =>
       read(file)
         .replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
         .split('\n')

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { expect, test } from 'vitest';
-import { CALL_FLOW } from '../../src/server/conversation/machine/call-flow.ts';
+import { CALL_TRANSITIONS } from '../../src/server/conversation/state/call-states.ts';
 import { read, repositoryFiles, sourcesUnder } from './support/repository.ts';
 
 const files = new Set(repositoryFiles());
@@ -40,12 +40,12 @@ test('the files that it names are there', () => {
 });
 
 test('the table of the life of a call in ARCHITECTURE.md is the one of the code', () => {
-  const rows = read('ARCHITECTURE.md').split('| stands | meaning | may become |')[1]?.split('\n\n')[0] ?? '';
+  const rows = read('ARCHITECTURE.md').split('| state | meaning | may become |')[1]?.split('\n\n')[0] ?? '';
   const told = [...rows.matchAll(/^\| (\w+) \|.*\| ([\w, ]+) \|$/gm)].map(([, stands, become = '']) => [
     stands,
     become.split(', ').sort(),
   ]);
-  const flow = Object.entries(CALL_FLOW).map(([stands, next]) => [stands, Object.values(next).sort()]);
+  const flow = Object.entries(CALL_TRANSITIONS).map(([stands, next]) => [stands, Object.values(next).sort()]);
   expect(told).toEqual(flow.filter(([stands]) => stands !== 'settled'));
 });
 

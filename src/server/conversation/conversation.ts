@@ -1,6 +1,8 @@
 import type { Blob } from '@google/genai';
 import { type Answer, type Detection, type Heard, ProtocolError } from '../../protocol/index.ts';
 import type { Identity } from '../access/sign-in.ts';
+import { Listeners } from '../clients/listeners.ts';
+import { Requests } from '../clients/requests.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import type {
@@ -20,24 +22,25 @@ import { History } from '../ledger/history.ts';
 import type { SessionLog } from '../log/logs.ts';
 import { Output } from '../output/output.ts';
 import { type OwnedKey, type PageRequest, type SessionKey, StaleFence } from '../store/store.ts';
-import { Incoming } from './incoming.ts';
-import { Joining } from './joining.ts';
-import { Listeners } from './listeners.ts';
+import { AgentRuns } from './agent-runs.ts';
+import { ClientRequests } from './client-requests.ts';
+import { announcedBy, EffectRunner, type EffectTargets } from './effect-runner.ts';
 import { Reading } from './reading.ts';
-import type { Remains, TakenUp } from './recover.ts';
-import { Shell } from './shell.ts';
-import { takeUp } from './take-up.ts';
+import { type RecoveredSession, type RecoverySource, recoverSession } from './recovery.ts';
+import { ConversationState } from './state/conversation-state.ts';
+import { StoreWriter } from './store-writer.ts';
+import { ToolRunner } from './tool-runner.ts';
 
-/** How long whoever closes a conversation waits for what runs to end. */
+/** How long closing a conversation waits for its run to end. */
 const END_MS = 5000;
-/** How often is looked whether someone who spoke still waits for an answer. */
+/** How often a closing node checks whether a user who spoke still waits for an answer. */
 const PAUSE_CHECK_MS = 500;
 const DELETED = 'This conversation was deleted.';
 const MOVED = 'Another server keeps this conversation now. Try again in a moment.';
 
 /**
- * One conversation, as those see it who speak in it (`incoming.ts`), listen to it (`listeners.ts`) or read it (`reading.ts`), from when it
- * is taken up until it is let go of.
+ * One conversation, as adapters see it, from when this process becomes its owner until it is released. It puts the modules together and
+ * owns no state of the conversation: `state/` decides, the effect runner acts, `clients/` has the listeners and their requests.
  */
 export class Conversation implements Session {
   readonly key: OwnedKey;
@@ -46,82 +49,92 @@ export class Conversation implements Session {
   private readonly wasNew: boolean;
   private readonly log: SessionLog;
   private readonly output: Output;
-  private readonly shell: Shell;
-  private readonly incoming: Incoming;
+  private readonly state: ConversationState;
+  private readonly runner: EffectRunner;
+  private readonly requests: Requests;
   private readonly listeners: Listeners;
   private readonly reading: Reading;
-  private readonly joining: Joining;
-  /** Whether it is being removed: nobody joins it, and nothing is asked of it any more. */
+  private readonly clientRequests: ClientRequests;
+  /** Whether it is being removed: no client joins it, and it takes no more requests. */
   private isRemoved = false;
 
   private constructor(
-    { key, engine, history }: Remains,
-    taken: TakenUp,
+    source: RecoverySource,
+    session: RecoveredSession,
     log: SessionLog,
     onLost: () => void,
   ) {
-    const { store, clock, drafts } = engine;
-    const onFault = (error: unknown) => this.shell.fault(error);
-    const output = new Output({
-      ...{ store, key, log, clock, drafts, onFault },
-      onWait: (error) =>
-        engine.logger.error('an answer waits until it can be stored', {
-          ...this.about,
-          error: String(error),
-        }),
-      isOver: () => this.shell.isGone,
-    });
+    const { key, engine, history } = source;
+    const { store, clock, drafts, newId, options } = engine;
+    const { recovered, isNew } = session;
+    const logFields = () => this.logFields;
+    const onFault = (error: unknown) => this.runner.fault(error);
     this.key = key;
     this.engine = engine;
-    this.wasNew = taken.isNew;
+    this.wasNew = isNew;
     this.log = log;
-    this.output = output;
-    this.shell = new Shell(taken, {
-      key,
-      engine,
-      output,
-      history,
-      about: () => this.about,
-      play: (sound) => this.listeners.play(sound),
-      onHush: () => this.listeners.hush(),
-      tellConnection: (connection, error) => this.listeners.tell(connection, error),
-      onMark: (asker) => this.incoming.mark(asker),
-      onRest: () => {
-        const { machine } = this.shell;
-        if (!machine.isResponding && !machine.isBeginning) this.incoming.unmark();
-      },
-      onLost: () => {
-        onLost();
-        this.moved();
-      },
+    this.output = new Output({
+      onWait: (error) =>
+        engine.logger.error('an answer waits until it can be stored', {
+          ...this.logFields,
+          error: String(error),
+        }),
+      isOver: () => this.runner.isGone,
+      ...{ store, key, log, clock, drafts, onFault },
     });
-    const { shell } = this;
-    const { machine } = shell;
-    this.listeners = new Listeners({
-      engine,
-      history,
-      output,
-      onFault,
-      onLeft: () => shell.push({ type: 'left' }),
-      onAbandoned: () => shell.push({ type: 'abandoned' }),
-    });
-    const isRunning = () => machine.isBusy || shell.isAtWork;
-    this.reading = new Reading({ key, engine, output, isRunning, current: () => machine.current });
-    this.incoming = new Incoming(taken.requests, taken.isNew, {
-      key,
-      engine,
-      output,
-      reading: this.reading,
-      push: (input) => shell.push(input),
-      openCalls: () => machine.openCalls,
-      takeFloor: (listener) => this.listeners.takeFloor(listener),
+    const { output } = this;
+    this.requests = new Requests(session.requests);
+    this.listeners = new Listeners({ engine, history, output, onFault });
+    this.state = new ConversationState(options, newId, recovered);
+    for (const message of recovered.messages) output.adopt(message);
+    const { requests, listeners, state } = this;
+    const announced = recovered.calls.flatMap(announcedBy);
+    const targets = (runner: EffectRunner): EffectTargets => {
+      const apply = runner.apply.bind(runner);
+      const tools = new ToolRunner({ key, engine, history, apply, logFields });
+      const store = new StoreWriter({
+        key,
+        engine,
+        output,
+        history,
+        isNew,
+        queued: session.queued,
+        logFields,
+      });
+      const runs = new AgentRuns({
+        engine,
+        history,
+        apply,
+        onFault,
+        tools: tools.tools,
+        openCalls: () => state.openCalls,
+        room: () => output.readers.room(),
+      });
+      return { store, runs, tools, output, requests, listeners };
+    };
+    this.runner = new EffectRunner(
+      {
+        engine,
+        state,
+        announced,
+        logFields,
+        onLost: () => {
+          onLost();
+          this.moved();
+        },
+      },
+      targets,
+    );
+    const { runner } = this;
+    this.reading = new Reading({ key, engine, output, state, runner, requests, listeners });
+    const { reading } = this;
+    this.clientRequests = new ClientRequests(isNew, {
       checkIsHere: () => this.checkIsHere(),
+      ...{ key, engine, output, state, runner, requests, listeners, reading },
     });
-    const { listeners, incoming, reading } = this;
-    this.joining = new Joining({ key, engine, output, shell, listeners, incoming, reading });
   }
 
-  /** Takes up a stored session, as its owner from now on. `onLost`: someone else became that. Of one that `isEmpty` nothing is read. */
+  /** Makes this process the owner of a stored session and loads it. `onLost`: another process became the owner. `isEmpty`: nothing is stored to read. */
   static async load(
     session: { key: SessionKey; isEmpty: boolean },
     engine: Engine,
@@ -132,20 +145,20 @@ export class Conversation implements Session {
     if (!key) throw new ProtocolError('not_found', 'There is no such session.');
     sessionService.own(key, session);
     try {
-      const remains = { key, engine, history: new History(sessionService, key) };
-      const { taken, log } = await takeUp(remains, session.isEmpty);
-      return new Conversation(remains, taken, log, onLost);
+      const source = { key, engine, history: new History(sessionService, key) };
+      const recovered = await recoverSession(source, session.isEmpty);
+      return new Conversation(source, recovered.session, recovered.log, onLost);
     } catch (error) {
       sessionService.disown(key);
       owners.release(key);
-      throw inWords(error);
+      throw asMoved(error);
     }
   }
 
-  /** Where a line of the log comes from: the session, and the connection and request that it hears at the moment. */
-  private get about(): Record<string, unknown> {
+  /** The fields of every log line: the session, its active connection, and the request that is being answered. */
+  private get logFields(): Record<string, unknown> {
     const { holder } = this.listeners;
-    const { logged } = this.incoming;
+    const { logged } = this.requests;
     return {
       session: this.key.id,
       ...(holder && { connection: holder }),
@@ -153,64 +166,64 @@ export class Conversation implements Session {
     };
   }
 
-  /** Someone is about to use it. */
+  /** The session is about to be used. */
   touch(): void {
-    this.shell.touch();
+    this.runner.touch();
   }
 
-  /** Whether nothing ran and nobody read for so long. */
+  /** Whether nothing ran and no client read for so long. */
   isUnusedFor(ms: number): boolean {
-    const { machine, isAtWork, touchedAt } = this.shell;
-    const isBusy = machine.isBusy || machine.isBeginning || machine.isRunOpen;
-    const isUsed = isBusy || isAtWork || this.output.shown.readers > 0;
-    return !isUsed && this.engine.clock.elapsed() - touchedAt > ms;
+    const { state, runner } = this;
+    const isBusy = state.isBusy || state.isStarting || state.isRunOpen || runner.isWorking;
+    if (isBusy || this.output.shown.readers > 0) return false;
+    return this.engine.clock.elapsed() - runner.lastUsedAt > ms;
   }
 
   say(message: TypedMessage, asked: Asked & { again: boolean }): Promise<void> {
-    return this.incoming.say(message, asked);
+    return this.clientRequests.say(message, asked);
   }
 
   continueMessage(messageId: string, asked: Asked): Promise<void> {
-    return this.incoming.continueMessage(messageId, asked);
+    return this.clientRequests.continueMessage(messageId, asked);
   }
 
   answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void> {
-    return this.incoming.answer(answers, asked);
+    return this.clientRequests.answer(answers, asked);
   }
 
   media(blob: Blob, { id: from }: Listener): void {
-    this.shell.push({ type: 'media', blob, from });
+    this.runner.apply({ type: 'media', blob, from });
   }
 
   microphone(action: 'start' | 'stop', detection: Detection, { id: from }: Listener): void {
-    this.shell.push({ type: 'microphone', action, detection, from });
+    this.runner.apply({ type: 'microphone', action, detection, from });
   }
 
   async stop(asked: Partial<Asked> & { heard?: Heard } = {}): Promise<boolean> {
-    const wasRunning = this.shell.machine.isBusy;
-    return (await this.incoming.interrupt(asked)) && wasRunning;
+    const wasRunning = this.state.isBusy;
+    return (await this.clientRequests.interrupt(asked)) && wasRunning;
   }
 
   async post(message: PostedMessage): Promise<Response> {
-    return this.tellable(this.heardBy(await this.incoming.post(message)));
+    return this.resumable(this.active(await this.clientRequests.post(message)));
   }
 
   async postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response> {
-    return this.tellable(this.heardBy(await this.incoming.postAnswers(answers, from)));
+    return this.resumable(this.active(await this.clientRequests.postAnswers(answers, from)));
   }
 
   async postContinuation(continuation: PostedContinuation): Promise<Response> {
-    return this.tellable(this.heardBy(await this.incoming.postContinuation(continuation)));
+    return this.resumable(this.active(await this.clientRequests.postContinuation(continuation)));
   }
 
   async resume(last: string | null): Promise<Response | null> {
     const response = this.reading.resume(last);
-    // Whoever says how far they are comes back; the others read along.
-    return this.tellable(response && last !== null ? this.heardBy(response) : response);
+    // A client that names its last chunk comes back to its own response; others only read along.
+    return this.resumable(response && last !== null ? this.active(response) : response);
   }
 
-  /** A response of a client that has the floor, unless another connection has it. */
-  private heardBy(response: Response): Response {
+  /** The response of a client that counts as active, unless a connection is. */
+  private active(response: Response): Response {
     return { hasFloor: this.listeners.holder === null, ...response };
   }
 
@@ -220,58 +233,57 @@ export class Conversation implements Session {
 
   async join(listener: Listener, at: Place): Promise<Joined> {
     this.checkIsHere();
-    const joined = await this.joining.join(listener, at).catch((error: unknown) => {
-      throw inWords(error);
+    const joined = await this.reading.join(listener, at).catch((error: unknown) => {
+      throw asMoved(error);
     });
-    return this.tellable(joined);
+    return this.resumable(joined);
   }
 
-  /** Whoever is given a place in the log can come back to it, whatever becomes of this process. */
-  private async tellable<T>(place: T): Promise<T> {
+  /** Waits until the log is replicated: a client that gets a place in the log can resume there, even if this process dies. */
+  private async resumable<T>(place: T): Promise<T> {
     const told = this.log.told();
     if (told) await told;
     return place;
   }
 
   takeFloor(listener: Listener | null): void {
-    this.listeners.takeFloor(listener);
+    this.listeners.claim(listener);
   }
 
   leave(listener: Listener): void {
-    this.listeners.leave(listener);
+    if (this.listeners.leave(listener)) this.runner.apply({ type: 'left' });
   }
 
-  /** Resolves when the agent is not at work and nothing waits. */
+  /** Resolves when the agent does not work and no request waits. */
   settled(): Promise<void> {
-    const { machine } = this.shell;
-    return this.shell.untilIdle(() => machine.isBusy || machine.isBeginning);
+    const { state } = this;
+    return this.runner.untilIdle(() => state.isBusy || state.isStarting);
   }
 
-  /** Whether it is settled, and nobody is in the middle of saying something aloud; or it is not here any more. */
+  /** Whether the conversation is settled and the user does not speak; or it is not here any more. */
   get isPaused(): boolean {
-    const { machine, isAtWork, isGone } = this.shell;
-    const isBusy = machine.isBusy || machine.isBeginning || isAtWork;
-    return isGone || !(isBusy || machine.isSpokenTo(this.engine.clock.now()));
+    const { state, runner, engine } = this;
+    const isBusy = state.isBusy || state.isStarting || runner.isWorking;
+    return runner.isGone || !(isBusy || state.isSpokenTo(engine.clock.now()));
   }
 
-  /** Resolves when it was paused, or after a while: what was said and is not answered is waited for no longer than that takes. */
+  /** Resolves when the conversation is paused, or after half a second. */
   async paused(): Promise<void> {
     await settlesWithin(
-      this.shell.untilIdle(() => !this.isPaused),
+      this.runner.untilIdle(() => !this.isPaused),
       PAUSE_CHECK_MS,
       this.engine.clock,
     );
   }
 
-  /** Stops what runs and waits for it; calls that wait stay open in the store. */
+  /** Stops the run and waits for its end. Calls that wait stay open in the store. */
   async close(): Promise<void> {
-    const { shell } = this;
+    const { runner, state } = this;
     this.listeners.close();
-    shell.push({ type: 'shut-down' });
-    const { machine } = shell;
-    const stopped = shell.untilIdle(() => machine.isResponding || machine.isRunOpen);
-    await settlesWithin(Promise.all([stopped, shell.runsEnded()]), END_MS, this.engine.clock);
-    this.incoming.refuseAll(
+    runner.apply({ type: 'shut-down' });
+    const stopped = runner.untilIdle(() => state.isResponding || state.isRunOpen);
+    await settlesWithin(Promise.all([stopped, runner.runsEnded()]), END_MS, this.engine.clock);
+    this.requests.rejectAll(
       this.isRemoved
         ? new ProtocolError('not_found', DELETED)
         : new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.'),
@@ -287,64 +299,64 @@ export class Conversation implements Session {
     return summary?.title === null && waiting.length === 0;
   }
 
-  /** Lets go of the session, which nobody uses here. Resolves when another process can have it. */
-  letGo(): Promise<void> {
+  /** Releases the session, which has no clients here. Resolves when another process can own it. */
+  release(): Promise<void> {
     this.log.close();
     this.engine.sessionService.disown(this.key);
     return this.engine.owners.release(this.key);
   }
 
-  /** The agent is at rest, and another process may have the session: whoever is here is told to come back, and finds it there. */
+  /** Hands the session over while the agent rests. Clients are told to come back, and find it on another node. */
   async handOver(): Promise<void> {
     await this.close();
-    // What cannot be kept is told by the next owner, from what is stored.
+    // Chunks that cannot be replicated are sent by the next owner, from the store.
     await this.log.told()?.catch(() => undefined);
-    this.shell.drop();
-    await this.letGo();
+    this.runner.drop();
+    await this.release();
     this.sendAway();
   }
 
   /** Another process owns the session, as the store says. */
   lose(): void {
-    this.shell.fault(new StaleFence(this.key));
+    this.runner.fault(new StaleFence(this.key));
   }
 
   private checkIsHere(): void {
     if (this.isRemoved) throw new ProtocolError('not_found', DELETED);
-    if (this.shell.isGone) throw moved();
+    if (this.runner.isGone) throw movedError();
   }
 
-  /** Another process owns the session: whoever is here is told to come back, and finds it there. */
+  /** Another process owns the session: clients are told to come back, and find it there. */
   private moved(): void {
-    this.engine.logger.warn('a session has another owner now', this.about);
+    this.engine.logger.warn('a session has another owner now', this.logFields);
     this.listeners.close();
-    this.letGo();
+    this.release();
     this.sendAway();
   }
 
-  /** Ends every connection and response, so that their clients come back to the process that owns the session then. */
+  /** Ends every connection and response, so that clients come back to the process that owns the session then. */
   sendAway(): void {
-    const why = moved();
-    this.incoming.refuseAll(why);
+    const why = movedError();
+    this.requests.rejectAll(why);
     this.output.end(why);
     this.listeners.endAll(why.code, why.message);
   }
 
-  /** Closes for good, and tells whoever is there: whatever still comes of what ran is of no interest. */
+  /** Closes the conversation because its session is deleted, and tells its clients. */
   async remove(): Promise<void> {
     this.isRemoved = true;
     this.listeners.endAll('not_found', DELETED);
     await this.close();
-    this.shell.drop();
+    this.runner.drop();
     this.log.remove();
   }
 }
 
-function moved(): ProtocolError {
+function movedError(): ProtocolError {
   return new ProtocolError('moved', MOVED, { retryAfterMs: 1000 });
 }
 
-/** A failure to write, as it is told. */
-function inWords(error: unknown): unknown {
-  return error instanceof StaleFence ? moved() : error;
+/** A write that failed because another process owns the session, as an error for clients. */
+function asMoved(error: unknown): unknown {
+  return error instanceof StaleFence ? movedError() : error;
 }

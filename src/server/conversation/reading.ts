@@ -1,28 +1,43 @@
+import { type Chunk, formatChunkId } from '../../protocol/index.ts';
+import type { Listeners } from '../clients/listeners.ts';
+import type { Requests } from '../clients/requests.ts';
 import type { Engine } from '../engine.ts';
-import type { Feed, MessagePage, Reader, Response } from '../home/home.ts';
+import {
+  type Feed,
+  type Joined,
+  type Listener,
+  type MessagePage,
+  PAGE,
+  type Place,
+  type Reader,
+  type Reset,
+  type Response,
+} from '../home/home.ts';
 import type { ShownLog } from '../log/log.ts';
-import type { Output } from '../output/output.ts';
+import { decidedIn, type Output } from '../output/output.ts';
+import { recentMessages } from '../store/recent-messages.ts';
 import type { PageRequest, SessionKey } from '../store/store.ts';
-import { decidedCards } from './beginning.ts';
+import type { EffectRunner } from './effect-runner.ts';
+import type { ConversationState } from './state/conversation-state.ts';
 
 /** What reading a conversation needs from around it. */
 export interface ReadingContext {
   key: SessionKey;
   engine: Engine;
   output: Output;
-  /** Whether the agent is at work. */
-  isRunning: () => boolean;
-  /** The message that is being written or that waits for an answer. */
-  current: () => string | null;
+  state: ConversationState;
+  runner: EffectRunner;
+  requests: Requests;
+  listeners: Listeners;
 }
 
-/** What is said, as it is said. */
+/** The output of a conversation, as readers follow it. */
 class OutputFeed implements Feed {
   readonly log: ShownLog;
   private readonly output: Output;
   private readonly isRunning: () => boolean;
 
-  constructor({ output, isRunning }: ReadingContext) {
+  constructor(output: Output, isRunning: () => boolean) {
     this.log = output.shown;
     this.output = output;
     this.isRunning = isRunning;
@@ -45,38 +60,118 @@ class OutputFeed implements Feed {
   }
 }
 
-/** What can be read of a conversation: what is said as it is said, the rest of a response, stored messages. */
+/** What clients read of a conversation: its output from a place on, the rest of a response, stored messages. */
 export class Reading {
   readonly feed: Feed;
   private readonly context: ReadingContext;
 
   constructor(context: ReadingContext) {
     this.context = context;
-    this.feed = new OutputFeed(context);
+    this.feed = new OutputFeed(context.output, () => this.isRunning);
   }
 
-  /** The rest of the response in progress, behind the last chunk that the client has; null when there is none. */
+  private get isRunning(): boolean {
+    const { state, runner } = this.context;
+    return state.isBusy || runner.isWorking;
+  }
+
+  /** Adds a listener. Returns where it starts, and what it gets first. */
+  async join(listener: Listener, at: Place): Promise<Joined> {
+    const { output, runner, listeners, requests } = this.context;
+    requests.setNewest(null);
+    await listeners.join(listener);
+    const isLost = at.last !== null && output.log.placeOf(at.last) === null;
+    const joined = isLost
+      ? await runner.read(async () => this.joinedAt(listener, at, await this.newestPage()))
+      : this.joinedAt(listener, at, null);
+    // Continues what another run, or another process, left open.
+    if (listeners.has(listener)) runner.apply({ type: 'joined' });
+    return joined;
+  }
+
+  /** The newest messages, and all that are being written or wait for an answer. */
+  private async newestPage(): Promise<Reset> {
+    const { key, engine, output } = this.context;
+    const { messages, older } = await recentMessages(engine.store, key, output.inProgress, PAGE);
+    return { messages, ...(older !== null && { older }) };
+  }
+
+  /** Where a client that joins now starts. `stored`: the newest page of messages, for a client that cannot resume. */
+  private joinedAt(listener: Listener, { last, sound }: Place, stored: Reset | null): Joined {
+    const { engine, state, listeners, requests } = this.context;
+    return {
+      feed: this.feed,
+      ...this.startOf(last, stored),
+      sounds: listeners.soundsFor(listener, sound),
+      info: {
+        received: requests.list.map(({ requestId, messageId }) => ({
+          requestId,
+          ...(messageId === null ? {} : { messageId }),
+        })),
+        open: state.waitingAnswers,
+        running: state.running,
+        model: engine.senses(),
+        floor: listeners.holder,
+      },
+    };
+  }
+
+  /** Where a client starts that has every chunk up to `last`. */
+  private startOf(
+    last: string | null,
+    stored: Reset | null,
+  ): Pick<Joined, 'from' | 'resumed' | 'newest' | 'reset' | 'opening' | 'omitted'> {
+    const { output, state } = this.context;
+    const { log } = output;
+    const { current } = state;
+    const place = last === null ? null : log.placeOf(last);
+    const resumed = place !== null;
+    const start = current === null ? null : output.startOf(current);
+    return {
+      from: place ?? (start === null || stored ? log.last : start - 1),
+      resumed,
+      newest: formatChunkId({ epoch: log.epoch, seq: log.last }),
+      // The messages as they are now; the chunks of the message in progress follow.
+      reset: stored && { ...stored, messages: output.asNow(stored.messages) },
+      // The chunks that follow may belong to a message whose `start` is not sent again.
+      opening: stored || (!resumed && start === null) ? this.openingOf() : [],
+      omitted: resumed || stored || current === null ? [] : this.decidedIn(current),
+    };
+  }
+
+  /** Opens the message in progress again, with the text of its open blocks. */
+  private openingOf(): Chunk[] {
+    const { message } = this.context.output;
+    const start = message ? [{ type: 'start' as const, messageId: message.id }] : [];
+    return [...start, ...this.context.output.openBlocks()];
+  }
+
+  /** The decided approval requests of a message. They are not sent again, because no chunk carries the decision. */
+  private decidedIn(messageId: string): string[] {
+    return decidedIn(this.context.output.fold(messageId)?.message ?? null);
+  }
+
+  /** The rest of the response in progress, after the last chunk that the client has; null when there is none. */
   resume(last: string | null): Response | null {
     const { feed } = this;
-    const { output, isRunning, current: currentOf } = this.context;
+    const { output, state } = this.context;
     const { log } = output;
-    const current = isRunning() ? currentOf() : null;
+    const current = this.isRunning ? state.current : null;
     const place = last === null ? null : log.placeOf(last);
     if (place !== null) {
-      // What runs ends at the next end; what is over, at the last there is.
+      // A response that runs ends at the next end; one that is over, at the last end there is.
       if (current !== null) return { feed, from: place, endsAfter: log.last, endsAtRest: true };
       const isLast = place === log.last || (place === log.last - 1 && log.at(log.last)?.chunk === null);
-      // An earlier owner may have left a turn that waits: what is read of it ends where it rests.
+      // An earlier owner may have left a turn that waits: the response ends where the turn rests.
       const endsAtRest = log.at(log.last)?.chunk !== null;
       return isLast ? null : { feed, from: place, endsAfter: log.last - 1, endsAtRest };
     }
     return current === null ? null : this.inProgress(current);
   }
 
-  /** All of the response of a message, if it is being written and its beginning is still there. */
+  /** The whole response of a message, if it is being written and its start is still in the log. */
   responseIn(messageId: string): Response | null {
-    const { isRunning, current } = this.context;
-    return isRunning() && messageId === current() ? this.inProgress(messageId) : null;
+    return this.isRunning && messageId === this.context.state.current ? this.inProgress(messageId) : null;
   }
 
   private inProgress(messageId: string): Response | null {
@@ -84,15 +179,16 @@ export class Reading {
     const { output } = this.context;
     const start = output.startOf(messageId);
     if (start === null) return null;
-    const omitted = decidedCards(output, messageId);
+    const omitted = this.decidedIn(messageId);
     return { feed, from: start - 1, endsAfter: output.log.last, omitted, endsAtRest: true };
   }
 
+  /** A page of stored messages; null when the message that it should end before does not exist. */
   async page(request: PageRequest): Promise<MessagePage | null> {
-    const { key, engine, output, isRunning } = this.context;
+    const { key, engine, output } = this.context;
     const page = await engine.store.loadPage(key, request);
     if (!page) return null;
     const older = page.hasOlder ? (page.messages[0]?.id ?? null) : null;
-    return { messages: output.withoutDrafts(page.messages), older, isRunning: isRunning() };
+    return { messages: output.withoutDrafts(page.messages), older, isRunning: this.isRunning };
   }
 }

@@ -190,7 +190,7 @@ export class LocalHome implements SessionHome {
       // A client connected meanwhile.
       if (conversation && !conversation.isUnusedFor(KEEP_MS)) continue;
       if (conversation && isUnsaid) await this.remove(conversation.key);
-      else conversation?.letGo();
+      else conversation?.release();
       if (this.open.get(name) === loading) this.forget(name);
     }
   }

@@ -10,7 +10,7 @@ import {
   TRIGGERS,
 } from '../../protocol/index.ts';
 import { NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
-import { nothingToContinue } from '../conversation/machine/nothing-to-continue.ts';
+import { nothingToContinue } from '../conversation/state/errors.ts';
 import { admit, withAddresses } from '../files.ts';
 import type { Response } from '../home/home.ts';
 import { NothingOpen } from '../ledger/nothing-open.ts';

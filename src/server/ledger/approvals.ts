@@ -7,7 +7,7 @@ import {
   SIGNED_OUT,
 } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
-import type { Standing } from '../conversation/machine/call-flow.ts';
+import type { CallState } from '../conversation/state/call-states.ts';
 import type {
   AcceptedRequest,
   AuditEntry,
@@ -78,14 +78,14 @@ export function leftBehind({ status, reason, runsOn }: CallRecord): Settlement |
   return status === 'running' && runsOn === 'server' ? { kind: 'error', errorText: OUTCOME_UNKNOWN } : null;
 }
 
-/** Where a call stands that another process left open. `isShown`: a message shows its card. */
-export function standingOf(
+/** The state of a call that another process left open. `isShown`: a message shows its approval request. */
+export function stateOf(
   { status, runsOn }: CallRecord,
   isShown: boolean,
-): Exclude<Standing, 'issuing' | 'ending' | 'settled'> {
+): Exclude<CallState, 'issuing' | 'ending' | 'settled'> {
   switch (status) {
     case 'requested':
-      return isShown ? 'asked' : 'hidden';
+      return isShown ? 'asked' : 'queued';
     case 'approved':
     case 'denied':
     case 'ready':

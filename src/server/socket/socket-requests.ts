@@ -8,7 +8,7 @@ import {
 } from '../../protocol/index.ts';
 import { rateLimited } from '../access/rate-limit.ts';
 import type { Identity } from '../access/sign-in.ts';
-import { acceptedChunk } from '../conversation/aside.ts';
+import { acceptedChunk } from '../clients/requests.ts';
 import type { Asked, Listener, Session } from '../home/home.ts';
 import type { WholeFrame } from './intake.ts';
 import type { SocketMedia } from './socket-media.ts';

@@ -1,8 +1,8 @@
 import type { Event } from '@google/adk';
 import type { Content } from '@google/genai';
 import type { DeferredCall, RunView } from '../../../src/adk/for-server.ts';
-import type { Ticket } from '../../../src/server/conversation/machine/effects.ts';
-import type { Input } from '../../../src/server/conversation/machine/inputs.ts';
+import type { Ticket } from '../../../src/server/conversation/state/effects.ts';
+import type { Input } from '../../../src/server/conversation/state/inputs.ts';
 
 /** The tools, by where they run and whether they ask. */
 export const TOOLS = {
@@ -20,6 +20,9 @@ interface MadeCall {
 }
 
 /** A run of an agent as ADK would show it, of which the test decides every step. */
+/** Tickets are numbered over all runs. */
+let tickets = 0;
+
 export class FakeRun {
   readonly n: number;
   readonly driver: 'live' | 'turn';
@@ -72,7 +75,7 @@ export class FakeRun {
 
   open(): void {
     this.is = 'open';
-    this.push({ type: 'opened', n: this.n });
+    this.push({ type: 'run-opened', n: this.n });
   }
 
   words(): void {
@@ -114,7 +117,7 @@ export class FakeRun {
   defer(): void {
     const call = this.made.shift();
     if (!call) return;
-    const ticket = { call: call.id };
+    const ticket = ++tickets;
     this.tickets.set(ticket, call);
     const deferred: DeferredCall = {
       id: call.id,
@@ -180,7 +183,7 @@ export class FakeRun {
     this.made.length = 0;
     this.inside.length = 0;
     this.push({
-      type: 'ended',
+      type: 'run-ended',
       n: this.n,
       error: message === null ? null : { code: 'MODEL_ERROR', message },
     });

@@ -68,7 +68,7 @@ const person: Doing[] = [
   [
     'the person takes back what they said',
     always,
-    (world) => world.say('bidi', { again: world.askers.length > 0 ? 'm1' : 'm0' }),
+    (world) => world.say('bidi', { again: world.requests.length > 0 ? 'm1' : 'm0' }),
   ],
   ['the person takes back what they posted', always, (world) => world.say('sse', { again: 'm1' })],
   ['the person interrupts', always, (world) => world.interrupt()],
@@ -96,7 +96,7 @@ const page: Doing[] = [
       world.push({ type: 'left' });
     },
   ],
-  ['nobody comes back', ({ hasListener }) => !hasListener, (world) => world.push({ type: 'abandoned' })],
+  ['nobody comes back', ({ hasListener }) => !hasListener, (world) => world.pass(60_000)],
 ];
 
 const model: Doing[] = [

@@ -1,4 +1,3 @@
-import { type Event, getFunctionResponses } from '@google/adk';
 import { type Chunk, Grammar, type Message } from '../../../src/protocol/index.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -97,8 +96,8 @@ export class Ears {
   }
 
   /** An event could not be written. */
-  notWritten(event: Event): void {
-    for (const { id = '' } of getFunctionResponses(event)) this.unwritten.add(id);
+  notWritten(callId: string): void {
+    this.unwritten.add(callId);
   }
 
   /** What is open in a message could not be closed in the history. */

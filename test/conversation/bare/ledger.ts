@@ -1,7 +1,6 @@
-import { getFunctionResponses } from '@google/adk';
 import type { Answer } from '../../../src/protocol/index.ts';
-import type { Write } from '../../../src/server/conversation/machine/effects.ts';
-import type { DecidedBefore, WriteResults } from '../../../src/server/conversation/machine/inputs.ts';
+import type { Write } from '../../../src/server/conversation/state/effects.ts';
+import type { DecidedBefore, WriteResults } from '../../../src/server/conversation/state/inputs.ts';
 import { LEDGER, type Verdict } from '../../../src/server/ledger/approvals.ts';
 import type { CallRecord, CallStatus } from '../../../src/server/store/store.ts';
 
@@ -40,10 +39,11 @@ export class Ledger {
       case 'withdraw':
         this.move(write.call.id, 'approved', 'expired');
         return;
-      case 'append':
-        for (const { id = '' } of getFunctionResponses(write.event)) this.settle(id);
+      case 'append-outcome':
+      case 'append-interrupted':
+        this.settle(write.call.id);
         return;
-      case 'keep':
+      case 'store-message':
         for (const part of write.parts) if (part.type === 'text') this.kept.add(part.text);
         return;
       case 'decide':

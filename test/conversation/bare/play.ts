@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { anything, liveRun } from './commands.ts';
 import { type Setup, World } from './world.ts';
 
-/** Rounds after which a machine that does not come to rest never will. */
+/** Rounds after which a state that does not come to rest never will. */
 const MAX_ROUNDS = 200;
 
-/** Machines to which anything happens: each keeps every rule, or fails with its transcript. */
-export function machines(maxCommands: number): fc.IProperty<[Setup, Iterable<fc.Command<World, World>>]> {
+/** States to which anything happens: each keeps every rule, or fails with its transcript. */
+export function states(maxCommands: number): fc.IProperty<[Setup, Iterable<fc.Command<World, World>>]> {
   const setup: fc.Arbitrary<Setup> = fc.record({
     driver: fc.constantFrom('live', 'turn'),
     approvals: fc.constantFrom('sequential', 'parallel'),
@@ -40,7 +40,7 @@ function endingWell(world: World): string[] {
   if (world.isClosed || wrong.length > 0) return wrong;
   world.note('the person says one more thing');
   const from = world.ears.chunks.length;
-  const asker = world.say('bidi');
+  const request = world.say('bidi');
   const unanswered = bringToRest(world);
   const heard = world.ears.chunks.slice(from);
   const isAnswered =
@@ -48,12 +48,12 @@ function endingWell(world: World): string[] {
     heard.some((chunk) => chunk.type === 'finish' && chunk.finishReason === 'stop');
   return [
     ...(unanswered ? [`[B13] ${unanswered}`] : []),
-    ...(isAnswered && asker.is === 'begun' ? [] : ['[B6] the next message gets no answer']),
+    ...(isAnswered && request.is === 'begun' ? [] : ['[B6] the next message gets no answer']),
     ...atRest(world),
   ];
 }
 
-/** Lets everyone do what they owe. Says what kept the machine from resting, or null. */
+/** Lets everyone do what they owe. Says what kept the state from resting, or null. */
 function bringToRest(world: World): string | null {
   world.isHeld = false;
   world.failing = 'no';
@@ -106,10 +106,10 @@ function answerOpen(world: World): boolean {
   return true;
 }
 
-/** What is wrong with a machine that has come to rest. */
+/** What is wrong with a state that has come to rest. */
 function atRest(world: World): string[] {
-  const waiting = world.askers.filter(({ is }) => is === 'waiting');
-  const lost = world.askers.filter(
+  const waiting = world.requests.filter(({ is }) => is === 'waiting');
+  const lost = world.requests.filter(
     ({ is, words }) => is === 'begun' && words !== null && !world.ledger.kept.has(words),
   );
   const tickets = world.runs.flatMap(({ tickets: all, is }) => (is === 'over' ? [] : [...all.values()]));
@@ -119,6 +119,6 @@ function atRest(world: World): string[] {
     ...(world.slot === null ? [] : [`[T22] ${world.slot} keeps the slot`]),
     ...tickets.map(({ id }) => `[B14] ADK waits with ${id}`),
     ...(world.isClosed ? [] : world.ears.atRest()),
-    ...(world.isClosed || !world.isBusy ? [] : ['[B13] the machine is busy, and nobody owes anything']),
+    ...(world.isClosed || !world.isBusy ? [] : ['[B13] the state is busy, and nothing is pending']),
   ];
 }

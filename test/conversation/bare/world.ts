@@ -1,11 +1,11 @@
 import { type EventActions, getFunctionResponses } from '@google/adk';
 import type { Outcome } from '../../../src/adk/for-server.ts';
 import type { Answer } from '../../../src/protocol/index.ts';
-import { insteadOf } from '../../../src/server/conversation/hands.ts';
-import type { Asker, Effect } from '../../../src/server/conversation/machine/effects.ts';
-import type { Input, WriteResults } from '../../../src/server/conversation/machine/inputs.ts';
-import { Machine } from '../../../src/server/conversation/machine/machine.ts';
-import { Told } from '../../../src/server/conversation/told.ts';
+import { insteadOf } from '../../../src/server/conversation/effect-runner.ts';
+import { OutputGuard } from '../../../src/server/conversation/output-guard.ts';
+import { ConversationState } from '../../../src/server/conversation/state/conversation-state.ts';
+import type { Effect, RequestRef } from '../../../src/server/conversation/state/effects.ts';
+import type { Input, WriteResults } from '../../../src/server/conversation/state/inputs.ts';
 import type { SessionOptions } from '../../../src/server/engine.ts';
 import { type CallRecord, StateConflict } from '../../../src/server/store/store.ts';
 import { FakeRun, type ToolName } from './agent.ts';
@@ -24,24 +24,23 @@ export interface Setup {
 }
 
 type Writing = Extract<Effect, { type: 'store' | 'say-stored' | 'finish' | 'amend' }>;
-type Question = Extract<Effect, { type: 'ask-sign-in' }>['question'];
+type Question = Extract<Effect, { type: 'check-sign-in' }>['question'];
 
 /** Who asked for something: answered once, in one way. */
-class FakeAsker implements Asker {
+class FakeRequest {
+  readonly ref: RequestRef;
   readonly wire: 'sse' | 'bidi';
   readonly name: string;
-  readonly connection = null;
   readonly words: string | null;
   is: 'waiting' | 'begun' | 'refused' = 'waiting';
   isAccepted = false;
 
-  constructor(wire: 'sse' | 'bidi', name: string, words: string | null) {
+  constructor(id: number, wire: 'sse' | 'bidi', name: string, words: string | null) {
+    this.ref = { id, name, connection: null };
     this.wire = wire;
     this.name = name;
     this.words = words;
   }
-
-  mark(): void {}
 
   begin(): void {
     if (this.is === 'waiting') this.is = 'begun';
@@ -51,14 +50,12 @@ class FakeAsker implements Asker {
     this.isAccepted = true;
   }
 
-  tell(): void {}
-
   refuse(): void {
     if (this.is === 'waiting') this.is = 'refused';
   }
 }
 
-/** A machine alone: everything around it is played by the test, one step at a time, and written down. */
+/** A conversation state alone: everything around it is played by the test, one step at a time, and written down. */
 export class World {
   readonly setup: Setup;
   readonly ledger = new Ledger();
@@ -66,7 +63,7 @@ export class World {
   readonly transcript: string[] = [];
   readonly wrong: string[] = [];
   readonly runs: FakeRun[] = [];
-  readonly askers: FakeAsker[] = [];
+  readonly requests: FakeRequest[] = [];
   /** Writes that go on beside everything else. */
   readonly apart: Extract<Effect, { type: 'store-apart' }>[] = [];
   readonly questions: Question[] = [];
@@ -82,9 +79,9 @@ export class World {
   failing: 'no' | 'fault' | 'conflict' = 'no';
   wakesAt: number | null = null;
   now = 1_000_000;
-  private readonly told = new Told();
+  private readonly guard = new OutputGuard();
   private writing: Writing | null = null;
-  private readonly machine: Machine;
+  private readonly state: ConversationState;
   private readonly queue: (Effect | { type: 'hushed' })[] = [];
   private readonly soon: (() => void)[] = [];
   private isPumping = false;
@@ -111,20 +108,20 @@ export class World {
       driver: setup.driver ?? 'live',
       callsBack: setup.callsBack ?? false,
     };
-    const recovered = { calls: [], messages: [], said: [], unanswered: null, waiting: [] };
-    this.machine = new Machine(options, () => String(++this.count), recovered);
+    const recovered = { calls: [], messages: [], userMessages: [], unanswered: null, queue: [] };
+    this.state = new ConversationState(options, () => String(++this.count), recovered);
   }
 
   get isBusy(): boolean {
-    return this.machine.isBusy || this.machine.isBeginning;
+    return this.state.isBusy || this.state.isStarting;
   }
 
   get isSpokenTo(): boolean {
-    return this.machine.isSpokenTo(this.now);
+    return this.state.isSpokenTo(this.now);
   }
 
   get openCalls(): CallRecord[] {
-    return this.machine.openCalls;
+    return this.state.openCalls;
   }
 
   get isWriting(): boolean {
@@ -142,47 +139,40 @@ export class World {
       for (const { id = '' } of getFunctionResponses(input.event)) this.ledger.answered.add(id);
     // And so are the calls that it runs itself.
     for (const run of this.runs) for (const { id } of run.inside) this.ledger.inside.add(id);
-    const effects = this.words(input) ?? this.machine.push(input, this.now);
+    const effects = this.state.apply(input, this.now);
     if (input.type === 'interrupt') this.queue.push({ type: 'hushed' });
     this.queue.push(...effects);
     this.pump();
   }
 
-  /** Words that nothing is to be done before are taken alone, as the shell does. */
-  private words(input: Input): Effect[] | undefined {
-    if (input.type !== 'event' || this.queue.length > 0 || this.writing || this.isPumping) return undefined;
-    const words = this.machine.words(input.n, input.event);
-    return words?.chunks.map((chunk) => ({ type: 'say', messageId: words.messageId, chunk }));
-  }
-
   /** What the person says, over one wire or the other. */
-  say(wire: 'sse' | 'bidi', how: { again?: string } = {}): FakeAsker {
+  say(wire: 'sse' | 'bidi', how: { again?: string } = {}): FakeRequest {
     const text = `text ${++this.count}`;
     const id = how.again ?? `m${this.count}`;
-    const asker = this.newAsker(wire, 'message', text);
-    const said = {
+    const request = this.newRequest(wire, 'message', text);
+    const message = {
       kind: 'message' as const,
       wire,
-      asker,
+      request: request.ref,
       id,
       parts: [{ type: 'text' as const, text }],
     };
-    this.push({ type: 'say', said, again: wire === 'sse' || how.again !== undefined });
-    return asker;
+    this.push({ type: 'message', message, replaces: wire === 'sse' || how.again !== undefined });
+    return request;
   }
 
   interrupt(): void {
     const heard = { messageId: undefined, playedMs: undefined };
-    this.push({ type: 'interrupt', asker: this.newAsker('bidi', 'interrupt', null), heard });
+    this.push({ type: 'interrupt', request: this.newRequest('bidi', 'interrupt', null).ref, heard });
   }
 
   answer(wire: 'sse' | 'bidi', answers: Answer[]): void {
-    const asker = this.newAsker(wire, 'answers', null);
+    const request = this.newRequest(wire, 'answers', null).ref;
     const by = { user: 'someone' };
-    if (wire === 'bidi') return this.push({ type: 'answer', answers, by, asker });
+    if (wire === 'bidi') return this.push({ type: 'answer', answers, by, request });
     this.push({
       type: 'post-answers',
-      posted: { kind: 'answers', wire, asker, answers, by, messageId: undefined },
+      posted: { kind: 'answers', wire, request, answers, by, messageId: undefined },
     });
   }
 
@@ -206,11 +196,11 @@ export class World {
     if (!effect) return;
     const results: WriteResults = {};
     if (isWritten) for (const write of effect.writes) this.ledger.write(write, this.now, results);
-    const { about } = effect;
+    const { purpose } = effect;
     this.push(
       isWritten
-        ? { type: 'stored', about, results }
-        : { type: 'store-failed', about, error: new Error('The disk is full.') },
+        ? { type: 'stored', purpose, results }
+        : { type: 'store-failed', purpose, error: new Error('The disk is full.') },
     );
   }
 
@@ -219,7 +209,7 @@ export class World {
     const call = this.slot === null ? this.line.shift() : undefined;
     if (!call) return;
     this.slot = call.id;
-    this.push({ type: 'slot', callId: call.id });
+    this.push({ type: 'lock-acquired', callId: call.id });
   }
 
   endTool(how: Outcome['kind']): void {
@@ -238,7 +228,7 @@ export class World {
     if (question) this.push({ type: 'signed-in', question, standing });
   }
 
-  /** Time passes, up to so many milliseconds, and the machine wakes up when it wanted to. */
+  /** Time passes, up to so many milliseconds, and the state wakes up when it wanted to. */
   pass(ms: number): void {
     const end = this.now + ms;
     while (this.wakesAt !== null && this.wakesAt <= end) {
@@ -249,10 +239,10 @@ export class World {
     this.now = end;
   }
 
-  private newAsker(wire: 'sse' | 'bidi', kind: string, words: string | null): FakeAsker {
-    const asker = new FakeAsker(wire, `${kind} ${this.askers.length + 1}`, words);
-    this.askers.push(asker);
-    return asker;
+  private newRequest(wire: 'sse' | 'bidi', kind: string, words: string | null): FakeRequest {
+    const request = new FakeRequest(this.requests.length, wire, `${kind} ${this.requests.length + 1}`, words);
+    this.requests.push(request);
+    return request;
   }
 
   /** Does what is to be done, as the shell does: up to a write, if the disk is slow. */
@@ -272,18 +262,21 @@ export class World {
   }
 
   private act(effect: Effect | { type: 'hushed' }): void {
-    const { ears, ledger, told } = this;
+    const { ears, ledger, guard } = this;
     if (!QUIET.has(effect.type)) this.note(`    ${brief(effect)}`);
     switch (effect.type) {
       case 'hushed':
         return ears.interrupted();
       case 'start':
-        told.start(effect.message.id);
+        guard.start(effect.message.id);
         ears.start(effect.message, this.isPosted);
         this.isPosted = false;
         return;
       case 'say':
-        if (told.mayTell(effect.messageId, effect.chunk)) ears.say(effect.chunk);
+        if (guard.maySend(effect.messageId, effect.chunk)) ears.say(effect.chunk);
+        return;
+      case 'say-deltas':
+        for (const chunk of effect.chunks) if (guard.maySend(effect.messageId, chunk)) ears.say(chunk);
         return;
       case 'inject':
         return ears.say(effect.chunk);
@@ -291,8 +284,8 @@ export class World {
       case 'say-stored':
       case 'finish':
       case 'amend':
-        if (effect.type === 'say-stored' && !told.mayTell(effect.messageId, effect.chunk)) return;
-        if (effect.type === 'finish' && !told.mayFinish(effect.message.id)) return;
+        if (effect.type === 'say-stored' && !guard.maySend(effect.messageId, effect.chunk)) return;
+        if (effect.type === 'finish' && !guard.mayFinish(effect.message.id)) return;
         if (this.isHeld) this.writing = effect;
         else {
           const how = this.failing;
@@ -315,18 +308,18 @@ export class World {
       case 'send':
         this.heardByModel(effect.content.parts?.map(({ text }) => text) ?? []);
         return this.runOf(effect.n)?.listen(effect.content);
-      case 'show-media':
+      case 'send-media':
         return this.runOf(effect.n)?.sense();
-      case 'hush':
+      case 'mute':
         return this.runOf(effect.n)?.hush();
-      case 'let-go':
+      case 'release-call':
         for (const run of this.runs) run.letGo(effect.ticket, effect.error);
         return;
-      case 'want-slot':
+      case 'acquire-lock':
         this.line.push(effect.call);
         if (this.setup.isEager) this.soon.push(() => this.grant());
         return;
-      case 'give-slot-back':
+      case 'release-lock':
         if (this.slot === effect.callId) this.slot = null;
         return;
       case 'run-tool': {
@@ -340,7 +333,7 @@ export class World {
         this.tools.push(id);
         return;
       }
-      case 'call-back': {
+      case 'run-callbacks': {
         const { id, approvalId } = effect.call;
         if (this.started.has(`after ${id}`)) this.wrong.push(`[T25] the callbacks of ${id} run twice`);
         if (approvalId !== null && !ledger.approved.has(id))
@@ -349,7 +342,7 @@ export class World {
         this.callbacks.push(id);
         return;
       }
-      case 'ask-sign-in':
+      case 'check-sign-in':
         this.questions.push(effect.question);
         if (this.setup.isEager) this.soon.push(() => this.signIn('signed-in'));
         return;
@@ -357,30 +350,32 @@ export class World {
         // Whoever waits for the slot leaves the line and hears nothing.
         this.line.length = 0;
         return;
-      case 'begun':
-        if (effect.asker instanceof FakeAsker) this.begun(effect.asker);
+      case 'take-request': {
+        const request = this.requests[effect.request.id];
+        if (request) this.begun(request);
         return;
-      case 'accept':
-        return effect.asker.accept(effect.accepted);
-      case 'refuse':
-        return effect.asker.refuse(effect.error);
+      }
+      case 'acknowledge':
+        return this.requests[effect.request.id]?.accept();
+      case 'reject':
+        return this.requests[effect.request.id]?.refuse();
       case 'wake':
         this.wakesAt = effect.at;
         return;
-      case 'mark':
-      case 'mark-card':
+      case 'mark-response':
+      case 'mark-decided':
       case 'release':
       case 'sound':
-      case 'note':
+      case 'log':
         return;
     }
   }
 
-  private begun(asker: FakeAsker): void {
-    asker.begin();
+  private begun(request: FakeRequest): void {
+    request.begin();
     // What begins next is its response; that of one which is taken with the end of a call has begun already.
-    this.isPosted = asker.wire === 'sse';
-    if (this.isPosted && asker.words === null && !asker.isAccepted) this.ears.posted();
+    this.isPosted = request.wire === 'sse';
+    if (this.isPosted && request.words === null && !request.isAccepted) this.ears.posted();
   }
 
   private finished(effect: Writing, how: World['failing']): void {
@@ -399,17 +394,25 @@ export class World {
   }
 
   private stored(effect: Extract<Effect, { type: 'store' }>, how: World['failing']): void {
-    const { writes, about, after } = effect;
+    const { writes, purpose, after } = effect;
     const results: WriteResults = {};
     if (how !== 'no') {
-      const isConflict = how === 'conflict' && writes.some((write) => write.do === 'append' && write.seen);
+      const isConflict =
+        how === 'conflict' &&
+        writes.some(
+          (write) =>
+            write.do === 'append-outcome' &&
+            write.outcome.kind === 'output' &&
+            write.outcome.session !== undefined,
+        );
       for (const write of writes) {
-        if (write.do === 'append') this.ears.notWritten(write.event);
+        if (write.do === 'append-outcome') this.ears.notWritten(write.call.id);
+        if (write.do === 'append-interrupted') this.ears.notWritten(write.call.id);
         if (write.do === 'close-dangling' && write.messageId !== null) this.ears.notMended(write.messageId);
       }
       const error = isConflict ? new StateConflict('It was changed.') : new Error('The disk is full.');
       this.queue.unshift(...insteadOf(effect, error));
-      return this.push({ type: 'store-failed', about, error });
+      return this.push({ type: 'store-failed', purpose, error });
     }
     for (const write of writes) {
       this.ledger.write(write, this.now, results);
@@ -417,7 +420,7 @@ export class World {
         results.missed = this.ears.missed(write.messageId, write.waiting, write.errorText);
     }
     this.queue.unshift(...after);
-    if (about) this.push({ type: 'stored', about, results });
+    if (purpose) this.push({ type: 'stored', purpose, results });
   }
 
   private open({ n, request }: Extract<Effect, { type: 'open-run' }>): void {
@@ -453,7 +456,7 @@ function outcomeOf(kind: Outcome['kind']): Outcome {
   }
 }
 
-const QUIET = new Set(['wake', 'mark', 'mark-card', 'release', 'note', 'hushed']);
+const QUIET = new Set(['wake', 'mark-response', 'mark-decided', 'release', 'log', 'hushed']);
 
 /** An input or an effect on one line. */
 function brief(value: { type: string }): string {
@@ -462,7 +465,7 @@ function brief(value: { type: string }): string {
     if (
       [
         'view',
-        'asker',
+        'request',
         'ticket',
         'messageMetadata',
         'seen',

@@ -1,0 +1,158 @@
+import type { ProtocolError } from '../../protocol/index.ts';
+import { RateLimiter } from '../access/rate-limit.ts';
+import type { Engine } from '../engine.ts';
+import type { Listener, Place } from '../home/home.ts';
+import type { History } from '../ledger/history.ts';
+import type { Output } from '../output/output.ts';
+import { type Sound, Utterances } from '../output/utterances.ts';
+import { ActiveConnection } from './active-connection.ts';
+
+/** What listeners need from around them. */
+export interface ListenersContext {
+  engine: Engine;
+  history: History;
+  output: Output;
+  /** The active connection could not be stored. */
+  onFault: (error: unknown) => void;
+}
+
+/** How long no other listener becomes active after the active one lost its connection. */
+const COMEBACK_MS = 5000;
+
+/** Changes of the active connection that clients cause: ten at once, and one a second. */
+const CLAIMS = { burst: 10, perMinute: 60 };
+
+/** The listeners of a conversation. One of them has the active connection, and gets the sound. */
+export class Listeners {
+  private readonly context: ListenersContext;
+  private readonly active = new ActiveConnection((holder) => this.activeChanged(holder));
+  private readonly utterances: Utterances;
+  private isClosed = false;
+  private cancelPassing: () => void = () => undefined;
+  private readonly claims: RateLimiter;
+  /** The listener that claims the active connection and waits until another change is allowed. */
+  private claimant: Listener | null = null;
+  private cancelClaim: () => void = () => undefined;
+  /** Stores which connection is active; the second promise never rejects. */
+  private identifying: Promise<void> = Promise.resolve();
+  private identified: Promise<void> = Promise.resolve();
+
+  constructor(context: ListenersContext) {
+    this.context = context;
+    this.claims = new RateLimiter(CLAIMS, context.engine.clock);
+    // Each utterance belongs to a message, and each message has a chunk, so this number is not used yet.
+    this.utterances = new Utterances(context.output.log.last);
+  }
+
+  /** The id of the active connection. */
+  get holder(): string | null {
+    return this.active.holder?.id ?? null;
+  }
+
+  has(listener: Listener): boolean {
+    return this.active.has(listener);
+  }
+
+  /** Adds a listener. Resolves when the active connection is stored. */
+  join(listener: Listener): Promise<void> {
+    this.active.join(listener);
+    return this.active.holder === listener ? this.identifying : this.identified;
+  }
+
+  /** The rest of the sound that a listener has the beginning of, if it has the active connection. */
+  soundsFor(listener: Listener, sound: Place['sound']): Sound[] {
+    if (!sound || this.active.holder !== listener) return [];
+    return this.utterances.from(sound.n, sound.at);
+  }
+
+  /**
+   * Makes a listener the active connection; null makes none active. Of many claims in a short time only the last takes effect, as soon
+   * as the limit allows another change: each change is stored and sent to all clients.
+   */
+  claim(listener: Listener | null): void {
+    if (listener?.watches === 'always') return;
+    this.cancelPassing();
+    if (listener === null || listener === this.active.holder) {
+      this.forgetClaim();
+      if (listener === null) this.active.release();
+      return;
+    }
+    const isWaiting = this.claimant !== null;
+    this.claimant = listener;
+    if (!isWaiting) this.claimWhenAllowed();
+  }
+
+  private claimWhenAllowed(): void {
+    const wait = this.claims.take('');
+    if (wait > 0) {
+      this.cancelClaim = this.context.engine.clock.after(wait, () => this.claimWhenAllowed());
+      return;
+    }
+    const { claimant } = this;
+    this.claimant = null;
+    if (claimant) this.active.claim(claimant);
+  }
+
+  private forgetClaim(): void {
+    this.cancelClaim();
+    this.claimant = null;
+  }
+
+  /** Removes a listener. Returns whether it was the last one. */
+  leave(listener: Listener): boolean {
+    const { active } = this;
+    const wasActive = active.holder === listener;
+    if (!active.leave(listener)) return false;
+    if (active.isEmpty) return true;
+    if (wasActive && !this.isClosed) this.passOnLater();
+    return false;
+  }
+
+  /** The active client may come back at once; otherwise another listener becomes active. */
+  private passOnLater(): void {
+    this.cancelPassing();
+    this.cancelPassing = this.context.engine.clock.after(COMEBACK_MS, () => this.active.passOn());
+  }
+
+  /** Cancels the timers: the conversation ends here. */
+  close(): void {
+    this.isClosed = true;
+    this.cancelPassing();
+    this.forgetClaim();
+  }
+
+  /** Reports a failure to one connection, if it is still open. */
+  replyTo(connection: string, error: ProtocolError): void {
+    this.active.all.find(({ id }) => id === connection)?.told(error);
+  }
+
+  /** Ends every listener. */
+  endAll(...why: Parameters<Listener['end']>): void {
+    for (const listener of this.active.all) listener.end(...why);
+  }
+
+  /** Plays the sound of a message on the active connection. */
+  play({ messageId, sampleRate, data }: { messageId: string; sampleRate: number; data: string }): void {
+    // Kept in any case: the active client may be away for a moment.
+    const sound = this.utterances.add(messageId, sampleRate, data);
+    this.active.holder?.play(sound);
+  }
+
+  /** Discards the sound that is not played yet. */
+  stopPlayback(): void {
+    this.utterances.flush();
+    this.active.holder?.hush();
+  }
+
+  /** Another connection is active: watchers get its id, and the session stores it. */
+  private activeChanged(holder: Listener | null): void {
+    const { output, history, onFault } = this.context;
+    const connectionId = holder?.id ?? null;
+    if (this.active.isWatched) output.inject({ type: 'data-floor', data: { connectionId }, transient: true });
+    if (connectionId === null) return;
+    output.readers.loseFloor();
+    // One write after the other, so that the last change is the one that is stored.
+    this.identifying = this.identified.then(() => history.identify(connectionId));
+    this.identified = this.identifying.catch(onFault);
+  }
+}

@@ -1,0 +1,288 @@
+import { CONTINUE } from '../../models/for-server.ts';
+import { type Answer, type Heard, ProtocolError, unfold } from '../../protocol/index.ts';
+import { base64Bytes } from '../../protocol/limits.ts';
+import type { Identity } from '../access/sign-in.ts';
+import type { Listeners } from '../clients/listeners.ts';
+import {
+  type PendingRequest,
+  PrivateReplies,
+  type RequestNames,
+  type Requests,
+} from '../clients/requests.ts';
+import type { Engine } from '../engine.ts';
+import { type AdmittedPart, admit } from '../files.ts';
+import type {
+  AnsweredBy,
+  Asked,
+  PostedContinuation,
+  PostedMessage,
+  Response,
+  TypedMessage,
+} from '../home/home.ts';
+import type { Output } from '../output/output.ts';
+import type { SessionKey, Store } from '../store/store.ts';
+import type { EffectRunner } from './effect-runner.ts';
+import type { Reading } from './reading.ts';
+import type { ConversationState } from './state/conversation-state.ts';
+import type { RequestRef } from './state/effects.ts';
+import type { MessageRequest } from './state/inputs.ts';
+
+/** What requests need from around them. */
+export interface ClientRequestsContext {
+  key: SessionKey;
+  engine: Engine;
+  output: Output;
+  state: ConversationState;
+  runner: EffectRunner;
+  requests: Requests;
+  listeners: Listeners;
+  reading: Reading;
+  /** Throws when the conversation takes no more requests. */
+  checkIsHere: () => void;
+}
+
+const NOTHING_HEARD: Heard = { messageId: undefined, playedMs: undefined };
+
+/** Turns the requests of clients, over either wire, into inputs. A named request that is made again gets the result of the first one. */
+export class ClientRequests {
+  private readonly context: ClientRequestsContext;
+  private readonly size: SizeLimit;
+  private admitting: Promise<unknown> = Promise.resolve();
+
+  /** `isNew`: the session has no messages yet. */
+  constructor(isNew: boolean, context: ClientRequestsContext) {
+    const { engine, key } = context;
+    const { maxSessionBytes: maxBytes } = engine.options;
+    this.context = context;
+    this.size = new SizeLimit(engine.store, key, { maxBytes, isNew });
+  }
+
+  /** Takes a typed message. Resolves when it is taken, rejects when it is rejected. */
+  async say(message: TypedMessage, { again, ...asked }: Asked & { again: boolean }): Promise<void> {
+    const { engine, key, runner, listeners, requests } = this.context;
+    requests.setNewest(asked.requestId ?? null);
+    const known = this.repeated(asked);
+    if (known) return known;
+    if (asked.listener) listeners.claim(asked.listener);
+    const request = this.newRequest({ name: asked.requestId }, asked);
+    // Bad files are rejected now, not when the message starts; and no message overtakes an earlier one.
+    const admitted = this.admitting.then(async () => {
+      const parts = await admit(message.parts, engine, key);
+      await this.size.check(parts);
+      return parts;
+    });
+    this.admitting = admitted.catch(() => undefined);
+    const { id, metadata } = message;
+    admitted.then(
+      (parts) => {
+        const typed = {
+          kind: 'message',
+          wire: 'bidi',
+          request: refOf(request),
+          id,
+          parts,
+          metadata,
+        } as const;
+        runner.apply({ type: 'message', message: { ...typed, parts }, replaces: again });
+      },
+      (error: ProtocolError) => requests.reject(request.id, error),
+    );
+    await request.taken;
+  }
+
+  /** Continues a message of the agent that was cut. */
+  async continueMessage(messageId: string, asked: Asked): Promise<void> {
+    const { runner, listeners, requests } = this.context;
+    requests.setNewest(asked.requestId ?? null);
+    const known = this.repeated(asked);
+    if (known) return known;
+    if (asked.listener) listeners.claim(asked.listener);
+    const request = this.newRequest({ name: asked.requestId }, asked);
+    await this.admitting;
+    runner.apply({ type: 'continue', message: continuation(messageId, 'bidi', request) });
+    await request.taken;
+  }
+
+  /** Takes answers to open calls. */
+  async answer(answers: Answer[], { by, ...asked }: Asked & { by: Identity }): Promise<void> {
+    const { runner, listeners, requests } = this.context;
+    if (asked.requestId !== undefined) requests.setNewest(asked.requestId);
+    const known = this.repeated(asked);
+    if (known) return known;
+    // The browser that approves a browser tool runs it.
+    if (asked.listener && this.allowsClientTool(answers)) listeners.claim(asked.listener);
+    const request = this.newRequest({ name: asked.requestId }, asked);
+    await this.admitting;
+    runner.apply({ type: 'answer', answers, by, request: refOf(request) });
+    await request.taken;
+  }
+
+  /** Interrupts the agent. Resolves with false when the request was made before. */
+  async interrupt({ heard = NOTHING_HEARD, ...asked }: Partial<Asked> & { heard?: Heard }): Promise<boolean> {
+    const known = this.repeated(asked);
+    if (known) return known.then(() => false);
+    const request = this.newRequest({ name: asked.requestId }, asked);
+    this.context.runner.apply({ type: 'interrupt', request: refOf(request), heard });
+    return true;
+  }
+
+  /** Takes a posted message. Resolves with its response when its turn comes. */
+  async post({ id, parts, metadata, requestId: name, logged }: PostedMessage): Promise<Response> {
+    const { runner, listeners } = this.context;
+    const known = await this.responseOf(name);
+    if (known) return known;
+    await this.size.check(parts);
+    const replies = new PrivateReplies();
+    const request = this.newRequest({ name, logged }, { requester: replies });
+    const posted = { kind: 'message', wire: 'sse', request: refOf(request), id, parts, metadata } as const;
+    listeners.claim(null);
+    runner.apply({ type: 'message', message: { ...posted, parts }, replaces: true });
+    return this.responseTo(request, replies);
+  }
+
+  /** Takes posted answers. */
+  async postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response> {
+    const { runner, listeners } = this.context;
+    const { messageId, by, requestId: name, logged } = from;
+    const known = await this.responseOf(name);
+    if (known) return known;
+    const replies = new PrivateReplies();
+    const request = this.newRequest({ name, logged }, { requester: replies });
+    if (this.allowsClientTool(answers)) listeners.claim(null);
+    const posted = { kind: 'answers', wire: 'sse', request: refOf(request), messageId, by } as const;
+    runner.apply({ type: 'post-answers', posted: { ...posted, answers } });
+    return this.responseTo(request, replies);
+  }
+
+  /** Takes a posted request to continue a message. */
+  async postContinuation({ messageId, requestId: name, logged }: PostedContinuation): Promise<Response> {
+    const { runner, listeners } = this.context;
+    const known = await this.responseOf(name);
+    if (known) return known;
+    const replies = new PrivateReplies();
+    const request = this.newRequest({ name, logged }, { requester: replies });
+    listeners.claim(null);
+    runner.apply({ type: 'continue', message: continuation(messageId, 'sse', request) });
+    return this.responseTo(request, replies);
+  }
+
+  private async responseTo({ taken }: PendingRequest, replies: PrivateReplies): Promise<Response> {
+    return { feed: this.context.reading.feed, from: await taken, aside: () => replies.take() };
+  }
+
+  private newRequest(names: RequestNames, { requester, listener }: Partial<Asked>): PendingRequest {
+    const { output, requests, checkIsHere } = this.context;
+    checkIsHere();
+    return requests.add(() => output.log.last, { connection: listener?.id, ...names }, requester);
+  }
+
+  /** Whether answers approve a browser tool. */
+  private allowsClientTool(answers: readonly Answer[]): boolean {
+    const open = this.context.state.openCalls;
+    return answers.some(
+      (answer) =>
+        answer.kind === 'decision' &&
+        answer.approved &&
+        open.some(({ id, runsOn }) => id === answer.toolCallId && runsOn === 'client'),
+    );
+  }
+
+  /** The result of a request that was made before over a socket; null for a new one. */
+  private repeated({ requestId, requester }: Partial<Asked>): Promise<void> | null {
+    const { requests } = this.context;
+    const made = requests.made(requestId);
+    if (made) {
+      if (requester) made.join(requester);
+      return made.taken.then(() => undefined);
+    }
+    const accepted = requests.find(requestId);
+    if (!accepted) return null;
+    requester?.accepted(accepted);
+    return Promise.resolve();
+  }
+
+  /** The response to a request that was posted before, from the log or from the store; null for a new one. */
+  private async responseOf(name: string | undefined): Promise<Response | null> {
+    const { output, reading, requests } = this.context;
+    const { feed } = reading;
+    const made = requests.made(name);
+    const from = made && (await made.taken);
+    const accepted = requests.find(name);
+    const replies = new PrivateReplies();
+    if (accepted) replies.accepted(accepted);
+    const first = { aside: () => replies.take() };
+    if (from !== null && from >= output.log.first - 1) return { feed, from, ...first };
+    if (!accepted) return null;
+    const { messageId, parts, requestId } = accepted;
+    if (messageId === null)
+      throw new ProtocolError('nothing_to_answer', 'This request was taken before, and nothing answers it.');
+    const running = reading.responseIn(messageId);
+    if (running) return { ...running, ...first };
+    const message = await output.load(messageId);
+    if (message) return { feed, from: output.log.last, ...first, told: unfold(message, parts) };
+    // Its process died before the agent answered: the request is made again.
+    requests.forget(requestId);
+    return null;
+  }
+}
+
+/** The request as the state names it. */
+function refOf({ id, name, connection }: PendingRequest): RequestRef {
+  return { id, name, connection };
+}
+
+/** The instruction to continue a message: it stands in the agent's history alone, and is no user message. */
+function continuation(
+  messageId: string,
+  wire: MessageRequest['wire'],
+  request: PendingRequest,
+): MessageRequest {
+  const parts = [{ type: 'text' as const, text: CONTINUE }];
+  const continues = { messageId, message: null };
+  return { kind: 'message', wire, request: refOf(request), id: undefined, parts, continues };
+}
+
+/** After so many messages the size is read from the store again: answers and tool outputs are not counted in between. */
+const MESSAGES_BETWEEN_READS = 16;
+const FULL = 'This conversation is full: it has reached its size limit. Start a new conversation.';
+
+/** Rejects messages to a session that has reached its size limit. */
+class SizeLimit {
+  private readonly store: Store;
+  private readonly key: SessionKey;
+  private readonly maxBytes: number;
+  /** The size that the store reported, and the bytes of the messages since. */
+  private bytes = 0;
+  /** How many messages are counted before the size is read again. */
+  private left: number;
+
+  /** `isNew`: nothing is stored yet. */
+  constructor(store: Store, key: SessionKey, { maxBytes, isNew }: { maxBytes: number; isNew: boolean }) {
+    this.store = store;
+    this.key = key;
+    this.maxBytes = maxBytes;
+    this.left = isNew ? MESSAGES_BETWEEN_READS : 0;
+  }
+
+  /** Throws `session_full` when a message does not fit. Returns a promise when the size has to be read from the store. */
+  check(parts: readonly AdmittedPart[]): Promise<void> | undefined {
+    if (this.left > 0) return this.count(parts);
+    return this.store.sessionBytes(this.key).then((bytes) => {
+      this.bytes = bytes;
+      this.left = MESSAGES_BETWEEN_READS;
+      this.count(parts);
+    });
+  }
+
+  private count(parts: readonly AdmittedPart[]): undefined {
+    for (const part of parts) {
+      // A text is stored twice, as a message and as an event; a file once.
+      this.bytes += part.type === 'text' ? 2 * Buffer.byteLength(part.text) : base64Bytes(part.data);
+    }
+    this.left--;
+    if (this.bytes <= this.maxBytes) return;
+    // The rejected message was counted, but is not stored: read the size again next time.
+    this.left = 0;
+    throw new ProtocolError('session_full', FULL);
+  }
+}

@@ -1,0 +1,376 @@
+import { exhaustive } from '../../protocol/exhaustive.ts';
+import type { Listeners } from '../clients/listeners.ts';
+import type { Requests } from '../clients/requests.ts';
+import type { Engine } from '../engine.ts';
+import type { Output } from '../output/output.ts';
+import { StaleFence, StateConflict } from '../store/store.ts';
+import type { AgentRuns } from './agent-runs.ts';
+import { OutputGuard } from './output-guard.ts';
+import type { ConversationState } from './state/conversation-state.ts';
+import type { Effect, StoreEffect } from './state/effects.ts';
+import type { Input, Recovered } from './state/inputs.ts';
+import type { StoreWriter } from './store-writer.ts';
+import type { ToolRunner } from './tool-runner.ts';
+
+/** Where effects are performed: the store, ADK, the tools, the output and the clients. */
+export interface EffectTargets {
+  store: StoreWriter;
+  runs: AgentRuns;
+  tools: ToolRunner;
+  output: Output;
+  requests: Requests;
+  listeners: Listeners;
+}
+
+/** What the runner needs from around it. */
+export interface EffectRunnerContext {
+  engine: Engine;
+  state: ConversationState;
+  /** Calls that messages show without an outcome. */
+  announced: Iterable<string>;
+  /** The fields of every log line: the session, its active connection and its request. */
+  logFields: () => Record<string, unknown>;
+  /** Another process owns the session: nothing more is done here. */
+  onLost: () => void;
+}
+
+/** A read that takes its place among the effects. */
+type QueuedRead = () => Promise<void>;
+
+/**
+ * Applies inputs to the state and performs the effects in order. The results are inputs again. An effect that writes delays the effects
+ * after it; no other effect does.
+ */
+export class EffectRunner {
+  private readonly context: EffectRunnerContext;
+  private readonly state: ConversationState;
+  private readonly targets: EffectTargets;
+  private readonly guard: OutputGuard;
+  private readonly queue: (Effect | QueuedRead)[] = [];
+  private readonly resting = new Set<() => void>();
+  private lastUse: number;
+  private isPerforming = false;
+  private isDropped = false;
+  private cancelTimer: () => void = () => undefined;
+
+  constructor(context: EffectRunnerContext, targets: (runner: EffectRunner) => EffectTargets) {
+    this.context = context;
+    this.state = context.state;
+    this.guard = new OutputGuard(context.announced);
+    this.lastUse = context.engine.clock.elapsed();
+    this.targets = targets(this);
+  }
+
+  /** When the agent last came to rest, or the session was last looked up. */
+  get lastUsedAt(): number {
+    return this.lastUse;
+  }
+
+  /** The session is about to be used. */
+  touch(): void {
+    this.lastUse = this.context.engine.clock.elapsed();
+  }
+
+  /** Whether effects are still to be performed. */
+  get isWorking(): boolean {
+    return this.queue.length > 0 || this.isPerforming;
+  }
+
+  /** Whether nothing is performed here any more: the session is lost or removed. */
+  get isGone(): boolean {
+    return this.isDropped;
+  }
+
+  /** Performs no further effects. */
+  drop(): void {
+    this.isDropped = true;
+  }
+
+  /** Resolves when every effect is performed and `isKept` is false. */
+  async untilIdle(isKept: () => boolean = () => false): Promise<void> {
+    while (this.isWorking || isKept()) {
+      await new Promise<void>((resolve) => this.resting.add(resolve));
+    }
+  }
+
+  /** Reads in its place among the effects: everything that is stored by then was sent, and nothing that is sent later is in it. */
+  read<T>(work: () => Promise<T>): Promise<T> {
+    if (this.isDropped) return work();
+    return new Promise((resolve, reject) => {
+      this.queue.push(() => work().then(resolve, reject));
+      if (!this.isPerforming) this.perform();
+    });
+  }
+
+  /** Resolves when no run is open, or after a timeout. */
+  runsEnded(): Promise<void> {
+    return this.targets.runs.ended();
+  }
+
+  /**
+   * Handles a failed write. When another process owns the session, this one stops: what it would write, send or run from now on could
+   * contradict the new owner.
+   */
+  fault(error: unknown): void {
+    if (!(error instanceof StaleFence) || this.isDropped) return;
+    this.isDropped = true;
+    // Reads that wait may read what is stored.
+    for (const effect of this.queue.splice(0)) if (typeof effect === 'function') this.background(effect());
+    this.cancelTimer();
+    this.targets.runs.closeAll();
+    this.targets.tools.abort();
+    this.context.onLost();
+  }
+
+  /** Applies an input and performs what follows from it. */
+  apply(input: Input): void {
+    if (this.isDropped) return;
+    try {
+      const effects = this.state.apply(input, this.context.engine.clock.now());
+      const [first] = effects;
+      // Text deltas wait for nothing, unless earlier effects are still being performed.
+      if (first?.type === 'say-deltas' && !this.isWorking) return this.sayDeltas(first);
+      for (const effect of effects) this.queue.push(effect);
+    } catch (error) {
+      this.failed(`the input "${input.type}" could not be applied`, error);
+    }
+    if (!this.isPerforming) this.perform();
+  }
+
+  private sayDeltas({ messageId, chunks }: Extract<Effect, { type: 'say-deltas' }>): void {
+    const { guard } = this;
+    const { output } = this.targets;
+    this.isPerforming = true;
+    try {
+      for (const chunk of chunks) if (guard.maySend(messageId, chunk)) output.say(chunk);
+    } finally {
+      this.isPerforming = false;
+    }
+    // A reader may have caused an input at once.
+    if (this.queue.length > 0) this.perform();
+  }
+
+  /** Performs effects, up to one that must be waited for. */
+  private perform(): void {
+    this.isPerforming = true;
+    for (let effect = this.queue.shift(); effect !== undefined; effect = this.queue.shift()) {
+      const work = this.attempt(effect);
+      if (!work) continue;
+      this.background(work.then(() => this.perform()));
+      return;
+    }
+    this.isPerforming = false;
+    this.rested();
+  }
+
+  private rested(): void {
+    const { state, resting } = this;
+    const { output, requests } = this.targets;
+    if (!state.isResponding && !state.isStarting) requests.clearAnswering();
+    if (!state.isBusy) {
+      this.touch();
+      output.rested();
+    }
+    if (resting.size === 0) return;
+    for (const resolve of resting) resolve();
+    resting.clear();
+  }
+
+  /** Performs one effect. An unexpected failure does not stop the effects after it. */
+  private attempt(effect: Effect | QueuedRead): Promise<void> | undefined {
+    try {
+      return typeof effect === 'function' ? effect() : this.act(effect);
+    } catch (error) {
+      const what = typeof effect === 'function' ? 'read' : effect.type;
+      this.failed(`the effect "${what}" failed`, error);
+      return undefined;
+    }
+  }
+
+  /** Performs one effect. The promise that it returns must be waited for, and never rejects. */
+  private act(effect: Effect): Promise<void> | undefined {
+    const { guard } = this;
+    const { store, runs, tools, output, requests, listeners } = this.targets;
+    switch (effect.type) {
+      case 'start':
+        guard.start(effect.message.id);
+        output.begin(effect.message);
+        return;
+      case 'say':
+        if (guard.maySend(effect.messageId, effect.chunk)) output.say(effect.chunk);
+        return;
+      case 'say-deltas':
+        for (const chunk of effect.chunks) if (guard.maySend(effect.messageId, chunk)) output.say(chunk);
+        return;
+      case 'say-stored':
+        if (!guard.maySend(effect.messageId, effect.chunk)) return;
+        return this.logged(
+          'an approval request was not stored',
+          output.sayStored(effect.chunk, effect.inStep),
+        );
+      case 'inject':
+        output.inject(effect.chunk);
+        return;
+      case 'publish-message': {
+        const message = store.published(effect.messageId);
+        if (message) output.inject({ type: 'data-message', data: { message }, transient: true });
+        return;
+      }
+      case 'amend':
+        return this.logged('a message was not stored', output.amend(effect.messageId, effect.chunks));
+      case 'mark-decided':
+        output.fold(effect.messageId)?.decide(effect.callId, effect.approved, effect.reason);
+        return;
+      case 'finish': {
+        const { message, chunks } = effect;
+        if (!guard.mayFinish(message.id)) return;
+        const end = output.conclude(message, chunks, () => store.storeImages(message));
+        return this.logged('a message was not stored', end);
+      }
+      case 'release':
+        output.release(effect.messageId);
+        return;
+      case 'sound':
+        output.spoke(effect);
+        listeners.play(effect);
+        return;
+      case 'stop-playback':
+        listeners.stopPlayback();
+        return;
+
+      case 'store':
+        return this.store(effect);
+      case 'store-apart':
+        this.background(this.store({ ...effect, type: 'store', after: [] }));
+        return;
+
+      case 'open-run':
+        runs.open(effect.n, effect.request);
+        return;
+      case 'close-run':
+        runs.close(effect.n);
+        return;
+      case 'send':
+        runs.send(effect.n, effect.content);
+        return;
+      case 'send-media':
+        runs.sendMedia(effect.n, effect.blob);
+        return;
+      case 'signal-activity':
+        runs.signal(effect.n, effect.activity);
+        return;
+      case 'mute':
+        runs.mute(effect.n);
+        return;
+      case 'release-call':
+        runs.releaseCall(effect.ticket, effect.error);
+        return;
+
+      case 'acquire-lock':
+        this.background(tools.acquireLock(effect.call));
+        return;
+      case 'release-lock':
+        tools.releaseLock(effect.callId);
+        return;
+      case 'run-tool':
+        this.background(tools.run(effect.call));
+        return;
+      case 'run-callbacks':
+        this.background(tools.runCallbacks(effect.call, effect.output));
+        return;
+      case 'abort-tools':
+        tools.abort();
+        return;
+      case 'check-sign-in':
+        this.background(this.checkSignIn(effect));
+        return;
+
+      case 'mark-response':
+        requests.markResponse(effect.request.id);
+        return;
+      case 'take-request':
+        requests.take(effect.request.id);
+        return;
+      case 'acknowledge':
+        requests.acknowledge(effect.request.id, effect.accepted);
+        return;
+      case 'warn':
+        requests.warn(effect.request.id, effect.error);
+        return;
+      case 'reject':
+        requests.reject(effect.request.id, effect.error);
+        return;
+      case 'reply-to':
+        listeners.replyTo(effect.connection, effect.error);
+        return;
+
+      case 'wake':
+        this.setTimer(effect.at);
+        return;
+      case 'log':
+        this.context.engine.logger[effect.level](effect.text, {
+          ...this.context.logFields(),
+          ...effect.fields,
+        });
+        return;
+      default:
+        return exhaustive(effect);
+    }
+  }
+
+  /** Writes. The effects that follow are performed before all others that wait. */
+  private async store(effect: StoreEffect): Promise<void> {
+    const { writes, after, purpose } = effect;
+    try {
+      const results = await this.targets.store.write(writes);
+      if (this.isDropped) return;
+      this.queue.unshift(...after);
+      if (purpose) this.apply({ type: 'stored', purpose, results });
+    } catch (error) {
+      this.fault(error);
+      if (!this.isDropped) this.queue.unshift(...insteadOf(effect, error));
+      this.apply({ type: 'store-failed', purpose, error });
+    }
+  }
+
+  private async checkSignIn({ by, question }: Extract<Effect, { type: 'check-sign-in' }>): Promise<void> {
+    const standing = await this.context.engine.signIn.ask(by);
+    this.apply({ type: 'signed-in', question, standing });
+  }
+
+  private setTimer(at: number | null): void {
+    const { clock } = this.context.engine;
+    this.cancelTimer();
+    this.cancelTimer =
+      at === null
+        ? () => undefined
+        : clock.after(Math.max(0, at - clock.now()), () => this.apply({ type: 'time' }));
+  }
+
+  private logged(text: string, work: Promise<void>): Promise<void> {
+    return work.catch((error: unknown) => this.failed(text, error));
+  }
+
+  /** Work that no effect waits for: its result comes back as an input. */
+  private background(work: Promise<void>): void {
+    work.catch((error: unknown) => this.failed('an effect failed', error));
+  }
+
+  private failed(text: string, error: unknown): void {
+    const { engine, logFields } = this.context;
+    this.fault(error);
+    if (this.isDropped) return;
+    engine.logger.error(text, { ...logFields(), error: String(error) });
+  }
+}
+
+/** The effects that follow a failed write. */
+export function insteadOf({ failed = [], conflicted = failed }: StoreEffect, error: unknown): Effect[] {
+  return error instanceof StateConflict ? conflicted : failed;
+}
+
+/** The ids that messages show of a recovered call: the call itself, and its confirmation where that is a call of its own. */
+export function announcedBy({ record, isAnnounced, isConfirming }: Recovered['calls'][number]): string[] {
+  const { id, approvalId } = record;
+  return [...(isAnnounced ? [id] : []), ...(isConfirming && approvalId !== null ? [approvalId] : [])];
+}

@@ -1,0 +1,47 @@
+import type { Chunk } from '../../protocol/index.ts';
+
+/**
+ * Discards output that builds on a failed write. The state decides as if every write succeeded. When a write fails, the effects after it are
+ * discarded, and so is everything that builds on them: a chunk of a message whose `start` was never sent, or the output of a call
+ * that was never announced.
+ */
+export class OutputGuard {
+  /** The message of the last `start`. */
+  private current: string | null = null;
+  /** Calls that were announced and have no outcome yet. */
+  private readonly calls: Set<string>;
+
+  constructor(calls: Iterable<string> = []) {
+    this.calls = new Set(calls);
+  }
+
+  start(messageId: string): void {
+    this.current = messageId;
+  }
+
+  /** Whether a chunk of a message may be sent. */
+  maySend(messageId: string, chunk: Chunk): boolean {
+    if (this.current !== messageId) return false;
+    switch (chunk.type) {
+      case 'tool-input-start':
+        this.calls.add(chunk.toolCallId);
+        return true;
+      case 'tool-input-available':
+      case 'tool-approval-request':
+        return this.calls.has(chunk.toolCallId);
+      case 'tool-output-available':
+      case 'tool-output-error':
+      case 'tool-output-denied':
+        return this.calls.delete(chunk.toolCallId);
+      default:
+        return true;
+    }
+  }
+
+  /** Whether the end of a message may be sent. */
+  mayFinish(messageId: string): boolean {
+    if (this.current !== messageId) return false;
+    this.current = null;
+    return true;
+  }
+}

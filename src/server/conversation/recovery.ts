@@ -1,0 +1,291 @@
+import { type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
+import {
+  APPROVAL_TIMED_OUT,
+  isSettled,
+  type Message,
+  MessageFold,
+  OUTCOME_UNKNOWN,
+  toolNameOf,
+} from '../../protocol/index.ts';
+import type { Engine } from '../engine.ts';
+import { partsOf } from '../files.ts';
+import {
+  Approvals,
+  decisionIn,
+  isUndecided,
+  lateSettlement,
+  leftBehind,
+  stateOf,
+} from '../ledger/approvals.ts';
+import type { History } from '../ledger/history.ts';
+import { isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/reconcile.ts';
+import { endEvent, outputChunk } from '../ledger/settlement.ts';
+import type { SessionLog } from '../log/logs.ts';
+import { heardIn, messagesIn, restOf } from '../log/take-over.ts';
+import { recentMessages } from '../store/recent-messages.ts';
+import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
+import type { MessageRequest, Recovered } from './state/inputs.ts';
+import { fingerprint } from './state/messages.ts';
+
+/** Where a session is recovered from. */
+export interface RecoverySource {
+  key: OwnedKey;
+  engine: Engine;
+  history: History;
+}
+
+/** A stored session, brought in order: waiting calls are open again, and interrupted work has an end. */
+export interface RecoveredSession {
+  recovered: Recovered;
+  /** Whether the session has no messages. */
+  isNew: boolean;
+  /** The requests that were accepted last. */
+  requests: AcceptedRequest[];
+  /** The queued messages, as they are stored. */
+  queued: Message[];
+}
+
+/** A session that was just created. */
+function emptySession(): RecoveredSession {
+  return {
+    recovered: { calls: [], messages: [], userMessages: [], unanswered: null, queue: [] },
+    isNew: true,
+    requests: [],
+    queued: [],
+  };
+}
+
+/**
+ * Recovers a session from the store and the log. Where the log of an earlier owner continues, the store gets the text that only the log
+ * has, and the log gets the end of everything that was started, so that a client that resumes misses nothing. A log that contradicts
+ * the store is replaced: then every client starts from what is stored.
+ */
+export async function recoverSession(
+  source: RecoverySource,
+  isEmpty: boolean,
+): Promise<{ session: RecoveredSession; log: SessionLog }> {
+  const { key, engine } = source;
+  const { store, logs, logger } = engine;
+  const log = await logs.open(key);
+  try {
+    if (log.chunks.last === 0) return { session: isEmpty ? emptySession() : await recover(source), log };
+    const named = messagesIn(log.chunks);
+    const before = await recentMessages(store, key, named);
+    for (const message of heardIn(log.chunks, before.messages)) {
+      await store.putMessage(key, message);
+    }
+    const session = await recover(source);
+    const { calls, queue } = session.recovered;
+    const open = new Set(calls.map(({ record }) => record.messageId));
+    const awaited = new Set(queue.flatMap(({ answerId }) => answerId ?? []));
+    const stored = await recentMessages(store, key, named);
+    const rest = restOf(log.chunks, stored.messages, { open, awaited });
+    if (!rest) {
+      logger.warn('a log does not go together with what is stored', { session: key.id });
+      return { session, log: logs.replace(log) };
+    }
+    for (const chunk of rest) log.chunks.append(chunk);
+    return { session, log };
+  } catch (error) {
+    log.close();
+    throw error;
+  }
+}
+
+/** Recovers a session from the store. */
+async function recover(source: RecoverySource): Promise<RecoveredSession> {
+  const { key, engine, history } = source;
+  const { store } = engine;
+  const open = await endLeftBehind(source, await store.openCalls(key));
+  const shown = open.map(({ messageId }) => messageId);
+  const { messages } = await recentMessages(store, key, shown);
+  await reconcile(store, key, messages, await history.load());
+  await endCutOff(source, open, messages);
+  if (messages.at(-1)?.metadata?.interrupted) await keepWords(history, engine.rootAgent.name, messages);
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  const owners = new Map<string, Message>();
+  const calls = open.map((record) => {
+    const owner = byId.get(record.messageId) ?? { id: record.messageId, role: 'assistant', parts: [] };
+    owners.set(owner.id, owner);
+    return { record, ...viewOf(record, owner) };
+  });
+  const userMessages = messages
+    .filter(({ role }) => role === 'user')
+    .map(({ id, parts }) => ({ id, fingerprint: fingerprint(parts) }));
+  const last = messages.at(-1);
+  const requests = await store.acceptedRequests(key);
+  const asked = last?.role === 'user' ? last : null;
+  const { unanswered, queue } = await unansweredMessages(source, { asked, requests, byId, open });
+  return {
+    recovered: {
+      calls,
+      messages: [...owners.values()],
+      userMessages,
+      unanswered: unanswered?.id ?? null,
+      queue: queue.map(({ request }) => request),
+    },
+    isNew: messages.length === 0,
+    requests,
+    queued: queue.map(({ message }) => message),
+  };
+}
+
+/** The accepted messages without an answer: first the last message, if its process died before the agent answered. */
+async function unansweredMessages(
+  { key, engine }: RecoverySource,
+  stored: {
+    /** The last user message, when it is the last message of all. */
+    asked: Message | null;
+    requests: AcceptedRequest[];
+    byId: ReadonlyMap<string, Message>;
+    open: readonly CallRecord[];
+  },
+): Promise<{ unanswered: Message | null; queue: { message: Message; request: MessageRequest }[] }> {
+  const { store } = engine;
+  const { asked, requests, byId, open } = stored;
+  const waiting = await store.waitingMessages(key);
+  const rest = waiting.filter(({ message }) => !byId.has(message.id));
+  /** The message that should answer the newest request, when nothing of it is stored. */
+  const lastUnanswered = async (): Promise<string | null> => {
+    for (const { messageId } of requests.toReversed()) {
+      const isKnown = messageId === null || byId.has(messageId);
+      if (isKnown || rest.some(({ answerId }) => answerId === messageId)) continue;
+      if ((await store.loadMessage(key, messageId)) === null) return messageId;
+    }
+    return null;
+  };
+  const promised = asked && (await lastUnanswered());
+  const first = waiting.find(({ message }) => message.id === asked?.id);
+  const answer = first?.answerId ?? promised;
+  // A waiting call is an answer, though the message that shows it is not stored yet.
+  const isAnswered = open.some(
+    ({ messageId }) => !byId.has(messageId) && (answer === null || messageId === answer),
+  );
+  const unanswered = isAnswered ? null : asked;
+  // A client that got no acknowledgement sends its message again.
+  const isFirst = unanswered !== null && (first !== undefined || promised !== null);
+  const all = isFirst ? [{ message: unanswered, answerId: answer }, ...rest] : rest;
+  const queue = await Promise.all(
+    all.map(async ({ message, answerId }, index) => {
+      const request: MessageRequest = {
+        kind: 'message',
+        wire: 'bidi',
+        // The client that sent it is not connected to this process.
+        request: { id: -1 - index, name: undefined, connection: null },
+        id: message.id,
+        parts: await partsOf(message, store, key),
+        isStored: true,
+        ...(answerId === null ? {} : { answerId }),
+      };
+      return { message, request };
+    }),
+  );
+  return { unanswered, queue };
+}
+
+/** The state of a stored call. An approval request that the message does not show was never sent. */
+function viewOf(record: CallRecord, owner: Message): Omit<Recovered['calls'][number], 'record'> {
+  const { id, approvalId } = record;
+  const parts = owner.parts.filter((part) => 'toolCallId' in part);
+  const own = parts.find((part) => part.toolCallId === id);
+  const confirmation = parts.find((part) => part.toolCallId === approvalId);
+  const isShown = confirmation !== undefined || (own !== undefined && 'approval' in own);
+  return {
+    state: stateOf(record, isShown),
+    isAnnounced: own !== undefined,
+    isConfirming: confirmation !== undefined && 'state' in confirmation && !isSettled(confirmation.state),
+  };
+}
+
+/**
+ * Adds decisions that the messages do not show yet, and ends calls that were interrupted: a tool that was running on the server has
+ * an unknown outcome and is not run again. Returns the calls that stay open.
+ */
+async function endLeftBehind(source: RecoverySource, calls: CallRecord[]): Promise<CallRecord[]> {
+  const { key, engine, history } = source;
+  const { store, options } = engine;
+  const messages = new Map<string, Message | null>();
+  const open: CallRecord[] = [];
+  for (const found of calls) {
+    const call = await expireIfLate(source, found);
+    const message = messages.get(call.messageId) ?? (await store.loadMessage(key, call.messageId));
+    messages.set(call.messageId, message);
+    const fold = message && new MessageFold(message);
+    const decided = decisionIn(call);
+    if (decided !== null) fold?.decide(call.id, decided, call.reason ?? undefined);
+    const settlement = leftBehind(call) ?? (isLate(call, engine) ? lateSettlement(call) : null);
+    if (settlement) {
+      await history.append(endEvent(call, settlement));
+      for (const id of [call.approvalId, call.id]) {
+        if (id !== null && fold?.isOpen(id)) fold.push(outputChunk(id, settlement, options.denials));
+      }
+    } else open.push(call);
+    if (message && (decided !== null || settlement)) await store.putMessage(key, message);
+  }
+  return open;
+}
+
+function isLate({ expiresAt }: CallRecord, { clock }: Engine): boolean {
+  return expiresAt !== null && expiresAt <= clock.now();
+}
+
+/** Expires an approval request that timed out, unless it was decided before. */
+async function expireIfLate({ key, engine }: RecoverySource, call: CallRecord): Promise<CallRecord> {
+  const { store } = engine;
+  if (!isUndecided(call) || !isLate(call, engine)) return call;
+  const approvals = new Approvals(engine, key);
+  const expired = await approvals.expire(call, APPROVAL_TIMED_OUT);
+  return expired ?? (await store.findCall(key, { id: call.id })) ?? call;
+}
+
+/**
+ * Ends a message that a process was writing when it died: its stored draft is marked as interrupted, as after a stop. Its
+ * calls that will get no answer end too, and the history gets the text that it lacks.
+ */
+async function endCutOff(
+  { key, engine, history }: RecoverySource,
+  open: readonly CallRecord[],
+  messages: readonly Message[],
+): Promise<void> {
+  const events = (await history.load()).events;
+  const waiting = new Map(open.map((call) => [call.id, call]));
+  for (const message of messages) {
+    const isLast = message === messages.at(-1);
+    if (message.role !== 'assistant' || !isCutOff(message, open, isLast ? events : [])) continue;
+    for (const part of message.parts) if (isStreaming(part)) part.state = 'done';
+    await history.closeDangling(OUTCOME_UNKNOWN, waiting);
+    const fold = new MessageFold(message);
+    for (const chunk of missedOutputs(message, await history.load(), waiting)) fold.push(chunk);
+    // A message that waits for an answer continues when the answer comes.
+    const isOver = !open.some(({ messageId }) => messageId === message.id);
+    if (isOver) fold.push({ type: 'message-metadata', messageMetadata: { interrupted: true, cutOff: true } });
+    await engine.store.putMessage(key, message);
+  }
+}
+
+/** Whether a message was being written when its process died. `events`: the history, if it is the last message. */
+function isCutOff(message: Message, open: readonly CallRecord[], events: readonly Event[]): boolean {
+  if (message.parts.some(isStreaming)) return true;
+  const isWaiting = (id: string) => open.some((call) => call.id === id || call.approvalId === id);
+  const isLeftOpen = message.parts.some(
+    (part) =>
+      toolNameOf(part) !== null &&
+      'toolCallId' in part &&
+      !isSettled(part.state) &&
+      !isWaiting(part.toolCallId),
+  );
+  if (isLeftOpen) return true;
+  if (isLeftSpeaking(message, open)) return true;
+  // Its tools are done, and no text follows. A message that ended at an approval request continues with the answer.
+  const last = events.findLast((event) => event.content?.parts?.length);
+  const isMidway =
+    last !== undefined && getFunctionCalls(last).length + getFunctionResponses(last).length > 0;
+  const hasOpen = open.some(({ messageId }) => messageId === message.id);
+  return isMidway && message.metadata?.usage === undefined && !hasOpen;
+}
+
+/** Whether a message was being spoken when its process died: it has sound and no end, though its text may be complete. */
+function isLeftSpeaking({ id, metadata }: Message, open: readonly CallRecord[]): boolean {
+  const hasEnd = metadata?.usage !== undefined || metadata?.interrupted === true;
+  return metadata?.audio !== undefined && !hasEnd && !open.some(({ messageId }) => messageId === id);
+}

@@ -1,0 +1,362 @@
+import type { Blob, Content } from '@google/genai';
+import type { Detection, ToolFacts } from '../../../protocol/index.ts';
+import type { Settlement } from '../../ledger/settlement.ts';
+import type { Context } from './context.ts';
+import type { RunRequest } from './effects.ts';
+import { NOT_COMPLETED } from './errors.ts';
+import type { Draft } from './messages.ts';
+import type { OpenCalls } from './open-calls.ts';
+
+type Driver = RunRequest['driver'];
+
+/** The run of the agent. Input from an older run, by its number, changes nothing. */
+type Run =
+  | { is: 'none' }
+  | { is: 'opening'; n: number; driver: Driver }
+  | { is: 'open'; n: number; driver: Driver; isMuted: boolean; hasSpoken: boolean }
+  | { is: 'closing'; n: number; driver: Driver };
+
+/** A run that has just ended. */
+export interface EndedRun {
+  driver: Driver;
+  /** Whether the state closed it. */
+  wasClosed: boolean;
+  /** Whether neither a word nor a sound came of it. */
+  wasSilent: boolean;
+  /** When it was opened. */
+  openedAt: number;
+  /** The connection that sent it sound or pictures. */
+  fedBy: string | null;
+}
+
+/** A call that the model made and that ADK has neither run nor deferred yet. */
+interface MadeCall {
+  toolName: string;
+  args: Record<string, unknown>;
+  facts: ToolFacts;
+  draft: Draft;
+  /** Whether it only waits for calls before it to be announced; otherwise it is announced when it is stored. */
+  isAnnouncedNext: boolean;
+}
+
+/** The agent's run as the state sees it: opened, fed, muted and closed, one at a time. It only emits effects. */
+export class AgentRun {
+  private readonly context: Context;
+  private readonly open: OpenCalls;
+  private run: Run = { is: 'none' };
+  private count = 0;
+  private openedAt = Number.NEGATIVE_INFINITY;
+  /** The connection that sent sound or pictures to the run. */
+  private fedBy: string | null = null;
+  /** Which side detects the end of speech, in the next run and in the open one. */
+  private readonly detection: { next: Detection; now: Detection } = { next: 'server', now: 'server' };
+  /** Calls that the model cancelled: it must get no response to them. */
+  private readonly cancelled = new Set<string>();
+  private readonly made = new Map<string, MadeCall>();
+  /** Whether the model got input since it ended its turn. */
+  private hasInput = false;
+  /** Whether the model speaks without input: then no message waits for it. */
+  private unprompted = false;
+  /** Texts about settled calls that the agent has not got yet, by message, for an agent that is driven turn by turn. */
+  private readonly notices = new Map<string, string[]>();
+
+  constructor(context: Context, open: OpenCalls) {
+    this.context = context;
+    this.open = open;
+  }
+
+  get isNone(): boolean {
+    return this.run.is === 'none';
+  }
+
+  get isOpen(): boolean {
+    return this.run.is === 'open';
+  }
+
+  /** Whether the run with this number is open. */
+  isOpenAs(n: number): boolean {
+    return this.run.is === 'open' && this.run.n === n;
+  }
+
+  /** The number of the open live run, which takes input at any time; null when there is none. */
+  get live(): number | null {
+    return this.run.is === 'open' && this.run.driver === 'live' ? this.run.n : null;
+  }
+
+  /** Whether there is a live run, open or not. */
+  get isLive(): boolean {
+    return this.run.is !== 'none' && this.run.driver === 'live';
+  }
+
+  get isClosing(): boolean {
+    return this.run.is === 'closing';
+  }
+
+  /** Whether the output of the model's turn is ignored, because the user interrupted it. */
+  get isMuted(): boolean {
+    return this.run.is === 'open' && this.run.isMuted;
+  }
+
+  /** The number that the next run gets. */
+  get nextNumber(): number {
+    return this.count + 1;
+  }
+
+  /** Opens a live run, if there is no run. */
+  openLive(): void {
+    if (this.run.is !== 'none' || this.context.isClosed) return;
+    this.fedBy = null;
+    this.openedAt = this.context.now;
+    this.detection.now = this.detection.next;
+    this.start({ driver: 'live', detection: this.detection.now });
+  }
+
+  /** Opens a run in which the agent gives one answer. */
+  openTurn(content: Content, customMetadata: Record<string, unknown>): void {
+    const { optimistic } = this.context.policy;
+    this.start({ driver: 'turn', content, customMetadata, optimistic });
+    // It gets no further input, so it is open as soon as it starts.
+    this.run = { is: 'open', n: this.count, driver: 'turn', isMuted: false, hasSpoken: false };
+  }
+
+  private start(request: RunRequest): void {
+    const { context } = this;
+    this.count++;
+    this.run = { is: 'opening', n: this.count, driver: request.driver };
+    if (!context.policy.hasResponse) {
+      // The model would get a history with a call that has no response.
+      const waiting = this.open.ids();
+      context.store([{ do: 'close-dangling', errorText: NOT_COMPLETED, messageId: null, waiting }], null);
+    }
+    context.emit({ type: 'open-run', n: this.count, request });
+  }
+
+  /** ADK has read the session: the live run takes input. Returns false for an older run. */
+  opened(n: number): boolean {
+    if (this.run.is !== 'opening' || this.run.n !== n) return false;
+    this.run = { is: 'open', n, driver: this.run.driver, isMuted: false, hasSpoken: false };
+    return true;
+  }
+
+  /** Closes the run. Calls that wait stay open. */
+  close(): void {
+    const { run } = this;
+    if (run.is === 'none' || run.is === 'closing') return;
+    this.run = { is: 'closing', n: run.n, driver: run.driver };
+    this.context.emit({ type: 'close-run', n: run.n });
+  }
+
+  /** Closes a live run without waiting for its end, because the process may end first. */
+  abandon(): void {
+    this.close();
+    this.run = { is: 'none' };
+  }
+
+  /** The write that the run was to start with failed. False when there is no run with this number. */
+  neverOpened(n: number | null): boolean {
+    if (this.run.is === 'none' || this.run.n !== n) return false;
+    this.run = { is: 'none' };
+    return true;
+  }
+
+  /** The run is over; null for an older run. */
+  ended(n: number): EndedRun | null {
+    const { run, openedAt, fedBy } = this;
+    if (run.is === 'none' || run.n !== n) return null;
+    this.run = { is: 'none' };
+    // A call that still runs ends beside the next run, which may continue the same session of the model.
+    for (const id of this.cancelled) if (!this.open.get(id)) this.cancelled.delete(id);
+    this.made.clear();
+    return {
+      driver: run.driver,
+      wasClosed: run.is === 'closing',
+      wasSilent: run.is === 'opening' || (run.is === 'open' && !run.hasSpoken),
+      openedAt,
+      fedBy,
+    };
+  }
+
+  /** The run said or heard something. */
+  noteSpeech(): void {
+    if (this.run.is === 'open') this.run.hasSpoken = true;
+  }
+
+  /** Cancels the output of the model: nothing more of its turn is used. */
+  mute(): void {
+    const { run } = this;
+    if (run.is !== 'open') return;
+    run.isMuted = true;
+    this.hasInput = false;
+    this.made.clear();
+    this.context.emit({ type: 'mute', n: run.n });
+  }
+
+  unmute(): void {
+    if (this.run.is === 'open') this.run.isMuted = false;
+  }
+
+  /** Sends content to the model, if a live run is open. */
+  send(content: Content): void {
+    const { live } = this;
+    if (live === null) return;
+    this.promptedBy(true);
+    this.context.emit({ type: 'send', n: live, content });
+  }
+
+  /** Sends the model the response to a call that was never recorded. */
+  sendResponse(
+    { id, toolName: name }: { id: string; toolName: string },
+    response: Record<string, unknown>,
+  ): void {
+    const { live } = this;
+    if (this.cancelled.delete(id) || live === null) return;
+    // The model does not answer to an interrupted call.
+    this.promptedBy(response.interrupted !== true);
+    const content = { role: 'user', parts: [{ functionResponse: { id, name, response } }] };
+    this.context.emit({ type: 'send', n: live, content });
+  }
+
+  /** Returns the run whose model gets the outcome of a call; null when no model does. */
+  expectResponse(callId: string, outcome: Settlement): number | null {
+    if (this.cancelled.delete(callId) || this.run.is !== 'open') return null;
+    this.promptedBy(!(outcome.kind === 'error' && outcome.interrupted));
+    return this.run.n;
+  }
+
+  /** Sends sound or a picture to the open live run; returns false when there is none. */
+  sendMedia(blob: Blob): boolean {
+    const { live } = this;
+    if (live === null) return false;
+    this.context.emit({ type: 'send-media', n: live, blob });
+    return true;
+  }
+
+  /** Signals the start or end of speech to the open live run; returns false when there is none. */
+  signal(activity: 'start' | 'end'): boolean {
+    const { live } = this;
+    if (live === null) return false;
+    this.context.emit({ type: 'signal-activity', n: live, activity });
+    return true;
+  }
+
+  /** Chooses which side detects the end of speech in the next run; returns whether the open run differs. */
+  chooseDetection(detection: Detection): boolean {
+    this.detection.next = detection;
+    return this.detection.now !== detection;
+  }
+
+  /** A connection sends sound or pictures. */
+  setFedBy(connection: string): void {
+    this.fedBy = connection;
+  }
+
+  /** The connection that sent sound or pictures to the run, if one did. */
+  get feeder(): string | null {
+    return this.fedBy;
+  }
+
+  /** Whether the model got input since it ended its turn. */
+  get isPrompted(): boolean {
+    return this.hasInput;
+  }
+
+  /** Whether the model speaks without input. */
+  get isUnprompted(): boolean {
+    return this.unprompted;
+  }
+
+  /** The model speaks: without input, if it got none. */
+  noteSpeaking(): void {
+    this.unprompted = !this.hasInput;
+  }
+
+  /** The model hears or sees something. */
+  prompt(): void {
+    this.hasInput = true;
+  }
+
+  private promptedBy(expectsAnswer: boolean): void {
+    if (expectsAnswer) this.hasInput = true;
+    this.unprompted = false;
+  }
+
+  /** The model ended its turn. */
+  endTurn(): void {
+    this.hasInput = false;
+    this.unprompted = false;
+    this.made.clear();
+  }
+
+  /** The model cancelled a call. */
+  cancel(callId: string): void {
+    this.cancelled.add(callId);
+  }
+
+  hasCancelled(callId: string): boolean {
+    return this.cancelled.has(callId);
+  }
+
+  /** Whether the model made calls that ADK has neither run nor deferred yet. */
+  get hasMadeCalls(): boolean {
+    return this.made.size > 0;
+  }
+
+  /** Whether the model made such a call. */
+  madeCall(isSuch: (facts: ToolFacts) => boolean): boolean {
+    for (const { facts } of this.made.values()) if (isSuch(facts)) return true;
+    return false;
+  }
+
+  noteCall(callId: string, call: MadeCall): void {
+    this.made.set(callId, call);
+  }
+
+  hasCall(callId: string): boolean {
+    return this.made.has(callId);
+  }
+
+  /** Removes and returns a call that the model made. */
+  takeCall(callId: string): MadeCall | undefined {
+    const call = this.made.get(callId);
+    this.made.delete(callId);
+    return call;
+  }
+
+  /** Removes and returns the first calls that only waited for those before them to be announced. */
+  takeAnnouncedNext(): { id: string; call: MadeCall }[] {
+    const taken: { id: string; call: MadeCall }[] = [];
+    for (const [id, call] of this.made) {
+      if (!call.isAnnouncedNext) break;
+      this.made.delete(id);
+      taken.push({ id, call });
+    }
+    return taken;
+  }
+
+  clearCalls(): void {
+    this.made.clear();
+  }
+
+  /** The agent must get this text about a settled call of a message; none when the response stands in its place in the history. */
+  oweNotice(messageId: string, notice: string | null): void {
+    this.notices.set(messageId, [
+      ...(this.notices.get(messageId) ?? []),
+      ...(notice === null ? [] : [notice]),
+    ]);
+  }
+
+  owesNotice(messageId: string): boolean {
+    return this.notices.has(messageId);
+  }
+
+  /** Removes and returns the texts that the agent must get about a message. */
+  takeNotices(messageId: string): string[] {
+    const notices = this.notices.get(messageId) ?? [];
+    this.notices.delete(messageId);
+    return notices;
+  }
+
+  clearNotices(): void {
+    this.notices.clear();
+  }
+}

@@ -1,0 +1,93 @@
+import { type ToolCallState, waitingFor } from '../../../protocol/index.ts';
+import type { CallRecord, CallStatus } from '../../store/store.ts';
+
+/**
+ * The state of a call on the server.
+ * `issuing`: it is being stored, and no client knows of it.
+ * `queued`: it needs approval, and its approval request is not shown yet.
+ * `asked`: its approval request is shown.
+ * `approved`: it waits for the tool lock, or for the browser.
+ * `denied`: the user denied it.
+ * `ready`: it needs no approval, and waits for the tool lock.
+ * `running`: its tool runs on the server, or the after-tool callbacks get an output of the browser.
+ * `client`: the browser runs it.
+ * `parked`: a long-running tool was started on the server, and its output comes from outside.
+ * `ending`: its outcome is known, and waits for a run that can tell the model.
+ * `settled`: it has an outcome.
+ */
+export type CallState =
+  | 'issuing'
+  | 'queued'
+  | 'asked'
+  | 'approved'
+  | 'denied'
+  | 'ready'
+  | 'running'
+  | 'client'
+  | 'parked'
+  | 'ending'
+  | 'settled';
+
+/** What can happen to a call. */
+export type CallEvent =
+  | 'ask'
+  | 'allow'
+  | 'show'
+  | 'approve'
+  | 'deny'
+  | 'take'
+  | 'hand-over'
+  | 'park'
+  | 'end'
+  | 'settle';
+
+/** Every transition of a call. A transition that is not in the table does not happen. */
+export const CALL_TRANSITIONS: Readonly<Record<CallState, Partial<Record<CallEvent, CallState>>>> = {
+  issuing: { ask: 'queued', allow: 'ready', 'hand-over': 'client', settle: 'settled' },
+  queued: { show: 'asked', end: 'ending', settle: 'settled' },
+  asked: { approve: 'approved', deny: 'denied', end: 'ending', settle: 'settled' },
+  approved: { take: 'running', 'hand-over': 'client', end: 'ending', settle: 'settled' },
+  denied: { end: 'ending', settle: 'settled' },
+  ready: { take: 'running', end: 'ending', settle: 'settled' },
+  running: { park: 'parked', end: 'ending', settle: 'settled' },
+  client: { take: 'running', end: 'ending', settle: 'settled' },
+  parked: { take: 'running', end: 'ending', settle: 'settled' },
+  ending: { settle: 'settled' },
+  settled: {},
+};
+
+/** How the store and clients see each state. */
+const SEEN: Readonly<Record<CallState, { storedAs: CallStatus; state: ToolCallState; approved?: boolean }>> =
+  {
+    issuing: { storedAs: 'requested', state: 'input-streaming' },
+    queued: { storedAs: 'requested', state: 'input-streaming' },
+    asked: { storedAs: 'requested', state: 'approval-requested' },
+    approved: { storedAs: 'approved', state: 'approval-responded', approved: true },
+    denied: { storedAs: 'denied', state: 'approval-responded', approved: false },
+    ready: { storedAs: 'ready', state: 'input-available' },
+    running: { storedAs: 'running', state: 'input-available' },
+    client: { storedAs: 'running', state: 'input-available' },
+    parked: { storedAs: 'parked', state: 'input-available' },
+    ending: { storedAs: 'running', state: 'input-streaming' },
+    settled: { storedAs: 'settled', state: 'output-available' },
+  };
+
+/** The status that the store has for a state. */
+export function storedAs(state: CallState): CallStatus {
+  return SEEN[state].storedAs;
+}
+
+/** Who must act on a call. The output of a long-running tool comes from outside, though the tool was started on the server. */
+export function waitsFor(state: CallState, { runsOn }: CallRecord): ReturnType<typeof waitingFor> {
+  const place = state === 'parked' ? 'client' : state === 'running' ? 'server' : runsOn;
+  return waitingFor({ runsOn: place, asks: false, ...SEEN[state] });
+}
+
+/** What happens to a call once it is stored: it asks for approval, runs on the server, or goes to the browser. */
+export function firstEvent({
+  approvalId,
+  runsOn,
+}: Pick<CallRecord, 'approvalId' | 'runsOn'>): 'ask' | 'allow' | 'hand-over' {
+  if (approvalId !== null) return 'ask';
+  return runsOn === 'server' ? 'allow' : 'hand-over';
+}

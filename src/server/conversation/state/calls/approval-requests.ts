@@ -1,0 +1,144 @@
+import type { ToolFacts } from '../../../../protocol/index.ts';
+import type { AgentRun } from '../agent-run.ts';
+import type { Context } from '../context.ts';
+import type { Purpose, Write } from '../effects.ts';
+import type { Draft, Messages } from '../messages.ts';
+import type { OpenCall, OpenCalls } from '../open-calls.ts';
+import type { CallChunks } from './call-chunks.ts';
+
+type ApprovalRequestPurpose = Extract<Purpose, { for: 'approval-request' }>;
+
+/**
+ * Shows approval requests: the next one, or all of them, as the policy says. A client ends its response at an approval request, and
+ * sends the answers of a step together. So the browser calls of the step that need no approval are announced before its first request.
+ */
+export class ApprovalRequests {
+  private readonly context: Context;
+  private readonly open: OpenCalls;
+  private readonly messages: Messages;
+  private readonly run: AgentRun;
+  private readonly chunks: CallChunks;
+  /** Browser calls without approval that are not announced yet. */
+  private held: OpenCall[] = [];
+  /** Whether a request waits until the browser calls of its step are stored. */
+  private isWaiting = false;
+  /** Whether a call ended, so that the next request may be shown. */
+  private isDue = false;
+
+  constructor(context: Context, open: OpenCalls, messages: Messages, run: AgentRun, chunks: CallChunks) {
+    this.context = context;
+    this.open = open;
+    this.messages = messages;
+    this.run = run;
+    this.chunks = chunks;
+  }
+
+  /** Announces a browser call without approval together with the first approval request of its step. */
+  hold(call: OpenCall): void {
+    this.held.push(call);
+  }
+
+  /** A call ended: the next request is shown once the input is worked out. */
+  setDue(): void {
+    this.isDue = true;
+  }
+
+  /** Shows the next request, if a call ended. */
+  showDue(): void {
+    if (!this.isDue) return;
+    this.isDue = false;
+    this.showNext();
+  }
+
+  /** Shows what waited for other calls of its step, once these are stored, answered or gone. */
+  showHeld(): void {
+    if (this.isWaiting || this.held.length > 0) this.showNext();
+  }
+
+  /** Shows the next request, or all of them. */
+  showNext(): void {
+    const { context, open, messages, chunks } = this;
+    const { approvalsTogether, approvalTimeoutMs, hasResponse } = context.policy;
+    const queued = open.inState('queued');
+    // A response ends with the run, when every call of the step is shown.
+    this.isWaiting = !hasResponse && queued.length > 0 && this.isExpecting(isBrowserCall);
+    if (this.isWaiting) return;
+    for (const call of queued) {
+      if (!approvalsTogether && open.isShowing) break;
+      const draft = messages.get(call.record.messageId);
+      // A response shows the requests of its own message.
+      if (!draft || (hasResponse && draft !== messages.active)) continue;
+      call.apply('show');
+      const expiresAt = approvalTimeoutMs === null ? null : context.now + approvalTimeoutMs;
+      // The ledger has the call; it may lack the deadline.
+      const isKnown = call.record.expiresAt === expiresAt;
+      call.setDeadline(expiresAt);
+      messages.closeBlocksOf(draft);
+      const beside = this.takeHeld(draft);
+      const purpose: Purpose = {
+        for: 'approval-request',
+        callId: call.record.id,
+        isAnnounced: call.isAnnounced,
+        beside: beside.map(({ record }) => record.id),
+      };
+      const writes: Write[] = isKnown ? [] : [{ do: 'show', call: call.record }];
+      const mark = context.mark();
+      // A client that sees only browser calls ends its response: it must know of the request by then.
+      if (beside.length > 0 && !chunks.usesConfirmations) chunks.announce(call, draft);
+      for (const one of beside) chunks.announce(one, draft);
+      chunks.ask(call, draft);
+      context.store(writes, purpose, context.takeSince(mark));
+    }
+    if (open.isShowing || !this.isExpecting(({ asks }) => asks)) this.announceHeld();
+  }
+
+  /** A request could not be stored, so no client saw it. Returns its call, which must end. */
+  notShown({ callId, isAnnounced, beside }: ApprovalRequestPurpose): OpenCall | undefined {
+    const { open } = this;
+    // The chunks after the failed write were not sent: the browser calls beside the request are still to be announced.
+    for (const id of beside) {
+      const one = open.get(id);
+      if (!one) continue;
+      one.setAnnounced(false);
+      this.held.push(one);
+    }
+    const call = open.get(callId);
+    call?.setAnnounced(isAnnounced);
+    call?.setConfirming(false);
+    return call;
+  }
+
+  /** Whether the agent made such a call that is not stored yet and that no client knows of. */
+  private isExpecting(isSuch: (facts: ToolFacts) => boolean): boolean {
+    const isToCome = ({ isAnnounced, record: { runsOn, approvalId } }: OpenCall) =>
+      !isAnnounced && isSuch({ runsOn, asks: approvalId !== null });
+    return this.run.madeCall(isSuch) || this.open.inState('issuing').some(isToCome);
+  }
+
+  private takeHeld(draft: Draft): OpenCall[] {
+    const isOf = ({ record }: OpenCall) => record.messageId === draft.id;
+    const taken = this.held.filter((call) => isOf(call) && this.open.get(call.record.id) === call);
+    this.held = this.held.filter((call) => !isOf(call));
+    return taken;
+  }
+
+  /** Announces browser calls that no approval request of their step comes with. */
+  private announceHeld(): void {
+    const { messages, chunks } = this;
+    for (const { record } of this.held) {
+      const draft = messages.get(record.messageId);
+      const taken = draft ? this.takeHeld(draft) : [];
+      // A call that was interrupted meanwhile is not announced, and its message may have ended.
+      if (!draft || taken.length === 0) continue;
+      messages.closeBlocksOf(draft);
+      for (const call of taken) chunks.announce(call, draft);
+      messages.save(draft);
+    }
+    this.held = [];
+  }
+}
+
+/** Whether a call runs in the browser and needs no approval. */
+function isBrowserCall({ runsOn, asks }: ToolFacts): boolean {
+  return runsOn === 'client' && !asks;
+}

@@ -1,0 +1,365 @@
+import type { DeferredCall, Outcome } from '../../../../adk/for-server.ts';
+import { APPROVAL_TIMED_OUT, ProtocolError } from '../../../../protocol/index.ts';
+import type { Standing } from '../../../access/sign-in.ts';
+import {
+  INTERRUPTION,
+  responseOf,
+  type Settlement,
+  SIGNED_OUT_END,
+  settlementOf,
+} from '../../../ledger/settlement.ts';
+import type { AgentRun } from '../agent-run.ts';
+import { firstEvent } from '../call-states.ts';
+import { type Context, RETRY_MS } from '../context.ts';
+import type { LateCall, Purpose, Ticket } from '../effects.ts';
+import type { DecidedBefore } from '../inputs.ts';
+import type { Draft, Messages } from '../messages.ts';
+import type { OpenCall, OpenCalls } from '../open-calls.ts';
+import { ApprovalRequests } from './approval-requests.ts';
+import { CallChunks } from './call-chunks.ts';
+import { Decisions, type Step } from './decisions.ts';
+import { Outcomes } from './outcomes.ts';
+
+type Expiry = Extract<Purpose, { for: 'expiry' }>;
+
+/**
+ * The life of every call, in both modes: stored, shown, decided, run by the server or the browser, ended. `open-calls.ts` has the state
+ * of each call, `call-states.ts` its transitions.
+ */
+export class Calls {
+  readonly chunks: CallChunks;
+  readonly requests: ApprovalRequests;
+  readonly decisions: Decisions;
+  readonly outcomes: Outcomes;
+  private readonly context: Context;
+  private readonly open: OpenCalls;
+  private readonly messages: Messages;
+  private readonly run: AgentRun;
+  /** When calls whose start could not be stored are tried again; null when there are none. */
+  private retriesAt: number | null = null;
+  /** Calls that timed out while a posted request was about to start, until that request reports them. */
+  private readonly late: LateCall[] = [];
+
+  constructor(context: Context, open: OpenCalls, messages: Messages, run: AgentRun) {
+    this.context = context;
+    this.open = open;
+    this.messages = messages;
+    this.run = run;
+    this.chunks = new CallChunks(context, messages);
+    this.requests = new ApprovalRequests(context, open, messages, run, this.chunks);
+    this.decisions = new Decisions(context, open, messages);
+    this.outcomes = new Outcomes(context, open, messages, run, this.chunks, this.requests);
+  }
+
+  /** Stores a call that ADK made. It is shown, handed over or run when it is stored. */
+  issue(call: DeferredCall, draft: Draft, ticket: Ticket, n: number): void {
+    const { context, open, messages, chunks } = this;
+    const { now, newId } = context;
+    messages.closeBlocksOf(draft);
+    const clientDeadline = this.clientDeadline();
+    const issued = open.issue(call, draft.id, { now, newId, clientDeadline });
+    issued.setAnnounced(chunks.takeAnnounced(call.id));
+    // An interruption does not wait for this write, because no client knows of the call yet.
+    context.emit({
+      type: 'store-apart',
+      writes: [{ do: 'issue', call: issued.record }],
+      purpose: { for: 'call', callId: call.id, ticket, n },
+    });
+  }
+
+  /** A call is stored: it is shown, handed over or run. */
+  issued(callId: string, ticket: Ticket): void {
+    const { context, open, messages, run, chunks, requests, outcomes } = this;
+    const call = open.get(callId);
+    const draft = call && messages.get(call.record.messageId);
+    if (call) {
+      const { isUnwanted } = call;
+      const event = firstEvent(call.record);
+      call.apply(event);
+      if (isUnwanted || !draft) {
+        // Interrupted while it was stored. No client knows of it, unless ADK announced it before.
+        if (call.isAnnounced) this.settleLate(call, INTERRUPTION);
+        else outcomes.endUnannounced(call, INTERRUPTION);
+      } else {
+        if (run.isLive && event !== 'allow') messages.setWorking(false);
+        messages.closeBlocksOf(draft);
+        if (event === 'hand-over' && !call.isAnnounced && !context.policy.hasResponse) requests.hold(call);
+        else if (event !== 'ask') {
+          chunks.announce(call, draft);
+          messages.save(draft);
+          if (event === 'allow') this.queueForLock(call);
+        }
+        requests.showNext();
+        for (const { id, call: made } of run.takeAnnouncedNext())
+          chunks.announceEarly({ id, toolName: made.toolName, args: made.args }, made.facts, made.draft);
+      }
+    }
+    context.emit({ type: 'release-call', ticket, error: null });
+  }
+
+  /** A call could not be stored: no client knows of it, and the agent gets an error. */
+  notIssued({ callId, ticket, n }: Extract<Purpose, { for: 'call' }>): void {
+    const { open, chunks } = this;
+    const call = open.get(callId);
+    const errorText = 'The call could not be written down.';
+    if (call?.isAnnounced && !this.run.isOpenAs(n)) this.settleLate(call, { kind: 'error', errorText });
+    else if (call) {
+      if (call.isAnnounced) chunks.giveBack(callId);
+      open.settle(call);
+      this.endLeftover(call);
+    }
+    this.context.emit({ type: 'release-call', ticket, error: errorText });
+  }
+
+  /** Ends a call that was announced in a response which is over. */
+  private settleLate(call: OpenCall, outcome: Settlement): void {
+    this.outcomes.publishSettled(this.outcomes.endQuietly(call, outcome));
+    this.endLeftover(call);
+  }
+
+  private endLeftover({ record }: OpenCall): void {
+    this.messages.endLeftover(this.messages.get(record.messageId));
+  }
+
+  /** Declines a call of an interrupted turn: no client sees it, and it does not stay open. */
+  decline(call: DeferredCall, ticket: Ticket): void {
+    const { context, run } = this;
+    const mark = context.mark();
+    run.sendResponse(call, responseOf(INTERRUPTION));
+    context.storeInAnyCase([{ do: 'append-interrupted', call }], context.takeSince(mark));
+    context.emit({ type: 'release-call', ticket, error: null });
+  }
+
+  /** An approval request could not be stored: its call ends. */
+  notShown(purpose: Extract<Purpose, { for: 'approval-request' }>): void {
+    const call = this.requests.notShown(purpose);
+    if (call)
+      this.outcomes.end(call, { kind: 'error', errorText: 'The question could not be written down.' });
+  }
+
+  /** Does what an answer allows. */
+  perform(step: Step): void {
+    const { chunks, outcomes } = this;
+    const { call, next } = step;
+    if (next === 'run') return this.queueForLock(call);
+    if (next === 'hand-over') return this.handOver(call);
+    const { outcome, acknowledges } = step;
+    if (outcome.kind === 'output' && this.context.options.callsBack)
+      return this.runCallbacks(step, outcome.output);
+    // Decision and output may come together: the approval is used all the same.
+    const mark = this.context.mark();
+    chunks.confirm(call);
+    if (call.holdsApproval) this.consume(call, mark);
+    outcomes.end(call, outcome, { acknowledges });
+  }
+
+  /** Calls the after-tool callbacks with an output of the browser, before the output is stored or sent. */
+  private runCallbacks({ call, acknowledges }: Extract<Step, { next: 'end' }>, output: unknown): void {
+    const { holdsApproval } = call;
+    if (!call.receive(acknowledges)) return;
+    const mark = this.context.mark();
+    this.chunks.confirm(call);
+    this.context.emit({ type: 'run-callbacks', call: call.record, output });
+    if (holdsApproval) this.consume(call, mark);
+  }
+
+  /** Hands an approved call to the browser. */
+  private handOver(call: OpenCall): void {
+    const { messages, chunks } = this;
+    const draft = messages.get(call.record.messageId);
+    if (!draft || !call.apply('hand-over')) return;
+    call.setDeadline(this.clientDeadline());
+    const mark = this.context.mark();
+    chunks.confirm(call);
+    if (this.context.policy.hasResponse) chunks.repeatInput(call, draft);
+    messages.save(draft);
+    this.consume(call, mark);
+  }
+
+  /** Continues the calls that another run, or another process, left open. */
+  takeUp(): void {
+    for (const call of this.open.inState('ready', 'approved')) {
+      if (call.record.runsOn === 'server') this.queueForLock(call);
+      else this.handOver(call);
+    }
+    this.requests.showNext();
+  }
+
+  /** Until when the browser, or another outside party, may take for a call. */
+  private clientDeadline(): number | null {
+    const { now, options } = this.context;
+    return options.clientTimeoutMs === null ? null : now + options.clientTimeoutMs;
+  }
+
+  /** Stores that an approval is used, or that a tool starts. The effects since the mark follow the write. */
+  private consume(call: OpenCall, mark: number): void {
+    const { context } = this;
+    const { id: callId } = call.record;
+    const after = context.takeSince(mark);
+    context.store([{ do: 'take', call: call.record }], { for: 'execution', callId }, after);
+  }
+
+  private queueForLock(call: OpenCall): void {
+    if (call.queueForLock()) this.context.emit({ type: 'acquire-lock', call: call.record });
+  }
+
+  /** A call has the tool lock: it runs, if the user who approved it is still signed in. */
+  lockAcquired(callId: string): void {
+    const by = this.open.get(callId)?.approvedBy;
+    if (by) this.context.emit({ type: 'check-sign-in', by, question: { why: 'execution', callId } });
+    else this.runTool(callId);
+  }
+
+  /** The sign-in of the approver was checked. When the check fails the call runs, because the decision itself was checked. */
+  signInChecked(callId: string, standing: Standing): void {
+    if (standing === 'signed-out') this.withdraw(callId);
+    else this.runTool(callId);
+  }
+
+  /** The approver is signed out: the call never runs. */
+  private withdraw(callId: string): void {
+    const { context } = this;
+    context.emit({ type: 'release-lock', callId });
+    const call = this.open.get(callId);
+    if (!call) return;
+    context.store([{ do: 'withdraw', call: call.record }], null);
+    this.chunks.confirm(call);
+    this.outcomes.end(call, SIGNED_OUT_END);
+  }
+
+  private runTool(callId: string): void {
+    const { context, chunks } = this;
+    const call = this.open.get(callId);
+    if (!call?.apply('take')) return context.emit({ type: 'release-lock', callId });
+    const mark = context.mark();
+    chunks.confirm(call);
+    context.emit({ type: 'run-tool', call: call.record });
+    this.consume(call, mark);
+  }
+
+  /** The start of a call was not stored: it failed, or another process has the call. */
+  notStarted(callId: string, isFailure: boolean): void {
+    const { context, open, messages } = this;
+    context.emit({ type: 'release-lock', callId });
+    const call = open.get(callId);
+    if (!call) return;
+    if (!isFailure) {
+      open.settle(call);
+      return;
+    }
+    // It is tried again after a moment.
+    call.putBack();
+    this.retriesAt = context.now + RETRY_MS;
+    const error = new ProtocolError('internal', 'The call could not be written down.');
+    const { approvedOver: connection } = call;
+    if (connection !== null) context.emit({ type: 'reply-to', connection, error });
+    else messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
+  }
+
+  /** When the state must wake up for calls that are tried again; null when there are none. */
+  get retryAt(): number | null {
+    return this.retriesAt;
+  }
+
+  /** Tries calls again whose start could not be stored. */
+  retry(): void {
+    if (this.retriesAt === null || this.retriesAt > this.context.now) return;
+    this.retriesAt = null;
+    this.takeUp();
+  }
+
+  /** A tool on the server ended, or was started and gets its output from outside. */
+  toolEnded(callId: string, outcome: Outcome): void {
+    const { context, messages, outcomes } = this;
+    const call = this.open.running(callId);
+    if (!call) return context.emit({ type: 'release-lock', callId });
+    call.keepLock();
+    const { toolName, approvalId, messageId } = call.record;
+    if (outcome.kind === 'waits') {
+      call.apply('park');
+      // A live model says nothing until it gets the output, which may take hours: the next message does not wait for that.
+      if (messages.active?.id === messageId) messages.setWorking(false);
+      call.setDeadline(this.clientDeadline());
+      context.store([{ do: 'park', call: call.record }], null);
+      return outcomes.releaseLock(call);
+    }
+    if (outcome.kind !== 'asks') return outcomes.end(call, settlementOf(outcome));
+    const errorText =
+      approvalId === null
+        ? `${toolName} asks for a confirmation while it runs, which it can only do over SSE.`
+        : `${toolName} asked again for a confirmation it already had.`;
+    outcomes.end(call, { kind: 'error', errorText });
+  }
+
+  /** The model cancelled calls and gets no response to them. A call that runs has its effect, and ends with its outcome. */
+  cancel(callIds: readonly string[], outcome: Settlement): void {
+    for (const id of callIds) {
+      const call = this.open.get(id);
+      if (!call) continue;
+      this.run.cancel(id);
+      if (!call.hasStarted) this.outcomes.end(call, outcome);
+    }
+    this.requests.showNext();
+  }
+
+  /** Ends every call that timed out and is shown. */
+  expire(): void {
+    for (const { call, outcome } of this.open.overdue(this.context.now)) {
+      if (call.isAsked) this.startExpiring(call, false);
+      else if (!call.isUndecided) this.outcomes.end(call, outcome);
+    }
+  }
+
+  /**
+   * Ends every call that timed out, before a posted request starts. Returns the chunks that the request reports, or null while the store is
+   * asked whether an approval request was decided before.
+   */
+  expireQuietly(): LateCall[] | null {
+    for (const { call, outcome } of this.open.overdue(this.context.now)) {
+      if (call.isUndecided) this.startExpiring(call, true);
+      else this.late.push(this.outcomes.endQuietly(call, outcome));
+    }
+    return this.open.areExpiring ? null : this.late.splice(0);
+  }
+
+  /** An approval request timed out: the store knows whether it was decided before, here or in another process. */
+  private startExpiring(call: OpenCall, isQuiet: boolean): void {
+    const { id: callId } = call.record;
+    call.startExpiring();
+    const purpose: Purpose = { for: 'expiry', callId, isQuiet };
+    this.context.store([{ do: 'expire', call: call.record, reason: APPROVAL_TIMED_OUT }], purpose);
+  }
+
+  /** An approval request timed out, unless it was decided before. */
+  expired({ callId, isQuiet }: Expiry, decided: DecidedBefore | null): void {
+    const call = this.open.get(callId);
+    if (call?.isUndecided) {
+      const step = decided ? this.decisions.decidedBefore(call, decided) : null;
+      if (!decided) {
+        call.markExpired();
+        this.endExpired(call, isQuiet);
+      } else if (!isQuiet && step) this.perform(step);
+      else if (step?.next === 'end') this.late.push(this.outcomes.endQuietly(call, step.outcome));
+    }
+    call?.stopExpiring();
+  }
+
+  /** The timeout of an approval request could not be stored: the call ends all the same. */
+  notExpired({ callId, isQuiet }: Expiry): void {
+    const call = this.open.get(callId);
+    if (call?.isUndecided) this.endExpired(call, isQuiet);
+    call?.stopExpiring();
+  }
+
+  private endExpired(call: OpenCall, isQuiet: boolean): void {
+    const outcome: Settlement = { kind: 'error', errorText: APPROVAL_TIMED_OUT };
+    call.stopExpiring();
+    if (isQuiet) this.late.push(this.outcomes.endQuietly(call, outcome));
+    else this.outcomes.end(call, outcome);
+  }
+
+  /** Reports calls that timed out for a posted request which did not start after all. */
+  publishLate(): void {
+    for (const one of this.late.splice(0)) this.outcomes.publishSettled(one);
+  }
+}

@@ -1,0 +1,164 @@
+import type { Answer } from '../../../../protocol/index.ts';
+import type { Identity } from '../../../access/sign-in.ts';
+import { decisionIn, hashArgs, type Verdict } from '../../../ledger/approvals.ts';
+import { type Settlement, SIGNED_OUT_END } from '../../../ledger/settlement.ts';
+import type { CallRecord } from '../../../store/store.ts';
+import type { Context, PendingAcknowledgement } from '../context.ts';
+import type { GivenAnswers } from '../effects.ts';
+import type { DecidedBefore } from '../inputs.ts';
+import type { Draft, Messages } from '../messages.ts';
+import type { OpenCall, OpenCalls } from '../open-calls.ts';
+
+type Decision = { approved: boolean; reason?: string | undefined };
+
+/** What an answer allows next for its call. */
+export type Step =
+  | { call: OpenCall; next: 'run' }
+  | { call: OpenCall; next: 'hand-over' }
+  /** `acknowledges`: the request that is stored with the outcome. */
+  | { call: OpenCall; next: 'end'; outcome: Settlement; acknowledges?: PendingAcknowledgement };
+
+/** What the answers of a request allow, in the order of the calls, and why some were rejected. */
+export interface AppliedAnswers {
+  steps: Step[];
+  rejected: string[];
+}
+
+/** Applies answers to open calls: how each call changes, and what that allows next. */
+export class Decisions {
+  private readonly context: Context;
+  private readonly open: OpenCalls;
+  private readonly messages: Messages;
+
+  constructor(context: Context, open: OpenCalls, messages: Messages) {
+    this.context = context;
+    this.open = open;
+    this.messages = messages;
+  }
+
+  /** Applies what each decision led to in the store, then the outputs of the browser. */
+  apply({ answers, by, request }: GivenAnswers, verdicts: Verdict[]): AppliedAnswers {
+    const { open, messages } = this;
+    const steps = new Map<string, Step>();
+    const rejected: string[] = [];
+    const touched = new Set<Draft>();
+    const decisions = answers.filter((answer) => answer.kind === 'decision');
+    decisions.forEach((answer, index) => {
+      const verdict = verdicts[index];
+      if (verdict?.kind === 'refused') rejected.push(verdict.why);
+      const step = verdict && (this.learn(verdict, by) ?? this.applyDecision(answer, verdict, by));
+      if (verdict?.kind === 'counts' && !verdict.isRepeated)
+        this.publish(answer, verdict.call, request.connection ?? by.user);
+      if (!step) return;
+      step.call.setDecidedOver(request.connection);
+      steps.set(step.call.record.id, step);
+      const draft = verdict.kind === 'counts' ? messages.get(step.call.record.messageId) : undefined;
+      if (draft) touched.add(draft);
+    });
+    // A tool may run for long: a client that loads the message meanwhile must see the decision.
+    for (const draft of touched) messages.save(draft);
+    for (const answer of answers) {
+      if (answer.kind === 'decision') continue;
+      const meant = this.outcomeOf(answer);
+      if (!meant) continue;
+      if ('rejected' in meant) rejected.push(meant.rejected);
+      else steps.set(meant.call.record.id, { call: meant.call, next: 'end', outcome: meant.outcome });
+    }
+    const order = [...open.ids()];
+    const placeOf = ({ call }: Step) => order.indexOf(call.record.id);
+    return { steps: [...steps.values()].sort((a, b) => placeOf(a) - placeOf(b)), rejected };
+  }
+
+  /** Sends watchers the decision, and who made it. */
+  private publish(
+    { approved, reason }: Decision,
+    { id: toolCallId, messageId }: CallRecord,
+    by: string,
+  ): void {
+    this.messages.inject({
+      type: 'data-decided',
+      data: { toolCallId, messageId, approved, ...(reason === undefined ? {} : { reason }), by },
+      transient: true,
+    });
+  }
+
+  /** A decision was rejected because the store has another one, which this process did not know: that one counts. */
+  private learn(verdict: Verdict, { user: by }: Identity): Step | null {
+    const decided = verdict.kind === 'refused' ? verdict.decided : undefined;
+    const call = decided && this.open.get(decided.id);
+    return decided && call?.isAsked ? this.decidedBefore(call, { call: decided, by }) : null;
+  }
+
+  /** A call was decided before, in another process. Returns what that allows. */
+  decidedBefore(call: OpenCall, { call: decided, by }: DecidedBefore): Step | null {
+    const { open, messages } = this;
+    const approved = decisionIn(decided);
+    if (approved === null) {
+      // The approval was used, or the call ended there.
+      open.settle(call);
+      return null;
+    }
+    // The approval request may not have been shown in this process.
+    call.apply('show');
+    const decision = { approved, reason: decided.reason ?? undefined };
+    this.publish(decision, decided, by);
+    const step = this.applyDecision(decision, { kind: 'counts', call: decided, isRepeated: false }, null);
+    const draft = messages.get(decided.messageId);
+    if (draft) messages.save(draft);
+    return step;
+  }
+
+  /** What one decision allows, if it counts. */
+  private applyDecision({ approved, reason }: Decision, verdict: Verdict, by: Identity | null): Step | null {
+    const { context, open } = this;
+    const call =
+      verdict.kind === 'counts' || verdict.kind === 'ended' ? open.get(verdict.call.id) : undefined;
+    if (!call) return null;
+    if (verdict.kind === 'ended') {
+      call.apply('deny');
+      return { call, next: 'end', outcome: SIGNED_OUT_END };
+    }
+    if (verdict.kind !== 'counts') return null;
+    const { messageId, runsOn, id: callId } = call.record;
+    context.emit({ type: 'mark-decided', messageId, callId, approved, reason });
+    if (!approved) {
+      call.apply('deny');
+      return { call, next: 'end', outcome: { kind: 'denied', reason: verdict.call.reason } };
+    }
+    call.apply('approve');
+    call.setApprover(by);
+    return { call, next: runsOn === 'server' ? 'run' : 'hand-over' };
+  }
+
+  /** In the confirmation dialect the output of the confirmation is the decision. */
+  asDecision(answer: Answer): Answer {
+    if (answer.kind !== 'output' || this.context.options.confirmations !== 'tool') return answer;
+    const call = this.open.records.find(({ approvalId }) => approvalId === answer.toolCallId);
+    const confirmed = isRecord(answer.output) ? answer.output.confirmed : undefined;
+    if (!call || typeof confirmed !== 'boolean') return answer;
+    return { kind: 'decision', toolCallId: call.id, approvalId: answer.toolCallId, approved: confirmed };
+  }
+
+  /** The outcome that an output of the browser gives its call, why it is rejected, or null when it is ignored. */
+  private outcomeOf(
+    answer: Exclude<Answer, { kind: 'decision' }>,
+  ): { call: OpenCall; outcome: Settlement } | { rejected: string } | null {
+    const call = this.open.get(answer.toolCallId);
+    // The browser may answer only what runs there: a claimed output of a server tool is ignored.
+    if (!call?.isAnswerable) return null;
+    if (answer.input !== undefined && hashArgs(answer.input) !== call.record.argsHash) {
+      return { rejected: 'arguments differ from those of the call' };
+    }
+    return {
+      call,
+      outcome:
+        answer.kind === 'output'
+          ? { kind: 'output', output: answer.output }
+          : { kind: 'error', errorText: answer.errorText },
+    };
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,204 @@
+import type { Content } from '@google/genai';
+import { noticeOf } from '../../../../models/for-server.ts';
+import { stateConflict } from '../../../../protocol/index.ts';
+import { isUndecided } from '../../../ledger/approvals.ts';
+import { responseOf, type Settlement } from '../../../ledger/settlement.ts';
+import type { CallRecord } from '../../../store/store.ts';
+import type { AgentRun } from '../agent-run.ts';
+import { type Context, type PendingAcknowledgement, storedInAnyCase } from '../context.ts';
+import type { Effect, LateCall, Write } from '../effects.ts';
+import { modelErrorText } from '../errors.ts';
+import type { Draft, Messages } from '../messages.ts';
+import type { OpenCall, OpenCalls } from '../open-calls.ts';
+import type { ApprovalRequests } from './approval-requests.ts';
+import type { CallChunks } from './call-chunks.ts';
+
+/** The outcome of a call whose result cannot be stored; the model and the user get the same text. */
+const NOT_STORED = 'The result of the tool could not be kept.';
+
+/** Ends calls: the outcome is stored in the history first, then sent to clients, then to the model. */
+export class Outcomes {
+  private readonly context: Context;
+  private readonly open: OpenCalls;
+  private readonly messages: Messages;
+  private readonly run: AgentRun;
+  private readonly chunks: CallChunks;
+  private readonly requests: ApprovalRequests;
+
+  constructor(
+    context: Context,
+    open: OpenCalls,
+    messages: Messages,
+    run: AgentRun,
+    chunks: CallChunks,
+    requests: ApprovalRequests,
+  ) {
+    this.context = context;
+    this.open = open;
+    this.messages = messages;
+    this.run = run;
+    this.chunks = chunks;
+    this.requests = requests;
+  }
+
+  /** Ends a call. `isOffline`: no model will get the outcome. `acknowledges`: the request that is stored with it. */
+  end(
+    call: OpenCall,
+    outcome: Settlement,
+    how: { isOffline?: boolean; acknowledges?: PendingAcknowledgement | undefined } = {},
+  ): void {
+    const { context, open, messages, run, chunks } = this;
+    const { hasResponse, pauseEndsRun } = context.policy;
+    const { isOffline = false, acknowledges = call.acknowledges } = how;
+    if (call.discard()) return;
+    const isInterrupted = outcome.kind === 'error' && outcome.interrupted === true;
+    const isCancelled = run.hasCancelled(call.record.id);
+    const isHeard = !isInterrupted && !isOffline && !isCancelled && !context.isAbandoned && !hasResponse;
+    if (isHeard && !pauseEndsRun && !run.isOpen) {
+      // An outcome that is stored before ADK has read the session would reach the model twice.
+      if (call.endLater(outcome, acknowledges)) run.openLive();
+      return;
+    }
+    const { record } = call;
+    const owner = messages.get(record.messageId);
+    if (!owner) return;
+    // A response writes another message: this one is amended where it is stored, and clients are told beside.
+    if (hasResponse && owner !== messages.active)
+      return this.publishSettled(this.endQuietly(call, outcome, acknowledges));
+    if (!open.settle(call)) return;
+    messages.turnTo(owner);
+    const replyTo = pauseEndsRun ? null : run.expectResponse(record.id, outcome);
+    if (pauseEndsRun && isHeard) this.oweNotice(record, outcome);
+    const report = (shown: Settlement, isStored = true): Effect[] => {
+      const mark = context.mark();
+      if (acknowledges) context.settleRequest(acknowledges, isStored);
+      for (const chunk of chunks.forOutcome(call, shown)) messages.say(owner, chunk);
+      messages.save(owner);
+      if (replyTo !== null)
+        context.emit({ type: 'send', n: replyTo, content: responseContent(record, shown) });
+      return context.takeSince(mark);
+    };
+    const writes = outcomeWrites(record, outcome, acknowledges);
+    if (outcome.kind === 'output') {
+      const instead = (errorText: string) => {
+        const failure: Settlement = { kind: 'error', errorText };
+        const again = outcomeWrites(record, failure, acknowledges);
+        return [storedInAnyCase(again, report(failure), report(failure, false))];
+      };
+      context.emit({
+        type: 'store',
+        writes,
+        after: report(outcome),
+        failed: instead(NOT_STORED),
+        conflicted: instead(stateConflict(record.toolName)),
+        purpose: null,
+      });
+    } else context.emit(storedInAnyCase(writes, report(outcome), report(outcome, false)));
+    this.releaseLock(call);
+    this.continue(owner, record, isHeard);
+    if (isCancelled) this.finishCancelled(owner);
+  }
+
+  /** The agent gets the outcome at the place of the call, or as a notice when it has said something else since. */
+  private oweNotice({ messageId, toolName, args }: CallRecord, outcome: Settlement): void {
+    const isLate = this.messages.lastActive !== messageId;
+    this.run.oweNotice(messageId, isLate ? noticeOf(toolName, args, responseOf(outcome)) : null);
+  }
+
+  /** The message of a settled call continues, or ends when no agent will continue it. */
+  private continue(owner: Draft, record: CallRecord, isHeard: boolean): void {
+    const { context, open, messages } = this;
+    if (context.isAbandoned) {
+      if (!open.hasIn(owner.id)) messages.finish(owner, { interrupted: true });
+      return;
+    }
+    if (!isHeard) return;
+    const isComplete = !open.in(owner.id).some((other) => other.record.invocationId === record.invocationId);
+    messages.expect(owner, isComplete);
+    this.requests.setDue();
+  }
+
+  /** The model gets no response that it could answer: a message continues only if it is being written already. */
+  private finishCancelled(owner: Draft): void {
+    const { messages, open } = this;
+    const isWritten = owner === messages.active && messages.isWorking;
+    if (owner.isStarted && !isWritten && !open.hasIn(owner.id)) messages.finish(owner);
+  }
+
+  /** Ends the calls whose outcome waited for a run, now that there is one, or that there will be none. */
+  endPending(isOnline: boolean): void {
+    const { open, messages } = this;
+    for (const call of open.inState('ending')) {
+      if (call.outcome) this.end(call, call.outcome, { isOffline: !isOnline });
+      const owner = messages.get(call.record.messageId);
+      if (isOnline || !owner) continue;
+      owner.fail(modelErrorText('UNKNOWN_ERROR', ''));
+      messages.finish(owner);
+    }
+  }
+
+  /** Ends a call beside the message that is being written. Returns the chunks that report it. */
+  endQuietly(call: OpenCall, outcome: Settlement, acknowledges = call.acknowledges): LateCall {
+    const { context, open, chunks } = this;
+    const { record } = call;
+    const { messageId } = record;
+    const reported = chunks.forOutcome(call, outcome);
+    open.settle(call);
+    const amend = (isStored: boolean): Effect[] => {
+      const mark = context.mark();
+      if (acknowledges) context.settleRequest(acknowledges, isStored);
+      // A call that was never announced stands in no message.
+      if (reported.length > 0) context.emit({ type: 'amend', messageId, chunks: reported });
+      return context.takeSince(mark);
+    };
+    context.storeInAnyCase(outcomeWrites(record, outcome, acknowledges), amend(true), amend(false));
+    this.releaseLock(call);
+    return { messageId, chunks: reported };
+  }
+
+  /** Ends a call that no client knows of. */
+  endUnannounced(call: OpenCall, outcome: Settlement): void {
+    const { context } = this;
+    const { record } = call;
+    this.open.settle(call);
+    this.messages.endLeftover(this.messages.get(record.messageId));
+    const mark = context.mark();
+    this.run.sendResponse(record, responseOf(outcome));
+    context.storeInAnyCase(outcomeWrites(record, outcome), context.takeSince(mark));
+  }
+
+  /** Reports outcomes in a message that is not being written. */
+  publishSettled({ messageId, chunks }: LateCall): void {
+    for (const chunk of chunks) {
+      if (chunk.type !== 'tool-output-error') continue;
+      const { toolCallId, errorText } = chunk;
+      this.messages.inject({
+        type: 'data-settled',
+        data: { toolCallId, messageId, errorText },
+        transient: true,
+      });
+    }
+  }
+
+  /** The next tool starts when the changes of this one are stored, and sees them. */
+  releaseLock(call: OpenCall): void {
+    if (call.releaseLock()) this.context.emit({ type: 'release-lock', callId: call.record.id });
+  }
+}
+
+function outcomeWrites(
+  call: CallRecord,
+  outcome: Settlement,
+  acknowledges?: PendingAcknowledgement,
+): Write[] {
+  const expires = isUndecided(call) && outcome.kind === 'error';
+  return [
+    ...(expires ? [{ do: 'expire' as const, call, reason: outcome.errorText }] : []),
+    { do: 'append-outcome', call, outcome, accepted: acknowledges?.accepted },
+  ];
+}
+
+/** What a live model gets for the outcome of a call. */
+function responseContent({ id, toolName: name }: CallRecord, outcome: Settlement): Content {
+  return { role: 'user', parts: [{ functionResponse: { id, name, response: responseOf(outcome) } }] };
+}

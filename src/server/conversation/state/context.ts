@@ -1,0 +1,216 @@
+import { ProtocolError } from '../../../protocol/index.ts';
+import type { SessionOptions } from '../../engine.ts';
+import type { AcceptedRequest } from '../../store/store.ts';
+import type { Effect, Purpose, RequestRef, StoreEffect, Wire, Write } from './effects.ts';
+import { Policies, type Policy } from './policy.ts';
+
+/** How long a failed write waits before it is tried again. */
+export const RETRY_MS = 1000;
+
+/** How long a conversation waits for a client to come back. */
+const GRACE_MS = 60_000;
+
+/** A request that is acknowledged together with the outcome of a call. */
+export interface PendingAcknowledgement {
+  request: RequestRef;
+  accepted: AcceptedRequest;
+}
+
+/**
+ * What every owner of the state uses: time and ids, which come from outside, the effects of the current input, whether clients
+ * listen, and the policy in force. It calls no owner.
+ */
+export class Context {
+  readonly options: SessionOptions;
+  readonly newId: () => string;
+  private readonly policies: Policies;
+  private time = 0;
+  private effects: Effect[] = [];
+  /** `leaving`: no client came back, and the agent ends its answer. `abandoned`: nothing runs. `closed`: the process ends, or the session is removed. */
+  private life: 'open' | 'leaving' | 'abandoned' | 'closed' = 'open';
+  private listened = false;
+  /** When the last client left; null while a client listens, or when none ever did. */
+  private leftAt: number | null = null;
+  private responding = false;
+
+  constructor(options: SessionOptions, newId: () => string) {
+    this.options = options;
+    this.newId = newId;
+    this.policies = new Policies(options);
+  }
+
+  get now(): number {
+    return this.time;
+  }
+
+  /** Starts an input at this time. */
+  startInput(now: number): void {
+    this.time = now;
+  }
+
+  newMessageId(): string {
+    return `msg_${this.newId()}`;
+  }
+
+  /** The policy in force: of the response that is being given, otherwise of the socket. */
+  get policy(): Policy {
+    return this.policies.for(this.responding ? 'sse' : 'bidi');
+  }
+
+  policyFor(wire: Wire): Policy {
+    return this.policies.for(wire);
+  }
+
+  /** Whether an HTTP response is being given. */
+  get isResponding(): boolean {
+    return this.responding;
+  }
+
+  startResponse(): void {
+    this.responding = true;
+  }
+
+  endResponse(): void {
+    this.responding = false;
+  }
+
+  /** Whether the session is used in this process: clients listen, or may come back. */
+  get isOpen(): boolean {
+    return this.life === 'open' || this.life === 'leaving';
+  }
+
+  /** Whether every client left, and the agent ends its answer before the session is abandoned. */
+  get isLeaving(): boolean {
+    return this.life === 'leaving';
+  }
+
+  /** Whether the process ends, or the session is removed. */
+  get isClosed(): boolean {
+    return this.life === 'closed';
+  }
+
+  /** No client is there and nothing runs: outcomes are still stored, but the agent does not continue. */
+  get isAbandoned(): boolean {
+    return !this.isOpen && !this.responding;
+  }
+
+  /** Whether a client listens. */
+  get hasListener(): boolean {
+    return this.listened;
+  }
+
+  /** A client listens. False when the session is closed. */
+  join(): boolean {
+    if (this.isClosed) return false;
+    this.life = 'open';
+    this.listened = true;
+    this.leftAt = null;
+    return true;
+  }
+
+  /** The last client left, and may come back. */
+  leave(): void {
+    this.listened = false;
+    this.leftAt = this.time;
+  }
+
+  /** When the session is abandoned, unless a client comes back; null while a client listens, or when it is closed. */
+  get abandonsAt(): number | null {
+    return this.leftAt === null || this.life !== 'open' ? null : this.leftAt + GRACE_MS;
+  }
+
+  /** No client came back in time: the session is abandoned once the agent has ended its answer. */
+  startLeaving(): void {
+    if (this.abandonsAt !== null && this.abandonsAt <= this.time) this.life = 'leaving';
+  }
+
+  abandon(): void {
+    this.life = 'abandoned';
+  }
+
+  close(): void {
+    this.life = 'closed';
+  }
+
+  emit(effect: Effect): void {
+    this.effects.push(effect);
+  }
+
+  /** Returns the place after the effects so far. Effects that are emitted from now on can be taken out with `takeSince`. */
+  mark(): number {
+    return this.effects.length;
+  }
+
+  /** Removes and returns the effects since a mark: they follow a write instead. */
+  takeSince(mark: number): Effect[] {
+    return this.effects.splice(mark);
+  }
+
+  /** Writes, and then performs `after`. When a write fails, `after` is not performed, but `undo` is written. */
+  store(writes: Write[], purpose: Purpose | null, after: Effect[] = [], undo: Write[] = []): void {
+    const failed: Effect[] =
+      undo.length === 0 ? [] : [{ type: 'store', writes: undo, after: [], purpose: null }];
+    this.emit({ type: 'store', writes, after, failed, purpose });
+  }
+
+  /** Writes, a second time if needed, and then performs `after` in any case: a call ends even if its end cannot be stored. */
+  storeInAnyCase(writes: Write[], after: Effect[], failed = after): void {
+    this.emit(storedInAnyCase(writes, after, failed));
+  }
+
+  /** Returns the effects since the last call. */
+  takeEffects(): Effect[] {
+    const { effects } = this;
+    this.effects = [];
+    return effects;
+  }
+
+  /** The client that waits for a request may continue. */
+  takeRequest(request: RequestRef): void {
+    this.emit({ type: 'take-request', request });
+  }
+
+  reject(request: RequestRef, error: ProtocolError): void {
+    this.emit({ type: 'reject', request, error });
+  }
+
+  /** Acknowledges a request that is stored; nothing for a request without a name. */
+  acknowledge(request: RequestRef, accepted: AcceptedRequest | undefined): void {
+    if (accepted) this.emit({ type: 'acknowledge', request, accepted });
+  }
+
+  /** Stores a request alone, because nothing else is stored of it, and acknowledges it. */
+  storeRequest(request: RequestRef, accepted = acceptedRequest(request)): void {
+    if (accepted)
+      this.store([{ do: 'accept', accepted }], null, [{ type: 'acknowledge', request, accepted }]);
+  }
+
+  /** Takes a request that was stored with the outcome of a call, or rejects it when it could not be stored. */
+  settleRequest({ request, accepted }: PendingAcknowledgement, isStored: boolean): void {
+    if (!isStored)
+      return this.reject(request, new ProtocolError('internal', 'The answer could not be kept.'));
+    this.takeRequest(request);
+    this.acknowledge(request, accepted);
+  }
+
+  /** Stores and takes a request whose call ended without it. */
+  settleRequestAlone({ request, accepted }: PendingAcknowledgement): void {
+    this.storeRequest(request, accepted);
+    this.takeRequest(request);
+  }
+}
+
+/** The record of a request that has a name: the message that answers it, and how many parts that message has so far. */
+export function acceptedRequest(
+  { name }: RequestRef,
+  messageId: string | null = null,
+  parts = 0,
+): AcceptedRequest | undefined {
+  return name === undefined ? undefined : { requestId: name, messageId, parts };
+}
+
+/** Writes that are tried twice, and what follows whether or not they succeed. */
+export function storedInAnyCase(writes: Write[], after: Effect[], failed = after): Effect {
+  const again: StoreEffect = { type: 'store', writes, after, failed, purpose: null };
+  return { ...again, failed: [again] };
+}

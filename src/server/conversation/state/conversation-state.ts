@@ -1,0 +1,230 @@
+import { exhaustive } from '../../../protocol/exhaustive.ts';
+import { toProtocolError, type WaitingAnswer } from '../../../protocol/index.ts';
+import type { SessionOptions } from '../../engine.ts';
+import type { CallRecord } from '../../store/store.ts';
+import { AgentRun } from './agent-run.ts';
+import { Calls } from './calls/calls.ts';
+import { Context } from './context.ts';
+import { Driver } from './driver/driver.ts';
+import type { Effect, Purpose } from './effects.ts';
+import type { Input, Recovered, WriteResults } from './inputs.ts';
+import { Messages, UserMessages } from './messages.ts';
+import { OpenCalls } from './open-calls.ts';
+import { Speech } from './speech.ts';
+import { Turns } from './turns/turns.ts';
+
+/**
+ * The state of one conversation, in both modes. `apply` takes everything that happens and returns what must be done, as data. It is
+ * synchronous and does no input or output; ids and time are passed in. Its owners, from the bottom up: context, messages (with open calls),
+ * run, speech, calls, driver, turns. Each calls only those below it.
+ */
+export class ConversationState {
+  private readonly context: Context;
+  private readonly open = new OpenCalls();
+  private readonly messages: Messages;
+  private readonly run: AgentRun;
+  private readonly speech: Speech;
+  private readonly calls: Calls;
+  private readonly driver: Driver;
+  private readonly turns: Turns;
+
+  constructor(options: SessionOptions, newId: () => string, recovered: Recovered) {
+    const { open } = this;
+    const context = new Context(options, newId);
+    const messages = new Messages(context, open);
+    const userMessages = new UserMessages(recovered.userMessages, recovered.unanswered);
+    const run = new AgentRun(context, open);
+    const speech = new Speech(context, open, messages, userMessages, run);
+    const calls = new Calls(context, open, messages, run);
+    const driver = new Driver(context, open, messages, run, speech, calls);
+    this.context = context;
+    this.messages = messages;
+    this.run = run;
+    this.speech = speech;
+    this.calls = calls;
+    this.driver = driver;
+    this.turns = new Turns(
+      ...([context, open, messages, userMessages, run, speech, calls, driver, recovered.queue] as const),
+    );
+    for (const message of recovered.messages) messages.add(message);
+    for (const { record, state, ...shown } of recovered.calls) open.add(record, state, shown);
+  }
+
+  /** Whether the agent works, as opposed to waiting for the user or the browser. */
+  get isBusy(): boolean {
+    return this.turns.isBusy;
+  }
+
+  /** Whether a request is starting, or waits to start. */
+  get isStarting(): boolean {
+    return this.turns.isStarting;
+  }
+
+  /** Whether the user speaks, or waits for an answer to speech. */
+  isSpokenTo(now: number): boolean {
+    return this.speech.isUnanswered(now);
+  }
+
+  /** Whether an HTTP response is being given. */
+  get isResponding(): boolean {
+    return this.context.isResponding;
+  }
+
+  /** Whether the agent's run is open, or about to be. */
+  get isRunOpen(): boolean {
+    return !this.run.isNone;
+  }
+
+  /** The message that is being written or that waits for an answer. */
+  get current(): string | null {
+    return this.messages.active?.id ?? this.open.records[0]?.messageId ?? null;
+  }
+
+  /** The message that the agent writes, or writes next; null when it does not work. */
+  get running(): string | null {
+    if (this.isBusy) return this.current;
+    return this.turns.nextMessageId ?? this.open.nextTakenUp?.messageId ?? null;
+  }
+
+  /** The calls that wait for an answer of the page. */
+  get waitingAnswers(): WaitingAnswer[] {
+    return this.open.waitingAnswers;
+  }
+
+  /** The calls that have no outcome. */
+  get openCalls(): CallRecord[] {
+    return this.open.records;
+  }
+
+  /**
+   * Applies an input; returns the effects, in order. An event that is nothing but text deltas takes a fast path: it changes nothing that
+   * another part of the state could wait for.
+   */
+  apply(input: Input, now: number): Effect[] {
+    if (input.type === 'event') {
+      const deltas = this.driver.events.deltas(input.n, input.event);
+      if (deltas) return deltas;
+    }
+    this.context.startInput(now);
+    this.dispatch(input);
+    this.turns.settle();
+    this.speech.settle();
+    this.turns.setTimer();
+    return this.context.takeEffects();
+  }
+
+  private dispatch(input: Input): void {
+    const { context, speech, calls, driver, turns } = this;
+    switch (input.type) {
+      case 'event':
+        return driver.events.take(input.n, input.event, input.view);
+      case 'message':
+        return turns.take(input.message, input.replaces);
+      case 'continue':
+        return turns.continue(input.message);
+      case 'post-answers':
+        return turns.enqueue(input.posted);
+      case 'answer':
+        return turns.answers.take(input.answers, input.by, input.request);
+      case 'signed-in':
+        return input.question.why === 'decision'
+          ? turns.answers.signInChecked(input.question.given, input.standing)
+          : calls.signInChecked(input.question.callId, input.standing);
+      case 'interrupt':
+        return turns.interruptFor(input.request, input.heard);
+      case 'media':
+        if (turns.isFree) speech.feed({ is: 'media', blob: input.blob }, input.from);
+        return;
+      case 'microphone':
+        return input.action === 'stop'
+          ? speech.stopMicrophone()
+          : speech.startMicrophone(input.detection, input.from, turns.isBusy, turns.isFree);
+      case 'joined':
+        return turns.joined();
+      case 'left':
+        return context.leave();
+      case 'run-opened':
+        return turns.runOpened(input.n);
+      case 'deferred':
+        return driver.deferred(input.n, input.call, input.ticket);
+      case 'run-ended':
+        return turns.runEnded(input.n, input.error);
+      case 'lock-acquired':
+        return calls.lockAcquired(input.callId);
+      case 'tool-ended':
+        return calls.toolEnded(input.callId, input.outcome);
+      case 'stored':
+        return this.stored(input.purpose, input.results);
+      case 'store-failed':
+        return this.storeFailed(input.purpose, input.error);
+      case 'time':
+        return turns.time();
+      case 'shut-down':
+        return turns.shutDown();
+      default:
+        return exhaustive(input);
+    }
+  }
+
+  /** A batch of writes succeeded: continues what waited for it. */
+  private stored(purpose: Purpose, results: WriteResults): void {
+    const { speech, calls, driver, turns } = this;
+    switch (purpose.for) {
+      case 'decision':
+        return turns.answers.decided(purpose, results);
+      case 'execution':
+        if (results.isTaken === false) calls.notStarted(purpose.callId, false);
+        return;
+      case 'expiry':
+        return calls.expired(purpose, results.decided ?? null);
+      case 'conclusion':
+        return driver.concluded(purpose.messageId, results.missed);
+      case 'call':
+        return calls.issued(purpose.callId, purpose.ticket);
+      case 'cut':
+        if (results.length != null) speech.wasCut(purpose.messageId, results.length);
+        return;
+      case 'message':
+        return turns.stored(purpose.request);
+      case 'continuation':
+        return turns.found(purpose.request, results.cut ?? null);
+      case 'queued-message':
+      case 'approval-request':
+        return;
+      default:
+        return exhaustive(purpose);
+    }
+  }
+
+  /** A write failed: what waited for it is not done. */
+  private storeFailed(purpose: Purpose | null, error: unknown): void {
+    const { context, calls, driver, turns } = this;
+    const fields = { error: String(error), what: purpose?.for };
+    context.emit({ type: 'log', level: 'error', text: 'a write failed', fields });
+    switch (purpose?.for) {
+      case 'message':
+        return turns.turnStart.notStored(purpose, toProtocolError(error));
+      case 'queued-message':
+        return turns.notQueued(purpose.userMessageId, toProtocolError(error));
+      case 'continuation':
+        return turns.turnStart.notFound(purpose.request, toProtocolError(error));
+      case 'decision':
+        return turns.answers.reject(purpose.given, toProtocolError(error));
+      case 'call':
+        return calls.notIssued(purpose);
+      case 'approval-request':
+        return calls.notShown(purpose);
+      case 'execution':
+        return calls.notStarted(purpose.callId, true);
+      case 'expiry':
+        return calls.notExpired(purpose);
+      case 'conclusion':
+        return driver.notConcluded(purpose.messageId);
+      case 'cut':
+      case undefined:
+        return;
+      default:
+        return exhaustive(purpose);
+    }
+  }
+}

@@ -1,0 +1,256 @@
+import type { Event } from '@google/adk';
+import { MessageChunks, type MessageOutput, type RunView } from '../../../../adk/for-server.ts';
+import { base64Bytes, CANCELLED } from '../../../../protocol/index.ts';
+import { SAMPLE_BYTES } from '../../../output/utterances.ts';
+import type { AgentRun } from '../agent-run.ts';
+import type { Calls } from '../calls/calls.ts';
+import type { Context } from '../context.ts';
+import type { Effect } from '../effects.ts';
+import { type Failure, reportFailure } from '../errors.ts';
+import type { Draft, Messages } from '../messages.ts';
+import type { OpenCalls } from '../open-calls.ts';
+import type { Speech } from '../speech.ts';
+
+type MadeCall = Extract<MessageOutput, { type: 'call' }>;
+type ToolResponse = Extract<MessageOutput, { type: 'response' }>;
+type Audio = Extract<MessageOutput, { type: 'audio' }>;
+
+/** What the events of a run mean: text and sound of a message, calls, the user's transcript, the end of a turn. */
+export class AgentEvents {
+  private readonly context: Context;
+  private readonly open: OpenCalls;
+  private readonly messages: Messages;
+  private readonly run: AgentRun;
+  private readonly speech: Speech;
+  private readonly calls: Calls;
+  /** Reads events that belong to no message. */
+  private unassigned = new MessageChunks();
+
+  constructor(
+    context: Context,
+    open: OpenCalls,
+    messages: Messages,
+    run: AgentRun,
+    speech: Speech,
+    calls: Calls,
+  ) {
+    this.context = context;
+    this.open = open;
+    this.messages = messages;
+    this.run = run;
+    this.speech = speech;
+    this.calls = calls;
+  }
+
+  /**
+   * The fast path: returns the effects of an event that is nothing but text deltas of the message that is being written. Null for any other
+   * event. Most events are such deltas.
+   */
+  deltas(n: number, event: Event): Effect[] | null {
+    const { run, messages } = this;
+    const { active } = messages;
+    if (!run.isOpenAs(n) || run.isMuted || !active || !messages.isCurrent(active)) return null;
+    if (run.live !== null && !messages.isWorking) return null;
+    const chunks = active.readDeltas(event);
+    if (!chunks) return null;
+    run.noteSpeech();
+    messages.noteActivity();
+    return [{ type: 'say-deltas', messageId: active.id, chunks }];
+  }
+
+  /** Takes an event of the open run; events of older runs are ignored. */
+  take(n: number, event: Event, view: RunView): void {
+    const { run } = this;
+    if (!run.isOpenAs(n)) return;
+    if (event.content ?? event.inputTranscription ?? event.outputTranscription) run.noteSpeech();
+    const isLive = run.live !== null;
+    for (const out of this.read(event)) {
+      if (!isLive) this.takeFromTurn(out, view);
+      else if (run.isOpenAs(n)) this.takeFromLive(out, view);
+    }
+  }
+
+  private read(event: Event): MessageOutput[] {
+    const { messages, run } = this;
+    // The rest of an interrupted turn does not belong to the next message.
+    if (run.isMuted) return this.unassigned.push(event);
+    if (messages.active) return messages.active.read(event);
+    const says = (event.content?.parts?.length ?? 0) > 0 && event.author !== 'user';
+    if (!says && !event.outputTranscription?.text) return this.unassigned.push(event);
+    const draft = messages.begin();
+    this.speech.answered();
+    // The agent speaks first or continues by itself, or this is the rest of a turn that ended, and nothing follows.
+    run.noteSpeaking();
+    messages.setWorking(run.isPrompted);
+    return draft.read(event);
+  }
+
+  private takeFromLive(out: MessageOutput, view: RunView): void {
+    const { messages, run, speech } = this;
+    const { active } = messages;
+    if (out.type === 'turn-complete') return this.turnCompleted(out);
+    if (out.type === 'heard') {
+      if (speech.heard(out.text, out.finished)) run.prompt();
+      return;
+    }
+    if (out.type === 'interrupted' && out.cancelled.length > 0)
+      return this.calls.cancel(out.cancelled, { kind: 'error', errorText: CANCELLED });
+    // A model that no message waits for may be away.
+    if (run.isMuted || (out.type === 'data-waiting' && !messages.isWorking)) return;
+    if (!active) {
+      if (out.type === 'failed') speech.reportFailure(out);
+      return;
+    }
+    switch (out.type) {
+      case 'call':
+        messages.noteActivity();
+        return this.noteCall(active, out, view, false);
+      case 'response':
+        return this.answeredInside(active, out, view);
+      case 'audio':
+        return this.sound(active, out);
+      case 'failed':
+        return this.failed(active, out);
+      case 'interrupted':
+        return this.stopped(active);
+      default:
+        if (!run.isUnprompted) messages.setWorking(true);
+        messages.noteActivity();
+        messages.say(active, out);
+    }
+  }
+
+  private takeFromTurn(out: MessageOutput, view: RunView): void {
+    const { messages, context } = this;
+    const { active } = messages;
+    if (!active) return;
+    messages.noteActivity();
+    switch (out.type) {
+      case 'call':
+        return this.announce(active, out, view);
+      case 'response':
+        return this.ranInside(out)
+          ? this.reportRun(active, out, view)
+          : this.answeredInside(active, out, view);
+      case 'audio': {
+        if (!context.policy.hasResponse) return this.sound(active, out);
+        const { data: chunk, sampleRate } = out;
+        const data = { chunk, sampleRate, channels: 1 as const, bitDepth: 16 as const, messageId: active.id };
+        return messages.say(active, { type: 'data-pcm', data, transient: true });
+      }
+      case 'failed':
+        return this.failed(active, out);
+      case 'heard':
+      case 'interrupted':
+      case 'turn-complete':
+        return;
+      default:
+        messages.say(active, out);
+    }
+  }
+
+  /** Announces a call. Calls after one that is announced late wait for it, so that a message shows its calls in their order. */
+  private announce(draft: Draft, { id, name: toolName, args }: MadeCall, view: RunView): void {
+    const { run, calls } = this;
+    const facts = view.factsOf(id);
+    const isLate = calls.chunks.isAnnouncedLate(facts) || view.mayChange(id);
+    if (isLate || run.hasMadeCalls)
+      return this.noteCall(draft, { type: 'call', id, name: toolName, args }, view, !isLate);
+    calls.chunks.announceEarly({ id, toolName, args }, facts, draft);
+  }
+
+  private noteCall(
+    draft: Draft,
+    { id, name: toolName, args }: MadeCall,
+    view: RunView,
+    isAnnouncedNext: boolean,
+  ): void {
+    this.run.noteCall(id, { toolName, args, facts: view.factsOf(id), draft, isAnnouncedNext });
+  }
+
+  private sound({ id: messageId }: Draft, { data, sampleRate }: Audio): void {
+    this.speech.spoke(messageId, (base64Bytes(data) / SAMPLE_BYTES / sampleRate) * 1000);
+    this.context.emit({ type: 'sound', messageId, data, sampleRate });
+  }
+
+  /** The message ends with a failure of the agent. */
+  failed(draft: Draft, failure: Failure): void {
+    const { log, code, text } = reportFailure(failure);
+    for (const effect of [log, ...code]) this.context.emit(effect);
+    draft.fail(text);
+  }
+
+  /** Whether ADK's own loop ran the tool of a response, so that clients know the call. */
+  private ranInside({ id }: ToolResponse): boolean {
+    const { context, calls, run } = this;
+    const { chunks } = calls;
+    if (chunks.takeAnnounced(id)) return true;
+    return context.policy.hasResponse && !chunks.usesConfirmations && !run.hasCall(id);
+  }
+
+  private reportRun(draft: Draft, { id: call, name: tool, response }: ToolResponse, view: RunView): void {
+    const chunk = view.outputChunk(call, response);
+    const outcome = chunk.type === 'tool-output-available' ? 'output' : 'error';
+    this.context.emit({ type: 'log', level: 'info', text: 'a tool ran', fields: { call, tool, outcome } });
+    this.messages.say(draft, chunk);
+  }
+
+  /** A call that the run answers and that no client knows of: a tool of ADK's own, an unknown one, or one that cannot wait. */
+  private answeredInside(draft: Draft, { id, name: toolName, response }: ToolResponse, view: RunView): void {
+    const args = this.run.takeCall(id)?.args ?? {};
+    if (!this.open.get(id)) this.calls.chunks.announceInside({ id, toolName, args }, draft);
+    this.messages.say(draft, view.outputChunk(id, response));
+  }
+
+  /** The model stopped by itself, because the user spoke. */
+  private stopped(draft: Draft): void {
+    const { messages } = this;
+    const { isWorking } = messages;
+    if (!this.open.hasIn(draft.id)) {
+      messages.finish(draft, { interrupted: true });
+      // The model still reports the end of its turn.
+      messages.setWorking(true);
+      return;
+    }
+    // The turn continues when its call is answered, and has one end. Speech is answered in a message of its own.
+    messages.pause(draft);
+    messages.deactivate();
+    messages.setWorking(isWorking);
+  }
+
+  private turnCompleted({ goesOn, isIdle }: Extract<MessageOutput, { type: 'turn-complete' }>): void {
+    const { run } = this;
+    if (!run.isMuted && !isIdle) return this.completed(goesOn);
+    if (!run.isMuted && goesOn) return this.paused();
+    run.unmute();
+    this.unassigned = new MessageChunks();
+  }
+
+  /** The model is silent for now, and continues when the calls that it made are answered. */
+  private paused(): void {
+    const { messages } = this;
+    const { active } = messages;
+    if (active && !this.open.hasIn(active.id)) return;
+    if (active) messages.pause(active);
+    // The model was interrupted: the message that it wrote has ended, or waits.
+    else if (!messages.activateNext()) messages.setWorking(false);
+  }
+
+  /** The model has nothing more to say for now, or continues at once with calls of other messages. */
+  private completed(goesOn: boolean | undefined): void {
+    const { messages, open, run, speech } = this;
+    speech.answered();
+    run.endTurn();
+    const conclude = (draft: Draft) => {
+      // The turn continues when its open calls are answered, and has one end.
+      const waits = draft.failure === null && open.hasIn(draft.id);
+      if (waits) messages.pause(draft);
+      else messages.finish(draft);
+    };
+    messages.setWorking(false);
+    if (messages.active) conclude(messages.active);
+    // The model may have got several results at once: it speaks once for all of them.
+    for (const draft of messages.dropNext(goesOn === false ? 0 : 1)) conclude(draft);
+    messages.activateNext(goesOn === true);
+  }
+}

@@ -1,0 +1,316 @@
+import { type DeferredCall, RESUME } from '../../../../adk/for-server.ts';
+import { type Chunk, INTERRUPTED } from '../../../../protocol/index.ts';
+import { INTERRUPTION } from '../../../ledger/settlement.ts';
+import type { AgentRun, EndedRun } from '../agent-run.ts';
+import type { Calls } from '../calls/calls.ts';
+import type { Step } from '../calls/decisions.ts';
+import type { Context } from '../context.ts';
+import type { Ticket, Write } from '../effects.ts';
+import { type Failure, NOT_COMPLETED, reportFailure, SERVER_FAULT } from '../errors.ts';
+import type { Draft, Messages } from '../messages.ts';
+import type { OpenCalls } from '../open-calls.ts';
+import type { Speech } from '../speech.ts';
+import { AgentEvents } from './agent-events.ts';
+
+/**
+ * One HTTP response, from its `start` to its `finish`. `answering`: the steps that the answers allow are performed one after the other.
+ * `working`: the agent works. `ending`: the response is concluded.
+ */
+interface HttpResponse {
+  draft: Draft;
+  stage: { is: 'answering'; steps: Step[] } | { is: 'working' } | { is: 'ending' };
+  isStopped: boolean;
+}
+
+/**
+ * Drives the agent. A live agent has one run, which gets input while it is open. An agent that is driven turn by turn, over either
+ * wire, gets a run for each answer: the run ends at a call that waits, and when the call is answered another run continues the message.
+ */
+export class Driver {
+  readonly events: AgentEvents;
+  private readonly context: Context;
+  private readonly open: OpenCalls;
+  private readonly messages: Messages;
+  private readonly run: AgentRun;
+  private readonly speech: Speech;
+  private readonly calls: Calls;
+  /** The HTTP response that is being given; at most one. */
+  private response: HttpResponse | null = null;
+  /** Behind a socket: the draft whose run is over, while its history is completed. */
+  private concluding: Draft | null = null;
+  /** Text of an interrupted run that ADK does not store. */
+  private cutText: { messageId: string; text: string } | null = null;
+
+  constructor(
+    context: Context,
+    open: OpenCalls,
+    messages: Messages,
+    run: AgentRun,
+    speech: Speech,
+    calls: Calls,
+  ) {
+    this.context = context;
+    this.open = open;
+    this.messages = messages;
+    this.run = run;
+    this.speech = speech;
+    this.calls = calls;
+    this.events = new AgentEvents(context, open, messages, run, speech, calls);
+  }
+
+  /** The draft of the HTTP response that is being given. */
+  get responding(): Draft | null {
+    return this.response?.draft ?? null;
+  }
+
+  /** Starts an HTTP response: the agent answers a message. */
+  startResponse(draft: Draft): void {
+    this.context.startResponse();
+    this.response = { draft, stage: { is: 'working' }, isStopped: false };
+  }
+
+  /** Starts an HTTP response that performs what the answers allow, before the agent continues. */
+  startAnswering(draft: Draft, steps: Step[]): void {
+    this.context.startResponse();
+    this.response = { draft, stage: { is: 'answering', steps }, isStopped: false };
+  }
+
+  /** Does the next thing that nothing waits for any more; returns whether there was one. */
+  continue(): boolean {
+    return this.response ? this.continueResponse(this.response) : this.continueTurn();
+  }
+
+  private continueResponse(response: HttpResponse): boolean {
+    const { open, messages, calls } = this;
+    if (response.stage.is !== 'answering' || open.areAtWork) return false;
+    const [step, ...steps] = response.stage.steps;
+    if (response.isStopped) this.concludeResponse(response);
+    else if (step) {
+      response.stage = { is: 'answering', steps };
+      calls.perform(step);
+    } else {
+      calls.requests.showNext();
+      if (open.size > 0) {
+        messages.finish(response.draft);
+        this.endResponse();
+      } else {
+        response.stage = { is: 'working' };
+        if (calls.chunks.usesConfirmations) messages.say(response.draft, { type: 'start-step' });
+        this.run.openTurn({ role: 'user', parts: [{ text: '' }] }, RESUME);
+      }
+    }
+    return true;
+  }
+
+  /** Behind a socket: opens a run for the draft whose calls are answered, unless the agent works on another one. */
+  private continueTurn(): boolean {
+    const { context, messages, run } = this;
+    if (!context.policy.pauseEndsRun || context.isAbandoned || this.concluding || !run.isNone) return false;
+    if (!messages.isWorking && !messages.activateNext()) return false;
+    const { active } = messages;
+    if (!active) return false;
+    const notices = run.takeNotices(active.id);
+    const parts = notices.length === 0 ? [{ text: '' }] : notices.map((text) => ({ text }));
+    run.openTurn({ role: 'user', parts }, RESUME);
+    return true;
+  }
+
+  /** Ends the HTTP response that is being given, once; false when there is none. */
+  stopResponse(): boolean {
+    const { response } = this;
+    if (!response || response.isStopped) return response !== null;
+    response.isStopped = true;
+    this.context.emit({ type: 'abort-tools' });
+    // A call that is being stored is not shown any more.
+    for (const call of this.open.inState('issuing')) this.calls.outcomes.end(call, INTERRUPTION);
+    if (response.stage.is === 'working') this.run.close();
+    else if (response.stage.is === 'answering') this.concludeResponse(response);
+    else this.endCalls();
+    return true;
+  }
+
+  private endCalls(): void {
+    for (const call of this.open.all)
+      this.calls.outcomes.end(call, { kind: 'error', errorText: INTERRUPTED });
+  }
+
+  /** The HTTP response is over: the conversation is free for requests that waited for its end. */
+  endResponse(): void {
+    const { context } = this;
+    this.response = null;
+    context.endResponse();
+    this.messages.endLeftovers();
+    if (context.hasListener) this.calls.takeUp();
+  }
+
+  /** Behind a socket: the user interrupts a turn. Its calls end, and nothing more of its run is used. */
+  stopTurn(): void {
+    const { context, messages, run, open, calls } = this;
+    const { active } = messages;
+    run.clearNotices();
+    run.clearCalls();
+    if (!active || !messages.isWorking) return;
+    const { id: messageId } = active;
+    const text = run.isOpen ? active.unfinishedText : '';
+    if (text) this.cutText = { messageId, text };
+    const running = calls.chunks.takeAllAnnounced();
+    if (running.length > 0) {
+      messages.closeBlocksOf(active);
+      const mark = context.mark();
+      for (const toolCallId of running)
+        messages.say(active, { type: 'tool-output-error', toolCallId, errorText: INTERRUPTED });
+      const after = context.takeSince(mark);
+      context.storeInAnyCase([closeDangling(INTERRUPTED, messageId, open.ids())], after);
+    }
+    run.close();
+  }
+
+  /**
+   * The run of a turn is over: calls that it left in the history without a response get one, before anything else starts. Returns
+   * whether the turn was interrupted, so that nothing of it is concluded.
+   */
+  turnEnded(error: Failure | null, wasClosed: boolean): boolean {
+    const { context, messages, open, response } = this;
+    const isWorking = !wasClosed && messages.isWorking;
+    const draft = response ? response.draft : isWorking ? messages.active : null;
+    if (!draft) {
+      const { cutText } = this;
+      this.cutText = null;
+      const dangling = closeDangling(INTERRUPTED, null, open.ids());
+      context.store([...storeText(cutText), dangling], null);
+      return true;
+    }
+    if (error !== null) this.events.failed(draft, error);
+    const waits = response ? open.size > 0 || response.isStopped : open.hasIn(draft.id);
+    if (!draft.hasContent && !waits && draft.failure === null)
+      this.events.failed(draft, { code: 'EMPTY_RESPONSE', message: '' });
+    if (response) this.concludeResponse(response);
+    else {
+      this.concluding = draft;
+      this.conclude(draft, false);
+    }
+    return false;
+  }
+
+  private concludeResponse(response: HttpResponse): void {
+    const { stage, draft, isStopped } = response;
+    if (stage.is === 'ending') return;
+    // Steps that are not performed any more: their requests are acknowledged all the same.
+    for (const step of stage.is === 'answering' ? stage.steps : [])
+      if ('acknowledges' in step && step.acknowledges) this.context.settleRequestAlone(step.acknowledges);
+    response.stage = { is: 'ending' };
+    this.messages.closeBlocksOf(draft);
+    if (isStopped) this.endCalls();
+    this.conclude(draft, isStopped);
+  }
+
+  /** Every call gets a response, in the history and on the screen, but those that wait. */
+  private conclude(draft: Draft, isStopped: boolean): void {
+    const { id: messageId, failure } = draft;
+    this.messages.closeBlocksOf(draft);
+    const text = isStopped || failure !== null ? draft.unfinishedText : '';
+    const errorText = isStopped ? INTERRUPTED : NOT_COMPLETED;
+    const dangling = closeDangling(errorText, messageId, this.open.ids());
+    this.context.store([...storeText({ messageId, text }), dangling], { for: 'conclusion', messageId });
+  }
+
+  /** The history is complete. `missed`: chunks that the message does not show yet. */
+  concluded(messageId: string, missed: readonly Chunk[] = []): void {
+    const { messages, response, calls } = this;
+    if (response) {
+      if (response.draft.id !== messageId) return;
+      calls.chunks.takeAllAnnounced();
+      for (const chunk of missed) messages.say(response.draft, chunk);
+      messages.finish(response.draft, { interrupted: response.isStopped });
+      return this.endResponse();
+    }
+    const draft = this.concluding;
+    this.concluding = null;
+    // The turn may have been interrupted meanwhile.
+    if (!draft || draft !== messages.active || !messages.isWorking) return;
+    calls.chunks.takeAllAnnounced();
+    for (const chunk of missed) messages.say(draft, chunk);
+    if (draft.failure === null && this.open.hasIn(draft.id)) messages.pause(draft);
+    else if (draft.failure !== null || !this.run.owesNotice(draft.id)) messages.finish(draft);
+  }
+
+  /** The history could not be completed: on the screen no call stays open. */
+  notConcluded(messageId: string): void {
+    const draft = this.response ? this.messages.get(messageId) : this.concluding;
+    draft?.fail(SERVER_FAULT);
+    const missed = this.calls.chunks
+      .takeAllAnnounced()
+      .map((toolCallId) => ({ type: 'tool-output-error' as const, toolCallId, errorText: NOT_COMPLETED }));
+    this.concluded(messageId, missed);
+  }
+
+  /** A live run is over: messages that it was writing end with it. Returns the text of the failure. */
+  liveRunEnded(ended: EndedRun, error: Failure | null): string {
+    const { context, speech } = this;
+    const {
+      log,
+      error: reported,
+      code,
+      text,
+    } = reportFailure(error ?? { code: 'UNKNOWN_ERROR', message: '' });
+    if (error) context.emit(log);
+    const isReported = ended.wasSilent && speech.reportSilentRun(ended, error ? reported : null);
+    if (error && !isReported) for (const effect of code) context.emit(effect);
+    this.endDrafts(ended.wasClosed, text);
+    return text;
+  }
+
+  /** The process ends: closes the run without waiting for it. */
+  abandonRun(): void {
+    const { run } = this;
+    if (run.isNone) return;
+    if (run.isLive) run.abandon();
+    else this.stopTurn();
+    this.endDrafts(true, '');
+  }
+
+  /** The run is gone: the active message ends with `failure`, unless the run `wasClosed`; messages with open calls wait. */
+  private endDrafts(wasClosed: boolean, failure: string): void {
+    const { context, messages, open } = this;
+    const { active, isWorking } = messages;
+    // The model was to continue the active message, and did not.
+    const isOwed = active !== null && !open.hasIn(active.id);
+    const drafts = messages.expected.filter((draft) => draft !== active || isWorking || isOwed);
+    for (const draft of drafts) {
+      if (context.isClosed && draft.message.parts.length === 0) {
+        // A message without content was not stored, and can be asked for again.
+        messages.forget(draft);
+        continue;
+      }
+      const isActive = draft === active && isWorking;
+      const hasFailed = isActive && !wasClosed;
+      if (!hasFailed && open.hasIn(draft.id)) {
+        // It continues when its calls are answered, in this process or the next.
+        messages.pause(draft);
+        continue;
+      }
+      if (hasFailed) draft.fail(failure);
+      messages.finish(draft, { interrupted: isActive && wasClosed });
+    }
+    messages.reset();
+  }
+
+  /** Takes a call that ADK made and waits with. */
+  deferred(n: number, call: DeferredCall, ticket: Ticket): void {
+    const { context, messages, run, calls } = this;
+    const draft = run.takeCall(call.id)?.draft ?? messages.active;
+    if (!run.isOpenAs(n)) return context.emit({ type: 'release-call', ticket, error: 'The run is over.' });
+    // Its message may be over, or may never have started.
+    const isWanted = draft && messages.get(draft.id) && !run.isMuted;
+    if (isWanted) calls.issue(call, draft, ticket, n);
+    else calls.decline(call, ticket);
+  }
+}
+
+function storeText(said: { messageId: string; text: string } | null): Write[] {
+  return said?.text ? [{ do: 'store-text', ...said }] : [];
+}
+
+function closeDangling(errorText: string, messageId: string | null, waiting: ReadonlySet<string>): Write {
+  return { do: 'close-dangling', errorText, messageId, waiting };
+}

@@ -1,0 +1,108 @@
+import { inWords, withoutKeys } from '../../../models/for-server.ts';
+import { ProtocolError } from '../../../protocol/index.ts';
+import type { Effect } from './effects.ts';
+
+/** What went wrong in a run of the agent. */
+export interface Failure {
+  code: string;
+  message: string;
+}
+
+/** How a failure of the agent is reported, to the log and to clients. */
+export interface FailureReport {
+  /** The line of the log. */
+  log: Effect;
+  /** The text that ends the message. */
+  text: string;
+  /** The error where no message ends with the text. */
+  error: ProtocolError;
+  /** What clients get beside the text: the code of a failure that trying again does not repair. */
+  code: Effect[];
+}
+
+/** The text of a call that an earlier run left without a response. */
+export const NOT_COMPLETED = 'The call was not completed';
+
+/** The text of a message that failed because of the server. */
+export const SERVER_FAULT = 'Something went wrong on the server. Please try again.';
+
+/** Returns how a failure of the agent is reported. Keys are removed from the provider's text. */
+export function reportFailure({ code, message }: Failure): FailureReport {
+  const words = withoutKeys(inWords(message));
+  const text = modelErrorText(code, words);
+  const error = new ProtocolError(modelErrorCode(code), text);
+  const data = error.toWire();
+  return {
+    log: { type: 'log', level: 'error', text: 'the agent failed', fields: { code, message: words } },
+    text,
+    error,
+    code: data.retryable ? [] : [{ type: 'inject', chunk: { type: 'data-error', data, transient: true } }],
+  };
+}
+
+/** The error of a request to continue a message that cannot be continued. */
+export function nothingToContinue(): ProtocolError {
+  return new ProtocolError(
+    'nothing_to_continue',
+    'This is not the last answer of the conversation, or it was not cut.',
+  );
+}
+
+/** The error of a request that comes while the server closes. */
+export function shuttingDown(): ProtocolError {
+  return new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
+}
+
+/** Failures that only the operator can repair, with another key, model or setting. */
+const OPERATOR_CODES: ReadonlySet<string> = new Set([
+  '401',
+  '403',
+  '404',
+  'NO_KEY',
+  'NO_CREDENTIALS',
+  'SETUP',
+]);
+
+/** The wire code of a failure of the model. */
+export function modelErrorCode(code: string): 'model_error' | 'model_not_configured' {
+  return OPERATOR_CODES.has(code) ? 'model_not_configured' : 'model_error';
+}
+
+/** The text about a failure of the model: what happened and what to do, without internals and keys. */
+export function modelErrorText(code: string, message: string): string {
+  const known = TEXTS[code];
+  if (known) return known;
+  // The recogniser's own text asks the user to repeat the sentence.
+  if (code === 'RECOGNISER_ERROR') return message;
+  if (/^5\d\d$/.test(code))
+    return `The model provider has a fault or too much to do (${code}): try again in a moment.`;
+  if (/^4\d\d$/.test(code)) return `The model answered with error ${code}. ${message}`.trim();
+  if (/^(SAFETY|BLOCKLIST|PROHIBITED_CONTENT|SPII|RECITATION|MODEL_ARMOR|IMAGE_\w+)$/.test(code)) {
+    return `The model refused to answer (${spelledOut(code)}): try other words.`;
+  }
+  if (/^[A-Z][A-Z_]+$/.test(code) && code !== 'UNKNOWN_ERROR' && code !== 'MODEL_ERROR') {
+    return `The model stopped: ${spelledOut(code)}.`;
+  }
+  return 'The agent failed to answer. Please try again.';
+}
+
+function spelledOut(code: string): string {
+  return code.toLowerCase().replaceAll('_', ' ');
+}
+
+const TEXTS: Readonly<Record<string, string>> = {
+  '401': 'The model is not configured: the model provider does not accept the key of this server (401).',
+  '403': 'The model provider does not let the key of this server use this model (403).',
+  '404': 'The model provider does not know the model that this server asks for (404).',
+  '429': 'The model is rate limited (429): try again in a moment.',
+  QUOTA: 'The quota of this server at the model provider is used up.',
+  UNREACHABLE: 'The model provider cannot be reached: try again in a moment.',
+  SILENT: 'The model did not answer in time: try again.',
+  INCOMPLETE: 'The answer of the model broke off: try again.',
+  STORE: 'The conversation cannot be read or stored at the moment: try again in a moment.',
+  SETUP: 'The model provider does not take the live settings of this server.',
+  UNREADABLE: 'The model sent something that cannot be read: try again.',
+  NO_CREDENTIALS: 'The model is not configured: this server has no credentials for the model provider.',
+  NO_KEY: 'The model is not configured: this server has no key for the model provider.',
+  EMPTY_RESPONSE: 'The model gave no answer. The request may have been blocked; try other words.',
+};

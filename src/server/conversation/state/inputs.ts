@@ -1,0 +1,111 @@
+import type { Event } from '@google/adk';
+import type { Blob } from '@google/genai';
+import type { DeferredCall, Outcome, RunView } from '../../../adk/for-server.ts';
+import type { Answer, Chunk, Detection, Heard, Message, PageMetadata } from '../../../protocol/index.ts';
+import type { Identity, Standing } from '../../access/sign-in.ts';
+import type { AdmittedPart } from '../../files.ts';
+import type { Verdict } from '../../ledger/approvals.ts';
+import type { CallRecord } from '../../store/store.ts';
+import type { CallState } from './call-states.ts';
+import type { Purpose, RequestRef, SignInQuestion, Ticket, Wire } from './effects.ts';
+import type { Failure } from './errors.ts';
+
+/** A user message, checked, that waits for the agent. */
+export interface MessageRequest {
+  kind: 'message';
+  wire: Wire;
+  request: RequestRef;
+  id: string | undefined;
+  parts: AdmittedPart[];
+  /** Metadata of the page, stored with the message. */
+  metadata?: PageMetadata | undefined;
+  /** The id of the message that will answer, when the client already knows it. */
+  answerId?: string | undefined;
+  /** Whether the message is stored in the queue. */
+  isStored?: true;
+  /** The message of the agent that this request continues, once it is found. Nothing is shown of the user then. */
+  continues?: { messageId: string; message: Message | null };
+}
+
+/** Answers that came as an HTTP request, and wait for the agent as a message does. */
+export interface AnswersRequest {
+  kind: 'answers';
+  wire: 'sse';
+  request: RequestRef;
+  answers: Answer[];
+  by: Identity;
+  messageId: string | undefined;
+}
+
+/** A request that starts a turn, or continues one. */
+export type TurnRequest = MessageRequest | AnswersRequest;
+
+/** The state that a conversation starts with: what the store has of it. */
+export interface Recovered {
+  calls: {
+    record: CallRecord;
+    state: Exclude<CallState, 'ending'>;
+    isAnnounced: boolean;
+    isConfirming: boolean;
+  }[];
+  /** The messages that these calls belong to. */
+  messages: Message[];
+  /** The user messages, in order. */
+  userMessages: { id: string; fingerprint: string }[];
+  /** The last user message, when nothing answers it. */
+  unanswered: string | null;
+  /** Accepted messages without an answer, in order. */
+  queue: MessageRequest[];
+}
+
+/** A call that was decided before it timed out, and the user who decided. */
+export interface DecidedBefore {
+  call: CallRecord;
+  by: string;
+}
+
+/** The results of a batch of writes. */
+export interface WriteResults {
+  /** For `decide`: what became of each decision. */
+  verdicts?: Verdict[];
+  /** For `find-unfinished`: a message that was not continued after its calls were answered. */
+  unfinished?: Message | null;
+  /** For `decide`: whether the request was stored with the decisions. */
+  isAccepted?: boolean;
+  /** For `cut`: how much of the text is left; null when nothing had to be cut. */
+  length?: number | null;
+  /** For `expire`: the call as it is stored, when it was decided before. */
+  decided?: DecidedBefore | null;
+  /** For `take`: whether the call was still there to be taken. */
+  isTaken?: boolean;
+  /** For `find-cut`: the message, when it is the last one and was cut. */
+  cut?: Message | null;
+  /** For `close-dangling`: the chunks that the message does not show yet. */
+  missed?: Chunk[];
+}
+
+/** Everything that can happen to a conversation. */
+export type Input =
+  /** `replaces`: the message may rewind the conversation to an earlier message with the same id. */
+  | { type: 'message'; message: MessageRequest; replaces: boolean }
+  | { type: 'continue'; message: MessageRequest }
+  | { type: 'post-answers'; posted: AnswersRequest }
+  | { type: 'answer'; answers: Answer[]; by: Identity; request: RequestRef }
+  | { type: 'signed-in'; question: SignInQuestion; standing: Standing }
+  | { type: 'interrupt'; request: RequestRef; heard: Heard }
+  /** `from`: the connection that sends the media. */
+  | { type: 'media'; blob: Blob; from: string }
+  | { type: 'microphone'; action: 'start' | 'stop'; detection: Detection; from: string }
+  | { type: 'joined' }
+  /** The last client left. */
+  | { type: 'left' }
+  | { type: 'run-opened'; n: number }
+  | { type: 'event'; n: number; event: Event; view: RunView }
+  | { type: 'deferred'; n: number; call: DeferredCall; ticket: Ticket }
+  | { type: 'run-ended'; n: number; error: Failure | null }
+  | { type: 'lock-acquired'; callId: string }
+  | { type: 'tool-ended'; callId: string; outcome: Outcome }
+  | { type: 'stored'; purpose: Purpose; results: WriteResults }
+  | { type: 'store-failed'; purpose: Purpose | null; error: unknown }
+  | { type: 'time' }
+  | { type: 'shut-down' };

@@ -1,0 +1,392 @@
+import { createHash } from 'node:crypto';
+import type { Event } from '@google/adk';
+import { MessageChunks, type MessageOutput } from '../../../adk/for-server.ts';
+import type { Chunk, Message } from '../../../protocol/index.ts';
+import type { AdmittedPart } from '../../files.ts';
+import type { Context } from './context.ts';
+import type { OpenCalls } from './open-calls.ts';
+
+/** A message that the agent streams, from its `start` until none of its calls is open. */
+export class Draft {
+  /** The output stage folds the chunks of the draft into this object. */
+  readonly message: Message;
+  private reader: MessageChunks;
+  private started = false;
+  private failureText: string | null = null;
+
+  constructor(message: Message, reader: MessageChunks) {
+    this.message = message;
+    this.reader = reader;
+  }
+
+  get id(): string {
+    return this.message.id;
+  }
+
+  /** Whether a chunk was sent since the last `finish`. */
+  get isStarted(): boolean {
+    return this.started;
+  }
+
+  /** The error text that the message ends with, if the agent failed. */
+  get failure(): string | null {
+    return this.failureText;
+  }
+
+  /** Whether the agent said or called something in this response. */
+  get hasContent(): boolean {
+    return this.reader.hasSpoken || this.reader.hasCalled;
+  }
+
+  /** The text that no final event of ADK repeated yet, so that the history lacks it. */
+  get unfinishedText(): string {
+    return this.reader.unfinishedText;
+  }
+
+  /** Turns an event of the agent into chunks and other outputs. */
+  read(event: Event): MessageOutput[] {
+    return this.reader.push(event);
+  }
+
+  /** Turns an event that is nothing but text deltas into chunks; null for any other event. */
+  readDeltas(event: Event): readonly Chunk[] | null {
+    return this.reader.words(event);
+  }
+
+  /** The message ends with an error. The first failure counts. */
+  fail(text: string): void {
+    this.failureText ??= text;
+  }
+
+  /** Returns the chunks that close the open blocks. */
+  closeBlocks(): Chunk[] {
+    return this.reader.close();
+  }
+
+  /** A chunk of the message is sent. */
+  start(): void {
+    this.started = true;
+  }
+
+  /** Starts a response of its own with a new reader. */
+  restart(reader: MessageChunks): void {
+    this.reader = reader;
+  }
+
+  /** Returns the chunks that finish the response, and forgets its failure. */
+  finish(reason: FinishReason, metadata: FinishMetadata): Chunk[] {
+    const failure = this.failureText;
+    this.failureText = null;
+    this.started = false;
+    return [
+      ...(failure === null ? [] : [{ type: 'error' as const, errorText: failure }]),
+      ...this.reader.end(reason, metadata),
+    ];
+  }
+}
+
+type FinishReason = Parameters<MessageChunks['end']>[0];
+type FinishMetadata = Parameters<MessageChunks['end']>[1];
+
+/**
+ * The messages that the agent streams. A call may be answered long after the conversation has moved on, so several drafts can be
+ * unfinished: the agent works on one, the active draft, and continues others after it.
+ */
+export class Messages {
+  private readonly context: Context;
+  private readonly calls: OpenCalls;
+  private readonly drafts = new Map<string, Draft>();
+  private activeDraft: Draft | null = null;
+  private working = false;
+  /** Drafts that the agent continues after the active one. */
+  private next: Draft[] = [];
+  private lastActiveId: string | null = null;
+  /** The draft that chunks go to: the one of the last `start`. */
+  private current: Draft | null = null;
+
+  constructor(context: Context, calls: OpenCalls) {
+    this.context = context;
+    this.calls = calls;
+  }
+
+  /** The draft that the agent writes; null between turns. */
+  get active(): Draft | null {
+    return this.activeDraft;
+  }
+
+  /** Whether the agent works on the active draft, as opposed to waiting for an answer. */
+  get isWorking(): boolean {
+    return this.working;
+  }
+
+  /** The message that the agent said or called something in last. The conversation has left earlier messages behind. */
+  get lastActive(): string | null {
+    return this.lastActiveId;
+  }
+
+  /** Every unfinished draft. */
+  get all(): Draft[] {
+    return [...this.drafts.values()];
+  }
+
+  /** The active draft and those that the agent continues after it. */
+  get expected(): Draft[] {
+    return this.activeDraft ? [this.activeDraft, ...this.next] : [...this.next];
+  }
+
+  get(messageId: string): Draft | undefined {
+    return this.drafts.get(messageId);
+  }
+
+  /** Adds a stored message whose calls are open, or returns its draft. */
+  add(message: Message): Draft {
+    const known = this.drafts.get(message.id);
+    if (known) return known;
+    const draft = new Draft(message, this.newReader(message));
+    this.drafts.set(message.id, draft);
+    return draft;
+  }
+
+  private newReader({ metadata, parts }: Message): MessageChunks {
+    const { usage = null, audio } = metadata ?? {};
+    const soFar = { usage, ...(audio ? { audio } : {}), firstId: parts.length };
+    return new MessageChunks({ images: this.context.options.images, ...soFar });
+  }
+
+  /** Starts a message of the agent, or continues one that was cut. */
+  begin(messageId?: string, cut?: Message | null): Draft {
+    const id = messageId ?? this.context.newMessageId();
+    const { now } = this.context;
+    const draft = this.add(cut ?? { id, role: 'assistant', parts: [], metadata: { createdAt: now } });
+    this.activate(draft);
+    this.lastActiveId = draft.id;
+    this.turnTo(draft);
+    return draft;
+  }
+
+  /** Makes a draft the active one. `isWorking`: the agent works on it now. */
+  activate(draft: Draft, isWorking = true): void {
+    this.drafts.set(draft.id, draft);
+    this.activeDraft = draft;
+    this.working = isWorking;
+  }
+
+  /** Activates the next expected draft, if there is one; returns whether there was. */
+  activateNext(isWorking = true): boolean {
+    const next = this.next.shift();
+    if (next) this.activate(next, isWorking);
+    return next !== undefined;
+  }
+
+  /** The agent says something. */
+  setWorking(isWorking: boolean): void {
+    this.working = isWorking;
+  }
+
+  /** The agent said or called something in the active draft. */
+  noteActivity(): void {
+    if (this.activeDraft) this.lastActiveId = this.activeDraft.id;
+  }
+
+  /** Leaves the active draft open without an active one. Whether the agent works does not change. */
+  deactivate(): void {
+    this.activeDraft = null;
+  }
+
+  /** Removes the drafts that were to be continued, but for the first `count`, and returns them. */
+  dropNext(count = 0): Draft[] {
+    return this.next.splice(count);
+  }
+
+  /** The run is over: no draft is active. */
+  reset(): void {
+    this.activeDraft = null;
+    this.working = false;
+    this.next = [];
+    this.lastActiveId = null;
+  }
+
+  /** Sends a chunk of a draft. */
+  say(draft: Draft, chunk: Chunk): void {
+    this.turnTo(draft);
+    this.context.emit({ type: 'say', messageId: draft.id, chunk });
+  }
+
+  /** Whether chunks go to this draft now, so that no `start` has to be sent first. */
+  isCurrent(draft: Draft): boolean {
+    return this.current === draft;
+  }
+
+  /** Sends a chunk that belongs to no message. */
+  inject(chunk: Chunk): void {
+    this.context.emit({ type: 'inject', chunk });
+  }
+
+  /** Closes the open blocks of a draft, because another part of it comes next. */
+  closeBlocksOf(draft: Draft): void {
+    this.turnTo(draft);
+    for (const chunk of draft.closeBlocks()) this.say(draft, chunk);
+  }
+
+  /** Closes the open blocks of the draft that chunks go to. */
+  closeBlocks(): void {
+    if (this.current) this.closeBlocksOf(this.current);
+  }
+
+  /** Makes a draft the one that chunks go to. The open blocks of the one before are closed first. */
+  turnTo(draft: Draft): void {
+    if (this.current === draft) return;
+    this.closeBlocks();
+    this.current = draft;
+    draft.start();
+    this.context.emit({ type: 'start', message: draft.message });
+  }
+
+  /** Continues a draft in a response of its own: `start` is sent again. */
+  resume(draft: Draft): void {
+    this.activate(draft);
+    this.closeBlocks();
+    this.current = null;
+    draft.restart(this.newReader(draft.message));
+    this.turnTo(draft);
+  }
+
+  /** Stores a draft as it is. */
+  save(draft: Draft): void {
+    this.context.store([{ do: 'save', messageId: draft.id }], null);
+  }
+
+  /** The model gets the response to a call of this draft. `isComplete`: no call of its step is open any more. */
+  expect(owner: Draft, isComplete: boolean): void {
+    const { activeDraft } = this;
+    if (this.working) {
+      if (!this.expected.includes(owner)) this.next.push(owner);
+      return;
+    }
+    // A message that the model started by itself in between is over.
+    if (activeDraft && activeDraft !== owner && !this.calls.hasIn(activeDraft.id)) this.finish(activeDraft);
+    // The calls of one step are answered together, unless the conversation has moved on.
+    this.activate(owner, isComplete || this.lastActiveId !== owner.id);
+  }
+
+  /** The agent stops writing a draft for now, because its calls wait for the user or the browser. */
+  pause(draft: Draft): void {
+    this.closeBlocksOf(draft);
+    if (this.activeDraft === draft) this.working = false;
+    if (draft.message.parts.length > 0) this.save(draft);
+  }
+
+  /** Ends a response of a draft. Its end is stored before a client sees it. */
+  finish(draft: Draft, how: { interrupted?: boolean } = {}): void {
+    const isOpen = this.calls.hasIn(draft.id);
+    const { message, failure } = draft;
+    const reason = how.interrupted ? 'other' : failure !== null ? 'error' : isOpen ? 'tool-calls' : undefined;
+    this.closeBlocksOf(draft);
+    const metadata = finishMetadata(message, reason, this.context.isClosed);
+    this.context.emit({ type: 'finish', message, chunks: draft.finish(reason, metadata) });
+    this.current = null;
+    this.deactivateIf(draft);
+    this.next = this.next.filter((one) => one !== draft);
+    if (!isOpen) this.forget(draft);
+  }
+
+  /** Finishes as interrupted every draft that was started and not finished. */
+  finishStarted(drafts: Iterable<Draft> = this.all): void {
+    for (const draft of drafts) if (draft.isStarted) this.finish(draft, { interrupted: true });
+  }
+
+  /** Forgets a draft that is over. */
+  forget(draft: Draft): void {
+    if (!this.drafts.delete(draft.id)) return;
+    if (this.current === draft) this.current = null;
+    this.deactivateIf(draft);
+    this.context.emit({ type: 'release', messageId: draft.id });
+  }
+
+  /** Ends a draft that the agent will not continue: its calls are settled, and it is not expected. */
+  endLeftover(draft: Draft | undefined): void {
+    if (!draft || this.expected.includes(draft) || this.calls.hasIn(draft.id)) return;
+    if (draft.isStarted) this.finish(draft, { interrupted: true });
+    this.forget(draft);
+  }
+
+  /** Ends every draft that the agent will not continue. */
+  endLeftovers(): void {
+    for (const draft of this.all) this.endLeftover(draft);
+  }
+
+  private deactivateIf(draft: Draft): void {
+    if (this.activeDraft !== draft) return;
+    this.activeDraft = null;
+    this.working = false;
+  }
+}
+
+/**
+ * The metadata of a `finish`. A message that was continued after a failure or a cut loses those marks. A message that
+ * ends because the process shuts down is marked as cut off, because the user did not stop it.
+ */
+function finishMetadata({ metadata }: Message, reason: FinishReason, isClosed: boolean): FinishMetadata {
+  const interrupted = reason === 'other';
+  const cutOff = interrupted && isClosed;
+  const failed = reason === 'error';
+  return {
+    ...(interrupted || metadata?.interrupted ? { interrupted } : {}),
+    ...(cutOff || metadata?.cutOff ? { cutOff } : {}),
+    ...(failed || metadata?.failed ? { failed } : {}),
+    ...(metadata?.finishReason ? { finishReason: 'stop' } : {}),
+  };
+}
+
+/** The user messages of a conversation: a message that comes again is recognised, and so is one that rewinds the conversation. */
+export class UserMessages {
+  private unansweredId: string | null;
+  /** A fingerprint of each message, by its id, in order. */
+  private readonly messages: Map<string, string>;
+
+  constructor(messages: readonly { id: string; fingerprint: string }[], unanswered: string | null) {
+    this.messages = new Map(messages.map(({ id, fingerprint }) => [id, fingerprint]));
+    this.unansweredId = unanswered;
+  }
+
+  /** The message that is stored and that nothing answers yet. */
+  get unanswered(): string | null {
+    return this.unansweredId;
+  }
+
+  has(id: string): boolean {
+    return this.messages.has(id);
+  }
+
+  /** Whether the message with this id has exactly these parts. */
+  matches(id: string, parts: readonly AdmittedPart[]): boolean {
+    return this.messages.get(id) === fingerprint(parts);
+  }
+
+  add(id: string, parts: readonly AdmittedPart[]): void {
+    this.messages.set(id, fingerprint(parts));
+  }
+
+  setUnanswered(id: string | null): void {
+    this.unansweredId = id;
+  }
+
+  forget(id: string): void {
+    this.messages.delete(id);
+  }
+
+  /** Forgets a message and every later one. */
+  forgetFrom(messageId: string): void {
+    let isLater = false;
+    for (const id of [...this.messages.keys()]) {
+      isLater ||= id === messageId;
+      if (isLater) this.messages.delete(id);
+    }
+  }
+}
+
+/** A hash of a user message: keeping the text of a long conversation would take its memory twice. */
+export function fingerprint(parts: readonly { type: string; text?: string }[]): string {
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '[file]')).join('\n');
+  return createHash('sha256').update(text).digest('base64');
+}

@@ -1,0 +1,381 @@
+import type { DeferredCall } from '../../../adk/for-server.ts';
+import type { WaitingAnswer } from '../../../protocol/index.ts';
+import type { Identity } from '../../access/sign-in.ts';
+import { hashArgs, lateSettlement } from '../../ledger/approvals.ts';
+import type { Failure, Settlement } from '../../ledger/settlement.ts';
+import type { CallRecord } from '../../store/store.ts';
+import {
+  CALL_TRANSITIONS,
+  type CallEvent,
+  type CallState,
+  firstEvent,
+  storedAs,
+  waitsFor,
+} from './call-states.ts';
+import type { PendingAcknowledgement } from './context.ts';
+
+/** States in which a call has a deadline. */
+const TIMED: ReadonlySet<CallState> = new Set(['asked', 'client', 'parked']);
+
+/** A call that has no outcome yet. Its state changes only by the transitions of `call-states.ts`. */
+export class OpenCall {
+  private stored: CallRecord;
+  private current: CallState;
+  /** The outcome of a call that is `ending`. */
+  private pendingOutcome: Settlement | null = null;
+  /** The request that is acknowledged with the outcome, while the outcome waits for a run or for callbacks. */
+  private acknowledgement: PendingAcknowledgement | undefined;
+  private unwanted = false;
+  private waitsForLock = false;
+  private ownsLock = false;
+  private announced: boolean;
+  private confirming: boolean;
+  private expiring = false;
+  private decider: { by: Identity | null; connection: string | null } = { by: null, connection: null };
+
+  constructor(record: CallRecord, state: CallState, shown: { isAnnounced: boolean; isConfirming: boolean }) {
+    this.stored = record;
+    this.current = state;
+    this.announced = shown.isAnnounced;
+    this.confirming = shown.isConfirming;
+  }
+
+  get record(): CallRecord {
+    return this.stored;
+  }
+
+  get state(): CallState {
+    return this.current;
+  }
+
+  /** Whether clients know that there is such a call. */
+  get isAnnounced(): boolean {
+    return this.announced;
+  }
+
+  /** In the confirmation dialect: whether the confirmation is shown and not closed. */
+  get isConfirming(): boolean {
+    return this.confirming;
+  }
+
+  /** Whether the call timed out, and the store is asked whether it was decided before. */
+  get isExpiring(): boolean {
+    return this.expiring;
+  }
+
+  /** The user who approved the call in this process. */
+  get approvedBy(): Identity | null {
+    return this.decider.by;
+  }
+
+  /** The connection that the approval came over. */
+  get approvedOver(): string | null {
+    return this.decider.connection;
+  }
+
+  /** Whether the approval request is shown and undecided. */
+  get isAsked(): boolean {
+    return waitsFor(this.current, this.stored) === 'person';
+  }
+
+  /** Whether the call needs approval and is undecided, shown or not. */
+  get isUndecided(): boolean {
+    return this.current === 'asked' || this.current === 'queued';
+  }
+
+  /** Whether the call waits for an output from outside: from the browser, or for a tool that was started on the server. */
+  get isAnswerable(): boolean {
+    return waitsFor(this.current, this.stored) === 'client';
+  }
+
+  /** Whether the tool runs or has ended, so that the call has its effect. */
+  get hasStarted(): boolean {
+    return this.current === 'running' || this.current === 'ending';
+  }
+
+  /** Whether the call was approved and the approval is not used yet. */
+  get holdsApproval(): boolean {
+    return this.current === 'approved';
+  }
+
+  /** Whether the call ends as soon as it is stored, because it was interrupted meanwhile. */
+  get isUnwanted(): boolean {
+    return this.unwanted;
+  }
+
+  /** The outcome that waits for a run; null for a call that is not `ending`. */
+  get outcome(): Settlement | null {
+    return this.pendingOutcome;
+  }
+
+  /** The request that is acknowledged with the outcome, when the outcome waits for a run or for callbacks. */
+  get acknowledges(): PendingAcknowledgement | undefined {
+    return this.acknowledgement;
+  }
+
+  /** Whether the server has work to do for the call, now or when it gets the tool lock. */
+  get isAtWork(): boolean {
+    const { current, expiring, waitsForLock } = this;
+    return expiring || waitsForLock || current === 'issuing' || current === 'running' || current === 'ending';
+  }
+
+  /** Applies an event; false when it cannot happen in this state. */
+  apply(event: Exclude<CallEvent, 'end'>): boolean {
+    const next = CALL_TRANSITIONS[this.current][event];
+    if (next === undefined || next === 'ending') return false;
+    this.enter(next);
+    if (next !== 'settled') this.stored = { ...this.stored, status: storedAs(next) };
+    return true;
+  }
+
+  private enter(state: CallState): void {
+    this.current = state;
+    this.waitsForLock = false;
+    this.unwanted = false;
+    this.pendingOutcome = null;
+    this.acknowledgement = undefined;
+  }
+
+  /** An output came from outside, and the after-tool callbacks get it; false when the call cannot take one. */
+  receive(acknowledges: PendingAcknowledgement | undefined): boolean {
+    if (!this.apply('take')) return false;
+    this.acknowledgement = acknowledges;
+    return true;
+  }
+
+  /** Keeps an outcome that cannot be reported yet; false when the call cannot end in this state. */
+  endLater(outcome: Settlement, acknowledges?: PendingAcknowledgement): boolean {
+    if (CALL_TRANSITIONS[this.current].end === undefined) return false;
+    this.enter('ending');
+    this.pendingOutcome = outcome;
+    this.acknowledgement = acknowledges;
+    return true;
+  }
+
+  /** Removes and returns the request that was to be acknowledged with the outcome. */
+  takeAcknowledgement(): PendingAcknowledgement | undefined {
+    const { acknowledgement } = this;
+    this.acknowledgement = undefined;
+    return acknowledgement;
+  }
+
+  /** Marks a call that is being stored, so that it ends when it is; false in any other state. */
+  discard(): boolean {
+    if (this.current !== 'issuing') return false;
+    this.unwanted = true;
+    return true;
+  }
+
+  /** Waits for the tool lock; false when the call cannot run, or waits already. */
+  queueForLock(): boolean {
+    if ((this.current !== 'approved' && this.current !== 'ready') || this.waitsForLock) return false;
+    this.waitsForLock = true;
+    return true;
+  }
+
+  /** The tool has ended: the lock is released when the outcome is stored. */
+  keepLock(): void {
+    this.ownsLock = true;
+  }
+
+  /** Whether the lock must be released; true once. */
+  releaseLock(): boolean {
+    const { ownsLock } = this;
+    this.ownsLock = false;
+    return ownsLock;
+  }
+
+  /** A call whose start could not be stored waits again. */
+  putBack(): void {
+    this.enter(this.stored.approvalId === null ? 'ready' : 'approved');
+    this.stored = { ...this.stored, status: storedAs(this.current) };
+  }
+
+  /** Sets until when the call waits; null means without limit. */
+  setDeadline(expiresAt: number | null): void {
+    this.stored = { ...this.stored, expiresAt };
+  }
+
+  setAnnounced(isAnnounced: boolean): void {
+    this.announced = isAnnounced;
+  }
+
+  setConfirming(isConfirming: boolean): void {
+    this.confirming = isConfirming;
+  }
+
+  /** The call timed out, and the store is asked. */
+  startExpiring(): void {
+    this.expiring = true;
+  }
+
+  stopExpiring(): void {
+    this.expiring = false;
+  }
+
+  /** The store says that the approval request timed out undecided. */
+  markExpired(): void {
+    this.stored = { ...this.stored, status: 'expired' };
+  }
+
+  /** Keeps who approved the call; null when another process knows. */
+  setApprover(by: Identity | null): void {
+    this.decider = { ...this.decider, by };
+  }
+
+  /** Keeps the connection that the decision came over. */
+  setDecidedOver(connection: string | null): void {
+    this.decider = { ...this.decider, connection };
+  }
+}
+
+/** The calls of a session that have no outcome yet, in the order in which the agent made them. */
+export class OpenCalls {
+  private readonly open = new Map<string, OpenCall>();
+
+  get all(): OpenCall[] {
+    return [...this.open.values()];
+  }
+
+  get records(): CallRecord[] {
+    return this.all.map(({ record }) => record);
+  }
+
+  get size(): number {
+    return this.open.size;
+  }
+
+  get(id: string): OpenCall | undefined {
+    return this.open.get(id);
+  }
+
+  ids(): ReadonlySet<string> {
+    return new Set(this.open.keys());
+  }
+
+  /** The calls of a message. */
+  in(messageId: string): OpenCall[] {
+    return this.all.filter(({ record }) => record.messageId === messageId);
+  }
+
+  hasIn(messageId: string): boolean {
+    for (const { record } of this.open.values()) if (record.messageId === messageId) return true;
+    return false;
+  }
+
+  /** The calls that are in one of these states. */
+  inState(...states: CallState[]): OpenCall[] {
+    return this.all.filter(({ state }) => states.includes(state));
+  }
+
+  /** The call, if its tool runs on the server. */
+  running(id: string): OpenCall | undefined {
+    const call = this.open.get(id);
+    return call?.state === 'running' ? call : undefined;
+  }
+
+  /** Whether the server works on a call, or is about to. */
+  get areAtWork(): boolean {
+    for (const call of this.open.values()) if (call.isAtWork) return true;
+    return false;
+  }
+
+  /** Whether an approval request is shown, or its call is not over. */
+  get isShowing(): boolean {
+    return this.all.some(
+      ({ record, state }) => record.approvalId !== null && state !== 'queued' && state !== 'issuing',
+    );
+  }
+
+  /** Whether an approval request timed out, and the store is asked whether it was decided before. */
+  get areExpiring(): boolean {
+    for (const { isExpiring } of this.open.values()) if (isExpiring) return true;
+    return false;
+  }
+
+  /** The call that continues when a client listens. */
+  get nextTakenUp(): CallRecord | null {
+    const isDue = ({ state }: OpenCall) =>
+      state === 'ready' || state === 'approved' || (state === 'queued' && !this.isShowing);
+    return this.all.find(isDue)?.record ?? null;
+  }
+
+  /** The ids of the calls whose approval request is shown. */
+  get shown(): ReadonlySet<string> {
+    return new Set(this.all.filter(({ isAsked }) => isAsked).map(({ record }) => record.id));
+  }
+
+  /** The calls that are shown and wait for the user or the browser. A confirmation is a call of its own. */
+  get waitingAnswers(): WaitingAnswer[] {
+    return this.all.flatMap(({ record, state, isConfirming }): WaitingAnswer[] => {
+      const { id, approvalId, messageId } = record;
+      const toolCallId = isConfirming && approvalId !== null ? approvalId : id;
+      const who = waitsFor(state, record);
+      return who === 'person' || who === 'client' ? [{ toolCallId, messageId, waitsFor: who }] : [];
+    });
+  }
+
+  /** Adds a call that the agent makes; it is `issuing` until it is stored. */
+  issue(
+    call: DeferredCall,
+    messageId: string,
+    { now, newId, clientDeadline }: { now: number; newId: () => string; clientDeadline: number | null },
+  ): OpenCall {
+    const approvalId = call.asks ? `approval_${newId()}` : null;
+    const next = CALL_TRANSITIONS.issuing[firstEvent({ approvalId, runsOn: call.runsOn })] ?? 'settled';
+    return this.add(
+      {
+        id: call.id,
+        approvalId,
+        toolName: call.toolName,
+        args: call.args,
+        argsHash: hashArgs(call.args),
+        runsOn: call.runsOn,
+        status: storedAs(next),
+        reason: null,
+        messageId,
+        agent: call.agent,
+        invocationId: call.invocationId,
+        branch: call.branch ?? null,
+        issuedAt: now,
+        expiresAt: next === 'client' ? clientDeadline : null,
+      },
+      'issuing',
+    );
+  }
+
+  add(
+    record: CallRecord,
+    state: Exclude<CallState, 'ending'>,
+    shown = { isAnnounced: false, isConfirming: false },
+  ): OpenCall {
+    const call = new OpenCall(record, state, shown);
+    this.open.set(record.id, call);
+    return call;
+  }
+
+  /** Settles a call and removes it; false when it is settled already. */
+  settle(call: OpenCall): boolean {
+    return call.apply('settle') && this.open.delete(call.record.id);
+  }
+
+  /** The calls that timed out, with their outcome. */
+  overdue(now: number): { call: OpenCall; outcome: Failure }[] {
+    return this.all.flatMap((call) => {
+      const { expiresAt } = call.record;
+      const outcome = expiresAt !== null && expiresAt <= now ? lateSettlement(call.record) : null;
+      return outcome && call.state !== 'ending' && !call.isExpiring ? [{ call, outcome }] : [];
+    });
+  }
+
+  /** When the next call times out; null when none does. Called for every input, so it creates nothing. */
+  nextDeadline(): number | null {
+    let next: number | null = null;
+    for (const { state, record, isExpiring } of this.open.values()) {
+      const { expiresAt } = record;
+      if (expiresAt === null || isExpiring || !TIMED.has(state)) continue;
+      if (next === null || expiresAt < next) next = expiresAt;
+    }
+    return next;
+  }
+}

@@ -1,0 +1,62 @@
+import type { SessionOptions } from '../../engine.ts';
+import type { Wire } from './effects.ts';
+
+/** How a conversation behaves on one wire, with an agent that is driven live or turn by turn. */
+export interface Policy {
+  /** Whether the approval requests of a step are shown together, or each after the one before is decided. */
+  approvalsTogether: boolean;
+  /** How long an approval request waits; null means without limit. */
+  approvalTimeoutMs: number | null;
+  /**
+   * Whether each request gets a response of its own, which ends when everything open waits for the user or the browser. Such a request
+   * waits with its connection, so it is not stored in the queue, and it is rejected when the server closes.
+   */
+  hasResponse: boolean;
+  /** Whether a new user message ends the open calls, or leaves them open beside it. */
+  newMessage: 'supersedes' | 'goes-beside';
+  /** Whether a message that comes while the agent works interrupts it; otherwise the message waits. */
+  interruptsWhenBusy: boolean;
+  /** Whether a client sends a message again when it lost its connection: the copy is ignored. */
+  ignoresRepeats: boolean;
+  /** Whether step chunks stand around an approval request. */
+  steps: boolean;
+  /** Whether a browser tool with an optimistic output is answered with that output at once. */
+  optimistic: boolean;
+  /** Whether the agent's run ends when it waits for a call, and another run continues when the call is answered. */
+  pauseEndsRun: boolean;
+}
+
+/** The policies of a server, by wire and driver. Nothing else in the conversation asks which wire is used. */
+export class Policies {
+  private readonly sse: Policy;
+  private readonly bidi: Policy;
+
+  constructor({ approvals, approvalTimeoutMs, whenBusy, driver }: SessionOptions) {
+    this.sse = {
+      approvalsTogether: true,
+      approvalTimeoutMs: approvalTimeoutMs.sse,
+      hasResponse: true,
+      newMessage: 'supersedes',
+      interruptsWhenBusy: false,
+      ignoresRepeats: false,
+      steps: false,
+      optimistic: true,
+      pauseEndsRun: true,
+    };
+    this.bidi = {
+      approvalsTogether: approvals === 'parallel',
+      approvalTimeoutMs: approvalTimeoutMs.bidi,
+      hasResponse: false,
+      newMessage: 'goes-beside',
+      interruptsWhenBusy: whenBusy === 'interrupt',
+      ignoresRepeats: true,
+      steps: true,
+      optimistic: false,
+      pauseEndsRun: driver === 'turn',
+    };
+  }
+
+  for(wire: Wire): Policy {
+    return wire === 'sse' ? this.sse : this.bidi;
+  }
+}

@@ -1,0 +1,222 @@
+import type { Blob } from '@google/genai';
+import { type Detection, type Heard, ProtocolError } from '../../../protocol/index.ts';
+import type { AgentRun, EndedRun } from './agent-run.ts';
+import type { Context } from './context.ts';
+import { type Failure, modelErrorText, reportFailure } from './errors.ts';
+import type { Messages, UserMessages } from './messages.ts';
+import type { OpenCalls } from './open-calls.ts';
+
+/** Input of a live run beside text: sound and pictures, and where the user's speech starts and ends. */
+type Media = { is: 'media'; blob: Blob } | { is: 'activity'; activity: 'start' | 'end' };
+
+/** Sound and pictures that wait for a run to open: two seconds of sound. */
+const MAX_HELD = 100;
+/** After a run that could not be opened for sound, how long sound opens no other run. */
+const REOPEN_MS = 10_000;
+/** How long the user waits for an answer to speech. A model may stay silent, and does not say so. */
+const ANSWER_MS = 8000;
+/** Messages whose sound may still be playing in a client. */
+const MAX_SPOKEN = 16;
+
+/** The user's microphone and camera, the transcript of the user's speech, and how much of the agent's speech was played. */
+export class Speech {
+  private readonly context: Context;
+  private readonly open: OpenCalls;
+  private readonly messages: Messages;
+  private readonly userMessages: UserMessages;
+  private readonly run: AgentRun;
+  /** Media that waits for the run to open. */
+  private held: Media[] = [];
+  /** Whether the run is closed only to be opened with other settings. */
+  private isReopening = false;
+  private closedUntil = Number.NEGATIVE_INFINITY;
+  private transcript = '';
+  /** Whether the user speaks, as the client signals, or spoke and has no answer. Without signals only the transcript tells. */
+  private speech: 'none' | 'speaking' | 'unanswered' = 'none';
+  private spokenAt = Number.NEGATIVE_INFINITY;
+  /** The length of each message's speech in milliseconds; the message that spoke last stands at the end. */
+  private readonly spoken = new Map<string, number>();
+  /** How much was played of messages that are still being spoken. */
+  private readonly played = new Map<string, number>();
+
+  constructor(
+    context: Context,
+    open: OpenCalls,
+    messages: Messages,
+    userMessages: UserMessages,
+    run: AgentRun,
+  ) {
+    this.context = context;
+    this.open = open;
+    this.messages = messages;
+    this.userMessages = userMessages;
+    this.run = run;
+  }
+
+  /** Whether the user speaks, or waits for an answer to speech. */
+  isUnanswered(now: number): boolean {
+    return this.speech === 'speaking' || (this.speech === 'unanswered' && now < this.spokenAt + ANSWER_MS);
+  }
+
+  /** Sends sound, a picture or a signal to the model, and opens a run for it. Media that cannot be sent in time is discarded. */
+  feed(media: Media, from: string): void {
+    const { context, run } = this;
+    // An agent that is driven turn by turn takes no media.
+    if (context.policy.pauseEndsRun) return;
+    run.prompt();
+    const isAllowed = context.now >= this.closedUntil;
+    if (isAllowed) run.setFedBy(from);
+    if (this.pass(media)) return;
+    if ((run.isClosing && !this.isReopening) || !isAllowed) return;
+    run.openLive();
+    run.setFedBy(from);
+    this.held.push(media);
+    if (this.held.length > MAX_HELD) this.held.shift();
+  }
+
+  /** The user stops the microphone. */
+  stopMicrophone(): void {
+    if (this.speech === 'speaking') this.waitForAnswer();
+    const media: Media = { is: 'activity', activity: 'end' };
+    if (!this.pass(media) && this.held.length > 0) this.held.push(media);
+  }
+
+  /** The user starts the microphone. `isFree`: the model may get media now. `isBusy`: the agent works, so its run stays open. */
+  startMicrophone(detection: Detection, from: string, isBusy: boolean, isFree: boolean): void {
+    const { context, run } = this;
+    // The user wants to speak, whatever failed before.
+    this.closedUntil = Number.NEGATIVE_INFINITY;
+    const isOther = run.chooseDetection(detection);
+    if (run.live !== null && isOther && !isBusy) {
+      this.isReopening = true;
+      run.close();
+    }
+    if (detection !== 'client' || !isFree) return;
+    this.feed({ is: 'activity', activity: 'start' }, from);
+    if (!context.policy.pauseEndsRun) this.speech = 'speaking';
+  }
+
+  /** A live run is open: it gets the media that waited for it. */
+  runOpened(): void {
+    for (const media of this.held.splice(0)) this.pass(media);
+  }
+
+  /**
+   * A run ended without a word; `why` is the failure, if there is one. Reports it to the connection that the run was opened for, because no
+   * message ends with it. Returns whether it did.
+   */
+  reportSilentRun({ fedBy, openedAt }: EndedRun, why: ProtocolError | null): boolean {
+    const { context } = this;
+    if (fedBy === null || this.messages.isWorking) return false;
+    // A model that closes after a while in silence is opened again; one that closes at once would do it again.
+    if (why === null && context.now >= openedAt + REOPEN_MS) return false;
+    const error = why ?? new ProtocolError('model_error', modelErrorText('UNREACHABLE', ''));
+    this.held = [];
+    this.closedUntil = context.now + REOPEN_MS;
+    context.emit({ type: 'reply-to', connection: fedBy, error });
+    return true;
+  }
+
+  /** A run is over. Returns whether it was closed to be opened again, and media waits for it. */
+  runEnded(): boolean {
+    const { isReopening } = this;
+    this.isReopening = false;
+    // The next run gets the speech that goes on.
+    if (isReopening) this.answered();
+    else this.speech = 'none';
+    return isReopening && this.held.length > 0;
+  }
+
+  /** The model failed while no message was being written, so that no message can end with the failure. */
+  reportFailure(failure: Failure): void {
+    const { log, error } = reportFailure(failure);
+    const { feeder } = this.run;
+    this.context.emit(log);
+    if (feeder !== null) this.context.emit({ type: 'reply-to', connection: feeder, error });
+    else this.messages.inject({ type: 'data-error', data: error.toWire(), transient: true });
+  }
+
+  /** The model answers, or has nothing to say. */
+  answered(): void {
+    if (this.speech === 'unanswered') this.speech = 'none';
+  }
+
+  /** Takes a piece of the user's transcript, or the whole when it is `finished`. Returns false when it was nothing after all. */
+  heard(text: string, finished: boolean): boolean {
+    const { context, messages } = this;
+    const { active } = messages;
+    if (finished && text === '') {
+      this.transcript = '';
+      this.answered();
+      this.publish(text, finished);
+      return false;
+    }
+    // Speech beside an open approval request is answered in a message of its own, as a typed message is.
+    if (active && !messages.isWorking && this.open.hasIn(active.id)) messages.deactivate();
+    this.transcript = finished ? text : this.transcript + text;
+    // A transcript that comes while the agent answers is what the agent answers.
+    if (this.speech !== 'speaking' && !messages.isWorking) this.waitForAnswer();
+    this.publish(this.transcript, finished);
+    if (!finished) return true;
+    this.transcript = '';
+    const id = context.newMessageId();
+    const parts = [{ type: 'text' as const, text }];
+    this.userMessages.add(id, parts);
+    context.store([{ do: 'store-message', id, parts }], null, [{ type: 'publish-message', messageId: id }]);
+    return true;
+  }
+
+  private publish(text: string, finished: boolean): void {
+    const data = { role: 'user' as const, text, finished };
+    this.messages.inject({ type: 'data-transcript', data, transient: true });
+  }
+
+  private waitForAnswer(): void {
+    this.speech = 'unanswered';
+    this.spokenAt = this.context.now;
+  }
+
+  /** A message speaks. */
+  spoke(messageId: string, ms: number): void {
+    const before = this.spoken.get(messageId) ?? 0;
+    this.spoken.delete(messageId);
+    this.spoken.set(messageId, before + ms);
+    const [oldest] = this.spoken.keys();
+    if (this.spoken.size > MAX_SPOKEN && oldest !== undefined) this.spoken.delete(oldest);
+  }
+
+  /** Cuts the stored text of a message to what was played. */
+  cut({ messageId = [...this.spoken.keys()].at(-1), playedMs }: Heard): void {
+    const ms = messageId === undefined ? undefined : this.spoken.get(messageId);
+    if (messageId === undefined || ms === undefined || playedMs === undefined || playedMs >= ms) return;
+    if (this.isSpeaking(messageId)) {
+      this.played.set(messageId, playedMs);
+      return;
+    }
+    this.spoken.set(messageId, playedMs);
+    const share = playedMs / ms;
+    this.context.store([{ do: 'cut', messageId, share }], { for: 'cut', messageId });
+  }
+
+  /** Cuts messages whose speech has ended since the client said how much was played: nothing is written after the cut. */
+  settle(): void {
+    for (const [messageId, playedMs] of this.played) {
+      if (this.isSpeaking(messageId)) continue;
+      this.played.delete(messageId);
+      this.cut({ messageId, playedMs });
+    }
+  }
+
+  /** The text of a message was cut to this length. */
+  wasCut(messageId: string, length: number): void {
+    this.messages.inject({ type: 'data-heard', data: { messageId, length }, transient: true });
+  }
+
+  private isSpeaking(messageId: string): boolean {
+    return this.messages.isWorking && this.messages.active?.id === messageId;
+  }
+
+  private pass(media: Media): boolean {
+    return media.is === 'media' ? this.run.sendMedia(media.blob) : this.run.signal(media.activity);
+  }
+}

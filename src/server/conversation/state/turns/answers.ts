@@ -1,0 +1,253 @@
+import { type Answer, ProtocolError } from '../../../../protocol/index.ts';
+import { type Identity, NO_LONGER_SIGNED_IN, type Standing } from '../../../access/sign-in.ts';
+import { NothingOpen } from '../../../ledger/nothing-open.ts';
+import type { AcceptedRequest } from '../../../store/store.ts';
+import type { Calls } from '../calls/calls.ts';
+import type { Step } from '../calls/decisions.ts';
+import { acceptedRequest, type Context } from '../context.ts';
+import type { Driver } from '../driver/driver.ts';
+import type { GivenAnswers, LateCall, Purpose, RequestRef } from '../effects.ts';
+import type { AnswersRequest, WriteResults } from '../inputs.ts';
+import type { Messages } from '../messages.ts';
+import type { OpenCalls } from '../open-calls.ts';
+import type { Starting } from './starting.ts';
+
+type DecisionPurpose = Extract<Purpose, { for: 'decision' }>;
+
+/** Answers of one request that are read; a client never waits for more. */
+const MAX_ANSWERS = 100;
+
+/** The user's answers to open calls: read one request after the other, decided in the store, and then performed. */
+export class Answers {
+  private readonly context: Context;
+  private readonly open: OpenCalls;
+  private readonly messages: Messages;
+  private readonly calls: Calls;
+  private readonly driver: Driver;
+  private readonly starting: Starting;
+  /** Answers that came over the socket and cannot be read yet. */
+  private readonly held: { answers: Answer[]; by: Identity; request: RequestRef }[] = [];
+  private areRead = false;
+
+  constructor(
+    context: Context,
+    open: OpenCalls,
+    messages: Messages,
+    calls: Calls,
+    driver: Driver,
+    starting: Starting,
+  ) {
+    this.context = context;
+    this.open = open;
+    this.messages = messages;
+    this.calls = calls;
+    this.driver = driver;
+    this.starting = starting;
+  }
+
+  /** Whether answers are being read: later ones do not overtake them, and no posted request starts. */
+  get isReading(): boolean {
+    return this.areRead;
+  }
+
+  /** Takes answers that came over the socket. They are read now, or when what they wait for is over. */
+  take(answers: Answer[], by: Identity, request: RequestRef): void {
+    const { context } = this;
+    // The client sends them again to the next process.
+    if (context.isClosed) return context.takeRequest(request);
+    if (!this.isBlocked) this.calls.expire();
+    if (this.isBlocked) this.held.push({ answers, by, request });
+    else this.read({ wire: 'bidi', request, by, answers, messageId: undefined, late: [] });
+  }
+
+  /** Reads answers that were held, as far as they can be read now. Returns whether there were some. */
+  takeHeld(): boolean {
+    if (this.held.length === 0 || (this.isBlocked && !this.context.isClosed)) return false;
+    for (const { answers, by, request } of this.held.splice(0)) this.take(answers, by, request);
+    return true;
+  }
+
+  /** Whether answers over the socket must wait: for others, for a response, or for the store. */
+  private get isBlocked(): boolean {
+    const { context, starting, open } = this;
+    const { request } = starting;
+    const isPosting = request !== null && context.policyFor(request.wire).hasResponse;
+    return this.areRead || context.isResponding || isPosting || open.areExpiring;
+  }
+
+  /** Reads answers that came as an HTTP request. */
+  readPosted({ wire, request, by, answers, messageId }: AnswersRequest, late: LateCall[]): void {
+    this.read({ wire, request, by, answers, messageId, late });
+  }
+
+  /** Reads answers. A user who decides must still be signed in. */
+  private read(given: GivenAnswers): void {
+    const { context, calls } = this;
+    const answers = given.answers.slice(0, MAX_ANSWERS).map((answer) => calls.decisions.asDecision(answer));
+    const read = { ...given, answers };
+    this.areRead = true;
+    const decides = answers.some(({ kind }) => kind === 'decision');
+    if (!decides) return this.decide(read, true);
+    context.emit({ type: 'check-sign-in', by: given.by, question: { why: 'decision', given: read } });
+  }
+
+  /** The sign-in of the user who decides was checked. */
+  signInChecked(given: GivenAnswers, standing: Standing): void {
+    if (standing !== 'unknown') return this.decide(given, standing === 'signed-in');
+    const error = new ProtocolError(
+      'internal',
+      'It could not be found out whether you are still signed in. Please decide again in a moment.',
+      { retryAfterMs: 2000 },
+    );
+    this.reject(given, error);
+  }
+
+  private decide(given: GivenAnswers, isSignedIn: boolean): void {
+    const { context, open } = this;
+    const decisions = given.answers.filter((answer) => answer.kind === 'decision');
+    const { messageId } = given;
+    const isLooking = context.policyFor(given.wire).hasResponse && open.size === 0;
+    const accepted = this.acceptedIn(given);
+    // Outputs are stored when their calls end, and the request with the last of them.
+    const withDecisions = decisions.length === given.answers.length ? accepted : undefined;
+    context.store(
+      [
+        { do: 'decide', decisions, shown: open.shown, isSignedIn, accepted: withDecisions },
+        ...(isLooking ? [{ do: 'find-unfinished' as const, messageId }] : []),
+      ],
+      { for: 'decision', given, isSignedIn, accepted },
+    );
+  }
+
+  /** The record of a request with answers. A posted one is answered by the message of its first call. */
+  private acceptedIn({ wire, request, answers }: GivenAnswers): AcceptedRequest | undefined {
+    const { open, messages } = this;
+    const isPosted = this.context.policyFor(wire).hasResponse;
+    const [call] = isPosted ? answers.flatMap(({ toolCallId }) => open.get(toolCallId) ?? []) : [];
+    const owner = call && messages.get(call.record.messageId)?.message;
+    return acceptedRequest(request, owner?.id, owner?.parts.length);
+  }
+
+  /**
+   * An answer of a request counts, so the request is taken: at once, with the decisions that stored it, or with the last outcome. Returns
+   * the steps, one of which may acknowledge the request.
+   */
+  private accept(
+    { given: { request }, accepted }: DecisionPurpose,
+    steps: Step[],
+    isAccepted = false,
+  ): Step[] {
+    const { context } = this;
+    const last = isAccepted ? -1 : steps.findLastIndex((step) => step.next === 'end');
+    if (accepted && last !== -1)
+      return steps.map((step, index) =>
+        index === last && step.next === 'end' ? { ...step, acknowledges: { request, accepted } } : step,
+      );
+    if (accepted && !isAccepted) context.settleRequestAlone({ request, accepted });
+    else {
+      context.acknowledge(request, accepted);
+      context.takeRequest(request);
+    }
+    return steps;
+  }
+
+  /** Nothing came of answers. */
+  reject({ request, wire, late }: GivenAnswers, error: ProtocolError): void {
+    this.publishLate(late);
+    this.context.reject(request, error);
+    this.areRead = false;
+    if (this.context.policyFor(wire).hasResponse) this.starting.finishReading();
+  }
+
+  /** Reports calls that timed out, when no response does. */
+  private publishLate(late: readonly LateCall[]): void {
+    for (const one of late) this.calls.outcomes.publishSettled(one);
+  }
+
+  /** The store knows the decisions: they are performed. */
+  decided(purpose: DecisionPurpose, results: WriteResults): void {
+    this.areRead = false;
+    if (this.context.policyFor(purpose.given.wire).hasResponse) this.respond(purpose, results);
+    else this.perform(purpose, results);
+  }
+
+  private perform(purpose: DecisionPurpose, { verdicts = [], isAccepted }: WriteResults): void {
+    const { context, calls } = this;
+    const { given, isSignedIn } = purpose;
+    const { request } = given;
+    const { steps, rejected } = calls.decisions.apply(given, verdicts);
+    const error = isSignedIn && steps.length === 0 ? nothingCounts(rejected) : null;
+    let allowed = steps;
+    if (error) context.reject(request, error);
+    else {
+      this.warn(request, rejected);
+      // The connection of a signed-out user is already closed.
+      if (isSignedIn) allowed = this.accept(purpose, steps, isAccepted);
+      else context.takeRequest(request);
+    }
+    for (const step of allowed) calls.perform(step);
+  }
+
+  /** Posted answers get a response, which performs their steps. */
+  private respond(
+    purpose: DecisionPurpose,
+    { verdicts = [], unfinished = null, isAccepted }: WriteResults,
+  ): void {
+    const { context, messages, open, calls, driver } = this;
+    const { given, isSignedIn } = purpose;
+    const { request, late } = given;
+    const isInterrupted = this.starting.finishReading();
+    const { steps, rejected } = calls.decisions.apply(given, verdicts);
+    if (!isSignedIn) {
+      const ended = steps.map((step) =>
+        step.next === 'end' ? calls.outcomes.endQuietly(step.call, step.outcome) : null,
+      );
+      this.publishLate([...late, ...ended.filter((one) => one !== null)]);
+      context.reject(request, new ProtocolError('unauthorized', NO_LONGER_SIGNED_IN));
+      return driver.endResponse();
+    }
+    const target = steps[0]?.call.record.messageId ?? late[0]?.messageId;
+    const owner = target === undefined ? undefined : messages.get(target)?.message;
+    const message = owner ?? (open.size === 0 ? unfinished : null);
+    if (!message) {
+      this.publishLate(late);
+      const isOver = rejected.length === 0 && open.size === 0;
+      context.reject(request, isOver ? new NothingOpen() : nothingCounts(rejected));
+      return driver.endResponse();
+    }
+    const draft = messages.add(message);
+    this.warn(request, rejected);
+    const allowed = isInterrupted
+      ? (this.accept(purpose, [], isAccepted), steps)
+      : this.accept(purpose, steps, isAccepted);
+    driver.startAnswering(draft, outcomesFirst(allowed));
+    messages.resume(draft);
+    for (const one of late) {
+      if (one.messageId !== message.id) calls.outcomes.publishSettled(one);
+      else for (const chunk of one.chunks) messages.inject(chunk);
+    }
+    if (isInterrupted) driver.stopResponse();
+  }
+
+  /** Reports the rejected answers to the client that gave them. */
+  private warn(request: RequestRef, rejected: readonly string[]): void {
+    for (const why of rejected) {
+      const error = new ProtocolError('answer_refused', `An answer was refused: ${why}.`);
+      this.context.emit({ type: 'warn', request, error });
+    }
+  }
+}
+
+/** The order of the calls; but a request that is acknowledged with an outcome does not wait for slow tools. */
+function outcomesFirst(steps: Step[]): Step[] {
+  const isOutcome = (step: Step) => step.next === 'end';
+  if (!steps.some((step) => step.next === 'end' && step.acknowledges)) return steps;
+  return [...steps.filter(isOutcome), ...steps.filter((step) => !isOutcome(step))];
+}
+
+/** Why no answer of a request counts. */
+function nothingCounts(rejected: readonly string[]): ProtocolError {
+  if (rejected.length === 0)
+    return new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
+  return new ProtocolError('answer_refused', `The answer was refused: ${rejected.join('; ')}.`);
+}

@@ -1,0 +1,106 @@
+import type { RequestRef } from '../effects.ts';
+import type { MessageRequest, TurnRequest } from '../inputs.ts';
+import { fingerprint } from '../messages.ts';
+
+/** Messages that may wait for the agent. */
+const MAX_QUEUED = 16;
+
+/** The requests that wait for the agent, in order. A stored message that could not start goes back to the front. */
+export class MessageQueue {
+  private requests: TurnRequest[];
+  /** Stored messages that are starting, by their request. */
+  private readonly starting = new Map<number, MessageRequest>();
+  private retriesAt: number | null = null;
+
+  constructor(stored: readonly MessageRequest[]) {
+    this.requests = [...stored];
+  }
+
+  get isEmpty(): boolean {
+    return this.requests.length === 0;
+  }
+
+  get isFull(): boolean {
+    return this.requests.length >= MAX_QUEUED;
+  }
+
+  get first(): TurnRequest | undefined {
+    return this.requests[0];
+  }
+
+  get last(): TurnRequest | undefined {
+    return this.requests.at(-1);
+  }
+
+  some(isSuch: (request: TurnRequest) => boolean): boolean {
+    return this.requests.some(isSuch);
+  }
+
+  add(request: TurnRequest): void {
+    this.requests.push(request);
+  }
+
+  /** Replaces the last request by the same message, stored. */
+  replaceLast(request: MessageRequest): void {
+    this.requests[this.requests.length - 1] = request;
+  }
+
+  /** Removes and returns the first such request. */
+  take(isSuch: (request: TurnRequest) => boolean): TurnRequest | undefined {
+    const index = this.requests.findIndex(isSuch);
+    return index === -1 ? undefined : this.requests.splice(index, 1)[0];
+  }
+
+  /** Removes and returns every request. */
+  takeAll(): TurnRequest[] {
+    return this.requests.splice(0);
+  }
+
+  /** Removes and returns stored copies of a message that is posted again: it must not be answered twice. */
+  takeCopies({ id, parts }: MessageRequest): TurnRequest[] {
+    const words = fingerprint(parts);
+    const isCopy = (one: TurnRequest) =>
+      one.kind === 'message' && one.isStored && one.id === id && fingerprint(one.parts) === words;
+    const copies = this.requests.filter(isCopy);
+    this.requests = this.requests.filter((one) => !isCopy(one));
+    return copies;
+  }
+
+  /** A message starts. A stored one is remembered until it has started. */
+  starts(message: MessageRequest): void {
+    if (message.isStored) this.starting.set(message.request.id, message);
+  }
+
+  started({ id }: RequestRef): void {
+    this.starting.delete(id);
+  }
+
+  /** Removes and returns a stored message that could not start. */
+  takeStarting({ id }: RequestRef): MessageRequest | undefined {
+    const message = this.starting.get(id);
+    this.starting.delete(id);
+    return message;
+  }
+
+  /** Removes and returns starting messages with this id. */
+  takeStartingById(id: string): MessageRequest[] {
+    const found = [...this.starting.values()].filter((message) => message.id === id);
+    for (const { request } of found) this.starting.delete(request.id);
+    return found;
+  }
+
+  /** Puts a message back to the front. */
+  putBack(message: MessageRequest): void {
+    this.requests.unshift(message);
+  }
+
+  /** When the queue continues after a failed write; null when it does not wait. */
+  get retryAt(): number | null {
+    return this.retriesAt;
+  }
+
+  /** Starts nothing until this time; null starts again. */
+  setRetryAt(at: number | null): void {
+    this.retriesAt = at;
+  }
+}

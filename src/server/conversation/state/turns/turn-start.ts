@@ -1,0 +1,336 @@
+import { toContent } from '../../../../adk/for-server.ts';
+import { type Message, type ProtocolError, SUPERSEDED } from '../../../../protocol/index.ts';
+import type { Settlement } from '../../../ledger/settlement.ts';
+import type { AcceptedRequest } from '../../../store/store.ts';
+import type { AgentRun } from '../agent-run.ts';
+import type { Calls } from '../calls/calls.ts';
+import { acceptedRequest, type Context, RETRY_MS } from '../context.ts';
+import type { Driver } from '../driver/driver.ts';
+import type { Purpose, RequestRef, Write } from '../effects.ts';
+import { modelErrorText, NOT_COMPLETED, nothingToContinue } from '../errors.ts';
+import type { MessageRequest, TurnRequest } from '../inputs.ts';
+import type { Draft, Messages, UserMessages } from '../messages.ts';
+import type { OpenCalls } from '../open-calls.ts';
+import type { Answers } from './answers.ts';
+import type { MessageQueue } from './message-queue.ts';
+import type { Starting } from './starting.ts';
+
+type MessagePurpose = Extract<Purpose, { for: 'message' }>;
+
+/** Why a message has no answer, where nothing more is known. */
+const UNKNOWN_FAILURE = modelErrorText('UNKNOWN_ERROR', '');
+
+/** Starts turns, one at a time: a user message is stored, and the agent gets it. */
+export class TurnStart {
+  private readonly context: Context;
+  private readonly open: OpenCalls;
+  private readonly messages: Messages;
+  private readonly userMessages: UserMessages;
+  private readonly run: AgentRun;
+  private readonly calls: Calls;
+  private readonly driver: Driver;
+  private readonly queue: MessageQueue;
+  private readonly starting: Starting;
+  private readonly answers: Answers;
+
+  constructor(
+    context: Context,
+    open: OpenCalls,
+    messages: Messages,
+    userMessages: UserMessages,
+    run: AgentRun,
+    calls: Calls,
+    driver: Driver,
+    queue: MessageQueue,
+    starting: Starting,
+    answers: Answers,
+  ) {
+    this.context = context;
+    this.open = open;
+    this.messages = messages;
+    this.userMessages = userMessages;
+    this.run = run;
+    this.calls = calls;
+    this.driver = driver;
+    this.queue = queue;
+    this.starting = starting;
+    this.answers = answers;
+  }
+
+  /** Starts a request, as far as it can start now. A request that must wait is started again by `resume` or `runReady`. */
+  start(request: TurnRequest): void {
+    const { context, run, messages, calls, starting } = this;
+    const continues = request.kind === 'message' ? request.continues : undefined;
+    if (request.kind === 'message' && continues?.message === null) {
+      starting.set({ is: 'finding', request, isInterrupted: false });
+      const purpose: Purpose = { for: 'continuation', request: request.request };
+      return context.store([{ do: 'find-cut', messageId: continues.messageId }], purpose);
+    }
+    const { hasResponse, newMessage } = context.policyFor(request.wire);
+    const rewinds = request.kind === 'message' && this.isKnown(request);
+    // A stored message whose process died before it was answered starts again: that removes nothing.
+    const restarts = rewinds && this.userMessages.unanswered === request.id;
+    const replaces = newMessage === 'supersedes' || (rewinds && !restarts);
+    starting.set({ is: 'waiting', request });
+    // An open run still has the messages that a rewind removes, and may lack the text of a failed answer.
+    if (run.isClosing || ((replaces || rewinds || continues) && !run.isNone)) return run.close();
+    const late = hasResponse ? calls.expireQuietly() : [];
+    if (late === null) return;
+    // An unfinished turn is about to be replaced: it ends before anything else starts.
+    if (request.kind === 'message' && replaces) messages.finishStarted();
+    messages.closeBlocks();
+    if (hasResponse) context.emit({ type: 'mark-response', request: request.request });
+    if (request.kind === 'answers') {
+      starting.set({ is: 'reading', request, isInterrupted: false });
+      return this.answers.readPosted(request, late);
+    }
+    for (const one of late) calls.outcomes.publishSettled(one);
+    if (replaces) this.supersede();
+    this.store(request, rewinds, replaces);
+  }
+
+  private isKnown({ id }: MessageRequest): boolean {
+    return id !== undefined && this.userMessages.has(id);
+  }
+
+  /** Stores a user message and gives it to the agent. */
+  private store(request: MessageRequest, rewinds: boolean, replaces: boolean): void {
+    const { context, run, messages, userMessages, starting, open } = this;
+    const { id = context.newMessageId(), parts, metadata, continues } = request;
+    starting.set({ is: 'storing', request, id, isInterrupted: false });
+    if (rewinds) userMessages.forgetFrom(id);
+    if (rewinds && replaces) for (const draft of messages.all) messages.forget(draft);
+    // Earlier messages stand before it, even those without content: clients got them in this order.
+    for (const draft of messages.all) messages.save(draft);
+    if (!continues) {
+      userMessages.add(id, parts);
+      userMessages.setUnanswered(id);
+    }
+    const accepted = this.acceptedWith(request);
+    const restart = { errorText: NOT_COMPLETED, waiting: open.ids() };
+    const writes: Write[] = [
+      ...(rewinds ? [{ do: 'rewind' as const, messageId: id, ...(replaces ? {} : { restart }) }] : []),
+      ...(continues ? [] : [{ do: 'store-message' as const, id, parts, metadata, accepted }]),
+      ...(continues && accepted ? [{ do: 'accept' as const, accepted }] : []),
+    ];
+    const { pauseEndsRun, hasResponse } = context.policyFor(request.wire);
+    if (pauseEndsRun) return this.startTurn(writes, request, id, hasResponse);
+    if (run.isOpen) return this.sendToRun(writes, request, id, false);
+    const mark = context.mark();
+    this.take(writes, request, id);
+    context.store(writes, this.purposeOf(request, id), context.takeSince(mark));
+    run.openLive();
+  }
+
+  /** Tries again to start a request that waits. Returns whether it has started. */
+  resume(): boolean {
+    const { current } = this.starting;
+    if (current?.is !== 'waiting') return false;
+    this.start(current.request);
+    return this.starting.current?.is !== 'waiting';
+  }
+
+  /** A live run is open, or will not be, for the reason in `failure`: requests and outcomes that waited for it continue. */
+  runReady(failure = UNKNOWN_FAILURE): void {
+    const { run, messages } = this;
+    const { current } = this.starting;
+    this.calls.outcomes.endPending(run.isOpen);
+    if (!current) return;
+    if (current.is === 'waiting' || current.is === 'reading') return this.start(current.request);
+    if (current.is !== 'stored') return;
+    this.sendToRun([], current.request, current.id);
+    // Without a run, the message is answered with the failure.
+    if (!run.isOpen && messages.active) this.fail(messages.active, failure);
+  }
+
+  private fail(draft: Draft, failure: string): void {
+    draft.fail(failure);
+    this.messages.finish(draft);
+  }
+
+  /** The message to continue was found, or null: only the last message, if it was cut. Returns whether the request was interrupted. */
+  found(request: RequestRef, message: Message | null): boolean {
+    const { current } = this.starting;
+    if (current?.is !== 'finding' || !this.starting.isOf(request)) return false;
+    if (!message || this.open.hasIn(message.id)) {
+      this.notFound(request, nothingToContinue());
+      return false;
+    }
+    const { id: messageId } = message;
+    const { isInterrupted } = current;
+    this.start({ ...current.request, answerId: messageId, continues: { messageId, message } });
+    return isInterrupted;
+  }
+
+  /** The message to continue does not exist, or could not be read. */
+  notFound(request: RequestRef, error: ProtocolError): void {
+    if (this.starting.isOf(request)) this.starting.clear();
+    this.context.reject(request, error);
+  }
+
+  /** Removes and returns a request that has not started, because the server closes. */
+  giveUp(): TurnRequest | null {
+    const { current } = this.starting;
+    if (current?.is !== 'waiting' && current?.is !== 'finding') return null;
+    this.starting.clear();
+    return current.request;
+  }
+
+  /** The user interrupts. A stored message that waits for its run starts at once; returns false when there is none. */
+  interrupt(): boolean {
+    const { current } = this.starting;
+    this.starting.interrupt();
+    if (current?.is !== 'stored') return false;
+    this.sendToRun([], current.request, current.id);
+    return true;
+  }
+
+  /** A message is stored: the agent gets it when a live run is open. Returns whether it was interrupted meanwhile. */
+  stored(request: RequestRef): boolean {
+    const { current } = this.starting;
+    const { run, queue, starting } = this;
+    queue.started(request);
+    if (current?.is !== 'storing' || !this.starting.isOf(request)) return false;
+    const { id, isInterrupted } = current;
+    starting.set({ is: 'stored', request: current.request, id });
+    if (isInterrupted) return true;
+    if (run.isOpen) this.sendToRun([], current.request, id);
+    else run.openLive();
+    return false;
+  }
+
+  /** A message was not stored: its client gets the error, and nothing of it is left. A message that was stored before ends with a failure. */
+  notStored(
+    { request, userMessageId, messageId, run: n, isStored }: MessagePurpose,
+    error: ProtocolError,
+  ): void {
+    const { messages, run, driver, starting } = this;
+    // When it is sent again, it is no repeat.
+    this.userMessages.forget(userMessageId);
+    const draft = messageId === null ? undefined : messages.get(messageId);
+    if (isStored && draft) {
+      // Its `start` was to follow the write.
+      messages.resume(draft);
+      return this.fail(draft, UNKNOWN_FAILURE);
+    }
+    if (draft) messages.forget(draft);
+    const hadRun = run.neverOpened(n);
+    if (starting.isOf(request)) starting.clear();
+    if (!this.putBack(request)) this.context.reject(request, error);
+    if (draft && driver.responding === draft) return driver.endResponse();
+    if (hadRun) this.runReady();
+  }
+
+  /** A queued message that could not start waits a moment more; returns false when it was not queued. */
+  private putBack(request: RequestRef): boolean {
+    const { context, queue } = this;
+    const message = queue.takeStarting(request);
+    if (!message) return false;
+    // The next process starts it.
+    if (context.isClosed) context.takeRequest(request);
+    else queue.putBack(message);
+    queue.setRetryAt(context.now + RETRY_MS);
+    return true;
+  }
+
+  /** A new user message replaces the open calls, and leaves no call without a response in the history. */
+  private supersede(): void {
+    const { open, calls, context, messages } = this;
+    const outcome: Settlement = { kind: 'error', errorText: SUPERSEDED };
+    for (const call of open.all) calls.outcomes.publishSettled(calls.outcomes.endQuietly(call, outcome));
+    messages.endLeftovers();
+    context.store(
+      [{ do: 'close-dangling', errorText: SUPERSEDED, messageId: null, waiting: new Set() }],
+      null,
+    );
+  }
+
+  /** Sends watchers the user message, or the rewind. Listeners already have a message that starts again. */
+  private publish(writes: readonly Write[], messageId: string): void {
+    if (restartsIn(writes)) return;
+    for (const write of writes) {
+      if (write.do === 'rewind')
+        this.messages.inject({ type: 'data-rewind', data: { messageId }, transient: true });
+      if (write.do === 'store-message') this.context.emit({ type: 'publish-message', messageId });
+    }
+  }
+
+  /** The writes of a message are done: watchers and its client learn of it. */
+  private take(writes: readonly Write[], request: MessageRequest, id: string): void {
+    this.publish(writes, id);
+    this.context.takeRequest(request.request);
+    this.context.acknowledge(request.request, this.acceptedWith(request));
+  }
+
+  /** The record of a request that is stored with its message; nothing when it was stored with the queued message. */
+  private acceptedWith({
+    request,
+    answerId,
+    isStored,
+    continues,
+  }: MessageRequest): AcceptedRequest | undefined {
+    return isStored ? undefined : acceptedRequest(request, answerId, continues?.message?.parts.length);
+  }
+
+  private purposeOf(
+    request: MessageRequest,
+    userMessageId: string,
+    more: Partial<MessagePurpose> = {},
+  ): MessagePurpose {
+    const { isStored = false, messageId = null, run = null } = more;
+    if (!isStored) this.queue.starts(request);
+    return { for: 'message', request: request.request, userMessageId, messageId, run, isStored };
+  }
+
+  /** Sends a user message to the live run. `isStored`: the message was stored before, and its request acknowledged. */
+  private sendToRun(writes: Write[], request: MessageRequest, id: string, isStored = true): void {
+    const { parts, continues } = request;
+    const { context, messages, run, userMessages, starting } = this;
+    const messageId = request.answerId ?? context.newMessageId();
+    starting.clear();
+    userMessages.setUnanswered(null);
+    this.endUnanswered();
+    const purpose = this.purposeOf(request, id, { messageId, isStored });
+    const mark = context.mark();
+    if (isStored) context.takeRequest(request.request);
+    else this.take(writes, request, id);
+    messages.begin(messageId, continues?.message);
+    run.send(toContent(parts));
+    // A rejected message is removed again; nothing follows it yet.
+    const undo: Write[] =
+      isStored || continues || restartsIn(writes) ? [] : [{ do: 'remove-message', messageId: id }];
+    const append: Write = { do: 'append-message', messageId: id, parts };
+    context.store([...writes, append], purpose, context.takeSince(mark), undo);
+  }
+
+  /** The agent may have started to speak by itself meanwhile, or not have continued as expected. */
+  private endUnanswered(): void {
+    const { messages, open } = this;
+    const { active, isWorking } = messages;
+    if (!active) return;
+    if (!open.hasIn(active.id)) messages.finish(active, { interrupted: isWorking });
+    // Its turn continues when its open calls are answered, and has one end.
+    else if (isWorking) messages.pause(active);
+  }
+
+  /** Opens a run in which the agent answers a user message. */
+  private startTurn(writes: Write[], request: MessageRequest, id: string, hasResponse: boolean): void {
+    const { context, messages, run, driver, userMessages, starting } = this;
+    const messageId = request.answerId ?? context.newMessageId();
+    starting.clear();
+    userMessages.setUnanswered(null);
+    if (!hasResponse) this.endUnanswered();
+    const purpose = this.purposeOf(request, id, { messageId, run: run.nextNumber });
+    const mark = context.mark();
+    this.take(writes, request, id);
+    const draft = messages.begin(messageId, request.continues?.message);
+    if (hasResponse) driver.startResponse(draft);
+    run.openTurn(toContent(request.parts), { messageId: id });
+    context.store(writes, purpose, context.takeSince(mark));
+  }
+}
+
+/** Whether a stored message starts again that nothing answered. */
+function restartsIn(writes: readonly Write[]): boolean {
+  return writes.some((write) => write.do === 'rewind' && write.restart);
+}

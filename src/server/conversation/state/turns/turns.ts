@@ -1,0 +1,327 @@
+import { type Heard, ProtocolError } from '../../../../protocol/index.ts';
+import { INTERRUPTION } from '../../../ledger/settlement.ts';
+import type { AgentRun } from '../agent-run.ts';
+import type { Calls } from '../calls/calls.ts';
+import { acceptedRequest, type Context } from '../context.ts';
+import type { Driver } from '../driver/driver.ts';
+import type { RequestRef } from '../effects.ts';
+import { type Failure, nothingToContinue, shuttingDown } from '../errors.ts';
+import type { MessageRequest, TurnRequest } from '../inputs.ts';
+import type { Messages, UserMessages } from '../messages.ts';
+import type { OpenCalls } from '../open-calls.ts';
+import type { Speech } from '../speech.ts';
+import { Answers } from './answers.ts';
+import { MessageQueue } from './message-queue.ts';
+import { Starting } from './starting.ts';
+import { TurnStart } from './turn-start.ts';
+
+/** The turns of a conversation: which request the agent gets next, how a turn is interrupted, and when the session ends. */
+export class Turns {
+  readonly answers: Answers;
+  readonly turnStart: TurnStart;
+  private readonly context: Context;
+  private readonly open: OpenCalls;
+  private readonly messages: Messages;
+  private readonly userMessages: UserMessages;
+  private readonly run: AgentRun;
+  private readonly speech: Speech;
+  private readonly calls: Calls;
+  private readonly driver: Driver;
+  private readonly queue: MessageQueue;
+  private readonly starting = new Starting();
+  private wakesAt: number | null = null;
+
+  constructor(
+    context: Context,
+    open: OpenCalls,
+    messages: Messages,
+    userMessages: UserMessages,
+    run: AgentRun,
+    speech: Speech,
+    calls: Calls,
+    driver: Driver,
+    stored: readonly MessageRequest[],
+  ) {
+    this.context = context;
+    this.open = open;
+    this.messages = messages;
+    this.userMessages = userMessages;
+    this.run = run;
+    this.speech = speech;
+    this.calls = calls;
+    this.driver = driver;
+    const { starting } = this;
+    const queue = new MessageQueue(stored);
+    const answers = new Answers(context, open, messages, calls, driver, starting);
+    this.queue = queue;
+    this.answers = answers;
+    this.turnStart = new TurnStart(
+      ...([context, open, messages, userMessages, run, calls, driver, queue, starting, answers] as const),
+    );
+  }
+
+  /** Whether the agent works, as opposed to waiting for the user or the browser. */
+  get isBusy(): boolean {
+    const { messages, open, run, context } = this;
+    return messages.isWorking || open.areAtWork || run.hasMadeCalls || context.isResponding;
+  }
+
+  /** Whether a request is starting, or waits to start. A stored message does not count while no client listens. */
+  get isStarting(): boolean {
+    const { hasListener } = this.context;
+    const counts = (one: TurnRequest) => hasListener || one.kind !== 'message' || !one.isStored;
+    return this.starting.request !== null || this.queue.some(counts);
+  }
+
+  /** The message that will be written next, if its id is known. */
+  get nextMessageId(): string | null {
+    const request = this.starting.request ?? this.queue.first;
+    return (request?.kind === 'message' && request.answerId) || null;
+  }
+
+  /** Whether the model may get sound or pictures: no request is about to start. */
+  get isFree(): boolean {
+    return !this.context.isClosed && !this.context.isResponding && !this.isStarting;
+  }
+
+  /** Takes a user message. `replaces`: it may rewind the conversation to an earlier message with its id. */
+  take(message: MessageRequest, replaces: boolean): void {
+    const { context, queue } = this;
+    const { request } = message;
+    const policy = context.policyFor(message.wire);
+    // A client that lost its connection cannot know whether its message arrived, and sends it again.
+    if (policy.ignoresRepeats && context.isClosed) return context.takeRequest(request);
+    if (policy.ignoresRepeats && !replaces && this.isRepeated(message)) return this.ignore(request);
+    if (policy.interruptsWhenBusy && this.isBusy) {
+      this.interrupt();
+      this.settle();
+    }
+    // A client that named its request learns the id of the answer before the answer starts.
+    const answerId = message.answerId ?? (request.name === undefined ? undefined : context.newMessageId());
+    if (!policy.ignoresRepeats)
+      for (const copy of queue.takeCopies(message)) context.takeRequest(copy.request);
+    this.enqueue(answerId === message.answerId ? message : { ...message, answerId });
+  }
+
+  /** Takes a request to continue a message that was cut. Rejected while the agent works: the message is not the last one then. */
+  continue(message: MessageRequest): void {
+    const { context } = this;
+    const { request, wire } = message;
+    if (context.policyFor(wire).ignoresRepeats && context.isClosed) return context.takeRequest(request);
+    if (this.isBusy || this.isStarting) return context.reject(request, nothingToContinue());
+    this.enqueue(message);
+  }
+
+  private ignore(request: RequestRef): void {
+    this.context.takeRequest(request);
+    this.context.storeRequest(request);
+  }
+
+  /** Adds a request to the queue, unless the queue is full. A message that has to wait is stored. */
+  enqueue(request: TurnRequest): void {
+    const { context, queue } = this;
+    if (context.isClosed) return context.reject(request.request, shuttingDown());
+    if (queue.isFull) {
+      const text = 'Too many messages are waiting. Try again in a moment.';
+      return context.reject(request.request, new ProtocolError('busy', text, { retryAfterMs: 2000 }));
+    }
+    queue.add(request);
+    this.startNext();
+    // An HTTP request waits with its connection.
+    const isStored = request.kind === 'message' && !context.policyFor(request.wire).hasResponse;
+    if (isStored && queue.last === request && !request.continues) this.storeQueued(request);
+  }
+
+  private storeQueued(message: MessageRequest): void {
+    const { context } = this;
+    const { id = context.newMessageId(), parts, metadata, request, answerId } = message;
+    const accepted = acceptedRequest(request, answerId);
+    this.queue.replaceLast({ ...message, id, isStored: true });
+    context.store(
+      [{ do: 'store-queued', id, parts, metadata, answerId, accepted }],
+      { for: 'queued-message', userMessageId: id },
+      accepted ? [{ type: 'acknowledge', request, accepted }] : [],
+    );
+  }
+
+  /** A queued message could not be stored. One that has started meanwhile is stored, or rejected, by itself. */
+  notQueued(id: string, error: ProtocolError): void {
+    const { context, queue } = this;
+    const queued = queue.take((one) => one.kind === 'message' && one.id === id);
+    if (queued) context.reject(queued.request, error);
+    this.starting.markUnstored(id);
+    for (const { request, answerId } of queue.takeStartingById(id))
+      context.storeRequest(request, acceptedRequest(request, answerId));
+  }
+
+  /** Whether a message came before and is answered, or being answered. */
+  private isRepeated({ id, parts }: MessageRequest): boolean {
+    const { messages, userMessages, queue, starting } = this;
+    const isThat = (one: TurnRequest | null) => one?.kind === 'message' && one.id === id;
+    if (id === undefined) return false;
+    if (queue.some(isThat) || isThat(starting.request)) return true;
+    if (!userMessages.matches(id, parts)) return false;
+    // It was stored, and its process died before the agent answered.
+    return messages.active !== null || this.isBusy || userMessages.unanswered !== id;
+  }
+
+  /** Starts the next request, if the agent is free for it; returns whether anything changed. */
+  private startNext(): boolean {
+    const { context, queue, starting } = this;
+    if (starting.request || this.isBusy || context.isClosed || queue.retryAt !== null) return false;
+    const { first } = queue;
+    if (!first || (this.answers.isReading && context.policyFor(first.wire).hasResponse)) return false;
+    // Listeners learn of calls that timed out before anything else starts.
+    if (context.hasListener) this.calls.expire();
+    // The agent continues with a call that timed out.
+    if (this.isBusy) return true;
+    const next = queue.take(({ wire }) => context.isOpen || context.policyFor(wire).hasResponse);
+    if (!next) return false;
+    this.turnStart.start(next);
+    return true;
+  }
+
+  /** Starts everything that nothing waits for any more. Called after every input. */
+  settle(): void {
+    const { calls } = this;
+    do {
+      calls.requests.showDue();
+      const isResumed = this.turnStart.resume();
+      if (!isResumed && !this.open.areExpiring && !this.starting.request) calls.publishLate();
+    } while (this.answers.takeHeld() || this.driver.continue() || this.startNext());
+    calls.requests.showHeld();
+  }
+
+  /** Takes the request of a client to stop. One that names a message means no other: the agent may write the next one already. */
+  interruptFor(request: RequestRef, heard: Heard): void {
+    const { context } = this;
+    const isMeant = heard.messageId === undefined || this.isUnderWay(heard.messageId);
+    if (isMeant && !heard.isSpeech) this.interrupt();
+    context.emit({ type: 'stop-playback' });
+    this.speech.cut(heard);
+    context.takeRequest(request);
+    context.storeRequest(request);
+  }
+
+  private isUnderWay(messageId: string): boolean {
+    const current = this.driver.responding ?? this.messages.active;
+    return current?.id === messageId || this.open.hasIn(messageId);
+  }
+
+  /** Ends the agent's output and the open calls. */
+  interrupt(): void {
+    const { context, messages, open, run, driver, calls } = this;
+    if (driver.stopResponse()) return;
+    const { active } = messages;
+    if (!this.turnStart.interrupt() && !messages.isWorking && !active && open.size === 0) return;
+    context.emit({ type: 'abort-tools' });
+    const waits = active !== null && open.hasIn(active.id);
+    if (context.policy.pauseEndsRun) driver.stopTurn();
+    else if (messages.isWorking || waits || run.hasMadeCalls) run.mute();
+    const touched = new Set(messages.expected);
+    for (const call of open.all) {
+      const owner = messages.get(call.record.messageId);
+      if (owner) touched.add(owner);
+      calls.outcomes.end(call, INTERRUPTION);
+    }
+    messages.setWorking(false);
+    messages.dropNext();
+    // Some may have ended with their last call.
+    messages.finishStarted(touched);
+  }
+
+  /** The message to continue was found. */
+  found(...found: Parameters<TurnStart['found']>): void {
+    if (this.turnStart.found(...found)) this.interrupt();
+  }
+
+  /** A message is stored. */
+  stored(request: RequestRef): void {
+    if (this.turnStart.stored(request)) this.interrupt();
+  }
+
+  /** A live run takes input. */
+  runOpened(n: number): void {
+    if (!this.run.opened(n)) return;
+    this.speech.runOpened();
+    this.turnStart.runReady();
+  }
+
+  /** A run is over. */
+  runEnded(n: number, error: Failure | null): void {
+    const { run, driver, turnStart, speech } = this;
+    const ended = run.ended(n);
+    if (!ended) return;
+    if (ended.driver === 'turn') {
+      if (driver.turnEnded(error, ended.wasClosed)) turnStart.runReady();
+      return;
+    }
+    turnStart.runReady(driver.liveRunEnded(ended, error));
+    this.startNext();
+    if (speech.runEnded() && this.isFree) run.openLive();
+  }
+
+  /** A client listens: continues what another run, or another process, left open. */
+  joined(): void {
+    if (this.context.join() && !this.context.isResponding) this.calls.takeUp();
+  }
+
+  /** The process ends, or the session is removed: queued requests do not start. */
+  shutDown(): void {
+    const { context, open, queue, driver } = this;
+    context.close();
+    const waiting = this.turnStart.giveUp();
+    for (const { request, wire } of [...(waiting ? [waiting] : []), ...queue.takeAll()]) {
+      // Behind a socket, a queued message is stored, and the next process starts it; a client sends the others again.
+      if (context.policyFor(wire).hasResponse) context.reject(request, shuttingDown());
+      else context.takeRequest(request);
+    }
+    this.answers.takeHeld();
+    for (const call of open.all) {
+      const pending = call.takeAcknowledgement();
+      if (pending) context.reject(pending.request, shuttingDown());
+    }
+    context.emit({ type: 'abort-tools' });
+    if (context.isResponding) this.interrupt();
+    else driver.abandonRun();
+  }
+
+  /** Time has passed: calls that timed out end, if a client listens, and failed writes are tried again. */
+  time(): void {
+    const { context, calls, queue } = this;
+    this.wakesAt = null;
+    context.startLeaving();
+    if (context.isResponding) return;
+    if (context.hasListener) {
+      calls.expire();
+      calls.retry();
+    }
+    if (queue.retryAt !== null && queue.retryAt <= context.now) queue.setRetryAt(null);
+  }
+
+  /** Sets the timer to the next call that times out, while a client listens, or to the next retry. Called after every input. */
+  setTimer(): void {
+    const { context, run } = this;
+    if (context.isLeaving && !this.isBusy && !this.isStarting) {
+      context.abandon();
+      run.close();
+    }
+    const at = context.isResponding ? null : this.nextTime();
+    if (at === this.wakesAt) return;
+    this.wakesAt = at;
+    context.emit({ type: 'wake', at });
+  }
+
+  private nextTime(): number | null {
+    const { context, open, queue, calls } = this;
+    // After the end the next process expires the open calls: their messages may be forgotten here.
+    if (!context.hasListener || context.isClosed) return earlier(queue.retryAt, context.abandonsAt);
+    return earlier(queue.retryAt, earlier(open.nextDeadline(), calls.retryAt));
+  }
+}
+
+/** The earlier of two times. Called for every input, so it creates nothing. */
+function earlier(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.min(one, other);
+}

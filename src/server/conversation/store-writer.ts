@@ -1,0 +1,315 @@
+import { createEvent } from '@google/adk';
+import { responseEvent, toContent } from '../../adk/for-server.ts';
+import { exhaustive } from '../../protocol/exhaustive.ts';
+import type { Answer, Chunk, Message } from '../../protocol/index.ts';
+import type { Engine } from '../engine.ts';
+import { externalise, storeMessage } from '../files.ts';
+import { Approvals, LEDGER, type Verdict } from '../ledger/approvals.ts';
+import type { History } from '../ledger/history.ts';
+import { keepWords, missedOutputs, wasCut } from '../ledger/reconcile.ts';
+import { endEvent, INTERRUPTION, responseOf } from '../ledger/settlement.ts';
+import { cutText, heardLength, textOf } from '../output/hearing.ts';
+import type { Output } from '../output/output.ts';
+import { recentMessages } from '../store/recent-messages.ts';
+import type { AcceptedRequest, CallMove, CallRecord, OwnedKey } from '../store/store.ts';
+import type { Write } from './state/effects.ts';
+import type { DecidedBefore, WriteResults } from './state/inputs.ts';
+
+/** What the writer needs from around it. */
+export interface StoreWriterContext {
+  key: OwnedKey;
+  engine: Engine;
+  output: Output;
+  history: History;
+  /** Whether the session has no messages yet. */
+  isNew: boolean;
+  /** The queued messages, as they are stored. */
+  queued: Message[];
+  /** The fields of every log line. */
+  logFields: () => Record<string, unknown>;
+}
+
+/** Ids longer than this are not ours. */
+const MAX_LOGGED_ID = 256;
+
+/** Performs the writes of effects on the store, the agent's history and the ledger, one after the other. */
+export class StoreWriter {
+  private readonly context: StoreWriterContext;
+  private readonly approvals: Approvals;
+  private isNew: boolean;
+  private lastStored: Message | null = null;
+  /** Queued messages: their files are stored already. */
+  private readonly queued: Map<string, Message>;
+
+  constructor(context: StoreWriterContext) {
+    this.context = context;
+    this.approvals = new Approvals(context.engine, context.key);
+    this.isNew = context.isNew;
+    this.queued = new Map(context.queued.map((message) => [message.id, message]));
+  }
+
+  /** Writes in order; rejects at the first write that fails. */
+  async write(writes: readonly Write[]): Promise<WriteResults> {
+    const results: WriteResults = {};
+    for (const write of writes) await this.one(write, results);
+    return results;
+  }
+
+  /** The user message that was stored last, if it has this id. */
+  published(messageId: string): Message | null {
+    return this.lastStored?.id === messageId ? this.lastStored : null;
+  }
+
+  /** The ids of the newest messages that are stored. */
+  private async newestIds(): Promise<ReadonlySet<string>> {
+    const { key, engine } = this.context;
+    const { messages } = await recentMessages(engine.store, key);
+    return new Set(messages.map(({ id }) => id));
+  }
+
+  /** Stores the images of a message as files, and replaces them by references. */
+  storeImages(message: Message): Promise<void> {
+    const { key, engine } = this.context;
+    return externalise(message, engine.store, key);
+  }
+
+  private async one(write: Write, results: WriteResults): Promise<void> {
+    const { key, engine, output, history } = this.context;
+    const { store } = engine;
+    switch (write.do) {
+      case 'store-message':
+        return this.storeUserMessage(write);
+      case 'store-queued':
+        return this.storeQueued(write);
+      case 'remove-message':
+        await store.truncateMessages(key, write.messageId);
+        return;
+      case 'rewind':
+        output.dropDraft();
+        // A message that starts again is the last one, and stays where it is.
+        if (write.restart || (await store.truncateMessages(key, write.messageId)))
+          await history.rewindTo(write.messageId, write.restart, () => this.newestIds());
+        return;
+      case 'append-message': {
+        const { messageId, parts } = write;
+        return history.append(
+          createEvent({ author: 'user', content: toContent(parts), customMetadata: { messageId } }),
+        );
+      }
+      case 'append-outcome':
+        return this.appendOutcome(write);
+      case 'append-interrupted': {
+        const { id, toolName: name, agent, invocationId, branch = null } = write.call;
+        const response = responseOf(INTERRUPTION);
+        return history.append(responseEvent({ agent, invocationId, branch }, [{ id, name, response }]));
+      }
+      case 'issue':
+        return store.issueCalls(key, [write.call]);
+      case 'show':
+      case 'park':
+        await store.moveCall(key, deadlineOf(write), null);
+        return;
+      case 'take':
+        results.isTaken = (await this.take(write.call)) !== null;
+        return;
+      case 'expire':
+        results.decided = await this.expire(write);
+        return;
+      case 'save':
+        return output.save(write.messageId);
+      case 'decide':
+        return this.decideAll(write, results);
+      case 'accept':
+        return store.acceptRequest(key, write.accepted);
+      case 'cut':
+        results.length = await this.cut(write.messageId, write.share);
+        return;
+      case 'withdraw':
+        await this.approvals.signedOut(write.call, 'sign-out-approved');
+        return;
+      case 'find-unfinished':
+        results.unfinished = await this.unfinished(write.messageId);
+        return;
+      case 'find-cut':
+        results.cut = await this.findCut(write.messageId);
+        return;
+      case 'close-dangling':
+        results.missed = await this.closeDangling(write);
+        return;
+      case 'store-text':
+        return this.storeText(write.messageId, write.text);
+      default:
+        return exhaustive(write);
+    }
+  }
+
+  /** Adds the outcome of a call to the history; one that changed state is compared with the session that the tool saw. */
+  private appendOutcome({
+    call,
+    outcome,
+    accepted,
+  }: Extract<Write, { do: 'append-outcome' }>): Promise<void> {
+    const { history } = this.context;
+    const event = endEvent(call, outcome);
+    const seen = outcome.kind === 'output' ? outcome.session : undefined;
+    return seen ? history.appendChange(event, seen, accepted) : history.append(event, accepted);
+  }
+
+  /** Stores a user message; the first one names the session. */
+  private async storeUserMessage({
+    id,
+    parts,
+    metadata,
+    accepted,
+  }: Extract<Write, { do: 'store-message' }>): Promise<void> {
+    const { key, engine } = this.context;
+    const { store, clock } = engine;
+    const sent = { id, parts, metadata, createdAt: clock.now() };
+    const message = this.queued.get(id) ?? (await storeMessage(sent, store, key));
+    await store.putMessage(key, message, accepted);
+    this.queued.delete(id);
+    this.lastStored = message;
+    if (!this.isNew) return;
+    this.isNew = false;
+    const text = parts
+      .find((part) => part.type === 'text')
+      ?.text.trim()
+      .replace(/\s+/g, ' ');
+    if (text) await store.renameSession(key, text.length > 60 ? `${text.slice(0, 59)}…` : text);
+  }
+
+  /** Stores a queued message, and its files. */
+  private async storeQueued(write: Extract<Write, { do: 'store-queued' }>): Promise<void> {
+    const { id, parts, metadata, answerId, accepted } = write;
+    const { key, engine } = this.context;
+    const { store, clock } = engine;
+    const message = await storeMessage({ id, parts, metadata, createdAt: clock.now() }, store, key);
+    await store.addWaiting(key, { message, answerId: answerId ?? null }, accepted);
+    this.queued.set(id, message);
+  }
+
+  /** Applies decisions in order; their request is stored with the last of them. */
+  private async decideAll(write: Extract<Write, { do: 'decide' }>, results: WriteResults): Promise<void> {
+    const { key, engine } = this.context;
+    const { decisions, accepted } = write;
+    const verdicts: Verdict[] = [];
+    for (const decision of decisions) {
+      const isLast = decision === decisions.at(-1);
+      verdicts.push(await this.decide(decision, write, isLast ? accepted : undefined));
+    }
+    results.verdicts = verdicts;
+    if (!accepted || !verdicts.some(({ kind }) => kind === 'counts')) return;
+    const last = verdicts.at(-1);
+    // A repeated decision, or one that does not count, wrote nothing that the request could be stored with.
+    if (last?.kind !== 'counts' || last.isRepeated) await engine.store.acceptRequest(key, accepted);
+    results.isAccepted = true;
+  }
+
+  private async decide(
+    decision: Extract<Answer, { kind: 'decision' }>,
+    { shown, isSignedIn }: Extract<Write, { do: 'decide' }>,
+    accepted: AcceptedRequest | undefined,
+  ): Promise<Verdict> {
+    const { approvals } = this;
+    const isShown = (call: CallRecord) => shown.has(call.id);
+    if (isSignedIn) {
+      const verdict = await approvals.decide(decision, isShown, accepted);
+      if (verdict.kind === 'refused') {
+        const call = decision.toolCallId.slice(0, MAX_LOGGED_ID);
+        const { engine, logFields } = this.context;
+        engine.logger.warn('an approval was refused', { ...logFields(), call, why: verdict.why });
+      }
+      return verdict;
+    }
+    const call = await approvals.refuseSignedOut(decision, isShown);
+    return call ? { kind: 'ended', call } : { kind: 'ignored' };
+  }
+
+  /** Expires an approval request; returns the call when it was decided before, in this process or another. */
+  private async expire({ call, reason }: Extract<Write, { do: 'expire' }>): Promise<DecidedBefore | null> {
+    const { key, engine } = this.context;
+    if (await this.approvals.expire(call, reason)) return null;
+    const decided = await engine.store.findCall(key, { id: call.id });
+    return decided && { call: decided, by: key.user };
+  }
+
+  private take(call: CallRecord): Promise<CallRecord | null> {
+    const { key, engine } = this.context;
+    if (call.approvalId !== null)
+      return this.approvals.consume(call, call.runsOn === 'client' ? call.expiresAt : null);
+    return engine.store.moveCall(key, { id: call.id, ...LEDGER.take }, null);
+  }
+
+  /** The message whose calls are all answered but which the model did not continue, because its process died in between. */
+  private async unfinished(messageId: string | undefined): Promise<Message | null> {
+    const { key, engine, history } = this.context;
+    const { events } = await history.load();
+    const last = events.findLast((event) => event.content?.parts?.length);
+    if (!last?.content?.parts?.some((part) => part.functionResponse)) return null;
+    const message = (await engine.store.loadPage(key, { count: 1, bytes: 0 }))?.messages.at(-1);
+    const isThat = message?.role === 'assistant' && (messageId === undefined || message.id === messageId);
+    return isThat ? message : null;
+  }
+
+  /** The last message, if it has this id and was cut; otherwise null. Its text is added to the history for the model. */
+  private async findCut(messageId: string): Promise<Message | null> {
+    const { key, engine, history } = this.context;
+    const { messages } = await recentMessages(engine.store, key);
+    const last = messages.at(-1);
+    if (last?.id !== messageId || !wasCut(last)) return null;
+    await keepWords(history, engine.rootAgent.name, messages);
+    return last;
+  }
+
+  /** Adds a response for every call in the history that has none and does not wait; returns the chunks that the message lacks. */
+  private async closeDangling(write: Extract<Write, { do: 'close-dangling' }>): Promise<Chunk[]> {
+    const { output, history } = this.context;
+    const { errorText, messageId, waiting } = write;
+    const ids = await history.closeDangling(errorText, waiting);
+    const fold = messageId === null ? undefined : output.fold(messageId);
+    if (!fold) return [];
+    const closed = ids
+      .filter((id) => fold.isOpen(id))
+      .map((toolCallId): Chunk => ({ type: 'tool-output-error', toolCallId, errorText }));
+    const missed = missedOutputs(fold.message, await history.load(), new Set([...ids, ...waiting]));
+    return [...closed, ...missed];
+  }
+
+  /** Cuts the text of a message to the share that was played; returns how many characters are left, null when it has no text. */
+  private async cut(messageId: string, share: number): Promise<number | null> {
+    const { key, engine, output, history } = this.context;
+    const message = await output.load(messageId);
+    const text = message ? textOf(message) : '';
+    if (!message || text === '') return null;
+    const length = heardLength(text, share);
+    cutText(message, length);
+    await engine.store.putMessage(key, message);
+    await history.cutWords(text.length - length);
+    return length;
+  }
+
+  /** Adds the text before an abort or a failure to the history, which ADK does not do. */
+  private async storeText(messageId: string, text: string): Promise<void> {
+    const { history, engine } = this.context;
+    const { events } = await history.load();
+    const last = events.findLast((event) => event.content?.parts?.length);
+    // The run was stopped after ADK had stored the whole text, and before it passed the text on.
+    const isStored = last?.content?.parts?.some((part) => part.text?.startsWith(text));
+    if (isStored && last?.content?.role === 'model') return;
+    await history.append(
+      createEvent({
+        author: engine.rootAgent.name,
+        content: { role: 'model', parts: [{ text }] },
+        customMetadata: { messageId },
+      }),
+    );
+  }
+}
+
+/** The move that gives a call its deadline: an approval request that is shown, or a tool whose output comes from outside. */
+function deadlineOf({
+  do: step,
+  call: { id, expiresAt },
+}: Extract<Write, { do: 'show' | 'park' }>): CallMove {
+  return { id, ...LEDGER[step], expiresAt };
+}

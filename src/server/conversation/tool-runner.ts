@@ -1,0 +1,117 @@
+import { answerDeferred, findTool, type Outcome, runDeferred, ServerTools } from '../../adk/for-server.ts';
+import type { Engine } from '../engine.ts';
+import type { History } from '../ledger/history.ts';
+import type { CallRecord, OwnedKey } from '../store/store.ts';
+import type { Input } from './state/inputs.ts';
+
+/** What the tool runner needs from around it. */
+export interface ToolRunnerContext {
+  key: OwnedKey;
+  engine: Engine;
+  history: History;
+  /** Takes the inputs that come of a tool. */
+  apply: (input: Input) => void;
+  /** The fields of every log line. */
+  logFields: () => Record<string, unknown>;
+}
+
+/** Runs the recorded calls of a conversation on the server, one after the other: a call that holds the tool lock runs. */
+export class ToolRunner {
+  /** The lock and the deadlines of the tools; ADK's own loop uses them too. */
+  readonly tools: ServerTools;
+  private readonly context: ToolRunnerContext;
+  private readonly releases = new Map<string, () => void>();
+  private stopping = new AbortController();
+
+  constructor(context: ToolRunnerContext) {
+    const { key, engine } = context;
+    const { clock, options, owners } = engine;
+    this.context = context;
+    this.tools = new ServerTools({
+      timeoutMs: options.toolTimeoutMs,
+      concurrent: options.concurrentTools,
+      after: (ms, callback) => clock.after(ms, callback),
+      start: (signal, run) => owners.startAsOwner(key, signal, run),
+    });
+  }
+
+  /** Waits for the tool lock. A call that stops waiting because tools are aborted gets no input. Never rejects. */
+  async acquireLock(call: CallRecord): Promise<void> {
+    // An unknown tool waits as well: the call fails when it runs.
+    const tool = await this.toolOf(call).catch(() => undefined);
+    const release = await this.tools.take(tool, this.stopping.signal);
+    if (!release) return;
+    this.releases.set(call.id, release);
+    this.context.apply({ type: 'lock-acquired', callId: call.id });
+  }
+
+  releaseLock(callId: string): void {
+    this.releases.get(callId)?.();
+    this.releases.delete(callId);
+  }
+
+  /** Runs a tool that holds the lock. Never rejects. */
+  async run(call: CallRecord): Promise<void> {
+    const { engine, apply, logFields } = this.context;
+    const outcome = await this.outcomeOf(call, runDeferred);
+    const fields = { call: call.id, tool: call.toolName, outcome: outcome.kind };
+    engine.logger.info('a tool ran', { ...logFields(), ...fields });
+    apply({ type: 'tool-ended', callId: call.id, outcome });
+  }
+
+  /** Calls the after-tool callbacks with an output that came from a client. Never rejects. */
+  async runCallbacks(call: CallRecord, output: unknown): Promise<void> {
+    const outcome = await this.outcomeOf(call, (execution) => answerDeferred(execution, output));
+    this.context.apply({ type: 'tool-ended', callId: call.id, outcome });
+  }
+
+  /** Aborts the tools that run, and the calls that wait for the lock. */
+  abort(): void {
+    this.stopping.abort();
+    this.stopping = new AbortController();
+  }
+
+  private async outcomeOf(call: CallRecord, run: typeof runDeferred): Promise<Outcome> {
+    const { signal } = this.stopping;
+    try {
+      const place = await this.placeOf(call);
+      const tool = await findTool(place, call.toolName);
+      if (!tool) return { kind: 'error', errorText: `There is no tool named "${call.toolName}" any more.` };
+      const outcome = await run({
+        ...place,
+        tool,
+        tools: this.tools,
+        callId: call.id,
+        args: call.args,
+        approved: call.approvalId !== null,
+        signal,
+      });
+      return inWords(outcome, call.toolName);
+    } catch (error) {
+      return { kind: 'error', errorText: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  private async toolOf(call: CallRecord) {
+    return findTool(await this.placeOf(call), call.toolName);
+  }
+
+  private async placeOf({ agent, invocationId }: CallRecord) {
+    const { rootAgent, sessionService, runner } = this.context.engine;
+    const session = await this.context.history.loadForTools();
+    return { rootAgent, sessionService, pluginManager: runner.pluginManager, agent, invocationId, session };
+  }
+}
+
+/** An outcome as the store returns it; an output that cannot be written as JSON is a failure of the tool. */
+function inWords(outcome: Outcome, toolName: string): Outcome {
+  if (outcome.kind === 'error') return { kind: 'error', errorText: String(outcome.errorText) };
+  if (outcome.kind !== 'output') return outcome;
+  try {
+    const text = JSON.stringify(outcome.output) ?? 'null';
+    JSON.stringify(outcome.actions);
+    return { ...outcome, output: JSON.parse(text) as unknown };
+  } catch {
+    return { kind: 'error', errorText: `${toolName} ran, but its output cannot be written as JSON.` };
+  }
+}

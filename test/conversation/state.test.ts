@@ -1,0 +1,174 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { states } from './bare/play.ts';
+import { World } from './bare/world.ts';
+
+/** The same every time: what nobody has tried belongs to a hunt, not to a check. */
+const SEEDS = [1, 2, 3];
+
+it.each(SEEDS)(
+  '[B6] [B13] [B14] [C6] [C7] [C9] [T10] [T12] [T22] the state alone keeps the rules, whatever happens to it, from seed %s',
+  { timeout: 120_000 },
+  (seed) => {
+    fc.assert(states(120), { numRuns: 400, seed });
+  },
+);
+
+it('[B6] a message that reaches a model which has just called something by itself is answered', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.push({ type: 'joined' });
+  world.isHeld = true;
+  world.say('bidi');
+  world.finishWrite('fault');
+  const request = world.say('bidi');
+  world.finishWrite('fault');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  run.open();
+  world.call(run, ['weather']);
+  world.isHeld = false;
+  world.finishWrite('no');
+  run.defer();
+  expect([request.is, run.owes]).toEqual(['begun', 1]);
+  run.complete();
+  expect(world.ears.atRest()).toEqual([]);
+  expect(world.isBusy).toBe(false);
+});
+
+it('[S10] what is posted while a message waits for the disk is answered, though nobody listens any more', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  world.say('bidi');
+  world.isHeld = true;
+  world.runs[0]?.complete();
+  // The end of the answer, and then the message that waited.
+  world.finishWrite('no');
+  world.finishWrite('fault');
+  world.isHeld = false;
+  world.finishWrite('no');
+  world.push({ type: 'left' });
+  const post = world.say('sse');
+  expect(post.is).toBe('waiting');
+  world.pass(1_000);
+  for (const run of world.runs) if (run.is === 'open') run.complete();
+  for (const run of world.runs) if (run.is === 'closing') run.end(null);
+  expect(post.is).toBe('begun');
+});
+
+it('[S8] a response that is stopped while its end is being written leaves no card open', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('sse');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  world.isHeld = true;
+  run.end(null);
+  world.interrupt();
+  world.isHeld = false;
+  world.finishWrite('no');
+  expect(world.openCalls).toEqual([]);
+  expect([...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
+});
+
+it('[T9] answers that are posted wait for those that are being read', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.push({ type: 'joined' });
+  world.say('sse');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  world.finishApart(true);
+  run.end(null);
+  const [[toolCallId] = ['']] = world.ears.calls;
+  for (const wire of ['bidi', 'sse'] as const)
+    world.answer(wire, [{ kind: 'decision', toolCallId, approved: false }]);
+  expect(world.questions).toHaveLength(1);
+  world.signIn('signed-in');
+  for (const one of world.runs) if (one.is === 'opening') one.open();
+  world.runs.at(-1)?.complete();
+  for (const one of world.runs) if (one.is === 'closing') one.end(null);
+  world.signIn('signed-in');
+  expect(world.requests.map(({ is }) => is)).toEqual(['begun', 'begun', 'refused']);
+  expect([...world.wrong, ...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
+});
+
+it('[C9] a call that cannot be written down ends, though another run is open by then', () => {
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.push({ type: 'joined' });
+  world.say('sse');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['play', 'pay']);
+  run.defer();
+  run.defer();
+  world.finishApart(true);
+  run.end('It fell over.');
+  world.pass(61_000);
+  const [, next] = world.runs;
+  next?.open();
+  world.finishApart(false);
+  next?.complete();
+  expect([...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
+});
+
+it('[T18] a call of another message that ends with an interrupted response is told', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  run.complete();
+  world.say('bidi');
+  world.call(run, ['play']);
+  run.defer();
+  const [[toolCallId, { approvalId }] = ['', {}]] = world.ears.calls;
+  world.answer('sse', [
+    { kind: 'decision', toolCallId, approved: true, ...(approvalId === undefined ? {} : { approvalId }) },
+  ]);
+  run.end(null);
+  world.interrupt();
+  expect(world.tools).toEqual([toolCallId]);
+  expect([...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
+  expect(world.ears.chunks.filter(({ type }) => type === 'data-settled')).toHaveLength(1);
+});
+
+it('[B13] a browser call that is interrupted before it is announced opens its message no second time', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'interrupt', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  run.open();
+  world.call(run, ['play', 'weather', 'pay']);
+  run.defer();
+  world.isHeld = true;
+  run.defer();
+  world.say('bidi');
+  world.push({ type: 'joined' });
+  world.isHeld = false;
+  while (world.isWriting) world.finishWrite('no');
+  while (world.apart.length > 0) world.finishApart(true);
+  run.defer();
+  expect([...world.wrong, ...world.ears.wrong]).toEqual([]);
+});
+
+it('[B14] a state that was shut down does not wake up again and again for a call that was never announced', () => {
+  const world = new World({ driver: 'turn', approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.hasListener = true;
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['play', 'pay']);
+  run.defer();
+  run.defer();
+  world.finishApart(true);
+  world.push({ type: 'shut-down' });
+  expect(world.wakesAt).toBeNull();
+});
