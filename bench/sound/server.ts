@@ -41,7 +41,8 @@ const { DEFAULT_SOCKET_LIMITS } =
 const { SocketConnection } = await load<typeof import('../../src/server/socket/socket-connection.ts')>(
   'server/socket-connection.js',
 );
-const { attachWebSocket } = await load<typeof import('../../src/server/use/ws.ts')>('server/use/ws.js');
+const { attachWebSocket } =
+  await load<typeof import('../../src/server/adapters/ws.ts')>('server/adapters/ws.js');
 
 setLogLevel(LogLevel.ERROR);
 

@@ -2,7 +2,7 @@
  * Who is talking: sessions, approvals, HTTP and sockets around one agent. `createDuologue` is the only way in, and puts everything
  * together. A session is owned by its home; its state is changed by the machine in `conversation/` alone. What outlives the process is
  * in a store (`store/` is the contract; `sqlite/` and `postgres/` keep it). What several processes share beside the store is in a
- * hub (`hub.ts`; `redis/` is one). Doors (`use/`) translate and keep nothing.
+ * hub (`hub.ts`; `redis/` is one). Adapters (`adapters/`) translate and keep nothing.
  */
 
 export type { RateLimit } from './access/rate-limit.ts';

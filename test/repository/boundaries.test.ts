@@ -53,7 +53,7 @@ const places: { path: RegExp; packages: string[] }[] = [
   { path: /^src\/server\/access\/client-address\.ts$/, packages: ['node:net'] },
   { path: /^src\/server\/postgres\//, packages: ['pg'] },
   { path: /^src\/server\/redis\//, packages: ['redis'] },
-  { path: /^src\/server\/use\//, packages: frameworks },
+  { path: /^src\/server\/adapters\//, packages: frameworks },
 ];
 
 /** The imports of one file that its layer forbids. */
@@ -120,7 +120,7 @@ describe('import boundaries', () => {
     ['src/adk/message-chunks.ts', "import { createServer } from 'node:http'", ['node:http']],
     ['src/adk/message-chunks.ts', 'const other = await import(name)', [computed]],
     ['src/server/sse.ts', "const { Hono } = await import('hono/tiny')", ['hono/tiny']],
-    ['src/server/use/hono.ts', "const { Hono } = await import('hono/tiny')", []],
+    ['src/server/adapters/hono.ts', "const { Hono } = await import('hono/tiny')", []],
     ['src/server/session.ts', "type Chat = import('../client/index.ts').Chat", ['../client/index.ts']],
     ['src/server/session.ts', "import Database from 'libsql'", ['libsql']],
     ['src/server/sqlite/index.ts', "import Database from 'libsql'", []],

@@ -16,7 +16,7 @@ async function through(journey: (begin: () => Promise<unknown>) => Promise<void>
   await entered.start();
   await journey(() => entered.take(root));
   const files = (await entered.take(`${root}/`)).filter((file) =>
-    /^src\/server\/(?!store\/|use\/)/.test(file),
+    /^src\/server\/(?!store\/|adapters\/)/.test(file),
   );
   await entered.stop();
   return [...new Set(files.map((file) => places.get(file) ?? file))].sort();
