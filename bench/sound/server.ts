@@ -17,8 +17,8 @@ import {
   setLogLevel,
 } from '@google/adk';
 import { WebSocketServer } from 'ws';
-import type { Listener, Session } from '../../src/server/home/home.ts';
 import type { Duologue } from '../../src/server/index.ts';
+import type { Listener, Session } from '../../src/server/registry/session.ts';
 import type { SocketConnectionContext } from '../../src/server/socket/socket-connection.ts';
 import type { Sockets } from '../../src/server/socket/sockets.ts';
 import { DOWN_BYTES } from './sizes.ts';

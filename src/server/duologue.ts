@@ -15,8 +15,6 @@ import { checkOptions } from './check-options.ts';
 import { type Clock, settlesWithin, systemClock } from './clock.ts';
 import { createEngine } from './create-engine.ts';
 import type { Owners } from './engine.ts';
-import { LocalHome } from './home/local-home.ts';
-import { Sessions } from './home/sessions.ts';
 import { handle } from './http/http.ts';
 import { errorReply, NO_SNIFFING, type Reply } from './http/reply.ts';
 import type { HttpContext } from './http/route.ts';
@@ -28,6 +26,8 @@ import { consoleLogger, sayOnConsole, toLogger } from './logger.ts';
 import { Node } from './nodes/node.ts';
 import type { DuologueOptions } from './options.ts';
 import { BatchTimer, Heartbeat } from './output/pace.ts';
+import { SessionRegistry } from './registry/session-registry.ts';
+import { Sessions } from './registry/sessions.ts';
 import { Sockets } from './socket/sockets.ts';
 import { neverSetBack } from './steady-clock.ts';
 import { createMemoryStore } from './store/memory/index.ts';
@@ -80,14 +80,14 @@ export function createDuologue(options: DuologueOptions): Duologue {
       directory: shared.nodes,
       clock,
       logger,
-      owned: () => home.owned,
-      onLost: (key) => home.lose(key),
+      owned: () => registry.owned,
+      onLost: (key) => registry.lose(key),
       basePath: (options.basePath ?? '').replace(/\/$/, ''),
       hubFault: () => options.hub?.fault?.() ?? null,
       onUnfit: (away) => {
         // Without the store no session can be handed over: other nodes take them over when the lease has ended.
-        if (away.includes('store')) home.sendAway();
-        else home.handOver(node?.drainMs ?? 0);
+        if (away.includes('store')) registry.sendAway();
+        else registry.handOver(node?.drainMs ?? 0);
       },
     });
   const alone: Owners = {
@@ -109,7 +109,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
         lease,
         isAway: () => node?.away.includes('hub') ?? false,
         isOwner: async (key) => (node ? node.isOwner(key) : true),
-        onLost: (key) => home.lose(key),
+        onLost: (key) => registry.lose(key),
       })
     : new MemoryLogs(newId, lease);
   // Deadlines are told in times that all nodes tell alike.
@@ -140,8 +140,8 @@ export function createDuologue(options: DuologueOptions): Duologue {
       hub ? (user, count) => hub.spend({ limit: name, user, count, ...limit }) : null,
     );
   const limiterOf = (name: string, limit: RateLimit | false) => (limit ? newLimiter(name, limit) : null);
-  const home = new LocalHome(engine);
-  const sessions = new Sessions(engine, home, limiterOf('sessions', newSessions));
+  const registry = new SessionRegistry(engine);
+  const sessions = new Sessions(engine, registry, limiterOf('sessions', newSessions));
   const access = new Access({
     apiKey: options.apiKey,
     origins: options.origins ?? [],
@@ -174,12 +174,12 @@ export function createDuologue(options: DuologueOptions): Duologue {
   const sockets = new Sockets(context, options.socketLimits);
   function handOver(): Promise<void> {
     node?.leave();
-    leaving ??= node ? staysAlive(home.handOver(node.drainMs)) : Promise.resolve();
+    leaving ??= node ? staysAlive(registry.handOver(node.drainMs)) : Promise.resolve();
     return leaving;
   }
   /** Ends what runs and lets go of everything. */
   async function end(): Promise<void> {
-    await home.close();
+    await registry.close();
     await logs.close();
     // Whoever is told to come back finds the sessions free.
     await node?.close();

@@ -1,6 +1,6 @@
 /**
  * Who is talking: sessions, approvals, HTTP and sockets around one agent. `createDuologue` is the only way in, and puts everything
- * together. A session is owned by its home; its state is changed by the machine in `conversation/` alone. What outlives the process is
+ * together. The session registry (`registry/`) owns the sessions of this process; the state of each is changed by the machine in `conversation/` alone. What outlives the process is
  * in a store (`store/` is the contract; `sqlite/` and `postgres/` keep it). What several processes share beside the store is in a
  * hub (`hub.ts`; `redis/` is one). Adapters (`adapters/`) translate and keep nothing.
  */
@@ -8,6 +8,13 @@
 export type { RateLimit } from './access/rate-limit.ts';
 export type { Clock } from './clock.ts';
 export { createDuologue, type Duologue } from './duologue.ts';
+export type { Reply } from './http/reply.ts';
+export type { ResponseReader } from './http/response-reader.ts';
+export type * from './log/hub.ts';
+export type { Logger } from './logger.ts';
+export type { NodeOptions } from './nodes/node.ts';
+export type { DuologueOptions } from './options.ts';
+export type { Sound } from './output/utterances.ts';
 export type {
   AnsweredBy,
   Asked,
@@ -21,16 +28,8 @@ export type {
   Requester,
   Response as SessionResponse,
   Session,
-  SessionHome,
   TypedMessage,
-} from './home/home.ts';
-export type { Reply } from './http/reply.ts';
-export type { ResponseReader } from './http/response-reader.ts';
-export type * from './log/hub.ts';
-export type { Logger } from './logger.ts';
-export type { NodeOptions } from './nodes/node.ts';
-export type { DuologueOptions } from './options.ts';
-export type { Sound } from './output/utterances.ts';
+} from './registry/session.ts';
 export type { Socket, SocketLimits } from './socket/socket.ts';
 export type { Admission, Sockets } from './socket/sockets.ts';
 export { createMemoryStore } from './store/memory/index.ts';

@@ -169,7 +169,7 @@ describe('import boundaries', () => {
         .filter(
           ({ target, kind }) =>
             (target.startsWith('src/server/conversation/') && !target.startsWith(machine)) ||
-            (/^src\/server\/(store|log|home|http|socket|nodes)\//.test(target) && kind !== 'type'),
+            (/^src\/server\/(store|log|registry|http|socket|nodes)\//.test(target) && kind !== 'type'),
         )
         .map(({ target }) => `${file} imports ${target}`),
     );

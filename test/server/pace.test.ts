@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
-import type { Feed } from '../../src/server/home/home.ts';
 import { ResponseReader } from '../../src/server/http/response-reader.ts';
 import { ChunkLog } from '../../src/server/log/log.ts';
 import { DraftPace } from '../../src/server/output/draft-pace.ts';
 import { Output } from '../../src/server/output/output.ts';
 import { BatchTimer, Heartbeat } from '../../src/server/output/pace.ts';
+import type { Feed } from '../../src/server/registry/session.ts';
 import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket/socket.ts';
 import { SocketWriter } from '../../src/server/socket/socket-writer.ts';
 import { createMemoryStore } from '../../src/server/store/memory/index.ts';

@@ -1,5 +1,5 @@
 import type { Chunk, ProtocolError } from '../../protocol/index.ts';
-import type { Requester } from '../home/home.ts';
+import type { Requester } from '../registry/session.ts';
 import type { AcceptedRequest } from '../store/store.ts';
 
 /** That a request was accepted, as its client is told. */

@@ -1,6 +1,6 @@
 import { type Chunk, formatChunkId } from '../../protocol/index.ts';
-import type { Joined, Reset } from '../home/home.ts';
 import { decidedIn, type Output } from '../output/output.ts';
+import type { Joined, Reset } from '../registry/session.ts';
 
 /** Where a client that joins now and has every chunk up to `last` starts; `stored` is the newest page, for a client that cannot resume there. */
 export function beginningOf(

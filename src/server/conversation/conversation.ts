@@ -3,6 +3,9 @@ import { type Answer, type Detection, type Heard, ProtocolError } from '../../pr
 import type { Identity } from '../access/sign-in.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
+import { History } from '../ledger/history.ts';
+import type { SessionLog } from '../log/logs.ts';
+import { Output } from '../output/output.ts';
 import type {
   AnsweredBy,
   Asked,
@@ -15,10 +18,7 @@ import type {
   Response,
   Session,
   TypedMessage,
-} from '../home/home.ts';
-import { History } from '../ledger/history.ts';
-import type { SessionLog } from '../log/logs.ts';
-import { Output } from '../output/output.ts';
+} from '../registry/session.ts';
 import { type OwnedKey, type PageRequest, type SessionKey, StaleFence } from '../store/store.ts';
 import { Incoming } from './incoming.ts';
 import { Joining } from './joining.ts';

@@ -1,4 +1,4 @@
-import type { Listener } from '../home/home.ts';
+import type { Listener } from '../registry/session.ts';
 
 /**
  * Who listens to a conversation, and which of them has the floor: it alone hears sound and runs the browser's tools. Whoever cannot

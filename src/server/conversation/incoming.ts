@@ -3,6 +3,7 @@ import { type Answer, type Heard, ProtocolError, unfold } from '../../protocol/i
 import type { Identity } from '../access/sign-in.ts';
 import type { Engine } from '../engine.ts';
 import { admit } from '../files.ts';
+import type { Output } from '../output/output.ts';
 import type {
   AnsweredBy,
   Asked,
@@ -11,8 +12,7 @@ import type {
   PostedMessage,
   Response,
   TypedMessage,
-} from '../home/home.ts';
-import type { Output } from '../output/output.ts';
+} from '../registry/session.ts';
 import type { AcceptedRequest, CallRecord, SessionKey } from '../store/store.ts';
 import { Aside } from './aside.ts';
 import type { Asker } from './machine/effects.ts';

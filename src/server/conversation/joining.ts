@@ -1,6 +1,6 @@
 import type { Engine } from '../engine.ts';
-import { type Joined, type Listener, PAGE, type Place, type Reset } from '../home/home.ts';
 import type { Output } from '../output/output.ts';
+import { type Joined, type Listener, PAGE, type Place, type Reset } from '../registry/session.ts';
 import { recentMessages } from '../store/recent-messages.ts';
 import type { OwnedKey } from '../store/store.ts';
 import { beginningOf } from './beginning.ts';

@@ -1,5 +1,5 @@
 import type { ProtocolError } from '../../protocol/index.ts';
-import type { Requester } from '../home/home.ts';
+import type { Requester } from '../registry/session.ts';
 import type { AcceptedRequest } from '../store/store.ts';
 import type { Asker } from './machine/effects.ts';
 

@@ -1,7 +1,7 @@
 import type { Engine } from '../engine.ts';
-import type { Feed, MessagePage, Reader, Response } from '../home/home.ts';
 import type { ShownLog } from '../log/log.ts';
 import type { Output } from '../output/output.ts';
+import type { Feed, MessagePage, Reader, Response } from '../registry/session.ts';
 import type { PageRequest, SessionKey } from '../store/store.ts';
 import { decidedCards } from './beginning.ts';
 

@@ -8,8 +8,8 @@ import {
   type ProtocolError,
 } from '../../protocol/index.ts';
 import { presented } from '../files.ts';
-import type { Feed, Reader, Response } from '../home/home.ts';
 import { type BatchTimer, Departure, type Heartbeat } from '../output/pace.ts';
+import type { Feed, Reader, Response } from '../registry/session.ts';
 
 /** How many beats a client may go without reading what was sent, because the agent may be waiting for it. */
 const MAX_STALLED_BEATS = 20;

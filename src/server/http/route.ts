@@ -5,9 +5,9 @@ import type { RateLimit, RateLimiter } from '../access/rate-limit.ts';
 import type { Identity } from '../access/sign-in.ts';
 import type { Turnstile } from '../access/turnstile.ts';
 import type { Engine } from '../engine.ts';
-import type { Sessions } from '../home/sessions.ts';
 import type { LargeJson } from '../large-json.ts';
 import type { Node } from '../nodes/node.ts';
+import type { Sessions } from '../registry/sessions.ts';
 import type { Reply } from './reply.ts';
 import type { Pacing } from './response-reader.ts';
 

@@ -1,6 +1,6 @@
 import { ProtocolError } from '../../protocol/index.ts';
 import { withAddresses } from '../files.ts';
-import { PAGE } from '../home/home.ts';
+import { PAGE } from '../registry/session.ts';
 import type { ListRequest } from '../store/store.ts';
 import { inspectEvents } from './inspect.ts';
 import { json, type Reply } from './reply.ts';

@@ -12,8 +12,8 @@ import {
 import { NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { nothingToContinue } from '../conversation/machine/nothing-to-continue.ts';
 import { admit, withAddresses } from '../files.ts';
-import type { Response } from '../home/home.ts';
 import { NothingOpen } from '../ledger/nothing-open.ts';
+import type { Response } from '../registry/session.ts';
 import { checkSessionId, newSessionId } from '../session-id.ts';
 import { type Reply, streamHeaders, streamReply } from './reply.ts';
 import { ResponseReader } from './response-reader.ts';

@@ -5,7 +5,7 @@ import {
   ProtocolError,
   type SessionInfo,
 } from '../../protocol/index.ts';
-import type { Joined, Listener, Response } from '../home/home.ts';
+import type { Joined, Listener, Response } from '../registry/session.ts';
 import type { ResponseReader } from './response-reader.ts';
 
 /** One that watches a session over SSE: it hears everything that is said, has never the floor, and plays nothing. */

@@ -1,5 +1,5 @@
 import type { ProtocolError } from '../../protocol/index.ts';
-import type { Reader } from '../home/home.ts';
+import type { Reader } from '../registry/session.ts';
 
 /** Chunks that a reader may lag behind before the agent is held back. */
 const MAX_LAG = 4096;

@@ -13,11 +13,11 @@ import {
 import type { HeldBytes } from '../access/byte-budget.ts';
 import type { Identity } from '../access/sign-in.ts';
 import type { Clock } from '../clock.ts';
-import type { Listener, Place, Session } from '../home/home.ts';
 import type { Pacing } from '../http/response-reader.ts';
 import type { LargeJson } from '../large-json.ts';
 import type { Logger } from '../logger.ts';
 import type { Sound } from '../output/utterances.ts';
+import type { Listener, Place, Session } from '../registry/session.ts';
 import { FrameMeter } from './frame-meter.ts';
 import { Intake, type WholeFrame } from './intake.ts';
 import type { Socket, SocketLimits } from './socket.ts';

@@ -1,5 +1,5 @@
 import { type Detection, type Limits, ProtocolError, readBinaryFrame } from '../../protocol/index.ts';
-import type { Listener, Session } from '../home/home.ts';
+import type { Listener, Session } from '../registry/session.ts';
 import { toBase64 } from './base64.ts';
 import type { FrameMeter } from './frame-meter.ts';
 

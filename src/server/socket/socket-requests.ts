@@ -9,7 +9,7 @@ import {
 import { rateLimited } from '../access/rate-limit.ts';
 import type { Identity } from '../access/sign-in.ts';
 import { acceptedChunk } from '../conversation/aside.ts';
-import type { Asked, Listener, Session } from '../home/home.ts';
+import type { Asked, Listener, Session } from '../registry/session.ts';
 import type { WholeFrame } from './intake.ts';
 import type { SocketMedia } from './socket-media.ts';
 

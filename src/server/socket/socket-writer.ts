@@ -9,9 +9,9 @@ import {
   WATCHING_SUBPROTOCOL,
 } from '../../protocol/index.ts';
 import { presented } from '../files.ts';
-import type { Feed } from '../home/home.ts';
 import { type BatchTimer, Departure } from '../output/pace.ts';
 import { pcmOf, SAMPLE_BYTES, type Sound, soundBytes } from '../output/utterances.ts';
+import type { Feed } from '../registry/session.ts';
 import { toBase64 } from './base64.ts';
 import type { Socket, SocketLimits } from './socket.ts';
 

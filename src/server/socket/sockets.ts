@@ -3,12 +3,12 @@ import { ProtocolError, type SessionInfo, toProtocolError } from '../../protocol
 import { type RateLimiter, rateLimited } from '../access/rate-limit.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { withAddresses } from '../files.ts';
-import type { Session } from '../home/home.ts';
 import { requestIdOf } from '../http/http.ts';
 import { type HttpContext, nodesOf } from '../http/route.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
 import { FORWARDED } from '../nodes/forward.ts';
 import { parseSoundPlace } from '../output/utterances.ts';
+import type { Session } from '../registry/session.ts';
 import { checkSessionId, newSessionId } from '../session-id.ts';
 import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
 import { SocketConnection } from './socket-connection.ts';

@@ -4,7 +4,7 @@ import { Conversation } from '../conversation/conversation.ts';
 import type { Engine } from '../engine.ts';
 import { nameOf } from '../store/rules.ts';
 import type { OwnedKey, SessionKey } from '../store/store.ts';
-import type { Session, SessionHome } from './home.ts';
+import type { Session } from './session.ts';
 
 /** How long a quiet session stays in memory, with its log, for those who come back. */
 const KEEP_MS = 5 * 60_000;
@@ -12,7 +12,7 @@ const SWEEP_MS = 60_000;
 const DRAIN_MS = 2000;
 
 /** The sessions that live in this process, each once; the rest are in the store. */
-export class LocalHome implements SessionHome {
+export class SessionRegistry {
   private readonly engine: Engine;
   private readonly open = new Map<string, Promise<Conversation>>();
   /** Those of them that are taken up. */
@@ -29,10 +29,12 @@ export class LocalHome implements SessionHome {
     this.sweepLater();
   }
 
+  /** The session, loaded from the store if it is not open here; null when the store has none with this key. */
   async find(key: SessionKey): Promise<Session | null> {
     return this.conversation(key);
   }
 
+  /** Creates a session; returns the existing one when another request created it meanwhile. */
   async create(key: SessionKey): Promise<Session> {
     try {
       await this.engine.sessionService.create(key);
@@ -44,6 +46,7 @@ export class LocalHome implements SessionHome {
     return this.used(this.load(key, this.engine.owners.areAlone));
   }
 
+  /** Ends what runs and removes the session, but keeps its audit log. False when the store has none with this key. */
   async remove(key: SessionKey): Promise<boolean> {
     const name = nameOf(key);
     await this.gone(name);
@@ -93,6 +96,7 @@ export class LocalHome implements SessionHome {
     await gone;
   }
 
+  /** Waits briefly for turns that run, interrupts the rest, and closes every session. */
   async close(): Promise<void> {
     this.isClosing = true;
     this.cancelSweep();

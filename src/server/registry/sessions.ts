@@ -2,7 +2,8 @@ import { type Answer, ProtocolError } from '../../protocol/index.ts';
 import { type RateLimiter, rateLimited } from '../access/rate-limit.ts';
 import type { Engine } from '../engine.ts';
 import type { ListedSession, ListRequest, SessionKey, SessionSummary } from '../store/store.ts';
-import type { Session, SessionHome } from './home.ts';
+import type { Session } from './session.ts';
+import type { SessionRegistry } from './session-registry.ts';
 
 /** Where a decision that names no session is looked for: in so many of the sessions used last, by so many of its ids. */
 const MAX_SEARCHED = 100;
@@ -11,24 +12,24 @@ const MAX_NAMED = 4;
 /** The sessions of each user: what there is of them is in the store, and those that are used are at home. */
 export class Sessions {
   private readonly engine: Engine;
-  private readonly home: SessionHome;
+  private readonly registry: SessionRegistry;
   private readonly newSessions: RateLimiter | null;
 
   /** `newSessions` says how many sessions a user may begin. */
-  constructor(engine: Engine, home: SessionHome, newSessions: RateLimiter | null = null) {
+  constructor(engine: Engine, registry: SessionRegistry, newSessions: RateLimiter | null = null) {
     this.engine = engine;
-    this.home = home;
+    this.registry = registry;
     this.newSessions = newSessions;
   }
 
   /** The session, made when there is none. */
   async getOrCreate(user: string, id: string): Promise<Session> {
     const key = this.keyOf(user, id);
-    const session = await this.home.find(key);
+    const session = await this.registry.find(key);
     if (session) return session;
     const wait = this.newSessions?.take(user) ?? 0;
     if (wait > 0) throw rateLimited('Too many new conversations', wait);
-    return this.home.create(key);
+    return this.registry.create(key);
   }
 
   /** The session; throws `not_found` when this user has none such. */
@@ -38,7 +39,7 @@ export class Sessions {
 
   /** The session; null when this user has none such. */
   find(user: string, id: string): Promise<Session | null> {
-    return this.home.find(this.keyOf(user, id));
+    return this.registry.find(this.keyOf(user, id));
   }
 
   /** A page of the user's sessions that have a message or a title. */
@@ -72,7 +73,7 @@ export class Sessions {
 
   /** Ends what runs and removes the session; the audit log stays. */
   async remove(user: string, id: string): Promise<void> {
-    if (!(await this.home.remove(this.keyOf(user, id)))) notFound();
+    if (!(await this.registry.remove(this.keyOf(user, id)))) notFound();
   }
 
   private keyOf(user: string, id: string): SessionKey {

@@ -18,21 +18,6 @@ import type { Sound } from '../output/utterances.ts';
 import type { AcceptedRequest, PageRequest, SessionKey } from '../store/store.ts';
 
 /**
- * The sessions of this process (`local-home.ts`). A request about a session of another process never gets here: it is handed on to
- * that one first (`nodes/`).
- */
-export interface SessionHome {
-  /** The session; null when there is none such. */
-  find(key: SessionKey): Promise<Session | null>;
-  /** Makes a session; gives the one that is there when someone else made it meanwhile. */
-  create(key: SessionKey): Promise<Session>;
-  /** Ends what runs and removes the session, but for its audit log. False when there is none such. */
-  remove(key: SessionKey): Promise<boolean>;
-  /** Lets what runs come to its end if that is soon, stops the rest, and lets go of everything. */
-  close(): Promise<void>;
-}
-
-/**
  * One session, as doors see it. They give it plain values and get promises; only what is said (`Feed`) and who listens
  * (`Listener`) are objects that live on.
  */
