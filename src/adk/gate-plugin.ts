@@ -10,7 +10,7 @@ import {
 } from '@google/adk';
 import { ARGUMENTS_UNREADABLE, type Chunk, stateConflict, type ToolFacts } from '../protocol/index.ts';
 import { hasBeforeToolCallbacks } from './callbacks.ts';
-import { toJsonResponse } from './json-output.ts';
+import { isUnreadable } from './history.ts';
 import {
   type ApprovalOverride,
   type Decision,
@@ -20,8 +20,7 @@ import {
   type Run,
   refuse,
 } from './run.ts';
-import { DuologueTool } from './tools.ts';
-import { isUnreadable } from './unreadable.ts';
+import { DuologueTool, toJsonResponse } from './tools.ts';
 
 /** Identifies the session a run belongs to. */
 export interface RunKey {

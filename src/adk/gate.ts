@@ -15,17 +15,13 @@ import {
   ToolConfirmation,
 } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
-import { agentsUsedAsTools } from './agent-tools.ts';
+import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
-import { rememberDeclaration } from './declarations.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
-import { type InnerRun, innerRunOf, refuseInside } from './inner-runs.ts';
-import { checkState, toJsonOutput } from './json-output.ts';
-import { decide, mayWait, runDecided } from './run.ts';
+import { decide, type InnerRun, innerRunOf, mayWait, refuseInside, runDecided } from './run.ts';
 import { putTap } from './tap.ts';
-import { DuologueTool } from './tools.ts';
-import { cannotWait, workflowAround } from './workflow.ts';
+import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './tools.ts';
 
 /** Prepares every LLM agent of a tree, and every agent that is used as a tool there, to run behind gates. Doing it twice changes nothing. */
 export function instrument(root: BaseAgent): void {

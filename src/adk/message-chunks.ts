@@ -2,8 +2,7 @@ import type { Event } from '@google/adk';
 import type { Part } from '@google/genai';
 import { finishOf } from '../parse/finish.ts';
 import type { Chunk, Citation, DataParts, MessageMetadata, TokenUsage } from '../protocol/index.ts';
-import { aiSdkFinishOf } from './ai-sdk-finish.ts';
-import { addUsage, citationsOf, sourcesOf, usageOf } from './metadata.ts';
+import { addUsage, aiSdkFinishOf, citationsOf, sourcesOf, usageOf } from './metadata.ts';
 
 /** What comes out of the events of a message: chunks, and what the session must act on. */
 export type MessageOutput =
