@@ -29,7 +29,7 @@ const load = <T>(path: string): Promise<T> => import(pathToFileURL(join(build, p
 const { BINARY, encodeBinary, LIMITS } =
   await load<typeof import('../../src/protocol/index.ts')>('protocol/index.js');
 const { ByteBudget, defaultBudget } =
-  await load<typeof import('../../src/server/access/byte-budget.ts')>('server/byte-budget.js');
+  await load<typeof import('../../src/server/access/limits.ts')>('server/byte-budget.js');
 const { systemClock } = await load<typeof import('../../src/server/clock.ts')>('server/clock.js');
 const { createDuologue } = await load<typeof import('../../src/server/index.ts')>('server/index.js');
 const { LargeJson } = await load<typeof import('../../src/server/large-json.ts')>('server/large-json.js');
@@ -42,7 +42,7 @@ const { SocketConnection } = await load<typeof import('../../src/server/socket/s
   'server/socket-connection.js',
 );
 const { attachWebSocket } =
-  await load<typeof import('../../src/server/adapters/ws.ts')>('server/adapters/ws.js');
+  await load<typeof import('../../src/server/adapters/node.ts')>('server/adapters/ws.js');
 
 setLogLevel(LogLevel.ERROR);
 

@@ -231,7 +231,7 @@ function isLiveTree(root: BaseAgent): boolean {
 }
 
 /** Whether an agent talks with the person itself, or hands over to one that does. */
-export function converses(agent: BaseAgent): boolean {
+function converses(agent: BaseAgent): boolean {
   return isLlmAgent(agent) || isRoutedAgent(agent);
 }
 

@@ -33,7 +33,7 @@ export function rewindEvent(toEventId: string): Event {
 }
 
 /** Whether an event takes back what was said. */
-export function isRewind(event: Event): boolean {
+function isRewind(event: Event): boolean {
   return event.customMetadata?.[REWIND] !== undefined;
 }
 
@@ -217,7 +217,7 @@ export function fileReference({ inlineData, ...part }: Part, fileId: string, siz
  * Replaces references in contents by the bytes of their files, newest first, up to the limit of one request. A short text replaces a
  * file beyond the limit, and one that is gone. Bytes that events of earlier versions hold inline count as well.
  */
-export async function withFiles(
+async function withFiles(
   contents: readonly Content[],
   { sessionService, session }: InvocationContext,
 ): Promise<Content[]> {

@@ -24,7 +24,7 @@ export function innerRunOf({ abortSignal }: { abortSignal?: AbortSignal | undefi
  * Runs an agent that is used as a tool. ADK gives it a run of its own, without plugins and without a way to the person: where a call inside
  * would wait, ADK ends that run and returns an empty text. This function throws the reason instead, and the outer call fails with it.
  */
-export async function runAgentTool(
+async function runAgentTool(
   tool: BaseTool,
   request: { args: Record<string, unknown>; toolContext: Context },
   override: readonly string[] | undefined,

@@ -1,38 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { toProtocolError } from '../protocol/index.ts';
-import { Access } from './access/access.ts';
-import { ByteBudget, defaultBudget } from './access/byte-budget.ts';
+import { Access, RefusedRequests, WRONG_KEYS } from './access/access.ts';
 import {
+  ByteBudget,
   DEFAULT_NEW_SESSIONS,
   DEFAULT_RATE_LIMIT,
   DEFAULT_READ_LIMIT,
+  defaultBudget,
   type RateLimit,
   RateLimiter,
-} from './access/rate-limit.ts';
-import { RefusedRequests, WRONG_KEYS } from './access/refused-requests.ts';
-import { Turnstile } from './access/turnstile.ts';
-import { checkOptions } from './check-options.ts';
-import { type Clock, settlesWithin, systemClock } from './clock.ts';
+  Turnstile,
+} from './access/limits.ts';
+import { type Clock, neverSetBack, settlesWithin, systemClock } from './clock.ts';
 import { createEngine } from './create-engine.ts';
 import type { Owners } from './engine.ts';
 import { handle } from './http/http.ts';
-import { errorReply, NO_SNIFFING, type Reply } from './http/reply.ts';
+import { errorReply, NO_SNIFFING, type Reply, toResponse } from './http/reply.ts';
 import type { HttpContext } from './http/route.ts';
-import { toResponse } from './http/web-response.ts';
 import { LargeJson } from './large-json.ts';
-import { KeptLogs } from './log/kept-logs.ts';
-import { MemoryLogs } from './log/logs.ts';
+import { MemoryLogs } from './log/log.ts';
+import { ReplicatedLogs } from './log/replicated-logs.ts';
 import { consoleLogger, sayOnConsole, toLogger } from './logger.ts';
 import { Node } from './nodes/node.ts';
-import type { DuologueOptions } from './options.ts';
+import { checkOptions, type DuologueOptions } from './options.ts';
 import { BatchTimer, Heartbeat } from './output/pace.ts';
-import { SessionRegistry } from './registry/session-registry.ts';
-import { Sessions } from './registry/sessions.ts';
+import { SessionRegistry, Sessions } from './registry/session-registry.ts';
 import { Sockets } from './socket/sockets.ts';
-import { neverSetBack } from './steady-clock.ts';
-import { createMemoryStore } from './store/memory/index.ts';
-import type { SharedStore } from './store/nodes.ts';
-import type { Store } from './store/store.ts';
+import { createMemoryStore } from './store/memory/memory-store.ts';
+import type { SharedStore, Store } from './store/store.ts';
 
 /** A server: give it requests, get responses. */
 export interface Duologue {
@@ -101,7 +96,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   const { newId = randomUUID, hub } = options;
   const lease = node ?? null;
   const logs = hub
-    ? new KeptLogs({
+    ? new ReplicatedLogs({
         hub,
         clock,
         logger,

@@ -3,10 +3,10 @@ import type { Driver, GatePlugin } from '../adk/for-server.ts';
 import type { Limits, ModelSenses } from '../protocol/index.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
-import type { RefusedAnswers } from './ledger/refused-answers.ts';
-import type { Logs } from './log/logs.ts';
+import type { RefusedAnswers } from './ledger/approvals.ts';
+import type { Logs } from './log/log.ts';
 import type { Logger } from './logger.ts';
-import type { DraftPace } from './output/draft-pace.ts';
+import type { DraftPace } from './output/drafts.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 

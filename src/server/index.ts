@@ -5,11 +5,10 @@
  * hub (`hub.ts`; `redis/` is one). Adapters (`adapters/`) translate and keep nothing.
  */
 
-export type { RateLimit } from './access/rate-limit.ts';
+export type { RateLimit } from './access/limits.ts';
 export type { Clock } from './clock.ts';
 export { createDuologue, type Duologue } from './duologue.ts';
-export type { Reply } from './http/reply.ts';
-export type { ResponseReader } from './http/response-reader.ts';
+export type { Reply, ResponseReader } from './http/reply.ts';
 export type * from './log/hub.ts';
 export type { Logger } from './logger.ts';
 export type { NodeOptions } from './nodes/node.ts';
@@ -32,7 +31,7 @@ export type {
 } from './registry/session.ts';
 export type { Socket, SocketLimits } from './socket/socket.ts';
 export type { Admission, Sockets } from './socket/sockets.ts';
-export { createMemoryStore } from './store/memory/index.ts';
-export type * from './store/nodes.ts';
+export { createMemoryStore } from './store/memory/memory-store.ts';
+export type * from './store/store.ts';
 export type * from './store/store.ts';
 export { StaleFence, StateConflict, StoreError, StoreUnavailable } from './store/store.ts';

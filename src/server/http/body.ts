@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { ProtocolError } from '../../protocol/index.ts';
-import type { HeldBytes } from '../access/byte-budget.ts';
+import type { HeldBytes } from '../access/limits.ts';
 import type { Clock } from '../clock.ts';
 import { LARGE_JSON, type LargeJson } from '../large-json.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ProtocolError, toProtocolError } from '../../protocol/index.ts';
-import { rateLimited } from '../access/rate-limit.ts';
+import { rateLimited } from '../access/limits.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
 import { FORWARDED, TROUBLED } from '../nodes/forward.ts';
 import { readJson } from './body.ts';

@@ -1,15 +1,12 @@
 import type { SessionInfo } from '../../protocol/index.ts';
 import type { Access } from '../access/access.ts';
-import type { ByteBudget } from '../access/byte-budget.ts';
-import type { RateLimit, RateLimiter } from '../access/rate-limit.ts';
+import type { ByteBudget, RateLimit, RateLimiter, Turnstile } from '../access/limits.ts';
 import type { Identity } from '../access/sign-in.ts';
-import type { Turnstile } from '../access/turnstile.ts';
 import type { Engine } from '../engine.ts';
 import type { LargeJson } from '../large-json.ts';
 import type { Node } from '../nodes/node.ts';
-import type { Sessions } from '../registry/sessions.ts';
-import type { Reply } from './reply.ts';
-import type { Pacing } from './response-reader.ts';
+import type { Sessions } from '../registry/session-registry.ts';
+import type { Pacing, Reply } from './reply.ts';
 
 /** What the routes need. */
 export interface HttpContext {

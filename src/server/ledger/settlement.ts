@@ -2,7 +2,6 @@ import type { Session as AdkSession, Event, EventActions } from '@google/adk';
 import { type Outcome, responseEvent, toResponse } from '../../adk/for-server.ts';
 import { exhaustive } from '../../protocol/exhaustive.ts';
 import { type Chunk, denialText, INTERRUPTED, SIGNED_OUT } from '../../protocol/index.ts';
-import type { SessionOptions } from '../engine.ts';
 import type { CallRecord } from '../store/store.ts';
 
 /**
@@ -61,7 +60,7 @@ export function endEvent(call: CallRecord, settlement: Settlement): Event {
 export function outputChunk(
   toolCallId: string,
   settlement: Settlement,
-  denials: SessionOptions['denials'],
+  denials: 'tool-output-error' | 'tool-output-denied',
 ): Chunk {
   switch (settlement.kind) {
     case 'output':

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
-import { answeredCalls, eventToJson, fromJson, toJson } from '../store/json.ts';
-import type { NodeDirectory, SharedStore } from '../store/nodes.ts';
 import {
   type AuditRow,
+  answeredCalls,
   auditLineOf,
   type CallRow,
   callOf,
+  eventToJson,
+  fromJson,
   type ListedRow,
   listedOf,
   orNull,
@@ -15,6 +16,8 @@ import {
   requestOf,
   type SessionRow,
   summaryOf,
+  toJson,
+  toText,
 } from '../store/rows.ts';
 import { decisionMove, issuedLine, noSuchSession } from '../store/rules.ts';
 import type {
@@ -29,15 +32,16 @@ import type {
   HistoryLimits,
   ListedSession,
   ListRequest,
+  NodeDirectory,
   OwnedKey,
   Page,
   PageRequest,
   SessionKey,
   SessionSummary,
+  SharedStore,
   StoredSession,
   WaitingMessage,
 } from '../store/store.ts';
-import { toText } from '../store/text.ts';
 import type { Database } from './database.ts';
 import { nodeDirectory } from './node-directory.ts';
 import { SchemaCalls } from './schema-calls.ts';

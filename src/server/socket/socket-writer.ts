@@ -12,8 +12,7 @@ import { presented } from '../files.ts';
 import { type BatchTimer, Departure } from '../output/pace.ts';
 import { pcmOf, SAMPLE_BYTES, type Sound, soundBytes } from '../output/utterances.ts';
 import type { Feed } from '../registry/session.ts';
-import { toBase64 } from './base64.ts';
-import type { Socket, SocketLimits } from './socket.ts';
+import { type Socket, type SocketLimits, toBase64 } from './socket.ts';
 
 /** What a writer is made of. */
 export interface SocketWriterContext {

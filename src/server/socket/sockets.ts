@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { ProtocolError, type SessionInfo, toProtocolError } from '../../protocol/index.ts';
-import { type RateLimiter, rateLimited } from '../access/rate-limit.ts';
+import { type RateLimiter, rateLimited } from '../access/limits.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { withAddresses } from '../files.ts';
 import { requestIdOf } from '../http/http.ts';
@@ -9,7 +9,7 @@ import { NotHere } from '../nodes/elsewhere.ts';
 import { FORWARDED } from '../nodes/forward.ts';
 import { parseSoundPlace } from '../output/utterances.ts';
 import type { Session } from '../registry/session.ts';
-import { checkSessionId, newSessionId } from '../session-id.ts';
+import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
 import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
 import { SocketConnection } from './socket-connection.ts';
 

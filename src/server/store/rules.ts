@@ -1,14 +1,19 @@
 import { createHash } from 'node:crypto';
+import type { Message } from '../../protocol/index.ts';
+import type { Clock } from '../clock.ts';
 import {
   type AuditEntry,
   type CallMove,
   type CallRecord,
   type Decision,
   type OwnedKey,
+  type PageRequest,
   type SessionKey,
   type SessionSummary,
   StaleFence,
+  type Store,
   StoreError,
+  StoreUnavailable,
 } from './store.ts';
 
 /** The id of a file, made from its content: a file that a message and an event refer to is stored once. */
@@ -77,4 +82,60 @@ export function fitting(sizes: readonly number[], count: number, total: number):
     fit++;
   }
   return fit;
+}
+
+/** How many messages are read when a process opens a session. */
+const RECENT: PageRequest = { count: 2000, bytes: 8 * 1024 * 1024 };
+
+/** The newest page of a session's messages, after those older messages whose ids are in `named`. */
+export async function recentMessages(
+  store: Store,
+  key: SessionKey,
+  named: Iterable<string> = [],
+  page: PageRequest = RECENT,
+): Promise<{ messages: Message[]; older: string | null }> {
+  const found = await store.loadPage(key, page);
+  const messages = found?.messages ?? [];
+  const [first] = messages;
+  if (!found?.hasOlder || first === undefined) return { messages, older: null };
+  const known = new Set(messages.map(({ id }) => id));
+  const before: Message[] = [];
+  for (const id of new Set(named)) {
+    const message = known.has(id) ? null : await store.loadMessage(key, id);
+    if (message) before.push(message);
+  }
+  return { messages: [...before, ...messages], older: first.id };
+}
+
+const MIN_WAIT_MS = 500;
+const MAX_WAIT_MS = 5000;
+
+/** When a write is given up, and what is called when it has to wait. */
+export interface Persistence {
+  clock: Clock;
+  /** Whether the write is of no use any more: another process owns the session, or it was removed. */
+  isOver: () => boolean;
+  /** Called once, when the write failed for the first time. */
+  onWait: (error: StoreUnavailable) => void;
+}
+
+/**
+ * Writes what the person has already read, and must not be lost: while the store is unavailable the write is tried again, with growing waits.
+ * Rejects as the write does when it fails for another reason, such as a later owner, or when it is of no use any more.
+ */
+export async function untilStored<T>(write: () => Promise<T>, persistence: Persistence): Promise<T> {
+  const { clock, isOver, onWait } = persistence;
+  let wait = MIN_WAIT_MS;
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || isOver()) throw error;
+      if (wait === MIN_WAIT_MS) onWait(error);
+    }
+    await new Promise<void>((resolve) => {
+      clock.after(wait, resolve);
+    });
+    wait = Math.min(wait * 2, MAX_WAIT_MS);
+  }
 }

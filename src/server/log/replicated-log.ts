@@ -1,9 +1,7 @@
 import type { Chunk } from '../../protocol/index.ts';
 import type { OwnedKey } from '../store/store.ts';
-import { HeldLog, type Lease } from './held-log.ts';
 import type { Addition, LogWindow } from './hub.ts';
-import { ChunkLog, type LogRemains } from './log.ts';
-import type { SessionLog } from './logs.ts';
+import { ChunkLog, HeldLog, type Lease, type LogRemains, type SessionLog } from './log.ts';
 
 /** What is kept of a log outside of the process; whoever is further behind begins from what is stored. */
 const MAX_CHARACTERS = 1024 * 1024;
@@ -13,24 +11,24 @@ const MAX_CHUNK_CHARACTERS = 128 * 1024;
 const LEFT_OUT = '0';
 
 /** What the log of a session needs from those of the whole process. */
-export interface KeptLogContext {
+export interface ReplicatedLogContext {
   lease: Lease | null;
   /** Something was said. */
-  onSaid: (log: KeptLog, chunk: Chunk | null) => void;
+  onSaid: (log: ReplicatedLog, chunk: Chunk | null) => void;
   /** Waits, but not for ever, until it is told that all up to here is kept. */
-  wait: (log: KeptLog) => Promise<void>;
-  onClose: (log: KeptLog) => void;
-  onRemove: (log: KeptLog) => void;
+  wait: (log: ReplicatedLog) => Promise<void>;
+  onClose: (log: ReplicatedLog) => void;
+  onRemove: (log: ReplicatedLog) => void;
 }
 
 /** The log of a session that outlives its owner: what is said is told when it is kept. */
-export class KeptLog implements SessionLog {
+export class ReplicatedLog implements SessionLog {
   readonly key: OwnedKey;
   readonly chunks: ChunkLog;
   readonly shown: HeldLog;
   /** Whether what is kept has to be written anew. */
   isWhole = false;
-  private readonly context: KeptLogContext;
+  private readonly context: ReplicatedLogContext;
   private readonly leave: () => void;
   /** What is kept, oldest first: where it stands, and how long it is. */
   private windows: { fence: number; last: number; characters: number }[];
@@ -38,7 +36,7 @@ export class KeptLog implements SessionLog {
   /** The last chunk that is not kept, or no longer. */
   private missing: number;
 
-  constructor(key: OwnedKey, epoch: string, windows: readonly LogWindow[], context: KeptLogContext) {
+  constructor(key: OwnedKey, epoch: string, windows: readonly LogWindow[], context: ReplicatedLogContext) {
     this.key = key;
     this.context = context;
     this.chunks = new ChunkLog(epoch, remainsOf(windows));

@@ -3,10 +3,9 @@ import { type Clock, settlesWithin } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { BatchTimer, Departure } from '../output/pace.ts';
 import { type OwnedKey, StaleFence } from '../store/store.ts';
-import type { Lease } from './held-log.ts';
 import type { Added, Addition, Hub } from './hub.ts';
-import { KeptLog, type KeptLogContext } from './kept-log.ts';
-import { type Logs, newEpoch, type SessionLog } from './logs.ts';
+import { type Lease, type Logs, newEpoch, type SessionLog } from './log.ts';
+import { ReplicatedLog, type ReplicatedLogContext } from './replicated-log.ts';
 
 /**
  * Text deltas within this time are written to the hub together, for all sessions; other chunks do not wait for it. It is longer than the window of a
@@ -22,7 +21,7 @@ const CLOSE_MS = 2000;
 const AWAY = 'What is said cannot be kept at the moment. Try again in a few seconds.';
 
 /** What the logs of a process are made of. */
-export interface KeptLogsContext {
+export interface ReplicatedLogsContext {
   hub: Hub;
   clock: Clock;
   logger: Logger;
@@ -46,15 +45,15 @@ interface Waiting {
  * The logs of a process in a hub, where they outlive it: first what was said is kept, then it is told. One call keeps what all sessions said within
  * a window, one call at a time. While the hub is away, what is said waits in the logs.
  */
-export class KeptLogs implements Logs {
-  readonly #context: KeptLogsContext;
+export class ReplicatedLogs implements Logs {
+  readonly #context: ReplicatedLogsContext;
   readonly #departure: Departure;
   /** Those that are open. */
-  readonly #open = new Set<KeptLog>();
+  readonly #open = new Set<ReplicatedLog>();
   /** Those of which something is to be kept. */
-  readonly #due = new Set<KeptLog>();
-  readonly #waiting = new Map<KeptLog, Waiting[]>();
-  readonly #ofEach: KeptLogContext;
+  readonly #due = new Set<ReplicatedLog>();
+  readonly #waiting = new Map<ReplicatedLog, Waiting[]>();
+  readonly #ofEach: ReplicatedLogContext;
   readonly #leave: (() => void)[];
   #isPlanned = false;
   #isBusy = false;
@@ -66,7 +65,7 @@ export class KeptLogs implements Logs {
   #isAway = false;
   #onIdle: (() => void) | null = null;
 
-  constructor(context: KeptLogsContext) {
+  constructor(context: ReplicatedLogsContext) {
     this.#context = context;
     const { hub, clock, lease } = context;
     this.#departure = new Departure(new BatchTimer(clock, WINDOW_MS), () => this.#keepSoon());
@@ -95,7 +94,7 @@ export class KeptLogs implements Logs {
 
   replace(log: SessionLog): SessionLog {
     log.close();
-    const other = this.#begin((log as KeptLog).key);
+    const other = this.#begin((log as ReplicatedLog).key);
     this.#open.add(other);
     return other;
   }
@@ -146,9 +145,9 @@ export class KeptLogs implements Logs {
   }
 
   /** The log that was found; null when it cannot be read. */
-  #read(key: OwnedKey, { epoch, windows }: Awaited<ReturnType<Hub['take']>>): KeptLog | null {
+  #read(key: OwnedKey, { epoch, windows }: Awaited<ReturnType<Hub['take']>>): ReplicatedLog | null {
     try {
-      return new KeptLog(key, epoch, windows, this.#ofEach);
+      return new ReplicatedLog(key, epoch, windows, this.#ofEach);
     } catch (error) {
       this.#context.logger.error('a log could not be read', { session: key.id, error: String(error) });
       return null;
@@ -156,15 +155,15 @@ export class KeptLogs implements Logs {
   }
 
   /** A new log, which takes the place of what is there. */
-  #begin(key: OwnedKey): KeptLog {
-    const log = new KeptLog(key, newEpoch(this.#context.newId), [], this.#ofEach);
+  #begin(key: OwnedKey): ReplicatedLog {
+    const log = new ReplicatedLog(key, newEpoch(this.#context.newId), [], this.#ofEach);
     log.isWhole = true;
     this.#due.add(log);
     this.#keepSoon();
     return log;
   }
 
-  #said(log: KeptLog, chunk: Chunk | null): void {
+  #said(log: ReplicatedLog, chunk: Chunk | null): void {
     this.#due.add(log);
     const type = chunk?.type;
     if (!this.#isBusy) this.#departure.arrived(type);
@@ -226,7 +225,7 @@ export class KeptLogs implements Logs {
     else this.#departure.arrived('text-delta');
   }
 
-  #added(log: KeptLog, addition: Addition | undefined, result: Added | undefined): void {
+  #added(log: ReplicatedLog, addition: Addition | undefined, result: Added | undefined): void {
     if (!addition || result === 'refused') return this.#lost(log);
     if (result === 'gone') {
       this.#writeAgain(log).catch((error: unknown) => {
@@ -245,14 +244,14 @@ export class KeptLogs implements Logs {
   }
 
   /** A log is gone. Only the owner may write it again: another may have begun a new one, and that may be gone, too. */
-  async #writeAgain(log: KeptLog): Promise<void> {
+  async #writeAgain(log: ReplicatedLog): Promise<void> {
     if (!(await this.#context.isOwner(log.key))) return this.#lost(log);
     log.isWhole = true;
     this.#due.add(log);
     this.#keep();
   }
 
-  #lost(log: KeptLog): void {
+  #lost(log: ReplicatedLog): void {
     this.#open.delete(log);
     this.#due.delete(log);
     this.#context.onLost(log.key);
@@ -260,7 +259,7 @@ export class KeptLogs implements Logs {
     this.#waiting.delete(log);
   }
 
-  async #wait(log: KeptLog): Promise<void> {
+  async #wait(log: ReplicatedLog): Promise<void> {
     const told = new Promise<void>((done) => {
       const waiting = this.#waiting.get(log) ?? [];
       waiting.push({ upTo: log.chunks.last, done });
@@ -270,7 +269,7 @@ export class KeptLogs implements Logs {
     throw new ProtocolError('internal', AWAY, { retryAfterMs: PATIENCE_MS });
   }
 
-  #tellWaiting(log: KeptLog): void {
+  #tellWaiting(log: ReplicatedLog): void {
     const waiting = this.#waiting.get(log);
     if (!waiting) return;
     const rest = waiting.filter(({ upTo }) => upTo > log.shown.last);
@@ -279,7 +278,7 @@ export class KeptLogs implements Logs {
     for (const { upTo, done } of waiting) if (upTo <= log.shown.last) done();
   }
 
-  #remove(log: KeptLog): void {
+  #remove(log: ReplicatedLog): void {
     const { hub, logger } = this.#context;
     const { key } = log;
     this.#due.delete(log);
