@@ -4,7 +4,7 @@ import type { Identity } from '../access/sign-in.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import { History } from '../ledger/history.ts';
-import type { SessionLog } from '../log/logs.ts';
+import type { SessionLog } from '../log/log.ts';
 import { Output } from '../output/output.ts';
 import type {
   AnsweredBy,

@@ -1,7 +1,7 @@
 import type { Engine } from '../engine.ts';
 import type { Output } from '../output/output.ts';
 import { type Joined, type Listener, PAGE, type Place, type Reset } from '../registry/session.ts';
-import { recentMessages } from '../store/recent-messages.ts';
+import { recentMessages } from '../store/rules.ts';
 import type { OwnedKey } from '../store/store.ts';
 import { beginningOf } from './beginning.ts';
 import type { Incoming } from './incoming.ts';

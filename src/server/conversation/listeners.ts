@@ -1,5 +1,5 @@
 import type { ProtocolError } from '../../protocol/index.ts';
-import { RateLimiter } from '../access/rate-limit.ts';
+import { RateLimiter } from '../access/limits.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
 import type { Output } from '../output/output.ts';

@@ -17,10 +17,9 @@ import {
   leftBehind,
   standingOf,
 } from '../ledger/approvals.ts';
-import type { History } from '../ledger/history.ts';
-import { isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/reconcile.ts';
+import { type History, isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/history.ts';
 import { endEvent, outputChunk } from '../ledger/settlement.ts';
-import { recentMessages } from '../store/recent-messages.ts';
+import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Asker } from './machine/effects.ts';
 import type { Recovered, Said } from './machine/inputs.ts';

@@ -1,6 +1,6 @@
-import type { SessionLog } from '../log/logs.ts';
+import type { SessionLog } from '../log/log.ts';
 import { heardIn, messagesIn, restOf } from '../log/take-over.ts';
-import { recentMessages } from '../store/recent-messages.ts';
+import { recentMessages } from '../store/rules.ts';
 import { nothing, type Remains, recover, type TakenUp } from './recover.ts';
 
 /**
