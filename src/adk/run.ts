@@ -163,3 +163,28 @@ export function mayWait(tool: BaseTool): boolean {
   const { requireConfirmation } = tool as { requireConfirmation?: unknown };
   return requireConfirmation !== undefined && requireConfirmation !== false;
 }
+
+/**
+ * Waits for work, but not after a signal aborts: then the promise settles with what `aborted` returns or throws, and the work continues unobserved. A tool or a
+ * reader that does not listen to its signal therefore holds up nothing.
+ */
+export function unlessAborted<T, A>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  aborted: () => A,
+): Promise<T | A> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      signal.removeEventListener('abort', abort);
+      try {
+        resolve(aborted());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    signal.addEventListener('abort', abort);
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    if (signal.aborted) abort();
+  });
+}

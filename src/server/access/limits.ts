@@ -1,14 +1,17 @@
 import { getHeapStatistics } from 'node:v8';
 import { ProtocolError } from '../../protocol/index.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, nextRound } from '../clock.ts';
 
-/** How much a user may ask for: a burst, and a steady rate. */
+/** How many buckets are kept before full ones are forgotten. */
+const MAX_BUCKETS = 10_000;
+
+/** How many requests a user may send: a burst, and a steady rate. */
 export interface RateLimit {
   burst: number;
   perMinute: number;
 }
 
-/** The default for requests that make the agent work. */
+/** The default for requests that start work of the agent. */
 export const DEFAULT_RATE_LIMIT: RateLimit = { burst: 60, perMinute: 120 };
 
 /** The default for requests that read, rename or remove, and for handshakes. */
@@ -17,31 +20,66 @@ export const DEFAULT_READ_LIMIT: RateLimit = { burst: 300, perMinute: 600 };
 /** The default for new sessions. */
 export const DEFAULT_NEW_SESSIONS: RateLimit = { burst: 120, perMinute: 60 };
 
-/** The error for something that is wanted too often. */
+/** The error for a request over a limit; `what` is the beginning of its message. */
 export function rateLimited(what: string, waitMs: number): ProtocolError {
   const message = `${what}. Try again in ${Math.ceil(waitMs / 1000)} s.`;
   return new ProtocolError('rate_limited', message, { retryAfterMs: waitMs });
 }
 
-/** Takes tokens of a user that all nodes share, or gives some back; resolves with how many are left. */
-export type SharedBucket = (user: string, count: number) => Promise<number>;
+/** Holds up to `burst` tokens, and gets new ones at a steady rate. */
+export class TokenBucket {
+  private readonly burst: number;
+  private readonly perMs: number;
+  private tokens: number;
+  /** When `tokens` was true, in milliseconds of the clock. */
+  private at: number;
 
-interface Bucket {
-  tokens: number;
-  at: number;
-  /** What was taken and the other nodes may not know of yet. */
-  untold: number;
+  /** A full bucket. */
+  constructor(burst: number, perMs: number, now: number) {
+    this.burst = burst;
+    this.perMs = perMs;
+    this.tokens = burst;
+    this.at = now;
+  }
+
+  /** Takes tokens: 0 when there were enough, else the milliseconds until there are, and none is taken. */
+  take(count: number, now: number): number {
+    this.tokens = Math.min(this.burst, this.tokens + (now - this.at) * this.perMs);
+    this.at = now;
+    if (this.tokens < count) return Math.ceil((count - this.tokens) / this.perMs);
+    this.tokens -= count;
+    return 0;
+  }
+
+  giveBack(count: number): void {
+    this.tokens += count;
+  }
+
+  /** Another bucket counts for this one, and has so many tokens now. */
+  set(tokens: number, now: number): void {
+    this.tokens = tokens;
+    this.at = now;
+  }
+
+  /** Whether no token was taken for so long that the bucket is full again. */
+  isFull(now: number): boolean {
+    return now - this.at > this.burst / this.perMs;
+  }
 }
 
+/** Takes tokens of a user that all nodes share, or gives some back with a negative count; resolves with the tokens left. */
+export type SharedBucket = (user: string, count: number) => Promise<number>;
+
 /**
- * A bucket of tokens for each user; users who have been quiet long enough are forgotten. Where nodes share the tokens, each counts by itself at once and is told
- * what is left in all: nothing waits for that, and while it cannot be told each counts alone.
+ * A token bucket for each user. A full bucket is forgotten when there are many. Where nodes share the tokens of a user, each node counts at once by itself and
+ * then learns how many are left in all. No request waits for that, and while the shared bucket cannot be reached each node counts alone.
  */
 export class RateLimiter {
   private readonly limit: RateLimit;
   private readonly clock: Clock;
   private readonly shared: SharedBucket | null;
-  private readonly buckets = new Map<string, Bucket>();
+  /** `unreported` tokens were taken here, and the shared bucket may not know of them yet. */
+  private readonly users = new Map<string, { bucket: TokenBucket; unreported: number }>();
 
   constructor(limit: RateLimit, clock: Clock, shared: SharedBucket | null = null) {
     this.limit = limit;
@@ -49,56 +87,51 @@ export class RateLimiter {
     this.shared = shared;
   }
 
-  /** Takes a token, or several: 0 when they were there, else the milliseconds until they are. */
+  /** Takes tokens of a user: 0 when there were enough, else the milliseconds until there are. */
   take(user: string, count = 1): number {
     const now = this.clock.elapsed();
-    const perMs = this.limit.perMinute / 60_000;
-    let bucket = this.buckets.get(user);
-    if (!bucket) {
-      if (this.buckets.size >= 10_000) this.forgetQuiet(now);
-      bucket = { tokens: this.limit.burst, at: now, untold: 0 };
-      this.buckets.set(user, bucket);
+    let own = this.users.get(user);
+    if (!own) {
+      if (this.users.size >= MAX_BUCKETS) this.forgetFull(now);
+      const { burst, perMinute } = this.limit;
+      own = { bucket: new TokenBucket(burst, perMinute / 60_000, now), unreported: 0 };
+      this.users.set(user, own);
     }
-    const filled = Math.min(this.limit.burst, bucket.tokens + (now - bucket.at) * perMs);
-    const isThere = filled >= count;
-    bucket.tokens = isThere ? filled - count : filled;
-    bucket.at = now;
-    if (isThere) this.tell(user, count, bucket);
-    return isThere ? 0 : Math.ceil((count - filled) / perMs);
+    const wait = own.bucket.take(count, now);
+    if (wait === 0) this.report(user, count, own);
+    return wait;
   }
 
-  /** Another node answers, and counts: what was taken for it here is given back, where both count together. */
+  /** Returns the token of a request that another node answers, because that node counts it too. Nothing to do where nodes count apart. */
   giveBack(user: string): void {
-    const bucket = this.buckets.get(user);
-    if (!bucket || !this.shared) return;
-    bucket.tokens += 1;
-    this.tell(user, -1, bucket);
+    const own = this.users.get(user);
+    if (!own || !this.shared) return;
+    own.bucket.giveBack(1);
+    this.report(user, -1, own);
   }
 
-  private tell(user: string, count: number, bucket: Bucket): void {
+  private report(user: string, count: number, own: { bucket: TokenBucket; unreported: number }): void {
     if (!this.shared) return;
-    bucket.untold += count;
-    const told = () => {
-      bucket.untold -= count;
+    own.unreported += count;
+    const reported = () => {
+      own.unreported -= count;
     };
     this.shared(user, count).then((left) => {
-      told();
-      bucket.tokens = left - bucket.untold;
-      bucket.at = this.clock.elapsed();
-    }, told);
+      reported();
+      own.bucket.set(left - own.unreported, this.clock.elapsed());
+    }, reported);
   }
 
-  private forgetQuiet(now: number): void {
-    const full = (this.limit.burst / this.limit.perMinute) * 60_000;
-    for (const [user, { at }] of this.buckets) if (now - at > full) this.buckets.delete(user);
+  private forgetFull(now: number): void {
+    for (const [user, { bucket }] of this.users) if (bucket.isFull(now)) this.users.delete(user);
   }
 }
 
-/** Lets what one user asks for follow one after the other, so that what others ask for comes in between. */
+/** Runs the reads of one user one after the other, so that those of other users come in between. */
 export class Turnstile {
   private readonly tails = new Map<string, Promise<void>>();
 
-  /** Does the work when everything that the user asked for before is done. */
+  /** Runs the work when all earlier work of the user is done; settles as the work does. */
   pass<T>(user: string, work: () => T | Promise<T>): Promise<T> {
     const before = this.tails.get(user);
     const done = (before ? before.then(nextRound) : Promise.resolve()).then(work);
@@ -111,14 +144,7 @@ export class Turnstile {
   }
 }
 
-/** Lets the event loop see what else came in. */
-function nextRound(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
-
-/** How much of what clients send may be in memory before it is read. */
+/** How many bytes of requests may be in memory before they are read. */
 export interface BudgetLimits {
   /** Bytes of bodies and frames of one user. */
   userBytes: number;
@@ -129,21 +155,21 @@ export interface BudgetLimits {
 }
 
 const MB = 1024 * 1024;
-/** What a body says is in the heap several times for a moment: as text, as values, as an event, as what is stored. */
+/** The content of a body is in the heap several times for a moment: as text, as values, as an event, as a record of the store. */
 const HEAP_SHARE = 1 / 16;
 
-/** A part of what is free in the heap when the server is made, at most so many bytes. */
+/** A share of the heap that is free when the server is created, at most so many bytes. */
 export function shareOfHeap(atMost: number): number {
   const { heap_size_limit: limit, used_heap_size: used } = getHeapStatistics();
   return Math.min(atMost, Math.floor((limit - used) * HEAP_SHARE));
 }
 
-/** The limits of a server that was not told others. */
+/** The limits of a server without options for them. */
 export function defaultBudget(serverBytes: number = shareOfHeap(256 * MB)): BudgetLimits {
   return { serverBytes, userBytes: Math.min(64 * MB, serverBytes), arrivalMs: 120_000 };
 }
 
-/** Counts the bytes of bodies and frames, unfinished ones too, from their arrival until they are taken or refused. */
+/** Counts the bytes of bodies and frames, unfinished ones too, from their arrival until the server has handled or refused them. */
 export class ByteBudget {
   readonly limits: BudgetLimits;
   private readonly users = new Map<string, number>();
@@ -158,7 +184,7 @@ export class ByteBudget {
     return this.total;
   }
 
-  /** An account for something that arrives from a user. Whoever opens it empties it. */
+  /** An account for the bytes of one body or connection of a user. The caller sets it to 0 at the end. */
   open(user: string): HeldBytes {
     return new HeldBytes((change) => this.move(user, change));
   }
@@ -188,7 +214,7 @@ export class HeldBytes {
     this.move = move;
   }
 
-  /** Changes how many are held. Throws `overloaded`, and changes nothing, when there is no room for more. */
+  /** Sets the number of bytes. Throws `overloaded`, and changes nothing, when they do not fit into the budget. */
   set(bytes: number): void {
     this.move(bytes - this.bytes);
     this.bytes = bytes;
