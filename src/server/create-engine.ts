@@ -107,7 +107,6 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       toolTimeoutMs: options.toolTimeoutMs === undefined ? 60_000 : options.toolTimeoutMs,
       concurrentTools: options.concurrentTools ?? [],
       whenBusy: options.whenBusy ?? 'queue',
-      maxQueued: 16,
       maxSessionBytes: history.maxSessionBytes,
       limits: limitsWithin(budget, options.limits),
       live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },

@@ -10,7 +10,7 @@ import type { DraftPace } from './output/drafts.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 
-/** How sessions behave; every field is an option of the server. */
+/** How sessions behave: options of the server, and what it found out about its agent. */
 export interface SessionOptions {
   /** Images that the agent makes: as standard `file` chunks, or as `data-image`. */
   images: 'file' | 'data-image';
@@ -30,8 +30,6 @@ export interface SessionOptions {
   concurrentTools: readonly string[];
   /** Over BIDI: what a typed message does while the agent speaks. */
   whenBusy: 'queue' | 'interrupt';
-  /** How many turns of one session may wait for their turn. */
-  maxQueued: number;
   /** How many bytes a session may be stored with. */
   maxSessionBytes: number;
   /** How much is taken in one message, body or frame. */
