@@ -31,6 +31,5 @@ export {
   toContent,
 } from './history.ts';
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
-export type { ApprovalOverride, DeferredCall } from './run.ts';
-export { ServerTools } from './server-tools.ts';
-export type { Speaker } from './tap.ts';
+export type { ApprovalOverride, DeferredCall, Speaker } from './run.ts';
+export { ServerTools } from './tools.ts';

@@ -24,11 +24,11 @@ import {
   type InnerRun,
   innerRunOf,
   mayWait,
+  putTap,
   refuseInside,
   runDecided,
   unlessAborted,
 } from './run.ts';
-import { putTap } from './tap.ts';
 import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './tools.ts';
 
 /** Prepares every LLM agent of a tree, and every agent that is used as a tool there, to run behind gates. Doing it twice changes nothing. */

@@ -11,7 +11,6 @@ import {
 } from '@google/adk';
 import { type Content, type FunctionResponse, FunctionResponseScheduling, type Part } from '@google/genai';
 import type { InputPart } from '../protocol/index.ts';
-import { cancelledIn } from './message-chunks.ts';
 
 /** Key in an event's custom metadata: drop this event and all after it, up to the marker. */
 const REWIND = 'duologueRewind';
@@ -331,4 +330,10 @@ export function resumptionOf(events: readonly Event[], now: number): Resumption 
     .filter(({ id = '' }) => !cancelled.has(id));
   const scheduling = FunctionResponseScheduling.SILENT;
   return { handle, responses: responses.map((response) => ({ ...response, scheduling })) };
+}
+
+/** The ids of the calls that the model cancels with an event. */
+export function cancelledIn(event: Event): string[] {
+  const ids = event.customMetadata?.toolCallCancellation;
+  return Array.isArray(ids) ? ids.filter((id): id is string => typeof id === 'string') : [];
 }

@@ -16,7 +16,7 @@ import { SignIn } from './access/sign-in.ts';
 import type { Engine, Owners, SessionOptions } from './engine.ts';
 import { RefusedAnswers } from './ledger/approvals.ts';
 import { checkTools, type DuologueOptions } from './options.ts';
-import { DraftPace } from './output/drafts.ts';
+import { DraftPace } from './output/pace.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
 import type { SharedStore } from './store/store.ts';
 

@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts';
 import type { RefusedAnswers } from './ledger/approvals.ts';
 import type { Logs } from './log/log.ts';
 import type { Logger } from './logger.ts';
-import type { DraftPace } from './output/drafts.ts';
+import type { DraftPace } from './output/pace.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 

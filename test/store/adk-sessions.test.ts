@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { StoreSessionService } from '../../src/server/store/adk-sessions.ts';
 import { createMemoryStore } from '../../src/server/store/memory/memory-store.ts';
-import { prefixes } from '../../src/server/store/rows.ts';
+import { prefixes } from '../../src/server/store/rules.ts';
 import {
   type NodeDirectory,
   type SharedStore,

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, migrate, migrations, openDatabase } from '../../src/server/sqlite/database.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
-import { fromText, toText } from '../../src/server/store/rows.ts';
+import { fromText, toText } from '../../src/server/store/rules.ts';
 import { StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
 import {
   answerEvent,

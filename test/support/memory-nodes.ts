@@ -1,6 +1,5 @@
 import { createMemoryStore } from '../../src/server/index.ts';
-import { prefixes } from '../../src/server/store/rows.ts';
-import { nameOf } from '../../src/server/store/rules.ts';
+import { nameOf, prefixes } from '../../src/server/store/rules.ts';
 import type { NodeDirectory, NodePlace, OwnedKey, SharedStore, Store } from '../../src/server/store/store.ts';
 import type { ManualClock } from './clock.ts';
 

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { noteAddress } from '../access/access.ts';
 import type { Duologue } from '../duologue.ts';
-import { ARRIVING, type Arriving } from '../http/body.ts';
 import { NO_SNIFFING, type Reply, ResponseReader } from '../http/reply.ts';
+import { ARRIVING, type Arriving } from '../http/route.ts';
 
 /**
  * A web request whose body is read from Node's. The web's own stream of it is made for whoever asks for it, an application that checks

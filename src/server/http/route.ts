@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { SessionInfo } from '../../protocol/index.ts';
 import type { Access } from '../access/access.ts';
 import type { ByteBudget, RateLimit, RateLimiter, Turnstile } from '../access/limits.ts';
@@ -7,6 +8,14 @@ import type { LargeJson } from '../large-json.ts';
 import type { Node } from '../nodes/node.ts';
 import type { Sessions } from '../registry/session-registry.ts';
 import type { Pacing, Reply } from './reply.ts';
+
+/** Under this key the `Request` of a Node adapter has its body as a stream that arrives; null when the body is read from the `Request` itself. */
+export const ARRIVING = Symbol('duologue.arriving');
+
+/** A `Request` whose body is read from a Node stream. */
+export interface Arriving {
+  readonly [ARRIVING]: Readable | null;
+}
 
 /** What the routes need. */
 export interface HttpContext {

@@ -11,7 +11,7 @@ import type { ChunkLog, SessionLog, ShownLog } from '../log/log.ts';
 import type { Reader } from '../registry/session.ts';
 import { type Persistence, untilStored } from '../store/rules.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
-import { type DraftPace, Drafts } from './drafts.ts';
+import { type DraftPace, Drafts } from './pace.ts';
 
 /** What the output of a session needs from around it. */
 export interface OutputContext {

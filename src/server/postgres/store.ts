@@ -7,10 +7,13 @@ import {
   auditLineOf,
   type CallRow,
   callOf,
+  decisionMove,
   eventToJson,
   fromJson,
+  issuedLine,
   type ListedRow,
   listedOf,
+  noSuchSession,
   orNull,
   type RequestRow,
   requestOf,
@@ -18,8 +21,7 @@ import {
   summaryOf,
   toJson,
   toText,
-} from '../store/rows.ts';
-import { decisionMove, issuedLine, noSuchSession } from '../store/rules.ts';
+} from '../store/rules.ts';
 import type {
   AcceptedRequest,
   AuditEntry,

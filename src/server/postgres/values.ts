@@ -10,7 +10,7 @@ import {
   type StateRecord,
   toJson,
   toText,
-} from '../store/rows.ts';
+} from '../store/rules.ts';
 import type { AcceptedRequest, AuditEntry, CallRecord, SessionKey } from '../store/store.ts';
 import type { Value } from './database.ts';
 

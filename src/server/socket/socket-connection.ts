@@ -18,9 +18,8 @@ import type { LargeJson } from '../large-json.ts';
 import type { Logger } from '../logger.ts';
 import type { Sound } from '../output/utterances.ts';
 import type { Listener, Place, Session } from '../registry/session.ts';
-import { FrameMeter, Intake, type WholeFrame } from './intake.ts';
+import { FrameMeter, Intake, SocketMedia, SocketRequests, type WholeFrame } from './incoming.ts';
 import type { Socket, SocketLimits } from './socket.ts';
-import { SocketMedia, SocketRequests } from './socket-requests.ts';
 import { SocketWriter } from './socket-writer.ts';
 
 /** What a connection is made of. */

@@ -4,14 +4,15 @@ import {
   auditLineOf,
   type CallRow,
   callOf,
+  fitting,
   fromJson,
   orNull,
   type RequestRow,
+  recordedAlready,
   requestOf,
   toJson,
   toText,
-} from '../store/rows.ts';
-import { fitting, recordedAlready } from '../store/rules.ts';
+} from '../store/rules.ts';
 import {
   type AcceptedRequest,
   type AuditEntry,

@@ -1,5 +1,6 @@
 import {
   applyDelta,
+  checkOwner,
   fromText,
   hasKeys,
   joinState,
@@ -13,8 +14,7 @@ import {
   stateFromJson,
   toJson,
   toText,
-} from '../store/rows.ts';
-import { checkOwner } from '../store/rules.ts';
+} from '../store/rules.ts';
 import type { ListedSession, ListRequest, OwnedKey, SessionKey } from '../store/store.ts';
 import type { Database } from './database.ts';
 

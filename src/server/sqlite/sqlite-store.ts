@@ -4,15 +4,17 @@ import {
   answeredCalls,
   applyDelta,
   checkUnchanged,
+  decisionMove,
   emptyState,
   eventToJson,
   hasKeys,
+  issuedLine,
+  noSuchSession,
   type StateRecord,
   splitState,
   summaryOf,
   toJson,
-} from '../store/rows.ts';
-import { decisionMove, issuedLine, noSuchSession } from '../store/rules.ts';
+} from '../store/rules.ts';
 import {
   type AcceptedRequest,
   type AuditEntry,

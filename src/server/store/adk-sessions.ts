@@ -15,8 +15,18 @@ import {
 import type { Part } from '@google/genai';
 import { type FileSource, fileReference } from '../../adk/for-server.ts';
 import { systemClock } from '../clock.ts';
-import { answeredCalls, applyDelta, asStored, copyOf, emptyState, type StateRecord } from './rows.ts';
-import { fileIdOf, nameOf, type Persistence, untilStored } from './rules.ts';
+import {
+  answeredCalls,
+  applyDelta,
+  asStored,
+  copyOf,
+  emptyState,
+  fileIdOf,
+  nameOf,
+  type Persistence,
+  type StateRecord,
+  untilStored,
+} from './rules.ts';
 import { type CachedSession, type CacheLimits, EventList, ReadySessions } from './session-cache.ts';
 import {
   type AcceptedRequest,

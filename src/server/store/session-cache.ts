@@ -1,7 +1,6 @@
 import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
 import { afterOlderRewind } from '../../adk/for-server.ts';
-import { applyDelta, asStored, emptyState, hasKeys, prefixes, type StateRecord } from './rows.ts';
-import { nameOf } from './rules.ts';
+import { applyDelta, asStored, emptyState, hasKeys, nameOf, prefixes, type StateRecord } from './rules.ts';
 import {
   type CallRecord,
   type HistoryLimits,

@@ -1,16 +1,18 @@
 import type { Message } from '../../../protocol/index.ts';
 import {
   applyDelta,
+  fitting,
   fromJson,
   hasKeys,
   joinState,
+  nameOf,
+  recordedAlready,
   type ScopedState,
   type StateRecord,
   splitState,
   stateFromJson,
   toJson,
-} from '../rows.ts';
-import { fitting, nameOf, recordedAlready } from '../rules.ts';
+} from '../rules.ts';
 import {
   type AcceptedRequest,
   type AuditEntry,

@@ -1,10 +1,15 @@
 import type { Event } from '@google/adk';
 import type { Message } from '../../../protocol/index.ts';
-import { answeredCalls, checkUnchanged, emptyState, eventToJson, fromJson, hasKeys } from '../rows.ts';
 import {
+  answeredCalls,
   checkOwner,
+  checkUnchanged,
   decisionMove,
+  emptyState,
+  eventToJson,
   fitting,
+  fromJson,
+  hasKeys,
   issuedLine,
   isUsedBefore,
   lastUsedFirst,
