@@ -12,13 +12,14 @@ import { partsOf } from '../files.ts';
 import {
   Approvals,
   decisionIn,
+  endEvent,
   isUndecided,
   lateSettlement,
   leftBehind,
+  outputChunk,
   standingOf,
 } from '../ledger/approvals.ts';
 import { type History, isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/history.ts';
-import { endEvent, outputChunk } from '../ledger/settlement.ts';
 import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Asker } from './machine/effects.ts';

@@ -1,7 +1,7 @@
 import type { Event } from '@google/adk';
 import { MessageChunks, type MessageOutput, type RunView } from '../../../adk/for-server.ts';
 import { base64Bytes, CANCELLED, type Chunk, type ToolFacts } from '../../../protocol/index.ts';
-import type { Settlement } from '../../ledger/settlement.ts';
+import type { Settlement } from '../../ledger/approvals.ts';
 import { SAMPLE_BYTES } from '../../output/utterances.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { CallChunks } from './call-chunks.ts';

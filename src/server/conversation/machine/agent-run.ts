@@ -2,7 +2,7 @@ import type { Event } from '@google/adk';
 import type { Content } from '@google/genai';
 import type { DeferredCall, RunView } from '../../../adk/for-server.ts';
 import type { Detection, ProtocolError } from '../../../protocol/index.ts';
-import type { Settlement } from '../../ledger/settlement.ts';
+import type { Settlement } from '../../ledger/approvals.ts';
 import type { AgentEvents, OpenRun, Words } from './agent-events.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import type { RunRequest, Ticket } from './effects.ts';

@@ -1,6 +1,5 @@
 import { type Chunk, CONFIRMATION_TOOL, type ToolFacts } from '../../../protocol/index.ts';
-import { decisionIn } from '../../ledger/approvals.ts';
-import { outputChunk, type Settlement } from '../../ledger/settlement.ts';
+import { decisionIn, outputChunk, type Settlement } from '../../ledger/approvals.ts';
 import type { CallRecord } from '../../store/store.ts';
 import type { Writing } from './messages.ts';
 import type { OpenCall } from './open-call.ts';

@@ -1,7 +1,6 @@
 import type { Content } from '@google/genai';
 import { APPROVAL_TIMED_OUT, stateConflict } from '../../../protocol/index.ts';
-import { isUndecided } from '../../ledger/approvals.ts';
-import { endEvent, responseOf, type Settlement } from '../../ledger/settlement.ts';
+import { endEvent, isUndecided, responseOf, type Settlement } from '../../ledger/approvals.ts';
 import type { CallRecord } from '../../store/store.ts';
 import type { Accepting } from './acceptances.ts';
 import type { AgentRun } from './agent-run.ts';

@@ -1,6 +1,6 @@
 import { type DeferredCall, responseEvent } from '../../../adk/for-server.ts';
 import type { ToolFacts } from '../../../protocol/index.ts';
-import { INTERRUPTION, responseOf, type Settlement } from '../../ledger/settlement.ts';
+import { INTERRUPTION, responseOf, type Settlement } from '../../ledger/approvals.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentRun } from './agent-run.ts';
 import type { CallChunks } from './call-chunks.ts';

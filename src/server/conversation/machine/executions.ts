@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../adk/for-server.ts';
 import { ProtocolError } from '../../../protocol/index.ts';
 import type { Standing } from '../../access/sign-in.ts';
-import { SIGNED_OUT_END, settlementOf } from '../../ledger/settlement.ts';
+import { SIGNED_OUT_END, settlementOf } from '../../ledger/approvals.ts';
 import type { CallChunks } from './call-chunks.ts';
 import type { CallEnds } from './call-ends.ts';
 import type { Calls } from './calls.ts';

@@ -1,5 +1,5 @@
 import type { Identity } from '../../access/sign-in.ts';
-import type { Settlement } from '../../ledger/settlement.ts';
+import type { Settlement } from '../../ledger/approvals.ts';
 import type { CallRecord } from '../../store/store.ts';
 import type { Accepting } from './acceptances.ts';
 import type { Standing } from './call-flow.ts';

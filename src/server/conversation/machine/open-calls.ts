@@ -1,7 +1,6 @@
 import type { DeferredCall } from '../../../adk/for-server.ts';
 import type { WaitingAnswer } from '../../../protocol/index.ts';
-import { hashArgs, lateSettlement } from '../../ledger/approvals.ts';
-import type { Failure, Settlement } from '../../ledger/settlement.ts';
+import { type Failure, hashArgs, lateSettlement, type Settlement } from '../../ledger/approvals.ts';
 import type { CallRecord } from '../../store/store.ts';
 import type { Accepting } from './acceptances.ts';
 import { CALL_FLOW, type CallEvent, issuedAs, type Standing, storedAs, waitsFor } from './call-flow.ts';

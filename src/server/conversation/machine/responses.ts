@@ -1,6 +1,6 @@
 import { RESUME } from '../../../adk/for-server.ts';
 import { INTERRUPTED } from '../../../protocol/index.ts';
-import { INTERRUPTION } from '../../ledger/settlement.ts';
+import { INTERRUPTION } from '../../ledger/approvals.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';
 import { type AgentRun, NOT_COMPLETED } from './agent-run.ts';
 import type { CallChunks } from './call-chunks.ts';

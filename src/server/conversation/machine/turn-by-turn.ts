@@ -1,7 +1,7 @@
 import { RESUME } from '../../../adk/for-server.ts';
 import { noticeOf } from '../../../models/for-server.ts';
 import { INTERRUPTED } from '../../../protocol/index.ts';
-import { responseOf, type Settlement } from '../../ledger/settlement.ts';
+import { responseOf, type Settlement } from '../../ledger/approvals.ts';
 import type { CallRecord } from '../../store/store.ts';
 import type { AgentEvents } from './agent-events.ts';
 import { agentFailure, type Failure } from './agent-failure.ts';

@@ -1,5 +1,5 @@
 import { type Heard, SUPERSEDED } from '../../../protocol/index.ts';
-import { INTERRUPTION, type Settlement } from '../../ledger/settlement.ts';
+import { INTERRUPTION, type Settlement } from '../../ledger/approvals.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentRun } from './agent-run.ts';
 import type { CallEnds } from './call-ends.ts';
