@@ -4,8 +4,5 @@
  * (`MessageChunks`), or lasts as long as one call (`callbacks.ts`, `run.ts`, by weak reference); the gate keeps none, because the
  * server writes down a call that waits.
  */
-export { instrument } from './gate.ts';
-export { openCalls } from './gate-plugin.ts';
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
-export type { OpenCall } from './run.ts';
 export { type ClientTool, DuologueTool, defineTool, type ServerTool } from './tools.ts';

@@ -13,25 +13,35 @@ export type * from './log/hub.ts';
 export type { Logger } from './logger.ts';
 export type { NodeOptions } from './nodes/node.ts';
 export type { DuologueOptions } from './options.ts';
-export type { Sound } from './output/utterances.ts';
-export type {
-  AnsweredBy,
-  Asked,
-  Feed,
-  Joined,
-  Listener,
-  MessagePage,
-  Place,
-  PostedMessage,
-  Reader,
-  Requester,
-  Response as SessionResponse,
-  Session,
-  TypedMessage,
-} from './registry/session.ts';
-export type { Socket, SocketLimits } from './socket/socket.ts';
+export type { AcceptedSocket, Socket, SocketLimits } from './socket/socket.ts';
 export type { Admission, Sockets } from './socket/sockets.ts';
 export { createMemoryStore } from './store/memory/memory-store.ts';
-export type * from './store/store.ts';
-export type * from './store/store.ts';
+export type {
+  AcceptedRequest,
+  Acquired,
+  AuditEntry,
+  AuditKind,
+  AuditLine,
+  AuditPage,
+  AuditPageRequest,
+  CallMove,
+  CallRecord,
+  CallStatus,
+  Decision,
+  EventRequest,
+  HistoryLimits,
+  ListedSession,
+  ListRequest,
+  NodeDirectory,
+  NodePlace,
+  OwnedKey,
+  Page,
+  PageRequest,
+  SessionKey,
+  SessionSummary,
+  SharedStore,
+  Store,
+  StoredSession,
+  WaitingMessage,
+} from './store/store.ts';
 export { StaleFence, StateConflict, StoreError, StoreUnavailable } from './store/store.ts';

@@ -75,7 +75,7 @@ const CLOSE_MS = 1000;
 const TOO_MUCH: ReadonlySet<number> = new Set([ERRORS.flooded.close, ERRORS.overloaded.close]);
 
 /** A server of Node, however a framework calls its type. */
-export interface UpgradingServer {
+interface UpgradingServer {
   on(event: 'upgrade', listener: (request: IncomingMessage, stream: Duplex, head: Buffer) => void): unknown;
   listenerCount(event: 'upgrade'): number;
 }

@@ -10,7 +10,7 @@ import { FORWARDED } from '../nodes/forward.ts';
 import { parseSoundPlace } from '../output/utterances.ts';
 import type { Session } from '../registry/session.ts';
 import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
-import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
+import { type AcceptedSocket, DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
 import { SocketConnection } from './socket-connection.ts';
 
 /** When someone who has too many connections may try again. */
@@ -18,7 +18,7 @@ const CROWDED_MS = 10_000;
 
 /** A connection that was allowed and waits for its socket. */
 export interface Admission {
-  accept(socket: Socket): SocketConnection;
+  accept(socket: Socket): AcceptedSocket;
   /** The socket did not come, or is gone. */
   drop(): void;
 }

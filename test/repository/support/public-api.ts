@@ -152,9 +152,10 @@ function namesIn(declared: string, isValue: boolean): string[] {
       if (one.init?.type === 'ArrowFunctionExpression') visit(one.init);
       return;
     }
+    if (one.type === 'TSClassImplements') return;
     if (one.type === 'TSTypeReference') add(one.typeName);
     if (one.type === 'TSTypeQuery') add(one.exprName);
-    if (one.type === 'TSInterfaceHeritage' || one.type === 'TSClassImplements') add(one.expression);
+    if (one.type === 'TSInterfaceHeritage') add(one.expression);
     if (one.type === 'ClassDeclaration' && one.superClass) add(one.superClass);
     for (const [key, value] of Object.entries(one)) if (key !== 'parent') visit(value);
   };
