@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { BaseLlm, LlmAgent, type LlmResponse } from '@google/adk';
+import { serve } from '../../src/server/adapters/node.ts';
 import { createDuologue } from '../../src/server/index.ts';
 import { openDatabase } from '../../src/server/sqlite/database.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
-import { serve } from '../../src/server/use/node.ts';
 
 class BriefModel extends BaseLlm {
   constructor() {

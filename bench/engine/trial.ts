@@ -15,7 +15,7 @@ import {
 import { z } from 'zod';
 import { MessageChunks } from '../../src/adk/index.ts';
 import { encodeBlock } from '../../src/protocol/index.ts';
-import { ResponseReader } from '../../src/server/http/response-reader.ts';
+import { ResponseReader } from '../../src/server/http/reply.ts';
 import { createDuologue, createMemoryStore, type Duologue } from '../../src/server/index.ts';
 import { deltaAt } from '../streams/load.ts';
 

@@ -23,7 +23,7 @@ const load = <T>(path: string): Promise<T> =>
   import(pathToFileURL(join(settings.build, path)).href) as Promise<T>;
 const { defineTool } = await load<typeof import('../../src/adk/index.ts')>('adk/index.js');
 const { createDuologue } = await load<typeof import('../../src/server/index.ts')>('server/index.js');
-const { serve } = await load<typeof import('../../src/server/use/node.ts')>('server/use/node.js');
+const { serve } = await load<typeof import('../../src/server/adapters/node.ts')>('server/adapters/node.js');
 setLogLevel(LogLevel.ERROR);
 
 /** Says so many words, each so many milliseconds after the one before; or pays. */

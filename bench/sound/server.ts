@@ -17,8 +17,8 @@ import {
   setLogLevel,
 } from '@google/adk';
 import { WebSocketServer } from 'ws';
-import type { Listener, Session } from '../../src/server/home/home.ts';
 import type { Duologue } from '../../src/server/index.ts';
+import type { Listener, Session } from '../../src/server/registry/session.ts';
 import type { SocketConnectionContext } from '../../src/server/socket/socket-connection.ts';
 import type { Sockets } from '../../src/server/socket/sockets.ts';
 import { DOWN_BYTES } from './sizes.ts';
@@ -29,7 +29,7 @@ const load = <T>(path: string): Promise<T> => import(pathToFileURL(join(build, p
 const { BINARY, encodeBinary, LIMITS } =
   await load<typeof import('../../src/protocol/index.ts')>('protocol/index.js');
 const { ByteBudget, defaultBudget } =
-  await load<typeof import('../../src/server/access/byte-budget.ts')>('server/byte-budget.js');
+  await load<typeof import('../../src/server/access/limits.ts')>('server/byte-budget.js');
 const { systemClock } = await load<typeof import('../../src/server/clock.ts')>('server/clock.js');
 const { createDuologue } = await load<typeof import('../../src/server/index.ts')>('server/index.js');
 const { LargeJson } = await load<typeof import('../../src/server/large-json.ts')>('server/large-json.js');
@@ -41,7 +41,8 @@ const { DEFAULT_SOCKET_LIMITS } =
 const { SocketConnection } = await load<typeof import('../../src/server/socket/socket-connection.ts')>(
   'server/socket-connection.js',
 );
-const { attachWebSocket } = await load<typeof import('../../src/server/use/ws.ts')>('server/use/ws.js');
+const { attachWebSocket } =
+  await load<typeof import('../../src/server/adapters/node.ts')>('server/adapters/ws.js');
 
 setLogLevel(LogLevel.ERROR);
 

@@ -17,10 +17,8 @@ import {
 import { type AnsweredCall, runAfterTool } from './callbacks.ts';
 import { takeConfirmationRequest } from './gate.ts';
 import { pluginIn } from './gate-plugin.ts';
-import { checkState, toJsonOutput, toJsonResponse } from './json-output.ts';
 import { runDecided } from './run.ts';
-import type { ServerTools } from './server-tools.ts';
-import { DuologueTool } from './tools.ts';
+import { checkState, DuologueTool, type ServerTools, toJsonOutput, toJsonResponse } from './tools.ts';
 
 /** What is needed to find the tool of a recorded call. */
 export interface DeferredPlace {

@@ -10,18 +10,9 @@ import {
 } from '@google/adk';
 import { ARGUMENTS_UNREADABLE, type Chunk, stateConflict, type ToolFacts } from '../protocol/index.ts';
 import { hasBeforeToolCallbacks } from './callbacks.ts';
-import { toJsonResponse } from './json-output.ts';
-import {
-  type ApprovalOverride,
-  type Decision,
-  decide,
-  mayWait,
-  type OpenCall,
-  type Run,
-  refuse,
-} from './run.ts';
-import { DuologueTool } from './tools.ts';
-import { isUnreadable } from './unreadable.ts';
+import { isUnreadable } from './history.ts';
+import { type ApprovalOverride, type Decision, decide, mayWait, type Run, refuse } from './run.ts';
+import { DuologueTool, toJsonResponse } from './tools.ts';
 
 /** Identifies the session a run belongs to. */
 export interface RunKey {
@@ -249,12 +240,6 @@ export class GatePlugin extends BasePlugin {
     const { functionCallId, invocationContext } = toolContext;
     if (functionCallId) this.activeIn(invocationContext)?.failures.add(functionCallId);
   }
-}
-
-/** The calls that wait in the session of a tool: its own connection's, never another's. */
-export function openCalls(context: Context): readonly OpenCall[] {
-  const { invocationContext } = context;
-  return pluginIn(invocationContext)?.activeIn(invocationContext)?.run.openCalls() ?? [];
 }
 
 /** The plugin of a run. */

@@ -15,17 +15,21 @@ import {
   ToolConfirmation,
 } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
-import { agentsUsedAsTools } from './agent-tools.ts';
+import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
-import { rememberDeclaration } from './declarations.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
-import { type InnerRun, innerRunOf, refuseInside } from './inner-runs.ts';
-import { checkState, toJsonOutput } from './json-output.ts';
-import { decide, mayWait, runDecided } from './run.ts';
-import { putTap } from './tap.ts';
-import { DuologueTool } from './tools.ts';
-import { cannotWait, workflowAround } from './workflow.ts';
+import {
+  decide,
+  type InnerRun,
+  innerRunOf,
+  mayWait,
+  putTap,
+  refuseInside,
+  runDecided,
+  unlessAborted,
+} from './run.ts';
+import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './tools.ts';
 
 /** Prepares every LLM agent of a tree, and every agent that is used as a tool there, to run behind gates. Doing it twice changes nothing. */
 export function instrument(root: BaseAgent): void {
@@ -230,6 +234,9 @@ class Gated extends BaseTool {
         return toJsonOutput(this.name, returned);
       }),
       toolContext.abortSignal,
+      () => {
+        throw new Error('The call was aborted.');
+      },
     );
     if (Object.keys(toolContext.actions.stateDelta).length > 0) active.wrote(toolContext.functionCallId);
     return output;
@@ -278,20 +285,4 @@ export function takeConfirmationRequest(context: Context, callId: string): boole
   delete requested[callId];
   context.actions.skipSummarization = false;
   return true;
-}
-
-/** What a tool returns; a tool that does not listen to the signal is left alone when it is given. */
-async function unlessAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
-  if (!signal) return work;
-  let leave = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(new Error('The call was aborted.'));
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave);
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', leave);
-  }
 }

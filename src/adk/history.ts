@@ -7,9 +7,10 @@ import {
   getFunctionResponses,
   type InvocationContext,
   type LlmRequest,
+  type Session,
 } from '@google/adk';
-import type { FunctionResponse } from '@google/genai';
-import { withFiles } from './files.ts';
+import { type Content, type FunctionResponse, FunctionResponseScheduling, type Part } from '@google/genai';
+import type { InputPart } from '../protocol/index.ts';
 
 /** Key in an event's custom metadata: drop this event and all after it, up to the marker. */
 const REWIND = 'duologueRewind';
@@ -31,7 +32,7 @@ export function rewindEvent(toEventId: string): Event {
 }
 
 /** Whether an event takes back what was said. */
-export function isRewind(event: Event): boolean {
+function isRewind(event: Event): boolean {
   return event.customMetadata?.[REWIND] !== undefined;
 }
 
@@ -168,4 +169,171 @@ export function danglingCalls(all: Event[]): { id: string; name: string; event: 
           id && name && name !== CONFIRMATION && !responses.has(id) ? [{ id, name, event }] : [],
         ),
   );
+}
+
+/** What a person said, as ADK wants it. Files must have been resolved to their bytes before. */
+export function toContent(parts: readonly Exclude<InputPart, { type: 'stored-file' }>[]): Content {
+  return {
+    role: 'user',
+    parts: parts.map((part): Part => {
+      if (part.type === 'text') return { text: part.text };
+      return {
+        inlineData: {
+          mimeType: part.mediaType,
+          data: part.data,
+          ...(part.filename === undefined ? {} : { displayName: part.filename }),
+        },
+      };
+    }),
+  };
+}
+
+/** The scheme of the URI by which a part of an event refers to a file of its session: `duologue-file:<id>?bytes=<size>`. */
+const SCHEME = 'duologue-file:';
+
+/** Reads the files that events refer to; the session service of a server is one. */
+export interface FileSource {
+  /** Bytes of files in one request to a model. */
+  readonly maxImageBytes: number;
+  /** A file of a session; null when it is gone. */
+  readFile(session: Session, fileId: string): Promise<Uint8Array | null>;
+}
+
+/** A part that refers to a file, in place of one that holds the bytes. */
+export function fileReference({ inlineData, ...part }: Part, fileId: string, size: number): Part {
+  const { mimeType, displayName } = inlineData ?? {};
+  return {
+    ...part,
+    fileData: {
+      fileUri: `${SCHEME}${fileId}?bytes=${size}`,
+      ...(mimeType === undefined ? {} : { mimeType }),
+      ...(displayName === undefined ? {} : { displayName }),
+    },
+  };
+}
+
+/**
+ * Replaces references in contents by the bytes of their files, newest first, up to the limit of one request. A short text replaces a
+ * file beyond the limit, and one that is gone. Bytes that events of earlier versions hold inline count as well.
+ */
+async function withFiles(
+  contents: readonly Content[],
+  { sessionService, session }: InvocationContext,
+): Promise<Content[]> {
+  const source = sourceIn(sessionService);
+  let left = source?.maxImageBytes ?? 0;
+  const resolved: Content[] = [];
+  for (const content of contents.toReversed()) {
+    const parts: Part[] = [];
+    for (const part of content.parts?.toReversed() ?? []) {
+      const file = source && fileIn(part);
+      if (file) left -= file.size;
+      // Once a file is left out, all older files are left out, also small ones that would still fit.
+      if (file) parts.push(left < 0 ? omitted(part, file.size) : await read(part, file, source, session));
+      else parts.push(part);
+    }
+    resolved.push(parts.length === 0 ? content : { ...content, parts: parts.reverse() });
+  }
+  return resolved.reverse();
+}
+
+/** The session service, if it reads files: that of a server does. */
+function sourceIn(service: object | undefined): FileSource | null {
+  return service && 'readFile' in service ? (service as FileSource) : null;
+}
+
+/** The file that a part refers to, without an id when the part holds the bytes; null when there is none. */
+function fileIn({ fileData, inlineData }: Part): { id: string | null; size: number } | null {
+  if (inlineData?.data) return { id: null, size: Math.floor((inlineData.data.length * 3) / 4) };
+  if (!fileData?.fileUri?.startsWith(SCHEME)) return null;
+  const [id = '', size] = fileData.fileUri.slice(SCHEME.length).split('?bytes=');
+  return { id, size: Number(size) };
+}
+
+async function read(
+  part: Part,
+  { id, size }: { id: string | null; size: number },
+  source: FileSource,
+  session: Session,
+): Promise<Part> {
+  if (id === null) return part;
+  const bytes = await source.readFile(session, id);
+  if (!bytes) return omitted(part, size);
+  const { fileData: { mimeType, displayName } = {}, ...rest } = part;
+  return {
+    ...rest,
+    inlineData: {
+      data: Buffer.from(bytes).toString('base64'),
+      ...(mimeType === undefined ? {} : { mimeType }),
+      ...(displayName === undefined ? {} : { displayName }),
+    },
+  };
+}
+
+function omitted({ fileData, inlineData }: Part, size: number): Part {
+  const { displayName, mimeType } = fileData ?? inlineData ?? {};
+  const kind = mimeType?.split('/')[0] ?? 'file';
+  const words = size < 1_000_000 ? `${Math.ceil(size / 1000)} kB` : `${(size / 1_000_000).toFixed(1)} MB`;
+  return { text: `[${kind} omitted: ${displayName ?? mimeType ?? 'no name'}, ${words}]` };
+}
+
+/** Where a part keeps what only this library reads. */
+const OWN = 'duologue';
+
+/** Marks a call whose arguments are broken or cut off. The mark stays with the call, whatever happens to its id. */
+export function markUnreadable(part: Part): void {
+  part.partMetadata = { ...part.partMetadata, [OWN]: { unreadable: true } };
+}
+
+/** Whether a call has arguments that could not be read: its tool never runs. */
+export function isUnreadable(part: Part): boolean {
+  const own = part.partMetadata?.[OWN] as { unreadable?: unknown } | undefined;
+  return own?.unreadable === true;
+}
+
+/** A live session that a model still has, and what it may not have heard of its calls. */
+export interface Resumption {
+  handle: string;
+  responses: FunctionResponse[];
+}
+
+/** The service keeps a session for two hours after its end. */
+const KEPT_MS = 100 * 60 * 1000;
+
+/**
+ * Where a live run can go on from: the session of the last one, if everything that was said since was said in it. Otherwise
+ * null, and a new session is told the history.
+ */
+export function resumptionOf(events: readonly Event[], now: number): Resumption | null {
+  const index = events.findLastIndex((event) => event.liveSessionResumptionUpdate !== undefined);
+  const begun = events[index];
+  const handle = begun?.liveSessionResumptionUpdate?.newHandle;
+  if (!begun || !handle) return null;
+  const since = events.slice(index + 1);
+  const isForeign = (event: Event) =>
+    isRewind(event) ||
+    (event.content !== undefined &&
+      Boolean(event.invocationId) &&
+      event.invocationId !== begun.invocationId &&
+      getFunctionResponses(event).length === 0);
+  if (since.some(isForeign)) return null;
+  if (now - ((since.at(-1) ?? begun).timestamp ?? now) > KEPT_MS) return null;
+  // What the model said last shows that it has heard what was sent before.
+  const spoke = since.findLastIndex(
+    (event) => event.author !== 'user' && (event.turnComplete || event.content?.role === 'model'),
+  );
+  // One that ran when the model took its call back has a result, and the model is not told of it.
+  const cancelled = new Set(events.flatMap(cancelledIn));
+  const responses = since
+    .slice(spoke + 1)
+    .flatMap((event) => getFunctionResponses(event))
+    .filter(({ id = '' }) => !cancelled.has(id));
+  const scheduling = FunctionResponseScheduling.SILENT;
+  return { handle, responses: responses.map((response) => ({ ...response, scheduling })) };
+}
+
+/** The ids of the calls that the model cancels with an event. */
+export function cancelledIn(event: Event): string[] {
+  const ids = event.customMetadata?.toolCallCancellation;
+  return Array.isArray(ids) ? ids.filter((id): id is string => typeof id === 'string') : [];
 }

@@ -1,11 +1,8 @@
 /**
  * What the agent does: tools and the gate before them, histories that models accept, and ADK's events as chunks. What the
  * server needs beyond this entry is in `for-server.ts`. State belongs to one run (`RunView`) or to one message of it
- * (`MessageChunks`), or lasts as long as one call (`callbacks.ts`, `inner-runs.ts`, by weak reference); the gate keeps none, because the
+ * (`MessageChunks`), or lasts as long as one call (`callbacks.ts`, `run.ts`, by weak reference); the gate keeps none, because the
  * server writes down a call that waits.
  */
-export { instrument } from './gate.ts';
-export { openCalls } from './gate-plugin.ts';
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
-export type { OpenCall } from './run.ts';
 export { type ClientTool, DuologueTool, defineTool, type ServerTool } from './tools.ts';

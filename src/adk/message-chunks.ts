@@ -1,9 +1,10 @@
 import type { Event } from '@google/adk';
 import type { Part } from '@google/genai';
 import { finishOf } from '../parse/finish.ts';
+import type { Finish } from '../parse/reading.ts';
+import { usageOf as parseUsage } from '../parse/usage.ts';
 import type { Chunk, Citation, DataParts, MessageMetadata, TokenUsage } from '../protocol/index.ts';
-import { aiSdkFinishOf } from './ai-sdk-finish.ts';
-import { addUsage, citationsOf, sourcesOf, usageOf } from './metadata.ts';
+import { cancelledIn } from './history.ts';
 
 /** What comes out of the events of a message: chunks, and what the session must act on. */
 export type MessageOutput =
@@ -369,8 +370,80 @@ function closeBlock(writer: Writer, kind: BlockKind, out: (Chunk | MessageOutput
   writer[kind].id = null;
 }
 
-/** The calls that the model takes back with an event. */
-export function cancelledIn(event: Event): string[] {
-  const ids = event.customMetadata?.toolCallCancellation;
-  return Array.isArray(ids) ? ids.filter((id): id is string => typeof id === 'string') : [];
+/** The token counts of an ADK event, with one meaning for all providers; null when there are none. */
+function usageOf(raw: object): TokenUsage | null {
+  const usage = parseUsage(raw);
+  if (!usage) return null;
+  const { input, output, cacheRead, cacheWrite, reasoning, total, modality } = usage;
+  const audio = {
+    input: modality?.input.audio ?? null,
+    output: modality?.output.audio ?? null,
+    cacheRead: modality?.cacheRead?.audio ?? null,
+  };
+  const hasAudio = Object.values(audio).some((count) => count !== null);
+  return { input, output, cacheRead, cacheWrite, reasoning, total, ...(hasAudio ? { audio } : {}) };
+}
+
+type Count = number | null;
+
+/** The sum of the counts of two model calls. A count is null only where neither call has it. */
+function addUsage(a: TokenUsage | null, b: TokenUsage | null): TokenUsage | null {
+  if (!a || !b) return a ?? b;
+  const audio =
+    a.audio && b.audio
+      ? {
+          input: plus(a.audio.input, b.audio.input),
+          output: plus(a.audio.output, b.audio.output),
+          cacheRead: plus(a.audio.cacheRead, b.audio.cacheRead),
+        }
+      : (a.audio ?? b.audio);
+  return {
+    input: plus(a.input, b.input),
+    output: plus(a.output, b.output),
+    cacheRead: plus(a.cacheRead, b.cacheRead),
+    cacheWrite: plus(a.cacheWrite, b.cacheWrite),
+    reasoning: plus(a.reasoning, b.reasoning),
+    total: plus(a.total, b.total),
+    ...(audio ? { audio } : {}),
+  };
+}
+
+function plus(a: Count, b: Count): Count {
+  if (a === null) return b;
+  return b === null ? a : a + b;
+}
+
+/** The web pages that an answer cites: those of grounding first, then those of citations. */
+function sourcesOf(event: Event): { url: string; title?: string }[] {
+  const sources: { url: string; title?: string }[] = [];
+  const add = (url: string | undefined, title: string | undefined) => {
+    if (url && /^https?:/.test(url)) sources.push({ url, ...(title ? { title } : {}) });
+  };
+  for (const chunk of event.groundingMetadata?.groundingChunks ?? []) {
+    add(chunk.web?.uri ?? chunk.retrievedContext?.uri, chunk.web?.title ?? chunk.retrievedContext?.title);
+  }
+  for (const citation of event.citationMetadata?.citations ?? []) add(citation.uri, citation.title);
+  return sources;
+}
+
+/** The citations of an event, as the metadata of a message has them. */
+function citationsOf(metadata: NonNullable<Event['citationMetadata']>): Citation[] {
+  return (metadata.citations ?? []).map((citation) => ({
+    startIndex: citation.startIndex ?? null,
+    endIndex: citation.endIndex ?? null,
+    uri: citation.uri ?? null,
+    title: citation.title ?? null,
+    license: citation.license ?? null,
+  }));
+}
+
+/** The AI SDK's finish reasons (v6; v7 adds more). */
+type AiSdkFinish = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
+
+/** The finish reason of the AI SDK for that of a provider. */
+export function aiSdkFinishOf(finish: Finish | null): AiSdkFinish {
+  if (finish === 'refusal' || finish === 'content_filter') return 'content-filter';
+  if (finish === 'tool_calls') return 'tool-calls';
+  if (finish === 'pause') return 'stop';
+  return finish === null || finish === 'incomplete' ? 'other' : finish;
 }

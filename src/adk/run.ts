@@ -1,9 +1,144 @@
-import { type BaseTool, type Context, isAgentTool } from '@google/adk';
+import {
+  type BaseAgent,
+  type BaseTool,
+  type Context,
+  type InvocationContext,
+  isAgentTool,
+  isLlmAgent,
+  LlmAgent,
+  type LlmRequest,
+  type LlmResponse,
+} from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
-import { runAgentTool } from './inner-runs.ts';
-import type { ServerTools } from './server-tools.ts';
-import type { AgentTap } from './tap.ts';
-import { DuologueTool } from './tools.ts';
+import { DuologueTool, type ServerTools } from './tools.ts';
+
+/**
+ * Takes the partial texts of a model call past ADK, straight to whoever shows them: ADK would pass each through a dozen layers
+ * that do nothing with it. ADK gets the whole response at the end, as ever. What a tap returns is waited for before more is read.
+ */
+export type Tap = (response: LlmResponse) => Promise<void> | undefined;
+
+/** A tap that also gets the agent whose model speaks: a response does not name it, ADK's events do. */
+export type AgentTap = (response: LlmResponse, from: Speaker) => Promise<void> | undefined;
+
+/** The agent that a text comes from, as in ADK's events. */
+export interface Speaker {
+  author: string;
+  branch: string | undefined;
+}
+
+const TAP = Symbol('duologue.tap');
+/** Not the same as the one of a call: a connection makes calls out of its request, and only it knows when they may speak past ADK. */
+const LIVE_TAP = Symbol('duologue.live-tap');
+
+interface Tapped {
+  [TAP]?: Tap;
+  [LIVE_TAP]?: Tap;
+}
+
+/** Lets a model call, or a live connection, speak through a tap, unless something of the application wants to see partial texts on their way. */
+export function putTap(
+  request: LlmRequest,
+  context: InvocationContext,
+  run: { live: boolean; tap?: AgentTap },
+): void {
+  const { tap, live } = run;
+  const { agent, branch } = context;
+  if (!tap || !agent || isWatched(context)) return;
+  const from: Speaker = { author: agent.name, branch };
+  (request as Tapped)[live ? LIVE_TAP : TAP] = (response) => tap(response, from);
+}
+
+/** The tap of a model call. It is taken: a model of the application's around another one must not be passed by. */
+export function takeTap(request: LlmRequest): Tap | undefined {
+  return take(request, TAP);
+}
+
+/** The tap of a live connection. It may be used only while ADK waits for the next response: then everything before it is told. */
+export function takeLiveTap(request: LlmRequest): Tap | undefined {
+  return take(request, LIVE_TAP);
+}
+
+function take(request: Tapped & LlmRequest, which: keyof Tapped): Tap | undefined {
+  const tap = request[which];
+  if (tap) delete request[which];
+  return tap;
+}
+
+/** Whether a callback, a plugin, a processor or a code executor of the application looks at what the model says, piece by piece. */
+function isWatched({ agent, pluginManager }: InvocationContext): boolean {
+  // An agent of another kind around it may hold back what it says.
+  if (!isLlmAgent(agent) || !isAllPlain(agent.rootAgent)) return true;
+  const { plugins } = pluginManager as unknown as { plugins?: Iterable<unknown> };
+  // The first is ours.
+  const isAlone = plugins !== undefined && [...plugins].length === 1;
+  const { canonicalAfterModelCallbacks, responseProcessors, codeExecutor } = agent;
+  return (
+    !isAlone ||
+    canonicalAfterModelCallbacks.length > 0 ||
+    responseProcessors.length > 0 ||
+    Boolean(codeExecutor)
+  );
+}
+
+/** Whether a tree has LLM agents of ADK's own making only, which hand over to one another and hold nothing back. */
+function isAllPlain(root: BaseAgent): boolean {
+  return isLlmAgent(root) && isPlain(root) && root.subAgents.every((agent) => isAllPlain(agent));
+}
+
+/** What the events of an agent come out of. Some are protected, and a class of the application may have its own of any. */
+const RUNS = ['runAsync', 'runLive', 'runAsyncImpl', 'runLiveImpl'];
+
+function isPlain(agent: LlmAgent): boolean {
+  return RUNS.every((name) => Reflect.get(agent, name) === Reflect.get(LlmAgent.prototype, name));
+}
+
+/** The run of an agent that is used as a tool, as the tools of that agent see it. */
+export interface InnerRun {
+  /** The names of the tools that ask, whatever their definitions say (`toolsRequiringApproval`). */
+  readonly override: readonly string[] | undefined;
+  /** Why the first refused call inside cannot wait; the outer call ends with this text. */
+  refusal: string | null;
+}
+
+/** Inner runs by the abort signal of the outer call: of that call ADK hands nothing but the signal on to runs inside, at any depth. */
+const runs = new WeakMap<AbortSignal, InnerRun>();
+
+/** The run of an agent used as a tool that a context belongs to. */
+export function innerRunOf({ abortSignal }: { abortSignal?: AbortSignal | undefined }): InnerRun | undefined {
+  return abortSignal && runs.get(abortSignal);
+}
+
+/**
+ * Runs an agent that is used as a tool. ADK gives it a run of its own, without plugins and without a way to the person: where a call inside
+ * would wait, ADK ends that run and returns an empty text. This function throws the reason instead, and the outer call fails with it.
+ */
+async function runAgentTool(
+  tool: BaseTool,
+  request: { args: Record<string, unknown>; toolContext: Context },
+  override: readonly string[] | undefined,
+): Promise<unknown> {
+  const { abortSignal } = request.toolContext;
+  // An agent tool inside another one: the outermost call reports the refusal.
+  if (!abortSignal || runs.has(abortSignal)) return tool.runAsync(request);
+  const run: InnerRun = { override, refusal: null };
+  runs.set(abortSignal, run);
+  try {
+    const output = await tool.runAsync(request);
+    if (run.refusal !== null) throw new Error(run.refusal);
+    return output;
+  } finally {
+    runs.delete(abortSignal);
+  }
+}
+
+/** Refuses a call inside an agent that is used as a tool, and ends the inner run: its model cannot get the answer either. */
+export function refuseInside(run: InnerRun, tool: string, asks: boolean, context: Context): never {
+  const what = asks ? 'asks for an approval' : 'waits for an answer from outside';
+  run.refusal ??= `${tool} ${what}, which the agent "${context.agentName}" cannot get while it is used as a tool.`;
+  context.invocationContext.endInvocation = true;
+  throw new Error(run.refusal);
+}
 
 /** What was found out about a call before it runs: once, so that card, ledger and execution agree. */
 export interface Decision extends ToolFacts {
@@ -116,4 +251,29 @@ export function mayWait(tool: BaseTool): boolean {
   // ADK keeps what a native tool demands to itself: a predicate is only known call by call.
   const { requireConfirmation } = tool as { requireConfirmation?: unknown };
   return requireConfirmation !== undefined && requireConfirmation !== false;
+}
+
+/**
+ * Waits for work, but not after a signal aborts: then the promise settles with what `aborted` returns or throws, and the work continues unobserved. A tool or a
+ * reader that does not listen to its signal therefore holds up nothing.
+ */
+export function unlessAborted<T, A>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  aborted: () => A,
+): Promise<T | A> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      signal.removeEventListener('abort', abort);
+      try {
+        resolve(aborted());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    signal.addEventListener('abort', abort);
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    if (signal.aborted) abort();
+  });
 }

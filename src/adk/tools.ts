@@ -1,5 +1,66 @@
-import { type BaseTool, type Context, FunctionTool } from '@google/adk';
+import { type BaseTool, Context, createEventActions, FunctionTool, isAgentTool } from '@google/adk';
 import { z } from 'zod/v4';
+import { toolTimedOut } from '../protocol/index.ts';
+
+/**
+ * Makes a tool remember its declaration. ADK converts the schema of the arguments anew for every model call, though it
+ * never changes; what is handed out is fresh each time, since callbacks may change a request. A tool with a declaration of its own
+ * making is left alone.
+ */
+export function rememberDeclaration(tool: unknown): void {
+  const isStock =
+    tool instanceof FunctionTool && tool._getDeclaration === FunctionTool.prototype._getDeclaration;
+  if (!isStock) return;
+  const make = tool._getDeclaration.bind(tool);
+  let text: string | undefined;
+  tool._getDeclaration = () => {
+    text ??= JSON.stringify(make());
+    return JSON.parse(text);
+  };
+}
+
+/** The output of a tool as JSON can hold it; throws in words when there is no JSON for it. */
+export function toJsonOutput(toolName: string, output: unknown): unknown {
+  return toJson(output, `${toolName} ran, but its output cannot be written as JSON.`);
+}
+
+/** The response that a callback gave instead of the output of a tool. */
+export function toJsonResponse(toolName: string, response: unknown): unknown {
+  return toJson(response, `A callback gave a response for ${toolName} that cannot be written as JSON.`);
+}
+
+/** Throws in words when state that a tool changed cannot be stored. */
+export function checkState(toolName: string, stateDelta: object): void {
+  if (!hasJson(stateDelta))
+    throw new Error(`${toolName} ran, but the state that it changed cannot be written as JSON.`);
+}
+
+/**
+ * A value as it is stored, sent and shown to the model: a BigInt becomes its decimal digits, and everything else stays as it is. An
+ * object that contains itself has no JSON.
+ */
+function toJson(value: unknown, failure: string): unknown {
+  if (hasJson(value)) return value;
+  try {
+    return JSON.parse(JSON.stringify(value, withDigits)) as unknown;
+  } catch {
+    throw new Error(failure);
+  }
+}
+
+/** Whether a value can be written as JSON. A `toJSON` method of an object may throw as well. */
+function hasJson(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function withDigits(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}
 
 type Parameters = z.ZodObject;
 type Args<P extends Parameters> = z.infer<P>;
@@ -143,4 +204,159 @@ function isGenerator(output: unknown): boolean {
 
 function describeIssues(error: z.ZodError): string {
   return error.issues.map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`).join('; ');
+}
+
+/** How the server tools of a session run. */
+export interface ServerToolRules {
+  /** How long a tool may take, in milliseconds; null is for ever. */
+  timeoutMs: number | null;
+  /** Names of tools that change nothing, so that they run beside others. */
+  concurrent: readonly string[];
+  /** Calls back after that many milliseconds; the returned function cancels. */
+  after: (ms: number, callback: () => void) => () => void;
+  /** Starts a tool when this process may, and rejects when it may not; at once unless given. */
+  start?: <T>(signal: AbortSignal, run: () => Promise<T>) => Promise<T>;
+}
+
+/** How long an aborted tool that has no deadline may keep the slot. */
+const LEAVE_MS = 60_000;
+
+/**
+ * Runs the server tools of one session: one after the other, each in its time. A tool reads state, thinks, and writes
+ * absolute values; two side by side would each undo what the other wrote.
+ */
+export class ServerTools {
+  private readonly rules: ServerToolRules;
+  private last: Promise<void> = Promise.resolve();
+
+  constructor(rules: ServerToolRules) {
+    this.rules = rules;
+  }
+
+  /** Waits for the slot, which the returned function gives back; null when the signal came first. */
+  async take(tool: BaseTool | undefined, signal: AbortSignal | undefined): Promise<(() => void) | null> {
+    if (signal?.aborted) return null;
+    if (tool && this.isConcurrent(tool)) return () => undefined;
+    const before = this.last;
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    // Whoever comes next waits for all before it, also when this one leaves the queue early.
+    this.last = before.then(() => held);
+    await firstOf(before, signal);
+    if (!signal?.aborted) return release;
+    release();
+    return null;
+  }
+
+  /**
+   * Runs a tool that has the slot, and ends when it does or its time is up. An abort reaches the tool through its signal;
+   * a tool that does not listen keeps the slot until it ends or is late. What a late one still writes is not kept.
+   */
+  async run<T>(
+    tool: BaseTool,
+    signal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { after } = this.rules;
+    const timeoutMs = isAgentTool(tool) ? null : this.rules.timeoutMs;
+    const stop = new AbortController();
+    const cancels: (() => void)[] = [];
+    const late = new Promise<never>((_, reject) => {
+      const end = () => {
+        const error = new Error(toolTimedOut(tool.name));
+        reject(error);
+        stop.abort(error);
+      };
+      const abort = () => {
+        stop.abort(signal?.reason);
+        if (timeoutMs === null) cancels.push(after(LEAVE_MS, end));
+      };
+      if (timeoutMs !== null) cancels.push(after(timeoutMs, end));
+      if (signal?.aborted) abort();
+      else signal?.addEventListener('abort', abort, { once: true });
+      cancels.push(() => signal?.removeEventListener('abort', abort));
+    });
+    try {
+      return await Promise.race([work(stop.signal), late]);
+    } finally {
+      for (const cancel of cancels) cancel();
+    }
+  }
+
+  /** Starts the code of a tool, if this process may still run it. `signal` is the one that `run` gave. */
+  start<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+    return this.rules.start ? this.rules.start(signal, run) : run();
+  }
+
+  /** Runs a tool inside ADK's loop: waits for the slot, and keeps what the tool changed once it has ended well. */
+  async runInLoop(
+    tool: BaseTool,
+    context: Context,
+    work: (context: Context) => Promise<unknown>,
+  ): Promise<unknown> {
+    const release = await this.take(tool, context.abortSignal);
+    if (!release) throw new Error('The call was aborted.');
+    try {
+      return await this.run(tool, context.abortSignal, async (signal) => {
+        const own = apart(context, signal);
+        const output = await this.start(signal, () => work(own));
+        if (!signal.aborted) keep(own, context);
+        return output;
+      });
+    } finally {
+      release();
+    }
+  }
+
+  private isConcurrent(tool: BaseTool): boolean {
+    // What runs in the browser is only announced here.
+    if (tool instanceof DuologueTool && (tool.isConcurrent || tool.runsOn === 'client')) return true;
+    return this.rules.concurrent.includes(tool.name);
+  }
+}
+
+/** A tool's context with state and actions of its own: one that is too late, or fails, leaves nothing behind. */
+function apart(context: Context, abortSignal: AbortSignal): Context {
+  const { invocationContext, functionCallId, toolConfirmation } = context;
+  const { session } = invocationContext;
+  return new Context({
+    invocationContext: invocationContext.clone({
+      session: { ...session, state: { ...session.state } },
+      abortSignal,
+    }),
+    eventActions: createEventActions({}),
+    ...(functionCallId === undefined ? {} : { functionCallId }),
+    ...(toolConfirmation === undefined ? {} : { toolConfirmation }),
+  });
+}
+
+function keep(own: Context, context: Context): void {
+  const { stateDelta, artifactDelta, requestedAuthConfigs, requestedToolConfirmations, ...others } =
+    own.actions;
+  const { actions } = context;
+  context.state.update(stateDelta);
+  Object.assign(actions.artifactDelta, artifactDelta);
+  Object.assign(actions.requestedAuthConfigs, requestedAuthConfigs);
+  Object.assign(actions.requestedToolConfirmations, requestedToolConfirmations);
+  for (const [name, value] of Object.entries(others)) {
+    if (value !== undefined) Object.assign(actions, { [name]: value });
+  }
+  if (own.invocationContext.endInvocation) context.invocationContext.endInvocation = true;
+}
+
+/** Resolves when the work is done or the signal comes; never rejects. */
+function firstOf(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (!signal) return work;
+  return new Promise((resolve) => {
+    const leave = () => resolve();
+    signal.addEventListener('abort', leave, { once: true });
+    work
+      .catch(() => undefined)
+      .finally(() => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      });
+  });
 }

@@ -4,7 +4,7 @@
  * another. It reads and writes only through the `Io` that it is given, and keeps no state.
  */
 import { pathToFileURL } from 'node:url';
-import type { Command, Io } from './command.ts';
+import type { Command, Io } from './parse.ts';
 
 /** The subcommands; each is loaded only when it is called. */
 const COMMANDS: Readonly<Record<string, { about: string; load: () => Promise<{ command: Command }> }>> = {

@@ -3,9 +3,49 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Cost, Pricer } from '../parse/cost.ts';
 import { type ParsedResponse, type ParseOptions, parse } from '../parse/index.ts';
-import type { Command, Io } from './command.ts';
-import { createProgress } from './progress.ts';
 import { type Row, table, view } from './record-view.ts';
+
+/** What a command may do to the world outside. */
+export interface Io {
+  out(text: string): void;
+  err(text: string): void;
+  stdin: AsyncIterable<unknown>;
+  /** Progress is shown only to a person. */
+  isTerminal: boolean;
+  /** Milliseconds, from any start. */
+  now(): number;
+}
+
+/** A subcommand: takes its arguments, returns the exit code. */
+export type Command = (args: readonly string[], io: Io) => Promise<number>;
+
+/** A progress bar that appears only when the work takes longer than a second. */
+export interface Progress {
+  update(done: number): void;
+  end(): void;
+}
+
+const PATIENCE_MS = 1000;
+const REDRAW_MS = 100;
+const WIDTH = 30;
+
+/** Starts a progress bar for a number of steps; silent when nobody watches. */
+export function createProgress(total: number, io: Io): Progress {
+  const start = io.now();
+  let drawn = 0;
+  return {
+    update(done) {
+      const now = io.now();
+      if (!io.isTerminal || now - start < PATIENCE_MS || now - drawn < REDRAW_MS) return;
+      drawn = now;
+      const filled = Math.round((done / total) * WIDTH);
+      io.err(`\r[${'#'.repeat(filled)}${'.'.repeat(WIDTH - filled)}] ${done}/${total}`);
+    },
+    end() {
+      if (drawn > 0) io.err(`\r${' '.repeat(WIDTH + 30)}\r`);
+    },
+  };
+}
 
 const HELP = `usage: duologue parse FILE|FOLDER|- ... [options]
 

@@ -6,7 +6,7 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
-import { takeLiveTap } from '../adk/tap.ts';
+import { takeLiveTap } from '../adk/run.ts';
 import { DuologueGemini } from './gemini.ts';
 import { isLiveModelName } from './gemini-families.ts';
 import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './gemini-live.ts';

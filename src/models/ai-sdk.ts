@@ -1,6 +1,6 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason, type GenerateContentResponseUsageMetadata, type Part } from '@google/genai';
-import { markUnreadable } from '../adk/unreadable.ts';
+import { markUnreadable } from '../adk/history.ts';
 import { keepMetadata, toCallOptions } from './ai-sdk-prompt.ts';
 import type { AiSdkModel, CallOptions, StreamPart, Usage } from './ai-sdk-types.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';

@@ -1,6 +1,6 @@
 import { Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
 import type { Content, GenerateContentResponse, Part } from '@google/genai';
-import { markUnreadable } from '../adk/unreadable.ts';
+import { markUnreadable } from '../adk/history.ts';
 import { setPartialArg } from '../parse/partial-args.ts';
 import { failureOf, ModelFailure, messageOf } from './provider-error.ts';
 

@@ -1,7 +1,7 @@
 import { type BaseLlm, Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
-import { type Tap, takeTap } from '../adk/tap.ts';
-import { isUnreadable, markUnreadable } from '../adk/unreadable.ts';
+import { isUnreadable, markUnreadable } from '../adk/history.ts';
+import { type Tap, takeTap } from '../adk/run.ts';
 import { ARGUMENTS_UNREADABLE } from '../protocol/index.ts';
 import { FinalResponse } from './final-response.ts';
 import { callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';

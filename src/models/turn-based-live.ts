@@ -1,6 +1,6 @@
 import type { BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
 import type { Blob, Content, FunctionResponse, Part } from '@google/genai';
-import type { Tap } from '../adk/tap.ts';
+import type { Tap } from '../adk/run.ts';
 import { callsIn } from './function-calls.ts';
 import { LiveConversation } from './live-conversation.ts';
 import { LiveResponses } from './live-responses.ts';

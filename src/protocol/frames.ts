@@ -45,7 +45,6 @@ export type ClientFrame =
   | { type: 'video_frame'; jpeg: string }
   | (Named & {
       type: 'interrupt';
-      reason: string | undefined;
       heard: Heard;
     })
   | { type: 'floor' }
@@ -143,7 +142,7 @@ function meaningOf(type: FrameType, data: Record<string, unknown>, limits: Limit
     case 'interrupt': {
       const { reason, messageId, playedMs, requestId } = check(type, data);
       const isSpeech = reason === SPEECH ? { isSpeech: true as const } : {};
-      return { type, reason, heard: { messageId, playedMs, ...isSpeech }, requestId };
+      return { type, heard: { messageId, playedMs, ...isSpeech }, requestId };
     }
     case 'floor':
       return { type };

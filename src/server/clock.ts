@@ -2,15 +2,15 @@ export { systemClock } from '../models/patience.ts';
 
 /** Time as the server sees it; tests pass their own. */
 export interface Clock {
-  /** Milliseconds since 1970, for what is stored or told. May be set back. */
+  /** Milliseconds since 1970, for times that are stored or sent. May be set back. */
   now(): number;
-  /** Milliseconds since some moment, for what the process measures by itself: limits, silence. Never set back. */
+  /** Milliseconds since some moment, for durations within this process: limits, silence. Never set back. */
   elapsed(): number;
   /** Calls back after that many milliseconds; the returned function cancels. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** Waits for the work, but not for long: false when it is late. Fails as the work does. */
+/** Waits for work, but no longer than `ms`: false when the time ran out first. Rejects as the work does. */
 export async function settlesWithin(work: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
   let cancel: () => void = () => undefined;
   const late = new Promise<boolean>((resolve) => {
@@ -21,4 +21,28 @@ export async function settlesWithin(work: Promise<unknown>, ms: number, clock: C
   } finally {
     cancel();
   }
+}
+
+/**
+ * A clock whose `now` never goes back: when the wall clock is set back, time continues from where it was, so
+ * that deadlines that clients already know still hold. After a restart it is the wall clock again.
+ */
+export function neverSetBack(clock: Clock): Clock {
+  let start = Number.NEGATIVE_INFINITY;
+  return {
+    now() {
+      const elapsed = clock.elapsed();
+      start = Math.max(start, clock.now() - elapsed);
+      return Math.round(start + elapsed);
+    },
+    elapsed: () => clock.elapsed(),
+    after: (ms, callback) => clock.after(ms, callback),
+  };
+}
+
+/** Resolves after the event loop has handled pending I/O, so that long work in steps does not block other users. */
+export function nextRound(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }

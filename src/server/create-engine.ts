@@ -11,15 +11,14 @@ import {
 } from '../adk/for-server.ts';
 import { instrumentModels, isLiveOnly, sensesOf } from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
-import { type BudgetLimits, shareOfHeap } from './access/byte-budget.ts';
+import { type BudgetLimits, shareOfHeap } from './access/limits.ts';
 import { SignIn } from './access/sign-in.ts';
-import { checkTools } from './check-options.ts';
 import type { Engine, Owners, SessionOptions } from './engine.ts';
-import { RefusedAnswers } from './ledger/refused-answers.ts';
-import type { DuologueOptions } from './options.ts';
-import { DraftPace } from './output/draft-pace.ts';
+import { RefusedAnswers } from './ledger/approvals.ts';
+import { checkTools, type DuologueOptions } from './options.ts';
+import { DraftPace } from './output/pace.ts';
 import { StoreSessionService } from './store/adk-sessions.ts';
-import type { SharedStore } from './store/nodes.ts';
+import type { SharedStore } from './store/store.ts';
 
 const MB = 1024 * 1024;
 
@@ -108,7 +107,6 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
       toolTimeoutMs: options.toolTimeoutMs === undefined ? 60_000 : options.toolTimeoutMs,
       concurrentTools: options.concurrentTools ?? [],
       whenBusy: options.whenBusy ?? 'queue',
-      maxQueued: 16,
       maxSessionBytes: history.maxSessionBytes,
       limits: limitsWithin(budget, options.limits),
       live: { outputAudioTranscription: {}, inputAudioTranscription: {}, ...options.live },

@@ -1,38 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { toProtocolError } from '../protocol/index.ts';
-import { Access } from './access/access.ts';
-import { ByteBudget, defaultBudget } from './access/byte-budget.ts';
+import { Access, RefusedRequests, WRONG_KEYS } from './access/access.ts';
 import {
+  ByteBudget,
   DEFAULT_NEW_SESSIONS,
   DEFAULT_RATE_LIMIT,
   DEFAULT_READ_LIMIT,
+  defaultBudget,
   type RateLimit,
   RateLimiter,
-} from './access/rate-limit.ts';
-import { RefusedRequests, WRONG_KEYS } from './access/refused-requests.ts';
-import { Turnstile } from './access/turnstile.ts';
-import { checkOptions } from './check-options.ts';
-import { type Clock, settlesWithin, systemClock } from './clock.ts';
+  Turnstile,
+} from './access/limits.ts';
+import { type Clock, neverSetBack, settlesWithin, systemClock } from './clock.ts';
 import { createEngine } from './create-engine.ts';
 import type { Owners } from './engine.ts';
-import { LocalHome } from './home/local-home.ts';
-import { Sessions } from './home/sessions.ts';
 import { handle } from './http/http.ts';
-import { errorReply, NO_SNIFFING, type Reply } from './http/reply.ts';
+import { errorReply, NO_SNIFFING, type Reply, toResponse } from './http/reply.ts';
 import type { HttpContext } from './http/route.ts';
-import { toResponse } from './http/web-response.ts';
 import { LargeJson } from './large-json.ts';
-import { KeptLogs } from './log/kept-logs.ts';
-import { MemoryLogs } from './log/logs.ts';
+import { MemoryLogs } from './log/log.ts';
+import { ReplicatedLogs } from './log/replicated-logs.ts';
 import { consoleLogger, sayOnConsole, toLogger } from './logger.ts';
 import { Node } from './nodes/node.ts';
-import type { DuologueOptions } from './options.ts';
+import { checkOptions, type DuologueOptions } from './options.ts';
 import { BatchTimer, Heartbeat } from './output/pace.ts';
+import { SessionRegistry, Sessions } from './registry/session-registry.ts';
 import { Sockets } from './socket/sockets.ts';
-import { neverSetBack } from './steady-clock.ts';
-import { createMemoryStore } from './store/memory/index.ts';
-import type { SharedStore } from './store/nodes.ts';
-import type { Store } from './store/store.ts';
+import { createMemoryStore } from './store/memory/memory-store.ts';
+import type { SharedStore, Store } from './store/store.ts';
 
 /** A server: give it requests, get responses. */
 export interface Duologue {
@@ -80,14 +75,14 @@ export function createDuologue(options: DuologueOptions): Duologue {
       directory: shared.nodes,
       clock,
       logger,
-      owned: () => home.owned,
-      onLost: (key) => home.lose(key),
+      owned: () => registry.owned,
+      onLost: (key) => registry.lose(key),
       basePath: (options.basePath ?? '').replace(/\/$/, ''),
       hubFault: () => options.hub?.fault?.() ?? null,
       onUnfit: (away) => {
         // Without the store no session can be handed over: other nodes take them over when the lease has ended.
-        if (away.includes('store')) home.sendAway();
-        else home.handOver(node?.drainMs ?? 0);
+        if (away.includes('store')) registry.sendAway();
+        else registry.handOver(node?.drainMs ?? 0);
       },
     });
   const alone: Owners = {
@@ -101,7 +96,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   const { newId = randomUUID, hub } = options;
   const lease = node ?? null;
   const logs = hub
-    ? new KeptLogs({
+    ? new ReplicatedLogs({
         hub,
         clock,
         logger,
@@ -109,7 +104,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
         lease,
         isAway: () => node?.away.includes('hub') ?? false,
         isOwner: async (key) => (node ? node.isOwner(key) : true),
-        onLost: (key) => home.lose(key),
+        onLost: (key) => registry.lose(key),
       })
     : new MemoryLogs(newId, lease);
   // Deadlines are told in times that all nodes tell alike.
@@ -140,8 +135,8 @@ export function createDuologue(options: DuologueOptions): Duologue {
       hub ? (user, count) => hub.spend({ limit: name, user, count, ...limit }) : null,
     );
   const limiterOf = (name: string, limit: RateLimit | false) => (limit ? newLimiter(name, limit) : null);
-  const home = new LocalHome(engine);
-  const sessions = new Sessions(engine, home, limiterOf('sessions', newSessions));
+  const registry = new SessionRegistry(engine);
+  const sessions = new Sessions(engine, registry, limiterOf('sessions', newSessions));
   const access = new Access({
     apiKey: options.apiKey,
     origins: options.origins ?? [],
@@ -174,12 +169,12 @@ export function createDuologue(options: DuologueOptions): Duologue {
   const sockets = new Sockets(context, options.socketLimits);
   function handOver(): Promise<void> {
     node?.leave();
-    leaving ??= node ? staysAlive(home.handOver(node.drainMs)) : Promise.resolve();
+    leaving ??= node ? staysAlive(registry.handOver(node.drainMs)) : Promise.resolve();
     return leaving;
   }
   /** Ends what runs and lets go of everything. */
   async function end(): Promise<void> {
-    await home.close();
+    await registry.close();
     await logs.close();
     // Whoever is told to come back finds the sessions free.
     await node?.close();

@@ -3,14 +3,14 @@ import type { Driver, GatePlugin } from '../adk/for-server.ts';
 import type { Limits, ModelSenses } from '../protocol/index.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Clock } from './clock.ts';
-import type { RefusedAnswers } from './ledger/refused-answers.ts';
-import type { Logs } from './log/logs.ts';
+import type { RefusedAnswers } from './ledger/approvals.ts';
+import type { Logs } from './log/log.ts';
 import type { Logger } from './logger.ts';
-import type { DraftPace } from './output/draft-pace.ts';
+import type { DraftPace } from './output/pace.ts';
 import type { StoreSessionService } from './store/adk-sessions.ts';
 import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 
-/** How sessions behave; every field is an option of the server. */
+/** How sessions behave: options of the server, and what it found out about its agent. */
 export interface SessionOptions {
   /** Images that the agent makes: as standard `file` chunks, or as `data-image`. */
   images: 'file' | 'data-image';
@@ -30,8 +30,6 @@ export interface SessionOptions {
   concurrentTools: readonly string[];
   /** Over BIDI: what a typed message does while the agent speaks. */
   whenBusy: 'queue' | 'interrupt';
-  /** How many turns of one session may wait for their turn. */
-  maxQueued: number;
   /** How many bytes a session may be stored with. */
   maxSessionBytes: number;
   /** How much is taken in one message, body or frame. */

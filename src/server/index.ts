@@ -1,39 +1,47 @@
 /**
  * Who is talking: sessions, approvals, HTTP and sockets around one agent. `createDuologue` is the only way in, and puts everything
- * together. A session is owned by its home; its state is changed by the machine in `conversation/` alone. What outlives the process is
+ * together. The session registry (`registry/`) owns the sessions of this process; the state of each is changed by the machine in `conversation/` alone. What outlives the process is
  * in a store (`store/` is the contract; `sqlite/` and `postgres/` keep it). What several processes share beside the store is in a
- * hub (`hub.ts`; `redis/` is one). Doors (`use/`) translate and keep nothing.
+ * hub (`hub.ts`; `redis/` is one). Adapters (`adapters/`) translate and keep nothing.
  */
 
-export type { RateLimit } from './access/rate-limit.ts';
+export type { RateLimit } from './access/limits.ts';
 export type { Clock } from './clock.ts';
 export { createDuologue, type Duologue } from './duologue.ts';
-export type {
-  AnsweredBy,
-  Asked,
-  Feed,
-  Joined,
-  Listener,
-  MessagePage,
-  Place,
-  PostedMessage,
-  Reader,
-  Requester,
-  Response as SessionResponse,
-  Session,
-  SessionHome,
-  TypedMessage,
-} from './home/home.ts';
-export type { Reply } from './http/reply.ts';
-export type { ResponseReader } from './http/response-reader.ts';
+export type { Reply, ResponseReader } from './http/reply.ts';
 export type * from './log/hub.ts';
 export type { Logger } from './logger.ts';
 export type { NodeOptions } from './nodes/node.ts';
 export type { DuologueOptions } from './options.ts';
-export type { Sound } from './output/utterances.ts';
-export type { Socket, SocketLimits } from './socket/socket.ts';
+export type { AcceptedSocket, Socket, SocketLimits } from './socket/socket.ts';
 export type { Admission, Sockets } from './socket/sockets.ts';
-export { createMemoryStore } from './store/memory/index.ts';
-export type * from './store/nodes.ts';
-export type * from './store/store.ts';
+export { createMemoryStore } from './store/memory/memory-store.ts';
+export type {
+  AcceptedRequest,
+  Acquired,
+  AuditEntry,
+  AuditKind,
+  AuditLine,
+  AuditPage,
+  AuditPageRequest,
+  CallMove,
+  CallRecord,
+  CallStatus,
+  Decision,
+  EventRequest,
+  HistoryLimits,
+  ListedSession,
+  ListRequest,
+  NodeDirectory,
+  NodePlace,
+  OwnedKey,
+  Page,
+  PageRequest,
+  SessionKey,
+  SessionSummary,
+  SharedStore,
+  Store,
+  StoredSession,
+  WaitingMessage,
+} from './store/store.ts';
 export { StaleFence, StateConflict, StoreError, StoreUnavailable } from './store/store.ts';

@@ -3,4 +3,4 @@
  * of their own. Beside the library they import nothing. `store/` has a file for each subject of the store's contract.
  */
 export { storeContract } from './store/contract.ts';
-export type { Expect, TestRunner } from './test-runner.ts';
+export type { Expect, TestRunner } from './store/setup.ts';

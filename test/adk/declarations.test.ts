@@ -1,8 +1,8 @@
 import { FunctionTool } from '@google/adk';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { rememberDeclaration } from '../../src/adk/declarations.ts';
 import { defineTool } from '../../src/adk/index.ts';
+import { rememberDeclaration } from '../../src/adk/tools.ts';
 
 const parameters = z.object({
   city: z.string().describe('Where').min(1),

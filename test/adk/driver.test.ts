@@ -1,7 +1,7 @@
 import { type BaseAgent, BasePlugin, LlmAgent, LogLevel, SequentialAgent, setLogLevel } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { chooseDriver } from '../../src/adk/driver.ts';
+import { chooseDriver } from '../../src/adk/agent-tree.ts';
 
 setLogLevel(LogLevel.ERROR);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AuditLine, createMemoryStore, type Duologue } from '../../src/server/index.ts';
-import { auditLines } from '../../src/testing/store/audit-lines.ts';
+import { auditLines } from '../../src/testing/store/setup.ts';
 import { ManualClock } from '../support/clock.ts';
 import { harness, say } from '../support/harness.ts';
 import { text } from '../support/scripted-model.ts';

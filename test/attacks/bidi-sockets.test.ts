@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { BINARY, encodeBinary, SUBPROTOCOL } from '../../src/protocol/index.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
-import { auditLines } from '../../src/testing/store/audit-lines.ts';
+import { auditLines } from '../../src/testing/store/setup.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { turns } from '../server/support/turns.ts';
 import { ManualClock } from '../support/clock.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../src/server/sqlite/database.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
-import { messageOf, textEvent } from '../../src/testing/store/records.ts';
+import { messageOf, textEvent } from '../../src/testing/store/setup.ts';
 import { TestSocket } from '../support/socket.ts';
 import { type SmallServer, startSmall } from './support/small-heap.ts';
 

@@ -2,7 +2,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import type { Socket as TcpSocket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ByteBudget, defaultBudget } from '../../src/server/access/byte-budget.ts';
+import { ByteBudget, defaultBudget } from '../../src/server/access/limits.ts';
 import { failOnUnhandled } from '../contract/support/unhandled.ts';
 import { turns } from '../server/support/turns.ts';
 import { ManualClock } from '../support/clock.ts';

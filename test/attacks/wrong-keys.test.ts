@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { toProtocolError } from '../../src/protocol/index.ts';
-import { addressOf, noteAddress } from '../../src/server/access/client-address.ts';
+import { addressOf, noteAddress } from '../../src/server/access/access.ts';
+import { serve } from '../../src/server/adapters/node.ts';
 import type { DuologueOptions } from '../../src/server/index.ts';
-import { serve } from '../../src/server/use/node.ts';
 import { ManualClock } from '../support/clock.ts';
 import { harness } from '../support/harness.ts';
 

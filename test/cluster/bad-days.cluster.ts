@@ -6,7 +6,7 @@ import { startPostgres } from '../../scripts/cluster/postgres-server.ts';
 import { startRedis } from '../../scripts/cluster/redis-server.ts';
 import { openPostgresStore } from '../../src/server/postgres/index.ts';
 import { migrate, migrations } from '../../src/server/postgres/schema.ts';
-import { keyOf, messageOf } from '../../src/testing/store/records.ts';
+import { keyOf, messageOf } from '../../src/testing/store/setup.ts';
 import { answerBody, approve } from '../server/support/answers.ts';
 import { say } from '../support/harness.ts';
 import { startDemo } from './support/demo.ts';

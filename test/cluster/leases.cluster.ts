@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { SharedStore } from '../../src/server/store/nodes.ts';
-import { type OwnedKey, StaleFence } from '../../src/server/store/store.ts';
-import { keyOf, messageOf } from '../../src/testing/store/records.ts';
+import { type OwnedKey, type SharedStore, StaleFence } from '../../src/server/store/store.ts';
+import { keyOf, messageOf } from '../../src/testing/store/setup.ts';
 import { testSchema } from './support/schema.ts';
 
 const schema = testSchema();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { freePort } from '../../scripts/cluster/free-port.ts';
 import type { Clock } from '../../src/server/clock.ts';
 import { Node } from '../../src/server/nodes/node.ts';
-import { keyOf } from '../../src/testing/store/records.ts';
+import { keyOf } from '../../src/testing/store/setup.ts';
 import { testSchema } from './support/schema.ts';
 
 const schema = testSchema();

@@ -7,8 +7,15 @@ import { Database } from '../../src/server/postgres/database.ts';
 import { openPostgresStore } from '../../src/server/postgres/index.ts';
 import { migrate, migrations } from '../../src/server/postgres/schema.ts';
 import { type OwnedKey, StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
-import { auditLines } from '../../src/testing/store/audit-lines.ts';
-import { answerEvent, callOf, keyOf, lineOf, messageOf, textEvent } from '../../src/testing/store/records.ts';
+import {
+  answerEvent,
+  auditLines,
+  callOf,
+  keyOf,
+  lineOf,
+  messageOf,
+  textEvent,
+} from '../../src/testing/store/setup.ts';
 import { testSchema } from './support/schema.ts';
 
 const schema = testSchema();

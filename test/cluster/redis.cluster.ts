@@ -6,13 +6,13 @@ import { openWire } from '../../scripts/cluster/wire.ts';
 import type { Chunk } from '../../src/protocol/index.ts';
 import { systemClock } from '../../src/server/clock.ts';
 import type { Hub } from '../../src/server/log/hub.ts';
-import { KeptLogs } from '../../src/server/log/kept-logs.ts';
+import { ReplicatedLogs } from '../../src/server/log/replicated-logs.ts';
 import { openRedisHub } from '../../src/server/redis/index.ts';
 
 const word = (delta: string): Chunk => ({ type: 'text-delta', id: '0', delta });
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const logsOf = (hub: Hub) =>
-  new KeptLogs({
+  new ReplicatedLogs({
     hub,
     clock: systemClock,
     logger: silent,

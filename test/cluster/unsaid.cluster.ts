@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { messageOf, textEvent } from '../../src/testing/store/records.ts';
+import { messageOf, textEvent } from '../../src/testing/store/setup.ts';
 import { testSchema } from './support/schema.ts';
 
 const schema = testSchema();

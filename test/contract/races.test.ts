@@ -14,9 +14,9 @@ import {
   resumeWhen,
 } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
+import { type Served, serve } from '../../src/server/adapters/node.ts';
 import type { DuologueOptions } from '../../src/server/index.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
-import { type Served, serve } from '../../src/server/use/node.ts';
 import { brief, chatOf, sdks, type TestChat } from '../client/support/chat.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';

@@ -1,8 +1,8 @@
 import { LlmAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod/v4';
+import { markUnreadable } from '../../src/adk/history.ts';
 import { defineTool } from '../../src/adk/index.ts';
-import { markUnreadable } from '../../src/adk/unreadable.ts';
 import { Grammar } from '../../src/protocol/index.ts';
 import { harness, say } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';

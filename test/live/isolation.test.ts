@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, openCalls } from '../../src/adk/index.ts';
+import { defineTool } from '../../src/adk/index.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { decision, live } from '../support/live.ts';
 import { call, calls, partial, type ScriptedTurn, text } from '../support/scripted-model.ts';
@@ -8,17 +8,14 @@ import { call, calls, partial, type ScriptedTurn, text } from '../support/script
 const PAY = { name: 'process_payment', args: { amount: 5, recipient: 'Eve' } };
 
 describe('a connection of its own', () => {
-  it('[B11] a tool knows its connection and sees the open calls of its own session only', async () => {
-    const seen: { client: unknown; open: string[] }[] = [];
+  it('[B11] a tool knows its connection, and each connection has open calls of its own', async () => {
+    const seen: unknown[] = [];
     const look = defineTool({
       name: 'look',
       description: 'Looks round',
       parameters: z.object({ who: z.string() }),
       execute: ({ who }, context) => {
-        seen.push({
-          client: context.state.get('client_identifier'),
-          open: openCalls(context).map(({ toolName, args }) => `${toolName} ${args.recipient ?? args.who}`),
-        });
+        seen.push(context.state.get('client_identifier'));
         return { who };
       },
     });
@@ -43,10 +40,16 @@ describe('a connection of its own', () => {
         ? greeting.chunk.data.connectionId
         : null;
     });
-    expect(seen).toEqual([
-      { client: ids[0], open: ['process_payment Alice', 'look Alice'] },
-      { client: ids[1], open: ['process_payment Bob', 'look Bob'] },
-    ]);
+    expect(seen).toEqual(ids);
+    const cards = await Promise.all([first, second].map((socket) => socket.chunk('tool-approval-request')));
+    for (const [index, socket] of [first, second].entries()) {
+      const shown = socket.chunks.flatMap((chunk) => (chunk.type === 'tool-approval-request' ? [chunk] : []));
+      expect(shown).toEqual([cards[index]]);
+    }
+    // The answer of one connection does not count for the call of the other.
+    const [card] = cards;
+    if (card) second.send('message', decision(card));
+    expect((await second.chunk('data-error')).data.code).toMatch(/nothing_to_answer|answer_refused/);
     expect(
       logged.filter(({ message }) => message === 'connected').map(({ fields }) => fields?.connection),
     ).toEqual(ids);

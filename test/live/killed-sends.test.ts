@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Chunk, Message } from '../../src/protocol/index.ts';
+import { serve } from '../../src/server/adapters/node.ts';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
-import { serve } from '../../src/server/use/node.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness } from '../support/harness.ts';
 import { calls, type ScriptedTurn, streamed } from '../support/scripted-model.ts';

@@ -1,7 +1,7 @@
 import { createAccumulator, parse } from 'duologue/parse';
 import { detect, finishOf, usageOf } from 'duologue/parse/pieces';
 import { describe, expect, it } from 'vitest';
-import { aiSdkFinishOf } from '../../src/adk/ai-sdk-finish.ts';
+import { aiSdkFinishOf } from '../../src/adk/message-chunks.ts';
 
 const codes = (raw: unknown, options = {}) => parse(raw, options).warnings.map((warning) => warning.code);
 const chat = (message: unknown, rest: object = {}) => ({

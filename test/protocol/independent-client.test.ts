@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Message } from '../../src/protocol/index.ts';
-import { serve } from '../../src/server/use/node.ts';
+import { serve } from '../../src/server/adapters/node.ts';
 import { brief } from '../client/support/chat.ts';
 import { type Scenario, scenarios } from '../contract/support/scenarios.ts';
 import { fourTools } from '../support/demo-tools.ts';

@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { describe, expect, test } from 'vitest';
 import type { Mode, ToldData, UseDuologueHelpers, UseDuologueOptions } from '../../src/react/index.ts';
+import { serve } from '../../src/server/adapters/node.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
-import { serve } from '../../src/server/use/node.ts';
 import { PNG } from '../contract/support/scenarios.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness } from '../support/harness.ts';

@@ -50,10 +50,10 @@ const places: { path: RegExp; packages: string[] }[] = [
   { path: /^src\/server\/sqlite\//, packages: ['libsql'] },
   { path: /^src\/server\/nodes\//, packages: ['node:http', 'node:https'] },
   // Reads addresses; opens nothing.
-  { path: /^src\/server\/access\/client-address\.ts$/, packages: ['node:net'] },
+  { path: /^src\/server\/access\/access\.ts$/, packages: ['node:net'] },
   { path: /^src\/server\/postgres\//, packages: ['pg'] },
   { path: /^src\/server\/redis\//, packages: ['redis'] },
-  { path: /^src\/server\/use\//, packages: frameworks },
+  { path: /^src\/server\/adapters\//, packages: frameworks },
 ];
 
 /** The imports of one file that its layer forbids. */
@@ -120,7 +120,7 @@ describe('import boundaries', () => {
     ['src/adk/message-chunks.ts', "import { createServer } from 'node:http'", ['node:http']],
     ['src/adk/message-chunks.ts', 'const other = await import(name)', [computed]],
     ['src/server/sse.ts', "const { Hono } = await import('hono/tiny')", ['hono/tiny']],
-    ['src/server/use/hono.ts', "const { Hono } = await import('hono/tiny')", []],
+    ['src/server/adapters/hono.ts', "const { Hono } = await import('hono/tiny')", []],
     ['src/server/session.ts', "type Chat = import('../client/index.ts').Chat", ['../client/index.ts']],
     ['src/server/session.ts', "import Database from 'libsql'", ['libsql']],
     ['src/server/sqlite/index.ts', "import Database from 'libsql'", []],
@@ -169,7 +169,7 @@ describe('import boundaries', () => {
         .filter(
           ({ target, kind }) =>
             (target.startsWith('src/server/conversation/') && !target.startsWith(state)) ||
-            (/^src\/server\/(store|log|home|http|socket|nodes)\//.test(target) && kind !== 'type'),
+            (/^src\/server\/(store|log|registry|http|socket|nodes)\//.test(target) && kind !== 'type'),
         )
         .map(({ target }) => `${file} imports ${target}`),
     );
@@ -222,6 +222,14 @@ describe('source files', () => {
     expect(
       sources.filter((file) => !/^src(\/[a-z0-9]+(-[a-z0-9]+)*)+\.tsx?$/.test(file) || vague.test(file)),
     ).toEqual([]);
+  });
+
+  test('none has more than 450 lines, and few have fewer than 40', () => {
+    const lengths = sources.map((file) => ({ file, lines: read(file).trimEnd().split('\n').length }));
+    expect(lengths.filter(({ lines }) => lines > 450)).toEqual([]);
+    const short = lengths.filter(({ lines }) => lines < 40).map(({ file }) => file);
+    // The number only goes down; the goal is 60 (docs/decisions/0035-a-journey-is-counted-in-files.md).
+    expect(short.length, short.join('\n')).toBeLessThanOrEqual(97);
   });
 
   test('each switch says what becomes of what it does not name', () => {

@@ -34,7 +34,7 @@ describe('what a change touches (CONTRIBUTING.md)', () => {
       const places = [
         'src/protocol/frame-schemas.ts',
         'src/protocol/frames.ts',
-        'src/server/socket/socket-requests.ts',
+        'src/server/socket/incoming.ts',
       ];
       expect(naming.filter((file) => !places.includes(file))).toEqual([]);
       expect(naming).toContain('src/protocol/frame-schemas.ts');

@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { serve } from '../../src/server/adapters/node.ts';
 import type { DuologueOptions } from '../../src/server/index.ts';
-import { serve } from '../../src/server/use/node.ts';
 import { harness, say } from '../support/harness.ts';
 import { text } from '../support/scripted-model.ts';
 

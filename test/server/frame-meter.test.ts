@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FrameMeter } from '../../src/server/socket/frame-meter.ts';
+import { FrameMeter } from '../../src/server/socket/incoming.ts';
 import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket/socket.ts';
 import { ManualClock } from '../support/clock.ts';
 

@@ -27,7 +27,7 @@ test('importing and starting the library changes nothing of the application: no 
   setLogLevel(LogLevel.DEBUG);
   const before = globals();
   const { createDuologue } = await import('../../src/server/index.ts');
-  const { serve } = await import('../../src/server/use/node.ts');
+  const { serve } = await import('../../src/server/adapters/node.ts');
   await import('../../src/models/index.ts');
   await import('../../src/client/index.ts');
   const agent = new LlmAgent({ name: 'assistant', model: new ScriptedModel() });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/protocol/index.ts';
-import { cutText, heardLength, textOf } from '../../src/server/output/hearing.ts';
+import { cutText, heardLength, textOf } from '../../src/server/output/output.ts';
 
 describe('what was heard of a message', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
-import { MemoryLogs } from '../../src/server/log/logs.ts';
+import { MemoryLogs } from '../../src/server/log/log.ts';
 import { BatchTimer } from '../../src/server/output/pace.ts';
 import { Utterances } from '../../src/server/output/utterances.ts';
 import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket/socket.ts';

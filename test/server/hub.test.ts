@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
 import { StaleFence } from '../../src/server/index.ts';
-import { KeptLogs } from '../../src/server/log/kept-logs.ts';
+import { ReplicatedLogs } from '../../src/server/log/replicated-logs.ts';
 import { ManualClock } from '../support/clock.ts';
 import { hubContract } from '../support/hub-contract.ts';
 import { MemoryHub, SharedMemory } from '../support/memory-hub.ts';
@@ -18,7 +18,7 @@ test('[S3] an answer of 60 words, 20 ms apart, is kept in 21 calls: its first wo
   const hub = new MemoryHub(new SharedMemory());
   const clock = new ManualClock();
   const quiet = () => undefined;
-  const logs = new KeptLogs({
+  const logs = new ReplicatedLogs({
     hub,
     clock,
     logger: { info: quiet, warn: quiet, error: quiet },
@@ -58,7 +58,7 @@ test('a log of a later owner than the store knows begins anew for the owner, and
   const quiet = () => undefined;
   const key = { app: 'app', user: 'user', id: 'chat' };
   const open = (fence: number, owner: number) =>
-    new KeptLogs({
+    new ReplicatedLogs({
       hub: new MemoryHub(memory),
       clock,
       logger: { info: quiet, warn: quiet, error: quiet },

@@ -1,7 +1,7 @@
 import { createEvent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../../src/server/index.ts';
-import { reconcile } from '../../src/server/ledger/reconcile.ts';
+import { reconcile } from '../../src/server/ledger/history.ts';
 
 const key = { app: 'duologue', user: 'live_user', id: 'words', fence: 0 };
 

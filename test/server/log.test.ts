@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
+import { serve } from '../../src/server/adapters/node.ts';
 import type { DuologueOptions, Logger } from '../../src/server/index.ts';
-import { serve } from '../../src/server/use/node.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, say } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';

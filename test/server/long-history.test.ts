@@ -1,7 +1,7 @@
 import { createEvent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
-import { answerEvent, callOf } from '../../src/testing/store/records.ts';
+import { answerEvent, callOf } from '../../src/testing/store/setup.ts';
 import { harness, say } from '../support/harness.ts';
 import { text } from '../support/scripted-model.ts';
 import { png } from './support/images.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { defineTool } from '../../src/adk/index.ts';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
-import { auditLines } from '../../src/testing/store/audit-lines.ts';
+import { auditLines } from '../../src/testing/store/setup.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, read, say } from '../support/harness.ts';

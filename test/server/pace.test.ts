@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
-import type { Feed } from '../../src/server/home/home.ts';
-import { ResponseReader } from '../../src/server/http/response-reader.ts';
+import { ResponseReader } from '../../src/server/http/reply.ts';
 import { ChunkLog } from '../../src/server/log/log.ts';
-import { DraftPace } from '../../src/server/output/draft-pace.ts';
 import { Output } from '../../src/server/output/output.ts';
-import { BatchTimer, Heartbeat } from '../../src/server/output/pace.ts';
+import { BatchTimer, DraftPace, Heartbeat } from '../../src/server/output/pace.ts';
+import type { Feed } from '../../src/server/registry/session.ts';
 import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket/socket.ts';
 import { SocketWriter } from '../../src/server/socket/socket-writer.ts';
-import { createMemoryStore } from '../../src/server/store/memory/index.ts';
+import { createMemoryStore } from '../../src/server/store/memory/memory-store.ts';
 import { fakeClock } from './support/clock.ts';
 
 const WINDOW = 12;

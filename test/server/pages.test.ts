@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DuologueHttp } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
-import { Turnstile } from '../../src/server/access/turnstile.ts';
+import { Turnstile } from '../../src/server/access/limits.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { harness } from '../support/harness.ts';

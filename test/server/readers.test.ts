@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Readers } from '../../src/server/output/readers.ts';
+import { Readers } from '../../src/server/output/output.ts';
 
 const FAR = 10_000;
 

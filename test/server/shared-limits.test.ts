@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { RateLimiter } from '../../src/server/access/rate-limit.ts';
+import { RateLimiter } from '../../src/server/access/limits.ts';
 import { ManualClock } from '../support/clock.ts';
 import { harness, say } from '../support/harness.ts';
 import { live } from '../support/live.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DEFAULT_SOCKET_LIMITS } from '../../src/server/socket/socket.ts';
-import { SocketLife } from '../../src/server/socket/socket-life.ts';
+import { SocketLife } from '../../src/server/socket/socket-connection.ts';
 import { ManualClock } from '../support/clock.ts';
 
 const MINUTE = 60_000;

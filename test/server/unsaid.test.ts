@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
-import { messageOf, textEvent } from '../../src/testing/store/records.ts';
+import { messageOf, textEvent } from '../../src/testing/store/setup.ts';
 import { createFolder } from '../store/support/stores.ts';
 import { ManualClock } from '../support/clock.ts';
 import { harness, say } from '../support/harness.ts';

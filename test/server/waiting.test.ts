@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/protocol/index.ts';
 import { createMemoryStore, type Store } from '../../src/server/index.ts';
-import { auditLines } from '../../src/testing/store/audit-lines.ts';
+import { auditLines } from '../../src/testing/store/setup.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { type Harness, harness, say } from '../support/harness.ts';
 import { decision, live } from '../support/live.ts';

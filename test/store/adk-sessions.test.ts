@@ -14,12 +14,15 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { StoreSessionService } from '../../src/server/store/adk-sessions.ts';
-import { createMemoryStore } from '../../src/server/store/memory/index.ts';
-import type { NodeDirectory, SharedStore } from '../../src/server/store/nodes.ts';
-import { prefixes } from '../../src/server/store/state.ts';
-import { type Store, StoreError } from '../../src/server/store/store.ts';
-import { keyOf, messageOf, stored, textEvent } from '../../src/testing/store/records.ts';
-import { standingClock } from '../../src/testing/store/standing-clock.ts';
+import { createMemoryStore } from '../../src/server/store/memory/memory-store.ts';
+import { prefixes } from '../../src/server/store/rules.ts';
+import {
+  type NodeDirectory,
+  type SharedStore,
+  type Store,
+  StoreError,
+} from '../../src/server/store/store.ts';
+import { keyOf, messageOf, standingClock, stored, textEvent } from '../../src/testing/store/setup.ts';
 import { ScriptedModel } from './support/scripted-model.ts';
 import { kinds } from './support/stores.ts';
 

@@ -1,8 +1,8 @@
 import type { Event } from '@google/adk';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EventList } from '../../src/server/store/event-list.ts';
-import { textEvent } from '../../src/testing/store/records.ts';
+import { EventList } from '../../src/server/store/session-cache.ts';
+import { textEvent } from '../../src/testing/store/setup.ts';
 
 /** What ADK does on each append. */
 function putBySearch(events: Event[], event: Event): void {

@@ -1,9 +1,16 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CallStatus, type OwnedKey, type Store, StoreError } from '../../src/server/store/store.ts';
-import { auditLines } from '../../src/testing/store/audit-lines.ts';
-import { answerEvent, callOf, keyOf, lineOf, messageOf, textEvent } from '../../src/testing/store/records.ts';
-import { standingClock } from '../../src/testing/store/standing-clock.ts';
+import {
+  answerEvent,
+  auditLines,
+  callOf,
+  keyOf,
+  lineOf,
+  messageOf,
+  standingClock,
+  textEvent,
+} from '../../src/testing/store/setup.ts';
 import { kinds } from './support/stores.ts';
 
 type Step = (store: Store, key: (name: string) => OwnedKey) => Promise<unknown>;

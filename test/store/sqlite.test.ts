@@ -5,21 +5,20 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/server/sqlite/database.ts';
+import { type Database, migrate, migrations, openDatabase } from '../../src/server/sqlite/database.ts';
 import { openSqliteStore } from '../../src/server/sqlite/index.ts';
-import { migrate, migrations } from '../../src/server/sqlite/schema.ts';
+import { fromText, toText } from '../../src/server/store/rules.ts';
 import { StaleFence, type Store, StoreError } from '../../src/server/store/store.ts';
-import { fromText, toText } from '../../src/server/store/text.ts';
-import { auditLines } from '../../src/testing/store/audit-lines.ts';
 import {
   answerEvent,
+  auditLines,
   callOf,
   keyOf,
   lineOf,
   messageOf,
   stored,
   textEvent,
-} from '../../src/testing/store/records.ts';
+} from '../../src/testing/store/setup.ts';
 import { createFolder } from './support/stores.ts';
 
 const key = keyOf('s1');

@@ -1,8 +1,8 @@
 import { createEvent, type Event } from '@google/adk';
 import { describe, expect, test } from 'vitest';
 import { rewindEvent } from '../../src/adk/for-server.ts';
-import { windowOf } from '../../src/server/store/window.ts';
-import { callOf } from '../../src/testing/store/records.ts';
+import { windowOf } from '../../src/server/store/session-cache.ts';
+import { callOf } from '../../src/testing/store/setup.ts';
 
 const user = (text: string) => createEvent({ author: 'user', content: { role: 'user', parts: [{ text }] } });
 const model = (text: string) =>

@@ -5,8 +5,14 @@ import * as vitest from 'vitest';
 import { afterAll, expect, test } from 'vitest';
 import { type Store, StoreError } from '../../src/server/index.ts';
 import { storeContract } from '../../src/testing/index.ts';
-import { auditLines } from '../../src/testing/store/audit-lines.ts';
-import { answerEvent, callOf, keyOf, messageOf, textEvent } from '../../src/testing/store/records.ts';
+import {
+  answerEvent,
+  auditLines,
+  callOf,
+  keyOf,
+  messageOf,
+  textEvent,
+} from '../../src/testing/store/setup.ts';
 
 type Open = (file: string, now?: () => number) => Promise<Store>;
 

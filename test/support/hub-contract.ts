@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Chunk } from '../../src/protocol/index.ts';
 import { systemClock } from '../../src/server/clock.ts';
 import type { Addition, Hub } from '../../src/server/log/hub.ts';
-import { KeptLogs } from '../../src/server/log/kept-logs.ts';
-import type { SessionLog } from '../../src/server/log/logs.ts';
+import type { SessionLog } from '../../src/server/log/log.ts';
+import { ReplicatedLogs } from '../../src/server/log/replicated-logs.ts';
 import { type OwnedKey, type SessionKey, StaleFence } from '../../src/server/store/store.ts';
 
 /** One kind of hub, for the tests that each passes. */
@@ -48,7 +48,7 @@ export function hubContract({ name, open, lose }: HubSubject): void {
     });
     /** The logs of a node. */
     const logsOf = (of: Hub, lost: OwnedKey[] = []) =>
-      new KeptLogs({
+      new ReplicatedLogs({
         hub: of,
         clock: systemClock,
         logger: quiet,

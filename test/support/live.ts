@@ -1,5 +1,5 @@
 import { afterEach } from 'vitest';
-import { type Served, serve } from '../../src/server/use/node.ts';
+import { type Served, serve } from '../../src/server/adapters/node.ts';
 import { type Harness, harness } from './harness.ts';
 import { TestSocket } from './socket.ts';
 

@@ -1,8 +1,6 @@
 import { createMemoryStore } from '../../src/server/index.ts';
-import type { NodeDirectory, NodePlace, SharedStore } from '../../src/server/store/nodes.ts';
-import { nameOf } from '../../src/server/store/rules.ts';
-import { prefixes } from '../../src/server/store/state.ts';
-import type { OwnedKey, Store } from '../../src/server/store/store.ts';
+import { nameOf, prefixes } from '../../src/server/store/rules.ts';
+import type { NodeDirectory, NodePlace, OwnedKey, SharedStore, Store } from '../../src/server/store/store.ts';
 import type { ManualClock } from './clock.ts';
 
 /** The store as one node reaches it. */

@@ -18,7 +18,11 @@ export const start: Start = async ({ adk, source, build }) => {
     existsSync(join(build, path)),
   );
   const { openSqliteStore } = (await load(sqlite ?? '')) as Sqlite;
-  const { serve } = (await load('server/use/node.js')) as Node;
+  // The same for the adapters, which were in another folder.
+  const node = ['server/adapters/node.js', 'server/use/node.js'].find((path) =>
+    existsSync(join(build, path)),
+  );
+  const { serve } = (await load(node ?? '')) as Node;
   const folder = mkdtempSync(join(tmpdir(), 'duologue-bench-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const duologue = createDuologue({

@@ -1,4 +1,4 @@
-import type { Listener } from '../home/home.ts';
+import type { Listener } from '../registry/session.ts';
 
 /**
  * The listeners of a conversation, and which of them has the active connection: it alone gets sound and runs the browser's tools. A

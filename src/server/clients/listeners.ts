@@ -1,10 +1,10 @@
 import type { ProtocolError } from '../../protocol/index.ts';
-import { RateLimiter } from '../access/rate-limit.ts';
+import { RateLimiter } from '../access/limits.ts';
 import type { Engine } from '../engine.ts';
-import type { Listener, Place } from '../home/home.ts';
 import type { History } from '../ledger/history.ts';
 import type { Output } from '../output/output.ts';
 import { type Sound, Utterances } from '../output/utterances.ts';
+import type { Listener, Place } from '../registry/session.ts';
 import { ActiveConnection } from './active-connection.ts';
 
 /** What listeners need from around them. */

@@ -1,5 +1,5 @@
 import type { Chunk, ProtocolError } from '../../protocol/index.ts';
-import type { Requester } from '../home/home.ts';
+import type { Requester } from '../registry/session.ts';
 import { type AcceptedRequest, MAX_REQUESTS } from '../store/store.ts';
 
 /** How a request is named: by its client, and in the log. */

@@ -6,10 +6,11 @@ import {
   resumptionOf,
   type ServerTools,
   type Speaker,
+  unlessAborted,
 } from '../../adk/for-server.ts';
 import { failedWith } from '../../models/for-server.ts';
 import type { Detection } from '../../protocol/index.ts';
-import { settlesWithin } from '../clock.ts';
+import { nextRound, settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
 import type { History } from '../ledger/history.ts';
 import { type CallRecord, StoreError } from '../store/store.ts';
@@ -175,7 +176,7 @@ export class AgentRuns {
     const tell = (event: Event): Promise<void> | undefined => {
       if (view) apply({ type: 'event', n: run.n, event, view });
       const full = room();
-      if (full) return unlessAborted(full, run.controller.signal);
+      if (full) return unlessAborted(full, run.controller.signal, () => undefined);
       return ++count % EVENTS_IN_A_ROW === 0 ? nextRound() : undefined;
     };
     try {
@@ -272,24 +273,4 @@ function runConfigOf(live: Partial<RunConfig>, detection: Detection): Partial<Ru
 /** The failure of a run: of the store, or of the model. */
 function failureOf(error: unknown): Failure {
   return error instanceof StoreError ? { code: 'STORE', message: error.message } : failedWith(error);
-}
-
-/** Lets other sessions have a turn. */
-function nextRound(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
-
-/** Waits, but not longer than the run. */
-function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    const end = () => {
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    signal.addEventListener('abort', end);
-    work.then(end, reject);
-  });
 }

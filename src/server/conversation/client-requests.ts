@@ -11,6 +11,7 @@ import {
 } from '../clients/requests.ts';
 import type { Engine } from '../engine.ts';
 import { type AdmittedPart, admit } from '../files.ts';
+import type { Output } from '../output/output.ts';
 import type {
   AnsweredBy,
   Asked,
@@ -18,8 +19,7 @@ import type {
   PostedMessage,
   Response,
   TypedMessage,
-} from '../home/home.ts';
-import type { Output } from '../output/output.ts';
+} from '../registry/session.ts';
 import type { SessionKey, Store } from '../store/store.ts';
 import type { EffectRunner } from './effect-runner.ts';
 import type { Reading } from './reading.ts';

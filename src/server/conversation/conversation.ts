@@ -5,6 +5,9 @@ import { Listeners } from '../clients/listeners.ts';
 import { Requests } from '../clients/requests.ts';
 import { settlesWithin } from '../clock.ts';
 import type { Engine } from '../engine.ts';
+import { History } from '../ledger/history.ts';
+import type { SessionLog } from '../log/log.ts';
+import { Output } from '../output/output.ts';
 import type {
   AnsweredBy,
   Asked,
@@ -17,10 +20,7 @@ import type {
   Response,
   Session,
   TypedMessage,
-} from '../home/home.ts';
-import { History } from '../ledger/history.ts';
-import type { SessionLog } from '../log/logs.ts';
-import { Output } from '../output/output.ts';
+} from '../registry/session.ts';
 import { type OwnedKey, type PageRequest, type SessionKey, StaleFence } from '../store/store.ts';
 import { AgentRuns } from './agent-runs.ts';
 import { ClientRequests } from './client-requests.ts';

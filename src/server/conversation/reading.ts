@@ -2,6 +2,8 @@ import { type Chunk, formatChunkId } from '../../protocol/index.ts';
 import type { Listeners } from '../clients/listeners.ts';
 import type { Requests } from '../clients/requests.ts';
 import type { Engine } from '../engine.ts';
+import type { ShownLog } from '../log/log.ts';
+import { decidedIn, type Output } from '../output/output.ts';
 import {
   type Feed,
   type Joined,
@@ -12,10 +14,8 @@ import {
   type Reader,
   type Reset,
   type Response,
-} from '../home/home.ts';
-import type { ShownLog } from '../log/log.ts';
-import { decidedIn, type Output } from '../output/output.ts';
-import { recentMessages } from '../store/recent-messages.ts';
+} from '../registry/session.ts';
+import { recentMessages } from '../store/rules.ts';
 import type { PageRequest, SessionKey } from '../store/store.ts';
 import type { EffectRunner } from './effect-runner.ts';
 import type { ConversationState } from './state/conversation-state.ts';

@@ -12,17 +12,18 @@ import { partsOf } from '../files.ts';
 import {
   Approvals,
   decisionIn,
+  endEvent,
   isUndecided,
   lateSettlement,
   leftBehind,
+  outputChunk,
   stateOf,
 } from '../ledger/approvals.ts';
 import type { History } from '../ledger/history.ts';
-import { isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/reconcile.ts';
-import { endEvent, outputChunk } from '../ledger/settlement.ts';
-import type { SessionLog } from '../log/logs.ts';
+import { isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/history.ts';
+import type { SessionLog } from '../log/log.ts';
 import { heardIn, messagesIn, restOf } from '../log/take-over.ts';
-import { recentMessages } from '../store/recent-messages.ts';
+import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { MessageRequest, Recovered } from './state/inputs.ts';
 import { fingerprint } from './state/messages.ts';

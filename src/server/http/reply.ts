@@ -1,8 +1,18 @@
-import type { Readable } from 'node:stream';
-import type { ProtocolError } from '../../protocol/index.ts';
+import { Readable } from 'node:stream';
+import {
+  type Chunk,
+  DONE,
+  encodeBlock,
+  formatChunkId,
+  isForWatchers,
+  KEEP_ALIVE,
+  type ProtocolError,
+} from '../../protocol/index.ts';
+import { presented } from '../files.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
 import { NOT_HERE } from '../nodes/forward.ts';
-import type { ResponseReader } from './response-reader.ts';
+import { type BatchTimer, Departure, type Heartbeat } from '../output/pace.ts';
+import type { Feed, Reader, Response as SseResponse } from '../registry/session.ts';
 
 /** What is answered to a request; a reader is written piece by piece, and what another node answers as it comes. */
 export interface Reply {
@@ -55,4 +65,282 @@ export function streamReply(reader: ResponseReader, sessionId: string): Reply {
     },
     body: reader,
   };
+}
+
+/** A reply as the `Response` of the web: its body is read when the client reads. */
+export function toResponse(reply: Reply): Response {
+  const { status, headers, body } = reply;
+  if (body instanceof Readable)
+    return new Response(Readable.toWeb(body) as ReadableStream, { status, headers });
+  if (!(body instanceof ResponseReader)) return new Response(body as BodyInit | null, { status, headers });
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        body.onDrop = () => controller.error(new Error('The client did not read.'));
+      },
+      async pull(controller) {
+        const text = await body.next();
+        if (text === null) {
+          if (!body.isDropped) controller.close();
+          return;
+        }
+        controller.enqueue(encoder.encode(text));
+      },
+      cancel: () => body.close(),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(stream, { status, headers });
+}
+
+/** How many beats a client may go without reading what was sent, because the agent may be waiting for it. */
+const MAX_STALLED_BEATS = 20;
+
+/** Timers that all readers share. */
+export interface Pacing {
+  window: BatchTimer;
+  keepAlive: Heartbeat;
+}
+
+/** Reads one response from the log as SSE text: all there is, as soon as it should leave. */
+export class ResponseReader implements Reader {
+  readonly hasFloor: boolean;
+  /** Called when the reader is given up because nobody takes what it has. The client may resume. */
+  onDrop: (() => void) | null = null;
+  private dropped = false;
+  private readonly feed: Feed;
+  private readonly departure: Departure;
+  private readonly endsAfter: number;
+  private readonly omitted: ReadonlySet<string>;
+  private readonly endsAtRest: boolean;
+  private readonly isWatched: boolean;
+  private readonly isAside: boolean;
+  private readonly present: SseResponse['present'];
+  /** What only this client is told. */
+  private readonly aside: SseResponse['aside'];
+  private seq: number;
+  private seqAtBeat = -1;
+  private stalledBeats = 0;
+  /** Why nothing more will come. */
+  private why: ProtocolError | null = null;
+  /** Whether what has arrived should leave now; whoever comes back gets at once what there is. */
+  private isDue = true;
+  private ended = false;
+  /** Whether one who watches was told where it begins: that waits for nothing. */
+  private isGreeted: boolean;
+  /** Whether the connection is to be kept alive. */
+  private isBeating = false;
+  /** Wakes whoever waits for the next text. */
+  private wake: (() => void) | null = null;
+  private leave: (() => void)[] = [];
+
+  constructor(
+    {
+      feed,
+      from,
+      endsAfter,
+      hasFloor = false,
+      omitted,
+      endsAtRest,
+      isWatched = false,
+      isAside = false,
+      present,
+      aside,
+    }: SseResponse,
+    pacing: Pacing,
+  ) {
+    this.feed = feed;
+    this.hasFloor = hasFloor;
+    this.present = present;
+    this.aside = aside;
+    this.departure = new Departure(pacing.window, () => this.depart());
+    this.seq = from;
+    this.endsAfter = endsAfter ?? from;
+    this.omitted = new Set(omitted);
+    this.endsAtRest = endsAtRest ?? false;
+    this.isWatched = isWatched;
+    this.isAside = isAside;
+    this.isGreeted = !isWatched;
+    this.leave = [
+      feed.log.subscribe(() => this.arrived()),
+      // Nobody waits for one who only watches.
+      ...(isWatched ? [] : [feed.attach(this)]),
+      pacing.keepAlive.join(() => this.beat()),
+      ...(endsAtRest ? [feed.onRest(() => this.rested())] : []),
+    ];
+  }
+
+  /** Whether the response was cut off, as opposed to having ended. */
+  get isDropped(): boolean {
+    return this.dropped;
+  }
+
+  position(): number {
+    return this.seq;
+  }
+
+  /** The id of the chunk that was read last, or that stands before the first. */
+  get lastId(): string {
+    return formatChunkId({ epoch: this.feed.log.epoch, seq: this.seq });
+  }
+
+  /** Whether there is something to send now. */
+  get isReady(): boolean {
+    const isSaid = this.feed.log.last > this.seq || this.isPaused || this.why !== null;
+    return this.isDue && (isSaid || !this.isGreeted);
+  }
+
+  /** Whether everything of a live turn waits: it is read no further than to there. */
+  private get isPaused(): boolean {
+    return this.endsAtRest && this.feed.isAtRest;
+  }
+
+  /** Whether the response is over, or the reader was closed: nothing more is to be read. */
+  get isOver(): boolean {
+    return this.ended;
+  }
+
+  /** What should leave now; empty when nothing should. */
+  read(): string {
+    if (this.ended) return '';
+    if (this.isReady) return this.take();
+    return this.isBeating ? this.takeBeat() : '';
+  }
+
+  /** Resolves when there may be something to read, or nothing more is. One promise for a token, and no more. */
+  more(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.ended) resolve();
+      else this.wake = resolve;
+    });
+  }
+
+  /** The next text, or null when there is none any more. */
+  async next(): Promise<string | null> {
+    while (!this.ended) {
+      const text = this.read();
+      if (text !== '') return text;
+      await this.more();
+    }
+    return null;
+  }
+
+  cut(why: ProtocolError): void {
+    this.why = why;
+    this.isDue = true;
+    this.rouse();
+  }
+
+  /** Calls back once when it is closed. */
+  onClose(callback: () => void): void {
+    this.leave.push(callback);
+  }
+
+  close(): void {
+    this.ended = true;
+    for (const leave of this.leave) leave();
+    this.leave = [];
+    this.rouse();
+  }
+
+  private takeBeat(): string {
+    this.isBeating = false;
+    return KEEP_ALIVE;
+  }
+
+  private take(): string {
+    const { log } = this.feed;
+    this.isBeating = false;
+    const isFirst = !this.isGreeted;
+    this.isGreeted = true;
+    let text = '';
+    for (const chunk of this.aside?.() ?? []) {
+      text += encodeBlock(chunk, chunk.type === 'data-session' ? this.lastId : undefined);
+    }
+    if (this.isAside) {
+      this.close();
+      return text + DONE;
+    }
+    for (let entry = log.at(this.seq + 1); entry; entry = log.at(this.seq + 1)) {
+      this.seq = entry.seq;
+      const { chunk } = entry;
+      if (chunk) {
+        if (chunk.type === 'tool-approval-request' && this.omitted.has(chunk.approvalId)) continue;
+        if (!this.isWatched && (this.isStepOfRequest(chunk) || isForWatchers(chunk))) continue;
+        text += encodeBlock(
+          this.present ? presented(chunk, this.present) : chunk,
+          formatChunkId({ epoch: log.epoch, seq: entry.seq }),
+        );
+        continue;
+      }
+      if (!this.isWatched && entry.seq <= this.endsAfter) continue;
+      text += DONE;
+      if (this.isWatched) continue;
+      this.close();
+      break;
+    }
+    if (!this.ended && this.isPaused) {
+      text += encodeBlock({ type: 'finish', finishReason: 'tool-calls' }) + DONE;
+      this.close();
+    }
+    // One who watches knows by it that all before was said before.
+    if (isFirst) text += KEEP_ALIVE;
+    if (!this.ended && this.why) {
+      // Without [DONE]: the client knows that there is more, and comes back for it.
+      text += encodeBlock({ type: 'data-error', data: this.why.toWire(), transient: true });
+      this.close();
+    }
+    // What it needs next is no longer kept: better an end without [DONE] than a gap.
+    if (this.seq < log.first - 1) this.drop();
+    this.isDue = false;
+    this.departure.left();
+    this.feed.readerMoved();
+    return text;
+  }
+
+  /** The steps around the requests of a live turn are not for this wire. */
+  private isStepOfRequest({ type }: Chunk): boolean {
+    if (type === 'finish-step') return true;
+    return type === 'start-step' && this.feed.log.at(this.seq + 1)?.chunk?.type === 'tool-approval-request';
+  }
+
+  private arrived(): void {
+    const { log } = this.feed;
+    this.departure.arrived(log.isGathered ? undefined : log.at(log.last)?.chunk?.type);
+  }
+
+  private depart(): void {
+    if (this.feed.log.last === this.seq) return;
+    this.isDue = true;
+    this.rouse();
+  }
+
+  /** The agent waits for the person or the browser: there may be no further chunk to wake anyone. */
+  private rested(): void {
+    this.isDue = true;
+    this.rouse();
+  }
+
+  private rouse(): void {
+    const { wake } = this;
+    this.wake = null;
+    wake?.();
+  }
+
+  private drop(): void {
+    this.dropped = true;
+    this.close();
+    this.onDrop?.();
+  }
+
+  private beat(): void {
+    const waits = this.feed.log.last > this.seq;
+    this.stalledBeats = waits && this.seq === this.seqAtBeat ? this.stalledBeats + 1 : 0;
+    this.seqAtBeat = this.seq;
+    if (this.stalledBeats >= MAX_STALLED_BEATS) this.drop();
+    if (waits || !this.wake) return;
+    this.isBeating = true;
+    this.rouse();
+  }
 }

@@ -1,15 +1,21 @@
+import type { Readable } from 'node:stream';
 import type { SessionInfo } from '../../protocol/index.ts';
 import type { Access } from '../access/access.ts';
-import type { ByteBudget } from '../access/byte-budget.ts';
-import type { RateLimit, RateLimiter } from '../access/rate-limit.ts';
+import type { ByteBudget, RateLimit, RateLimiter, Turnstile } from '../access/limits.ts';
 import type { Identity } from '../access/sign-in.ts';
-import type { Turnstile } from '../access/turnstile.ts';
 import type { Engine } from '../engine.ts';
-import type { Sessions } from '../home/sessions.ts';
 import type { LargeJson } from '../large-json.ts';
 import type { Node } from '../nodes/node.ts';
-import type { Reply } from './reply.ts';
-import type { Pacing } from './response-reader.ts';
+import type { Sessions } from '../registry/session-registry.ts';
+import type { Pacing, Reply } from './reply.ts';
+
+/** Under this key the `Request` of a Node adapter has its body as a stream that arrives; null when the body is read from the `Request` itself. */
+export const ARRIVING = Symbol('duologue.arriving');
+
+/** A `Request` whose body is read from a Node stream. */
+export interface Arriving {
+  readonly [ARRIVING]: Readable | null;
+}
 
 /** What the routes need. */
 export interface HttpContext {

@@ -2,23 +2,23 @@ import {
   type Answer,
   type Chunk,
   DONE,
+  type ErrorCode,
   encodeBlock,
   type Limits,
   type Message,
   ProtocolError,
   readRequest,
+  type SessionInfo,
   TRIGGERS,
 } from '../../protocol/index.ts';
 import { NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { nothingToContinue } from '../conversation/state/errors.ts';
 import { admit, withAddresses } from '../files.ts';
-import type { Response } from '../home/home.ts';
-import { NothingOpen } from '../ledger/nothing-open.ts';
-import { checkSessionId, newSessionId } from '../session-id.ts';
-import { type Reply, streamHeaders, streamReply } from './reply.ts';
-import { ResponseReader } from './response-reader.ts';
+import { NothingOpen } from '../ledger/approvals.ts';
+import type { Joined, Listener, Response as SseResponse } from '../registry/session.ts';
+import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
+import { type Reply, ResponseReader, streamHeaders, streamReply } from './reply.ts';
 import { type HttpContext, nodesOf, type RouteCall } from './route.ts';
-import { Watcher } from './watcher.ts';
 
 /** Takes what a client posts, and streams the response. */
 export async function postStream({
@@ -94,7 +94,7 @@ function areFinished(answers: readonly Answer[]): boolean {
 }
 
 /** A response as it is given, or as it was. */
-function responseReply(response: Response, id: string, { pacing }: HttpContext): Reply {
+function responseReply(response: SseResponse, id: string, { pacing }: HttpContext): Reply {
   const reader = new ResponseReader(response, pacing);
   const reply = streamReply(reader, id);
   if (!response.told) return reply;
@@ -156,4 +156,63 @@ function sessionIdIn(body: Record<string, unknown>, user: string, context: HttpC
   const { newId, options } = context.engine;
   const { idLength } = options.limits;
   return id === undefined ? newSessionId(user, newId(), idLength) : checkSessionId(id, 'id', idLength);
+}
+
+/** One that watches a session over SSE: it hears everything that is said, has never the floor, and plays nothing. */
+class Watcher implements Listener {
+  readonly id: string;
+  readonly watches = 'always';
+  private reader: ResponseReader | null = null;
+  private why: ProtocolError | null = null;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  /** What it reads: where it begins, as a socket would be told, and everything behind that. */
+  response(
+    sessionId: string,
+    joined: Joined,
+    present: (messages: Message[]) => Message[],
+    nodes: Pick<SessionInfo, 'nodes'>,
+  ): SseResponse {
+    const { feed, from, resumed, newest, reset, opening, omitted, info } = joined;
+    const { epoch } = feed.log;
+    const first: Chunk[] = [
+      {
+        type: 'data-session',
+        data: { sessionId, connectionId: this.id, epoch, resumed, newest, ...info, ...nodes },
+        transient: true,
+      },
+      ...(reset
+        ? [
+            {
+              type: 'data-reset' as const,
+              data: { ...reset, messages: present(reset.messages) },
+              transient: true,
+            },
+          ]
+        : []),
+      ...opening,
+    ];
+    return { feed, from, omitted, isWatched: true, present, aside: () => first.splice(0) };
+  }
+
+  /** Its client reads from now on. */
+  follow(reader: ResponseReader): void {
+    this.reader = reader;
+    if (this.why) reader.cut(this.why);
+  }
+
+  end(code: ErrorCode, message: string): void {
+    this.why = new ProtocolError(code, message);
+    this.reader?.cut(this.why);
+  }
+
+  /** It asks for nothing. */
+  told(): void {}
+
+  play(): void {}
+
+  hush(): void {}
 }

@@ -1,13 +1,22 @@
 import { createHash } from 'node:crypto';
+import type { Session as AdkSession, Event, EventActions } from '@google/adk';
+import { type Outcome, responseEvent, toResponse } from '../../adk/for-server.ts';
+import { exhaustive } from '../../protocol/exhaustive.ts';
 import {
   type Answer,
   APPROVAL_TIMED_OUT,
+  type Chunk,
+  denialText,
+  INTERRUPTED,
   OUTCOME_UNKNOWN,
   outputTimedOut,
+  ProtocolError,
   SIGNED_OUT,
 } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import type { CallState } from '../conversation/state/call-states.ts';
+import type { Logger } from '../logger.ts';
+import { nameOf } from '../store/rules.ts';
 import type {
   AcceptedRequest,
   AuditEntry,
@@ -15,10 +24,9 @@ import type {
   CallRecord,
   CallStatus,
   OwnedKey,
+  SessionKey,
   Store,
 } from '../store/store.ts';
-import type { RefusedAnswers } from './refused-answers.ts';
-import type { Failure, Settlement } from './settlement.ts';
 
 /** What became of a decision: it counts, it said nothing new, or it was refused. */
 export type Verdict =
@@ -253,4 +261,179 @@ function canonicalJson(value: unknown): string {
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
     return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
+}
+
+/** Refused answers of a user are counted over so long. */
+const WINDOW_MS = 60_000;
+/** `refused` lines of one user in that time; further refused answers are only counted. */
+const MAX_LINES = 30;
+
+/** What one user was refused since the window began. */
+interface Window {
+  /** The lines that were written, by what they say. */
+  written: Set<string>;
+  /** The refused answers without a line of their own, by session. */
+  folded: Map<string, { key: SessionKey; count: number }>;
+  cancel: () => void;
+}
+
+/**
+ * Writes refused answers to the audit log, and bounds how many lines they take. In one minute an answer that is refused again for the same
+ * reason gets no second line, and a user gets at most 30 lines; at the end of the minute one line for each session tells how many more
+ * answers were refused. Several nodes count each by itself.
+ */
+export class RefusedAnswers {
+  private readonly store: Store;
+  private readonly clock: Clock;
+  private readonly logger: Logger;
+  private readonly windows = new Map<string, Window>();
+
+  constructor(store: Store, clock: Clock, logger: Logger) {
+    this.store = store;
+    this.clock = clock;
+    this.logger = logger;
+  }
+
+  /** Writes the line of a refused answer, or counts it. */
+  async write(key: SessionKey, line: AuditEntry): Promise<void> {
+    const { written, folded } = this.windowOf(key);
+    const what = JSON.stringify([key.id, line.approvalId, line.toolCallId, line.reason]);
+    if (written.size < MAX_LINES && !written.has(what)) {
+      written.add(what);
+      await this.store.audit(key, line);
+      return;
+    }
+    const session = nameOf(key);
+    const counted = folded.get(session);
+    if (counted) counted.count++;
+    else if (folded.size < MAX_LINES) folded.set(session, { key, count: 1 });
+  }
+
+  /** Writes what was only counted until now. The store is still open. */
+  async close(): Promise<void> {
+    const ends = [...this.windows.keys()].map((name) => this.end(name));
+    await Promise.all(ends).catch((error: unknown) => this.failed(error));
+  }
+
+  private windowOf({ app, user }: SessionKey): Window {
+    const name = JSON.stringify([app, user]);
+    let window = this.windows.get(name);
+    if (!window) {
+      const cancel = this.clock.after(WINDOW_MS, () => {
+        this.end(name).catch((error: unknown) => this.failed(error));
+      });
+      window = { written: new Set(), folded: new Map(), cancel };
+      this.windows.set(name, window);
+    }
+    return window;
+  }
+
+  /** Ends a window: a line for each session tells how many answers were only counted. */
+  private async end(name: string): Promise<void> {
+    const window = this.windows.get(name);
+    this.windows.delete(name);
+    window?.cancel();
+    const folded = [...(window?.folded.values() ?? [])];
+    await Promise.all(
+      folded.map(async ({ key, count }) => {
+        // A session that was deleted meanwhile keeps no trace of answers that belonged to no call.
+        if (await this.store.findSession(key)) await this.store.audit(key, foldedLine(count));
+      }),
+    );
+  }
+
+  private failed(error: unknown): void {
+    this.logger.warn('refused answers were not written to the audit log', { error: String(error) });
+  }
+}
+
+function foldedLine(count: number): AuditEntry {
+  return {
+    kind: 'refused',
+    approvalId: null,
+    toolCallId: null,
+    toolName: null,
+    argsHash: null,
+    args: null,
+    reason: count === 1 ? '1 more refused answer' : `${count} more refused answers`,
+  };
+}
+
+/** Answers came to a session in which no call is open. */
+export class NothingOpen extends ProtocolError {
+  constructor() {
+    super('nothing_to_answer', 'The last message answers no call that is open.');
+  }
+}
+
+/**
+ * How a call ends: the tool's outcome, a denial, or a text that says why there is none. An outcome may have changes, and
+ * with them the session that they were made from.
+ */
+export type Settlement =
+  | { kind: 'output'; output: unknown; actions?: EventActions; session?: AdkSession }
+  | Failure
+  | { kind: 'denied'; reason: string | null };
+
+/** The end of a call that gave nothing. */
+export interface Failure {
+  kind: 'error';
+  errorText: string;
+  interrupted?: true;
+}
+
+/** The end of a call that the person, or the model, wants no more of. */
+export const INTERRUPTION: Settlement = { kind: 'error', errorText: INTERRUPTED, interrupted: true };
+
+/** The end of a call that someone approved who is signed in no more. */
+export const SIGNED_OUT_END: Failure = { kind: 'error', errorText: SIGNED_OUT };
+
+/** A deferred tool's outcome as a settlement. */
+export function settlementOf(outcome: Exclude<Outcome, { kind: 'asks' }>): Settlement {
+  return outcome.kind === 'waits' ? { kind: 'output', output: null } : outcome;
+}
+
+/** What the model gets for the call. */
+export function responseOf(settlement: Settlement): Record<string, unknown> {
+  switch (settlement.kind) {
+    case 'output':
+      return toResponse(settlement.output);
+    case 'error':
+      return { error: settlement.errorText, ...(settlement.interrupted ? { interrupted: true } : {}) };
+    case 'denied':
+      return { error: denialText(settlement.reason ?? undefined) };
+    default:
+      return exhaustive(settlement);
+  }
+}
+
+/** The event that answers the call in the history; it says how the answer is meant. */
+export function endEvent(call: CallRecord, settlement: Settlement): Event {
+  const { id, toolName: name } = call;
+  const response = responseOf(settlement);
+  const isOutput = settlement.kind === 'output';
+  return responseEvent(call, [{ id, name, response }], isOutput ? settlement.actions : undefined, {
+    settled: settlement.kind,
+    ...(isOutput && response !== settlement.output ? { wrapped: true } : {}),
+  });
+}
+
+/** What the person gets for the call. */
+export function outputChunk(
+  toolCallId: string,
+  settlement: Settlement,
+  denials: 'tool-output-error' | 'tool-output-denied',
+): Chunk {
+  switch (settlement.kind) {
+    case 'output':
+      return { type: 'tool-output-available', toolCallId, output: settlement.output ?? null };
+    case 'error':
+      return { type: 'tool-output-error', toolCallId, errorText: settlement.errorText };
+    case 'denied':
+      return denials === 'tool-output-denied'
+        ? { type: 'tool-output-denied', toolCallId }
+        : { type: 'tool-output-error', toolCallId, errorText: denialText(settlement.reason ?? undefined) };
+    default:
+      return exhaustive(settlement);
+  }
 }

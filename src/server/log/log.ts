@@ -1,4 +1,5 @@
 import { type Chunk, parseChunkId } from '../../protocol/index.ts';
+import type { OwnedKey } from '../store/store.ts';
 
 /** An entry of the log: a chunk, or the end of a response. Every entry has a number; only chunks carry it as their id. */
 export interface LogEntry {
@@ -144,4 +145,134 @@ function sizeOf(chunk: Chunk | null): number {
 
 function lengthOf(value: unknown): number {
   return (JSON.stringify(value)?.length ?? 0) + 256;
+}
+
+/** Whether this process can be sure that no other has taken its sessions over. */
+export interface Lease {
+  readonly isSure: boolean;
+  /** Calls back when it is sure again; the returned function ends that. */
+  onSure(callback: () => void): () => void;
+}
+
+/** A log of which only so much may be told as someone else has shown. */
+export class HeldLog implements ShownLog {
+  readonly isGathered: boolean;
+  private readonly log: ChunkLog;
+  private readonly lease: Lease | null;
+  private shown: number;
+  private readonly listeners = new Set<() => void>();
+
+  /** All that stands in it now may be told. */
+  constructor(log: ChunkLog, { isGathered, lease }: { isGathered: boolean; lease: Lease | null }) {
+    this.log = log;
+    this.lease = lease;
+    this.isGathered = isGathered;
+    this.shown = log.last;
+  }
+
+  get isHeld(): boolean {
+    return this.lease?.isSure === false;
+  }
+
+  get epoch(): string {
+    return this.log.epoch;
+  }
+
+  get first(): number {
+    return this.log.first;
+  }
+
+  get last(): number {
+    return this.shown;
+  }
+
+  get readers(): number {
+    return this.listeners.size;
+  }
+
+  at(seq: number): LogEntry | undefined {
+    return seq <= this.shown ? this.log.at(seq) : undefined;
+  }
+
+  /** Everything up to that number may be told. */
+  show(seq: number): void {
+    if (seq <= this.shown) return;
+    this.shown = seq;
+    for (const listener of this.listeners) listener();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+}
+
+/** The log of one session, from when it is taken up until it is let go of. */
+export interface SessionLog {
+  /** Everything that was said. */
+  readonly chunks: ChunkLog;
+  /** What of it may be told. */
+  readonly shown: ShownLog;
+  /** Resolves when all that was said so far may be told, undefined when it may be already. Rejects when that takes too long. */
+  told(): Promise<void> | undefined;
+  /** Whether all from that number on outlives this process. */
+  keeps(from: number): boolean;
+  /** Nothing more is said here. */
+  close(): void;
+  /** Nobody needs it any more. */
+  remove(): void;
+}
+
+/** Where the logs of sessions are. */
+export interface Logs {
+  /** The log of a session for its owner: what an earlier one left of it, or a new one. */
+  open(key: OwnedKey): Promise<SessionLog>;
+  /** A new log in place of one that does not go together with what is stored. */
+  replace(log: SessionLog): SessionLog;
+  /** Resolves when everything that was said is kept, or after a while. */
+  close(): Promise<void>;
+}
+
+/** Names a log. */
+export function newEpoch(newId: () => string): string {
+  return newId().slice(0, 8);
+}
+
+/** Logs in memory: they end with their owner. */
+export class MemoryLogs implements Logs {
+  readonly #newId: () => string;
+  readonly #lease: Lease | null;
+
+  /** `lease`: what is said while it may have ended is held back. */
+  constructor(newId: () => string, lease: Lease | null) {
+    this.#newId = newId;
+    this.#lease = lease;
+  }
+
+  async open(): Promise<SessionLog> {
+    return this.#begin();
+  }
+
+  replace(): SessionLog {
+    return this.#begin();
+  }
+
+  async close(): Promise<void> {}
+
+  #begin(): SessionLog {
+    const chunks = new ChunkLog(newEpoch(this.#newId));
+    const lease = this.#lease;
+    const nothing = () => undefined;
+    const keeps = () => false;
+    if (!lease) return { chunks, shown: chunks, told: nothing, keeps, close: nothing, remove: nothing };
+    const shown = new HeldLog(chunks, { isGathered: false, lease });
+    const show = () => {
+      if (lease.isSure) shown.show(chunks.last);
+    };
+    const leave = [chunks.subscribe(show), lease.onSure(show)];
+    const close = () => {
+      for (const end of leave) end();
+    };
+    return { chunks, shown, told: nothing, keeps, close, remove: nothing };
+  }
 }

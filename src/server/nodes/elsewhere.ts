@@ -1,5 +1,5 @@
 import { ProtocolError } from '../../protocol/index.ts';
-import type { NodePlace } from '../store/nodes.ts';
+import type { NodePlace } from '../store/store.ts';
 import type { NodeEngine } from './fitness.ts';
 
 /** Thrown when another node owns the session that is asked for: the request is for that one. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
-import type { NodePlace } from '../store/nodes.ts';
+import type { NodePlace } from '../store/store.ts';
 
 /** What a node needs for its work: the store that all nodes share, and the hub beside it. */
 export type NodeEngine = 'store' | 'hub';

@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';
 import type { Duplex } from 'node:stream';
-import type { NodePlace } from '../store/nodes.ts';
+import type { NodePlace } from '../store/store.ts';
 
 /** Stands on what one node hands on to another, with the address of the first: the other answers it, or says that it cannot. */
 export const FORWARDED = 'x-duologue-forwarded';

@@ -4,10 +4,15 @@ import type { Duplex } from 'node:stream';
 import type { SessionInfo } from '../../protocol/index.ts';
 import { type Clock, settlesWithin } from '../clock.ts';
 import type { Reply } from '../http/reply.ts';
-import type { Lease } from '../log/held-log.ts';
+import type { Lease } from '../log/log.ts';
 import type { Logger } from '../logger.ts';
-import type { NodeDirectory, NodePlace } from '../store/nodes.ts';
-import { type OwnedKey, type SessionKey, StaleFence } from '../store/store.ts';
+import {
+  type NodeDirectory,
+  type NodePlace,
+  type OwnedKey,
+  type SessionKey,
+  StaleFence,
+} from '../store/store.ts';
 import { Elsewhere, EngineAway, NotHere } from './elsewhere.ts';
 import { Fitness, type NodeEngine } from './fitness.ts';
 import {

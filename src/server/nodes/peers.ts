@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { NodePlace } from '../store/nodes.ts';
+import type { NodePlace } from '../store/store.ts';
 
 /** Between two refusals after which a node is dead: one may be a node that is only being started. */
 const REFUSED_MS = 400;

@@ -3,16 +3,15 @@ import {
   type Chunk,
   type Message,
   MessageFold,
+  type MessagePart,
   type ProtocolError,
 } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
-import type { ChunkLog, ShownLog } from '../log/log.ts';
-import type { SessionLog } from '../log/logs.ts';
+import type { ChunkLog, SessionLog, ShownLog } from '../log/log.ts';
+import type { Reader } from '../registry/session.ts';
+import { type Persistence, untilStored } from '../store/rules.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
-import { type Persistence, untilStored } from '../store/until-stored.ts';
-import type { DraftPace } from './draft-pace.ts';
-import { Drafts } from './drafts.ts';
-import { Readers } from './readers.ts';
+import { type DraftPace, Drafts } from './pace.ts';
 
 /** What the output of a session needs from around it. */
 export interface OutputContext {
@@ -292,4 +291,105 @@ export function decidedIn(message: Message | null): string[] {
   return (message?.parts ?? []).flatMap((part) =>
     'approval' in part && part.approval?.approved !== undefined ? [part.approval.id] : [],
   );
+}
+
+/** Chunks that a reader may lag behind before the agent is held back. */
+const MAX_LAG = 4096;
+
+/**
+ * The readers of responses. The agent waits for one of them at most: the client that has the floor. That is the one whose post is being
+ * answered, or who came back for the rest from where it was. Whoever reads along holds nobody back.
+ */
+export class Readers {
+  private readonly all = new Set<Reader>();
+  /** How far the log is. */
+  private readonly last: () => number;
+  private awaited: Reader | null = null;
+  private full: { room: Promise<void>; goOn: () => void } | null = null;
+
+  constructor(last: () => number) {
+    this.last = last;
+  }
+
+  /** Someone reads from now on; the returned function ends that. */
+  attach(reader: Reader): () => void {
+    this.all.add(reader);
+    if (reader.hasFloor) this.awaited = reader;
+    this.moved();
+    return () => {
+      this.all.delete(reader);
+      if (this.awaited === reader) this.awaited = null;
+      this.moved();
+    };
+  }
+
+  /** Another connection has the floor: nobody who reads is waited for. */
+  loseFloor(): void {
+    this.awaited = null;
+    this.moved();
+  }
+
+  /** Nothing more will come: whoever reads is told why, and goes. */
+  cut(why: ProtocolError): void {
+    for (const reader of [...this.all]) reader.cut(why);
+  }
+
+  /** A reader took something. */
+  moved(): void {
+    if (!this.full || this.isLagging()) return;
+    this.full.goOn();
+    this.full = null;
+  }
+
+  /** Resolves when the one who has the floor does not lag far behind; nothing to wait for when they do not. */
+  room(): Promise<void> | undefined {
+    if (!this.isLagging()) return undefined;
+    this.full ??= untilCalled();
+    return this.full.room;
+  }
+
+  private isLagging(): boolean {
+    return this.awaited !== null && this.last() - this.awaited.position() > MAX_LAG;
+  }
+}
+
+function untilCalled(): { room: Promise<void>; goOn: () => void } {
+  let goOn = (): void => undefined;
+  const room = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  return { room, goOn };
+}
+
+/** How far back a place to cut is looked for: nobody is heard to have said half a word. */
+const WORD = 24;
+
+/** What a message says in words. */
+export function textOf({ parts }: Message): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** How many characters of a text were heard, when that share of its sound was played: whole words, where it has words. */
+export function heardLength(text: string, share: number): number {
+  const length = Math.floor(text.length * Math.min(1, Math.max(0, share)));
+  if (length >= text.length) return text.length;
+  const spoken = text.slice(0, length);
+  if (/\s/.test(text.charAt(length))) return spoken.trimEnd().length;
+  const space = spoken.search(/\s\S*$/);
+  if (space !== -1 && length - space <= WORD) return spoken.slice(0, space).trimEnd().length;
+  if (space === -1 && length <= WORD && /^\w+$/.test(spoken)) return 0;
+  // Without spaces any place will do, but for the middle of a character.
+  const last = text.charCodeAt(length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? length - 1 : length;
+}
+
+/** Leaves so many characters of what a message says. */
+export function cutText(message: Message, length: number): void {
+  let rest = length;
+  message.parts = message.parts.flatMap((part): MessagePart[] => {
+    if (part.type !== 'text') return [part];
+    const text = part.text.slice(0, rest);
+    rest -= text.length;
+    return text === '' ? [] : [{ ...part, text }];
+  });
 }

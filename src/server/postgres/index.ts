@@ -4,8 +4,7 @@
  * A change of tables or functions is a new step in `schema.ts`. State lives in the database alone.
  */
 import { randomUUID } from 'node:crypto';
-import type { SharedStore } from '../store/nodes.ts';
-import { StoreError } from '../store/store.ts';
+import { type SharedStore, StoreError } from '../store/store.ts';
 import { Database, inWords, type PostgresOptions } from './database.ts';
 import { migrate, quote } from './schema.ts';
 import { PostgresStore } from './store.ts';

@@ -1,5 +1,4 @@
-import type { Acquired, NodeDirectory } from '../store/nodes.ts';
-import type { SessionKey } from '../store/store.ts';
+import type { Acquired, NodeDirectory, SessionKey } from '../store/store.ts';
 import type { SchemaCalls } from './schema-calls.ts';
 import { nameIn } from './values.ts';
 

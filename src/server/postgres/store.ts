@@ -1,22 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
-import { answeredCalls, eventToJson, fromJson, toJson } from '../store/json.ts';
-import type { NodeDirectory, SharedStore } from '../store/nodes.ts';
 import {
   type AuditRow,
+  answeredCalls,
   auditLineOf,
   type CallRow,
   callOf,
+  decisionMove,
+  eventToJson,
+  fromJson,
+  issuedLine,
   type ListedRow,
   listedOf,
+  noSuchSession,
   orNull,
   type RequestRow,
   requestOf,
   type SessionRow,
   summaryOf,
-} from '../store/rows.ts';
-import { decisionMove, issuedLine, noSuchSession } from '../store/rules.ts';
+  toJson,
+  toText,
+} from '../store/rules.ts';
 import type {
   AcceptedRequest,
   AuditEntry,
@@ -29,15 +34,16 @@ import type {
   HistoryLimits,
   ListedSession,
   ListRequest,
+  NodeDirectory,
   OwnedKey,
   Page,
   PageRequest,
   SessionKey,
   SessionSummary,
+  SharedStore,
   StoredSession,
   WaitingMessage,
 } from '../store/store.ts';
-import { toText } from '../store/text.ts';
 import type { Database } from './database.ts';
 import { nodeDirectory } from './node-directory.ts';
 import { SchemaCalls } from './schema-calls.ts';

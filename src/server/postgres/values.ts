@@ -1,9 +1,17 @@
 import { createHash } from 'node:crypto';
-import { fromJson, toJson } from '../store/json.ts';
-import { orNull } from '../store/rows.ts';
-import { applyDelta, emptyState, joinState, prefixes, type StateRecord } from '../store/state.ts';
+import {
+  applyDelta,
+  emptyState,
+  fromJson,
+  fromText,
+  joinState,
+  orNull,
+  prefixes,
+  type StateRecord,
+  toJson,
+  toText,
+} from '../store/rules.ts';
 import type { AcceptedRequest, AuditEntry, CallRecord, SessionKey } from '../store/store.ts';
-import { fromText, toText } from '../store/text.ts';
 import type { Value } from './database.ts';
 
 /** A session in the indexes of the database. */

@@ -10,20 +10,16 @@ import {
   toProtocolError,
   WATCHING_SUBPROTOCOL,
 } from '../../protocol/index.ts';
-import type { HeldBytes } from '../access/byte-budget.ts';
+import type { HeldBytes } from '../access/limits.ts';
 import type { Identity } from '../access/sign-in.ts';
 import type { Clock } from '../clock.ts';
-import type { Listener, Place, Session } from '../home/home.ts';
-import type { Pacing } from '../http/response-reader.ts';
+import type { Pacing } from '../http/reply.ts';
 import type { LargeJson } from '../large-json.ts';
 import type { Logger } from '../logger.ts';
 import type { Sound } from '../output/utterances.ts';
-import { FrameMeter } from './frame-meter.ts';
-import { Intake, type WholeFrame } from './intake.ts';
+import type { Listener, Place, Session } from '../registry/session.ts';
+import { FrameMeter, Intake, SocketMedia, SocketRequests, type WholeFrame } from './incoming.ts';
 import type { Socket, SocketLimits } from './socket.ts';
-import { SocketLife } from './socket-life.ts';
-import { SocketMedia } from './socket-media.ts';
-import { SocketRequests } from './socket-requests.ts';
 import { SocketWriter } from './socket-writer.ts';
 
 /** What a connection is made of. */
@@ -254,5 +250,69 @@ export class SocketConnection implements Listener {
   /** Tells this client something. What waits for one that does not read must not grow by what it does. */
   private tell(chunk: Chunk): void {
     if (this.isOpen && !this.writer.isBehind) this.writer.send(chunk);
+  }
+}
+
+/** What the life of a socket is measured by. */
+export interface SocketLifeContext {
+  clock: Clock;
+  limits: SocketLimits;
+  ping: () => void;
+  /** The other side is gone, or nothing happens any more. */
+  onEnd: (why: string) => void;
+}
+
+/** Finds out about clients that are gone without a word, and about those that only sit there. */
+export class SocketLife {
+  private readonly context: SocketLifeContext;
+  private aliveAt: number;
+  /** When something was said last, as far as it is known. */
+  private activeAt: number;
+  /** The newest entry of the log at the last beat. */
+  private seqAtBeat = 0;
+  private cancel: (() => void) | null = null;
+
+  constructor(context: SocketLifeContext) {
+    this.context = context;
+    this.activeAt = context.clock.elapsed();
+    this.aliveAt = this.activeAt;
+  }
+
+  /** The other side is still there. */
+  noteAlive(): void {
+    this.aliveAt = this.context.clock.elapsed();
+  }
+
+  /** A frame came: the other side is there, and says something. */
+  noteFrame(): void {
+    this.aliveAt = this.context.clock.elapsed();
+    this.activeAt = this.aliveAt;
+  }
+
+  /** Someone said something. */
+  noteActivity(): void {
+    this.activeAt = this.context.clock.elapsed();
+  }
+
+  /** Begins to look. `log` is asked at each beat for what was said meanwhile. */
+  begin(log: { readonly last: number }): void {
+    this.seqAtBeat = log.last;
+    this.beat(log);
+  }
+
+  end(): void {
+    this.cancel?.();
+  }
+
+  private beat(log: { readonly last: number }): void {
+    const { clock, limits, ping, onEnd } = this.context;
+    this.cancel = clock.after(limits.heartbeatMs, () => {
+      if (clock.elapsed() - this.aliveAt >= limits.silenceMs) return onEnd('No sign of life.');
+      if (log.last !== this.seqAtBeat) this.noteActivity();
+      this.seqAtBeat = log.last;
+      if (clock.elapsed() - this.activeAt > limits.idleMs) return onEnd('Nothing happened for a long time.');
+      ping();
+      this.beat(log);
+    });
   }
 }

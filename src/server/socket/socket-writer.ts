@@ -9,11 +9,10 @@ import {
   WATCHING_SUBPROTOCOL,
 } from '../../protocol/index.ts';
 import { presented } from '../files.ts';
-import type { Feed } from '../home/home.ts';
 import { type BatchTimer, Departure } from '../output/pace.ts';
 import { pcmOf, SAMPLE_BYTES, type Sound, soundBytes } from '../output/utterances.ts';
-import { toBase64 } from './base64.ts';
-import type { Socket, SocketLimits } from './socket.ts';
+import type { Feed } from '../registry/session.ts';
+import { type Socket, type SocketLimits, toBase64 } from './socket.ts';
 
 /** What a writer is made of. */
 export interface SocketWriterContext {

@@ -1,16 +1,16 @@
 import type { Duplex } from 'node:stream';
 import { ProtocolError, type SessionInfo, toProtocolError } from '../../protocol/index.ts';
-import { type RateLimiter, rateLimited } from '../access/rate-limit.ts';
+import { type RateLimiter, rateLimited } from '../access/limits.ts';
 import { type Identity, NO_LONGER_SIGNED_IN } from '../access/sign-in.ts';
 import { withAddresses } from '../files.ts';
-import type { Session } from '../home/home.ts';
 import { requestIdOf } from '../http/http.ts';
 import { type HttpContext, nodesOf } from '../http/route.ts';
 import { NotHere } from '../nodes/elsewhere.ts';
 import { FORWARDED } from '../nodes/forward.ts';
 import { parseSoundPlace } from '../output/utterances.ts';
-import { checkSessionId, newSessionId } from '../session-id.ts';
-import { DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
+import type { Session } from '../registry/session.ts';
+import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
+import { type AcceptedSocket, DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
 import { SocketConnection } from './socket-connection.ts';
 
 /** When someone who has too many connections may try again. */
@@ -18,7 +18,7 @@ const CROWDED_MS = 10_000;
 
 /** A connection that was allowed and waits for its socket. */
 export interface Admission {
-  accept(socket: Socket): SocketConnection;
+  accept(socket: Socket): AcceptedSocket;
   /** The socket did not come, or is gone. */
   drop(): void;
 }

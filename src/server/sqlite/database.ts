@@ -66,3 +66,104 @@ async function loadDriver(): Promise<typeof Libsql> {
     });
   }
 }
+
+/** A step from one version of the schema to the next. */
+export type Migration = (db: Database) => void;
+
+/** The steps from an empty file; step `n` leads to version `n + 1`. Released steps are never changed. */
+export const migrations: readonly Migration[] = [
+  function firstSchema(db) {
+    // Events and messages lie in the order they are read in, next to their session; calls, audit lines and files are
+    // few or large and keep the row ids.
+    db.exec(`
+      create table app_states (app text primary key, state text not null) without rowid;
+      create table user_states (
+        app text not null, user text not null, state text not null, primary key (app, user)
+      ) without rowid;
+      create table sessions (
+        n integer primary key,
+        app text not null, user text not null, id text not null,
+        title text, state text not null, created_at integer not null, updated_at integer not null,
+        unique (app, user, id)
+      );
+      create table events (
+        session integer not null, seq integer not null, id text not null, data text not null,
+        primary key (session, seq)
+      ) without rowid;
+      create unique index event_ids on events (session, id);
+      create table messages (
+        session integer not null, seq integer not null, id text not null, data text not null,
+        primary key (session, seq)
+      ) without rowid;
+      create unique index message_ids on messages (session, id);
+      create table calls (
+        n integer primary key,
+        session integer not null, id text not null, approval_id text,
+        tool_name text not null, args text not null, args_hash text not null, runs_on text not null,
+        status text not null, reason text, message_id text not null,
+        agent text not null, invocation_id text not null, branch text,
+        issued_at integer not null, expires_at integer,
+        unique (session, id), unique (session, approval_id)
+      );
+      create table audit_lines (
+        n integer primary key,
+        app text not null, user text not null, session_id text not null,
+        at integer not null, kind text not null, approval_id text, tool_call_id text,
+        tool_name text, args_hash text, args text, reason text
+      );
+      create index audit_of_session on audit_lines (app, user, session_id);
+      create table files (
+        n integer primary key,
+        session integer not null, id text not null, media_type text not null, bytes blob not null,
+        unique (session, id)
+      );
+    `);
+  },
+  function acceptedRequests(db) {
+    db.exec(`
+      create table requests (
+        session integer not null, seq integer not null,
+        request_id text not null, message_id text, parts integer not null,
+        primary key (session, seq)
+      ) without rowid;
+      create unique index request_ids on requests (session, request_id);
+    `);
+  },
+  function fences(db) {
+    // One counter for all sessions: a session that is made again under the id of one that was removed gets a new fence, too.
+    db.exec(`
+      create table fences (last integer not null);
+      insert into fences (last) values (0);
+      alter table sessions add column fence integer not null default 0;
+    `);
+  },
+  function waitingMessages(db) {
+    db.exec(`
+      create table waiting (
+        session integer not null, seq integer not null, id text not null, data text not null,
+        primary key (session, seq)
+      ) without rowid;
+      create unique index waiting_ids on waiting (session, id);
+    `);
+  },
+  function sessionsByUse(db) {
+    db.exec('create index sessions_by_use on sessions (app, user, updated_at desc, id)');
+  },
+];
+
+/** Brings the file to the newest version, each step in a transaction of its own; refuses a file from the future. */
+export function migrate(db: Database, steps: readonly Migration[] = migrations): void {
+  const version = db.prepare<{ user_version: number }>('pragma user_version').first()?.user_version ?? 0;
+  if (version > steps.length) {
+    throw new StoreError(
+      `The data folder was written by a newer Duologue (schema ${version}, this one knows ${steps.length}): ` +
+        'update Duologue, or choose another folder.',
+    );
+  }
+  steps.slice(version).forEach((step, index) => {
+    db.transaction(() => {
+      step(db);
+      db.exec(`pragma user_version = ${version + index + 1}`);
+    });
+  });
+}

@@ -1,6 +1,83 @@
 /**
- * Everything of a conversation in one SQLite file. One process at a time may hold the file (`lock.ts`); the schema is brought
- * up to date when it is opened (`schema.ts`). `sqlite-store.ts` makes each call of the store one transaction and checks who
- * owns the session; each other file holds the statements of one table. State lives in the file alone.
+ * A store in one SQLite file. `index.ts` opens the file and takes its lock: one process at a time may use it. `database.ts` opens
+ * connections and brings the schema up to date. `sqlite-store.ts` makes each call of the store one transaction and checks the owner of the
+ * session; `sessions.ts` and `records.ts` hold the statements of the tables. All state is in the file.
  */
-export { openSqliteStore } from './open.ts';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { type Store, StoreError } from '../store/store.ts';
+import { type Database, migrate, openDatabase } from './database.ts';
+import { SqliteStore } from './sqlite-store.ts';
+
+/**
+ * Opens the store in a folder (or in a file whose name ends in `.db`), creating what is missing. One process at a time
+ * may hold it; a second one gets a `StoreError` that says so.
+ */
+export async function openSqliteStore(
+  folderOrFile: string,
+  options: { now?: () => number } = {},
+): Promise<Store> {
+  const file = resolve(folderOrFile.endsWith('.db') ? folderOrFile : join(folderOrFile, 'duologue.db'));
+  let releaseLock = (): void => {};
+  let db: Database | undefined;
+  try {
+    // What people said is nobody else's to read.
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    releaseLock = await takeLock(file);
+    db = await openDatabase(file);
+    db.exec('pragma busy_timeout = 5000');
+    db.exec('pragma journal_mode = wal');
+    // What is committed has left the process and survives its death; only a power cut can take the last transactions,
+    // never tear one. The calls of tools need more: see `SqliteStore.#writeToDisk`.
+    db.exec('pragma synchronous = normal');
+    migrate(db);
+    const store = new SqliteStore(db, releaseLock, options.now ?? Date.now);
+    store.removeUnsaid();
+    return store;
+  } catch (cause) {
+    db?.close();
+    releaseLock();
+    if (cause instanceof StoreError) throw cause;
+    throw new StoreError(`The sessions in ${file} cannot be opened: ${String(cause)}`, { cause });
+  }
+}
+
+/**
+ * Takes the lock of a database file, and returns what gives it back. It is an exclusive transaction, never ended, on a
+ * file beside it: the system ends it with the process, however that dies, so no lock is ever stale. Who holds it stands
+ * in a second file, only to be shown.
+ */
+async function takeLock(file: string): Promise<() => void> {
+  const lock = await openDatabase(`${file}.lock`);
+  const holder = `${file}.holder`;
+  try {
+    lock.exec('pragma busy_timeout = 0');
+    lock.exec('begin exclusive');
+  } catch (cause) {
+    lock.close();
+    if (!isBusy(cause)) throw cause;
+    throw new StoreError(
+      `${file} is in use by another Duologue server${readHolder(holder)}: stop that one, or give this one a folder of its own (DUOLOGUE_DATA).`,
+      { cause },
+    );
+  }
+  writeFileSync(holder, `process ${process.pid} on ${hostname()} since ${new Date().toISOString()}\n`);
+  return () => {
+    rmSync(holder, { force: true });
+    lock.exec('rollback');
+    lock.close();
+  };
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY';
+}
+
+function readHolder(holder: string): string {
+  try {
+    return ` (${readFileSync(holder, 'utf8').trim()})`;
+  } catch {
+    return '';
+  }
+}

@@ -1,7 +1,21 @@
-import { type ListedRow, listedOf, orNull, type SessionRow } from '../store/rows.ts';
-import { checkOwner } from '../store/rules.ts';
+import {
+  applyDelta,
+  checkOwner,
+  fromText,
+  hasKeys,
+  joinState,
+  type ListedRow,
+  listedOf,
+  orNull,
+  type ScopedState,
+  type SessionRow,
+  type StateRecord,
+  splitState,
+  stateFromJson,
+  toJson,
+  toText,
+} from '../store/rules.ts';
 import type { ListedSession, ListRequest, OwnedKey, SessionKey } from '../store/store.ts';
-import { toText } from '../store/text.ts';
 import type { Database } from './database.ts';
 
 /** The tables whose rows belong to one session and go with it. */
@@ -107,4 +121,74 @@ export function sessionTable(db: Database) {
 /** A key as its three columns hold it. */
 export function keyText(key: SessionKey): [app: string, user: string, id: string] {
   return [toText(key.app), toText(key.user), toText(key.id)];
+}
+
+/** State of all sessions of an app, of all of a user, and of one. */
+export function stateTables(db: Database) {
+  const ofApp = db.prepare<{ state: string }>('select state from app_states where app = ?');
+  const setOfApp = db.prepare('insert or replace into app_states (app, state) values (?, ?)');
+  const ofUser = db.prepare<{ state: string }>('select state from user_states where app = ? and user = ?');
+  const setOfUser = db.prepare('insert or replace into user_states (app, user, state) values (?, ?, ?)');
+  const setOfSession = db.prepare('update sessions set state = ? where n = ?');
+
+  const appState = (app: string): StateRecord => stateFromJson(ofApp.first(app)?.state ?? '{}');
+  const userState = (app: string, user: string): StateRecord =>
+    stateFromJson(ofUser.first(app, user)?.state ?? '{}');
+  const changeShared = (key: SessionKey, delta: ScopedState): void => {
+    const app = toText(key.app);
+    const user = toText(key.user);
+    if (hasKeys(delta.app)) {
+      setOfApp.run(app, toJson(applyDelta(appState(app), delta.app), 'The app state'));
+    }
+    if (hasKeys(delta.user)) {
+      setOfUser.run(app, user, toJson(applyDelta(userState(app, user), delta.user), 'The user state'));
+    }
+  };
+
+  return {
+    /** All that a session sees; `own` is its own state as it is stored. */
+    seenBy(key: SessionKey, own: string): StateRecord {
+      const app = toText(key.app);
+      return joinState({
+        app: appState(app),
+        user: userState(app, toText(key.user)),
+        session: stateFromJson(own),
+      });
+    },
+    changeShared,
+    /** Writes what a change says of the app, the user and the session. */
+    change(key: SessionKey, session: SessionRow, change: Record<string, unknown>): void {
+      const delta = splitState(change);
+      changeShared(key, delta);
+      if (!hasKeys(delta.session)) return;
+      const next = applyDelta(stateFromJson(session.state), delta.session);
+      setOfSession.run(toJson(next, 'The session state'), session.n);
+    },
+  };
+}
+
+/** A file that belongs to a session. */
+export interface StoredFile {
+  mediaType: string;
+  bytes: Uint8Array;
+}
+
+/** The table of the files that belong to sessions. */
+export function fileTable(db: Database) {
+  const put = db.prepare('insert or replace into files (session, id, media_type, bytes) values (?, ?, ?, ?)');
+  const find = db.prepare<{ media_type: string; bytes: Uint8Array }>(
+    'select media_type, bytes from files where session = ? and id = ?',
+  );
+
+  return {
+    put(session: number, id: string, { mediaType, bytes }: StoredFile): void {
+      put.run(session, toText(id), toText(mediaType), bytes);
+    },
+    find(session: number, id: string): StoredFile | null {
+      const row = find.first(session, toText(id));
+      return row === undefined
+        ? null
+        : { mediaType: fromText(row.media_type), bytes: new Uint8Array(row.bytes) };
+    },
+  };
 }

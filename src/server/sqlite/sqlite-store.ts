@@ -1,16 +1,20 @@
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
-import { answeredCalls, eventToJson, toJson } from '../store/json.ts';
-import { summaryOf } from '../store/rows.ts';
-import { decisionMove, issuedLine, noSuchSession } from '../store/rules.ts';
 import {
+  answeredCalls,
   applyDelta,
   checkUnchanged,
+  decisionMove,
   emptyState,
+  eventToJson,
   hasKeys,
+  issuedLine,
+  noSuchSession,
   type StateRecord,
   splitState,
-} from '../store/state.ts';
+  summaryOf,
+  toJson,
+} from '../store/rules.ts';
 import {
   type AcceptedRequest,
   type AuditEntry,
@@ -34,8 +38,8 @@ import {
   type WaitingMessage,
 } from '../store/store.ts';
 import type { Database } from './database.ts';
-import type { StoredFile } from './files.ts';
-import { type Tables, Transactions } from './transactions.ts';
+import { auditTable, callTable, documentTable, messageTable, requestTable, waitingTable } from './records.ts';
+import { fileTable, type StoredFile, sessionTable, stateTables } from './sessions.ts';
 
 /** How long a session in which nothing was said is kept after its process died. */
 const UNSAID_MS = 24 * 3600_000;
@@ -311,4 +315,68 @@ export class SqliteStore implements Store {
 
 function missing(key: SessionKey): never {
   throw noSuchSession(key);
+}
+
+/** The tables of a database with the newest schema. */
+export type Tables = ReturnType<typeof tablesOf>;
+
+function tablesOf(db: Database) {
+  return {
+    sessions: sessionTable(db),
+    states: stateTables(db),
+    events: documentTable<Event>(db, 'events'),
+    messages: messageTable(db),
+    waiting: waitingTable(db),
+    calls: callTable(db),
+    auditLines: auditTable(db),
+    requests: requestTable(db),
+    files: fileTable(db),
+  };
+}
+
+/** Work on the tables of an open database, until that is closed. */
+export class Transactions {
+  readonly #db: Database;
+  readonly #tables: Tables;
+  #closed = false;
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#tables = tablesOf(db);
+  }
+
+  read<T>(work: (tables: Tables) => T): T {
+    if (this.#closed) throw new StoreError('The store is closed.');
+    return work(this.#tables);
+  }
+
+  write<T>(work: (tables: Tables) => T): T {
+    return this.read((tables) => this.#db.transaction(() => work(tables)));
+  }
+
+  /**
+   * A tool may act on the world right after such a write: were it lost in a power cut, the tool could act twice. So the
+   * commit, and with it all before it, is on the disk before anyone hears of it.
+   */
+  writeToDisk<T>(work: (tables: Tables) => T): T {
+    return this.read((tables) => {
+      this.#db.exec('pragma synchronous = full');
+      try {
+        return this.#db.transaction(() => work(tables));
+      } finally {
+        this.#db.exec('pragma synchronous = normal');
+      }
+    });
+  }
+
+  /** False when it was closed before. */
+  close(): boolean {
+    if (this.#closed) return false;
+    this.#closed = true;
+    // Statements that the garbage collector has not reached keep the driver's connection half open, so the log would
+    // stay behind.
+    this.#db.exec('pragma wal_checkpoint(truncate)');
+    this.#db.close();
+    return true;
+  }
 }

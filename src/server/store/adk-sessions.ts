@@ -15,22 +15,28 @@ import {
 import type { Part } from '@google/genai';
 import { type FileSource, fileReference } from '../../adk/for-server.ts';
 import { systemClock } from '../clock.ts';
-import { EventList } from './event-list.ts';
-import { answeredCalls, asStored } from './json.ts';
-import type { SharedStore } from './nodes.ts';
-import { ReadySessions } from './ready-sessions.ts';
-import { fileIdOf, nameOf } from './rules.ts';
-import type { CachedSession, CacheLimits } from './session-cache.ts';
-import { applyDelta, copyOf, emptyState, type StateRecord } from './state.ts';
+import {
+  answeredCalls,
+  applyDelta,
+  asStored,
+  copyOf,
+  emptyState,
+  fileIdOf,
+  nameOf,
+  type Persistence,
+  type StateRecord,
+  untilStored,
+} from './rules.ts';
+import { type CachedSession, type CacheLimits, EventList, ReadySessions } from './session-cache.ts';
 import {
   type AcceptedRequest,
   type OwnedKey,
   type SessionKey,
+  type SharedStore,
   StateConflict,
   type Store,
   StoreError,
 } from './store.ts';
-import { type Persistence, untilStored } from './until-stored.ts';
 
 const MB = 1024 * 1024;
 

@@ -1,14 +1,26 @@
 import { createHash } from 'node:crypto';
+import type { Event } from '@google/adk';
+import type { Message } from '../../protocol/index.ts';
+import type { Clock } from '../clock.ts';
 import {
+  type AcceptedRequest,
   type AuditEntry,
+  type AuditKind,
+  type AuditLine,
   type CallMove,
   type CallRecord,
+  type CallStatus,
   type Decision,
+  type ListedSession,
   type OwnedKey,
+  type PageRequest,
   type SessionKey,
   type SessionSummary,
   StaleFence,
+  StateConflict,
+  type Store,
   StoreError,
+  StoreUnavailable,
 } from './store.ts';
 
 /** The id of a file, made from its content: a file that a message and an event refer to is stored once. */
@@ -77,4 +89,327 @@ export function fitting(sizes: readonly number[], count: number, total: number):
     fit++;
   }
   return fit;
+}
+
+/** How many messages are read when a process opens a session. */
+const RECENT: PageRequest = { count: 2000, bytes: 8 * 1024 * 1024 };
+
+/** The newest page of a session's messages, after those older messages whose ids are in `named`. */
+export async function recentMessages(
+  store: Store,
+  key: SessionKey,
+  named: Iterable<string> = [],
+  page: PageRequest = RECENT,
+): Promise<{ messages: Message[]; older: string | null }> {
+  const found = await store.loadPage(key, page);
+  const messages = found?.messages ?? [];
+  const [first] = messages;
+  if (!found?.hasOlder || first === undefined) return { messages, older: null };
+  const known = new Set(messages.map(({ id }) => id));
+  const before: Message[] = [];
+  for (const id of new Set(named)) {
+    const message = known.has(id) ? null : await store.loadMessage(key, id);
+    if (message) before.push(message);
+  }
+  return { messages: [...before, ...messages], older: first.id };
+}
+
+const MIN_WAIT_MS = 500;
+const MAX_WAIT_MS = 5000;
+
+/** When a write is given up, and what is called when it has to wait. */
+export interface Persistence {
+  clock: Clock;
+  /** Whether the write is of no use any more: another process owns the session, or it was removed. */
+  isOver: () => boolean;
+  /** Called once, when the write failed for the first time. */
+  onWait: (error: StoreUnavailable) => void;
+}
+
+/**
+ * Writes what the person has already read, and must not be lost: while the store is unavailable the write is tried again, with growing waits.
+ * Rejects as the write does when it fails for another reason, such as a later owner, or when it is of no use any more.
+ */
+export async function untilStored<T>(write: () => Promise<T>, persistence: Persistence): Promise<T> {
+  const { clock, isOver, onWait } = persistence;
+  let wait = MIN_WAIT_MS;
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || isOver()) throw error;
+      if (wait === MIN_WAIT_MS) onWait(error);
+    }
+    await new Promise<void>((resolve) => {
+      clock.after(wait, resolve);
+    });
+    wait = Math.min(wait * 2, MAX_WAIT_MS);
+  }
+}
+
+const ESCAPED = '\u001b';
+
+/**
+ * A string as a database can keep it. Text there ends at a NUL, or takes none, and has no lone surrogates, so two different ids could become
+ * one: such strings are written as JSON behind a mark. Different strings stay different.
+ */
+export function toText(value: string): string {
+  const safe = !value.startsWith(ESCAPED) && !value.includes('\0') && !/\p{Surrogate}/u.test(value);
+  return safe ? value : ESCAPED + JSON.stringify(value);
+}
+
+/** Reads what `toText` wrote. */
+export function fromText(text: string): string {
+  return text.startsWith(ESCAPED) ? (JSON.parse(text.slice(ESCAPED.length)) as string) : text;
+}
+
+/** The value as JSON; a `StoreError` naming it when it has no JSON, so that a write fails before it begins. */
+export function toJson(value: unknown, name: string): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    throw new StoreError(`${name} cannot be written as JSON: ${String(cause)}`, { cause });
+  }
+  if (text === undefined) throw new StoreError(`${name} cannot be written as JSON: it is ${typeof value}`);
+  return text;
+}
+
+/** Reads what `toJson` wrote of a value of this type. */
+export function fromJson<T>(text: string): T {
+  return JSON.parse(text) as T;
+}
+
+/** Reads a state; the record has no prototype. */
+export function stateFromJson(text: string): StateRecord {
+  return applyDelta(emptyState(), fromJson<StateRecord>(text));
+}
+
+/** A delta as a store will return it, and shared with no tool. Without the `temp:` keys. */
+export function asStored(delta: Record<string, unknown>): StateRecord {
+  const stored = emptyState();
+  if (!hasKeys(delta)) return stored;
+  const written = fromJson<Record<string, unknown>>(toJson(delta, 'The state delta'));
+  for (const name of Object.keys(delta)) {
+    if (!name.startsWith(prefixes.temp))
+      stored[name] = Object.hasOwn(written, name) ? written[name] : undefined;
+  }
+  return stored;
+}
+
+/** The event as JSON, without the `temp:` keys of its state delta, which never outlive a turn. */
+export function eventToJson(event: Event): string {
+  const delta = event.actions?.stateDelta;
+  if (delta === undefined || !Object.keys(delta).some((key) => key.startsWith(prefixes.temp))) {
+    return toJson(event, 'The event');
+  }
+  const kept = emptyState();
+  for (const [key, value] of Object.entries(delta)) if (!key.startsWith(prefixes.temp)) kept[key] = value;
+  return toJson({ ...event, actions: { ...event.actions, stateDelta: kept } }, 'The event');
+}
+
+/** The ids of the calls that the event answers. */
+export function answeredCalls(event: Event): string[] {
+  const ids: string[] = [];
+  for (const part of event.content?.parts ?? []) {
+    const id = part.functionResponse?.id;
+    if (id !== undefined) ids.push(id);
+  }
+  return ids;
+}
+
+/** ADK's prefixes of state keys; written out, since loading ADK for three words takes most of a second. */
+export const prefixes = { app: 'app:', user: 'user:', temp: 'temp:' } as const;
+
+/** A record without prototype, so that keys such as `__proto__` and `constructor` are keys like any other. */
+export type StateRecord = Record<string, unknown>;
+
+/** State by how far it reaches: all sessions of the app, all of the user, or this session alone. */
+export interface ScopedState {
+  app: StateRecord;
+  user: StateRecord;
+  session: StateRecord;
+}
+
+/** An empty record without prototype. */
+export function emptyState(): StateRecord {
+  return Object.create(null) as StateRecord;
+}
+
+/** Sorts state keys by ADK's prefixes, which are cut off; `temp:` keys are left out. */
+export function splitState(state: Record<string, unknown>): ScopedState {
+  const scopes: ScopedState = { app: emptyState(), user: emptyState(), session: emptyState() };
+  for (const [key, value] of Object.entries(state)) {
+    if (key.startsWith(prefixes.temp)) continue;
+    if (key.startsWith(prefixes.app)) scopes.app[key.slice(prefixes.app.length)] = value;
+    else if (key.startsWith(prefixes.user)) scopes.user[key.slice(prefixes.user.length)] = value;
+    else scopes.session[key] = value;
+  }
+  return scopes;
+}
+
+/** One record with ADK's prefixes put back: what a session sees. */
+export function joinState(scopes: ScopedState): StateRecord {
+  const state = applyDelta(emptyState(), scopes.session);
+  for (const [key, value] of Object.entries(scopes.app)) state[prefixes.app + key] = value;
+  for (const [key, value] of Object.entries(scopes.user)) state[prefixes.user + key] = value;
+  return state;
+}
+
+/** Writes the delta into the state, and returns it; a key set to undefined, which JSON has no word for, is removed. */
+export function applyDelta(state: StateRecord, delta: Record<string, unknown>): StateRecord {
+  for (const [key, value] of Object.entries(delta)) {
+    if (value === undefined) delete state[key];
+    else state[key] = value;
+  }
+  return state;
+}
+
+/** A copy that shares nothing with the state. */
+export function copyOf(state: StateRecord): StateRecord {
+  const copy = emptyState();
+  for (const [key, value] of Object.entries(state)) {
+    copy[key] = typeof value === 'object' ? structuredClone(value) : value;
+  }
+  return copy;
+}
+
+/** Throws when a key that the delta changes had another value when the change was made, and names those keys. */
+export function checkUnchanged(
+  delta: Record<string, unknown>,
+  seen: Record<string, unknown>,
+  current: Record<string, unknown>,
+): void {
+  const changed = Object.keys(delta).filter(
+    (key) => !key.startsWith(prefixes.temp) && valueIn(seen, key) !== valueIn(current, key),
+  );
+  if (changed.length > 0) throw new StateConflict(`Changed meanwhile: ${changed.join(', ')}`);
+}
+
+/** A value as it is stored; undefined when there is none. */
+function valueIn(state: Record<string, unknown>, key: string): string | undefined {
+  return Object.hasOwn(state, key) ? JSON.stringify(state[key]) : undefined;
+}
+
+/** Whether there is anything in the record. */
+export function hasKeys(record: Record<string, unknown>): boolean {
+  for (const _ in record) return true;
+  return false;
+}
+
+/** A row of the table `sessions`. */
+export interface SessionRow {
+  n: number;
+  fence: number;
+  id: string;
+  title: string | null;
+  state: string;
+  created_at: number;
+  updated_at: number;
+}
+
+/** A session in the list of its user. */
+export interface ListedRow extends SessionRow {
+  is_waiting: number;
+  has_failed: number | null;
+}
+
+/** A row of the table `calls`. */
+export interface CallRow {
+  id: string;
+  approval_id: string | null;
+  tool_name: string;
+  args: string;
+  args_hash: string;
+  runs_on: 'server' | 'client';
+  status: CallStatus;
+  reason: string | null;
+  message_id: string;
+  agent: string;
+  invocation_id: string;
+  branch: string | null;
+  issued_at: number;
+  expires_at: number | null;
+}
+
+/** A row of the table `audit_lines`. */
+export interface AuditRow {
+  at: number;
+  kind: AuditKind;
+  session_id: string;
+  user: string;
+  approval_id: string | null;
+  tool_call_id: string | null;
+  tool_name: string | null;
+  args_hash: string | null;
+  args: string | null;
+  reason: string | null;
+}
+
+/** A row of the table `requests`. */
+export interface RequestRow {
+  request_id: string;
+  message_id: string | null;
+  parts: number;
+}
+
+/** A request as the store returns it. */
+export function requestOf({ request_id, message_id, parts }: RequestRow): AcceptedRequest {
+  return { requestId: fromText(request_id), messageId: orNull(message_id, fromText), parts };
+}
+
+/** What is made of a value that is there. */
+export function orNull<A, B>(value: A | null, make: (value: A) => B): B | null {
+  return value === null ? null : make(value);
+}
+
+/** A session without its content. */
+export function summaryOf(row: SessionRow): SessionSummary {
+  return {
+    id: fromText(row.id),
+    title: orNull(row.title, fromText),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/** A session as it is listed. */
+export function listedOf(row: ListedRow): ListedSession {
+  return { ...summaryOf(row), isWaiting: row.is_waiting === 1, hasFailed: row.has_failed === 1 };
+}
+
+/** A recorded call. */
+export function callOf(row: CallRow): CallRecord {
+  return {
+    id: fromText(row.id),
+    approvalId: orNull(row.approval_id, fromText),
+    toolName: fromText(row.tool_name),
+    args: fromJson<Record<string, unknown>>(row.args),
+    argsHash: fromText(row.args_hash),
+    runsOn: row.runs_on,
+    status: row.status,
+    reason: orNull(row.reason, fromText),
+    messageId: fromText(row.message_id),
+    agent: fromText(row.agent),
+    invocationId: fromText(row.invocation_id),
+    branch: orNull(row.branch, fromText),
+    issuedAt: row.issued_at,
+    expiresAt: row.expires_at,
+  };
+}
+
+/** A line of the audit log. */
+export function auditLineOf(row: AuditRow): AuditLine {
+  return {
+    at: row.at,
+    kind: row.kind,
+    sessionId: fromText(row.session_id),
+    user: fromText(row.user),
+    approvalId: orNull(row.approval_id, fromText),
+    toolCallId: orNull(row.tool_call_id, fromText),
+    toolName: orNull(row.tool_name, fromText),
+    argsHash: orNull(row.args_hash, fromText),
+    args: orNull(row.args, (text) => fromJson<Record<string, unknown>>(text)),
+    reason: orNull(row.reason, fromText),
+  };
 }

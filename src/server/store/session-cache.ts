@@ -1,8 +1,80 @@
-import type { Event } from '@google/adk';
-import type { EventList } from './event-list.ts';
-import { nameOf } from './rules.ts';
-import { applyDelta, type StateRecord } from './state.ts';
-import type { HistoryLimits, OwnedKey, SessionKey } from './store.ts';
+import { createEvent, type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
+import { afterOlderRewind } from '../../adk/for-server.ts';
+import { applyDelta, asStored, emptyState, hasKeys, nameOf, prefixes, type StateRecord } from './rules.ts';
+import {
+  type CallRecord,
+  type HistoryLimits,
+  type OwnedKey,
+  type SessionKey,
+  type SharedStore,
+  StaleFence,
+  type Store,
+  type StoredSession,
+} from './store.ts';
+
+/**
+ * Puts events into a list that others may change too, each in the place of the one with its id or at the end, without
+ * searching the whole list every time.
+ */
+export class EventList {
+  readonly events: Event[];
+  /** The places of the events after the first `#shared`. */
+  #places = new Map<string, number>();
+  /** The list that the first events were copied from; its places are good for them. */
+  #origin: EventList | null;
+  #shared: number;
+  #counted: number;
+  #last: Event | undefined;
+
+  /** With an origin, `events` has to be a copy of the origin's events. */
+  constructor(events: Event[], origin: EventList | null = null) {
+    this.events = events;
+    this.#origin = origin;
+    this.#shared = origin === null ? 0 : events.length;
+    this.#counted = this.#shared;
+    this.#last = events[this.#counted - 1];
+  }
+
+  put(event: Event): void {
+    const place = this.#placeOf(event.id);
+    if (place === undefined) this.events.push(event);
+    else this.events[place] = event;
+    this.#count();
+  }
+
+  #placeOf(id: string): number | undefined {
+    this.#count();
+    const place = this.#places.get(id) ?? this.#placeInOrigin(id);
+    if (place === undefined || this.events[place]?.id === id) return place;
+    this.#startOver();
+    this.#count();
+    return this.#places.get(id);
+  }
+
+  #placeInOrigin(id: string): number | undefined {
+    if (this.#origin === null) return undefined;
+    const place = this.#origin.#placeOf(id);
+    return place !== undefined && place < this.#shared ? place : undefined;
+  }
+
+  /** ADK's context compactors push to the list and splice it: what was counted has to be there still. */
+  #count(): void {
+    if (this.#counted > 0 && this.events[this.#counted - 1] !== this.#last) this.#startOver();
+    for (; this.#counted < this.events.length; this.#counted++) {
+      const event = this.events[this.#counted];
+      // Of two with one id the first counts, as in ADK's own search.
+      if (event !== undefined && !this.#places.has(event.id)) this.#places.set(event.id, this.#counted);
+    }
+    this.#last = this.events[this.#counted - 1];
+  }
+
+  #startOver(): void {
+    this.#places = new Map();
+    this.#origin = null;
+    this.#shared = 0;
+    this.#counted = 0;
+  }
+}
 
 /** What the store holds of a session, ready for use. */
 export interface CachedSession {
@@ -106,4 +178,209 @@ function charactersIn(value: unknown): number {
   let sum = 0;
   for (const each of Object.values(value)) sum += charactersIn(each);
   return sum;
+}
+
+/** What the model reads in place of the messages that its window of the history leaves out. */
+const OMITTED = '[Earlier messages are omitted.]';
+
+/**
+ * The newest events of a long history as a history by themselves. They begin with a message of the user, without rewound events. Calls in
+ * `recorded` (open ones, and those of `answeredLate`) whose events were left out are made again from their records, and stand at the
+ * beginning. A response to any other call that was left out is left out, too.
+ */
+export function windowOf(newest: readonly Event[], recorded: readonly CallRecord[]): Event[] {
+  const kept = keptOf(newest);
+  const made = callsIn(kept);
+  const missing = recorded.filter(({ id }) => !made.has(id));
+  for (const { id } of missing) made.add(id);
+  const whole = kept.flatMap((event) => withoutAnswers(event, (id) => id === undefined || made.has(id)));
+  return missing.length === 0 ? whole : [omission(), ...missing.map(callEvent), ...whole];
+}
+
+/** The ids of calls whose events the window leaves out, while it has their responses: a person may have answered them much later. */
+function answeredLate(newest: readonly Event[]): string[] {
+  const kept = keptOf(newest);
+  const made = callsIn(kept);
+  const answered = kept.flatMap((event) => getFunctionResponses(event).flatMap(({ id }) => id ?? []));
+  return [...new Set(answered)].filter((id) => !made.has(id));
+}
+
+function keptOf(newest: readonly Event[]): readonly Event[] {
+  return fromUserMessage(afterOlderRewind(newest));
+}
+
+function callsIn(events: readonly Event[]): Set<string | undefined> {
+  return new Set(events.flatMap((event) => getFunctionCalls(event).map(({ id }) => id)));
+}
+
+/** Without what stands before the first message of the user; all of it when there is none. */
+function fromUserMessage(events: readonly Event[]): readonly Event[] {
+  const first = events.findIndex(
+    (event) => event.author === 'user' && event.content?.parts?.some((part) => !part.functionResponse),
+  );
+  return first === -1 ? events : events.slice(first);
+}
+
+/** The event without the responses to calls that are not known; nothing when that was all of it. */
+function withoutAnswers(event: Event, isKnown: (callId: string | undefined) => boolean): Event[] {
+  if (getFunctionResponses(event).every(({ id }) => isKnown(id))) return [event];
+  const parts = event.content?.parts?.filter(
+    ({ functionResponse }) => !functionResponse || isKnown(functionResponse.id),
+  );
+  return parts?.length ? [{ ...event, content: { ...event.content, parts } }] : [];
+}
+
+function omission(): Event {
+  return createEvent({ author: 'user', content: { role: 'user', parts: [{ text: OMITTED }] } });
+}
+
+/** The event that made a call, as far as the call's record tells. */
+function callEvent({ id, toolName: name, args, agent, invocationId, branch, issuedAt }: CallRecord): Event {
+  return createEvent({
+    author: agent,
+    invocationId,
+    ...(branch === null ? {} : { branch }),
+    timestamp: issuedAt,
+    longRunningToolIds: [id],
+    content: { role: 'model', parts: [{ functionCall: { id, name, args } }] },
+  });
+}
+
+/**
+ * Sessions as the store has them. Those used last are kept ready, so that a turn starts without reading the history; whoever
+ * writes to the store says so here, and a read that a write overtakes is not kept.
+ */
+export class ReadySessions {
+  readonly #store: Store;
+  readonly #shared: SharedStore | null;
+  readonly #cache: SessionCache;
+  readonly #window: HistoryLimits;
+  /** Reads on their way. */
+  readonly #reads = new Set<{ key: SessionKey; overtaken: boolean }>();
+
+  /** `shared`: the store, when other nodes write to it as well. */
+  constructor(store: Store, limits: CacheLimits, shared: SharedStore | null) {
+    this.#store = store;
+    this.#shared = shared;
+    this.#cache = new SessionCache(limits);
+    // Room to grow, so that a session that has reached its limits is not read again for every event.
+    const { events, bytes } = limits.history;
+    this.#window = { events: Math.ceil(events * 0.75), bytes: Math.ceil(bytes * 0.75) };
+  }
+
+  /** Makes a session, and keeps it ready for its first owner. */
+  async create(key: SessionKey): Promise<void> {
+    const { result: stored, overtaken } = await this.#reading(key, this.#store.createSession(key, {}));
+    if (overtaken) this.#cache.remove(key);
+    else this.#cache.add(cached({ fence: 0, ...key }, stored));
+  }
+
+  /** A session has its first owner: nobody wrote to it before. */
+  handOn(key: OwnedKey): void {
+    this.#cache.handOn(key);
+  }
+
+  /** The session, its events up to date; null when there is none such. What others share with it may have changed on another node. */
+  async get(key: OwnedKey): Promise<CachedSession | null> {
+    return this.#cache.get(key) ?? (await this.read(key));
+  }
+
+  /** The session with all that others share with it, as it is now. Throws `StaleFence` when another process owns it. */
+  async getCurrent(key: OwnedKey): Promise<CachedSession | null> {
+    const ready = this.#cache.get(key);
+    if (!ready || !this.#shared) return this.get(key);
+    const { result: state, overtaken } = await this.#reading(key, this.#shared.sharedState(key));
+    if (state === null) {
+      if ((await this.read(key)) === null) return null;
+      throw new StaleFence(key);
+    }
+    if (overtaken) return this.read(key);
+    for (const name of Object.keys(ready.state)) if (isShared(name)) delete ready.state[name];
+    applyDelta(ready.state, state);
+    return ready;
+  }
+
+  /** The session, read from the store whatever is kept of it. */
+  async read(key: OwnedKey): Promise<CachedSession | null> {
+    const { result: stored, overtaken } = await this.#reading(key, this.#load(key));
+    if (stored === null) return null;
+    const session = cached(key, stored);
+    if (!overtaken) this.#cache.add(session);
+    return session;
+  }
+
+  /** An event was stored. */
+  appended(key: SessionKey, event: Event): void {
+    this.#overtakeReads((other) => isSame(other, key));
+    this.#cache.append(key, event);
+    this.changed(key, event.actions?.stateDelta ?? {});
+  }
+
+  /** State was stored: every session that it reaches sees it. */
+  changed(key: SessionKey, delta: Record<string, unknown>): void {
+    if (!hasKeys(delta)) return;
+    const parts = { app: emptyState(), user: emptyState(), session: emptyState() };
+    for (const [name, value] of Object.entries(asStored(delta))) {
+      if (name.startsWith(prefixes.app)) parts.app[name] = value;
+      else if (name.startsWith(prefixes.user)) parts.user[name] = value;
+      else parts.session[name] = value;
+    }
+    this.#change(parts.app, (other) => other.app === key.app);
+    this.#change(parts.user, (other) => other.app === key.app && other.user === key.user);
+    this.#change(parts.session, (other) => isSame(other, key));
+  }
+
+  /** The session is read from the store again before it is used. */
+  forget(key: SessionKey): void {
+    this.#overtakeReads((other) => isSame(other, key));
+    this.#cache.remove(key);
+  }
+
+  /** The session with the newest part of its history. */
+  async #load(key: SessionKey): Promise<StoredSession | null> {
+    const stored = await this.#store.loadSession(key, this.#window);
+    if (!stored?.hasOlder) return stored;
+    const recorded = await this.#store.openCalls(key);
+    const known = new Set(recorded.map(({ id }) => id));
+    for (const id of answeredLate(stored.events)) {
+      const call = known.has(id) ? null : await this.#store.findCall(key, { id });
+      if (call) recorded.push(call);
+    }
+    return { ...stored, events: windowOf(stored.events, recorded) };
+  }
+
+  /** What is read of a session, and whether a write overtook it. */
+  async #reading<T>(key: SessionKey, read: Promise<T>): Promise<{ result: T; overtaken: boolean }> {
+    const reading = { key, overtaken: false };
+    this.#reads.add(reading);
+    try {
+      const result = await read;
+      return { result, overtaken: reading.overtaken };
+    } finally {
+      this.#reads.delete(reading);
+    }
+  }
+
+  #change(delta: StateRecord, reaches: (key: SessionKey) => boolean): void {
+    if (!hasKeys(delta)) return;
+    this.#cache.change(delta, reaches);
+    this.#overtakeReads(reaches);
+  }
+
+  #overtakeReads(reaches: (key: SessionKey) => boolean): void {
+    for (const reading of this.#reads) if (reaches(reading.key)) reading.overtaken = true;
+  }
+}
+
+function cached(key: OwnedKey, stored: StoredSession): CachedSession {
+  const { state, events, updatedAt, hasOlder = false } = stored;
+  return { key, state, list: new EventList(events), hasOlder, lastUpdateTime: updatedAt };
+}
+
+function isShared(name: string): boolean {
+  return name.startsWith(prefixes.app) || name.startsWith(prefixes.user);
+}
+
+function isSame(a: SessionKey, b: SessionKey): boolean {
+  return a.id === b.id && a.user === b.user && a.app === b.app;
 }

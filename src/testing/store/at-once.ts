@@ -1,8 +1,14 @@
 import { type OwnedKey, StaleFence } from '../../server/store/store.ts';
-import type { TestRunner } from '../test-runner.ts';
-import { auditLines } from './audit-lines.ts';
-import type { Opened } from './opened.ts';
-import { callOf, keyOf, lineOf, messageOf, textEvent } from './records.ts';
+import {
+  auditLines,
+  callOf,
+  keyOf,
+  lineOf,
+  messageOf,
+  type Opened,
+  type TestRunner,
+  textEvent,
+} from './setup.ts';
 
 const key = keyOf('s1');
 const MANY = 40;

@@ -1,9 +1,16 @@
 import { type CallRecord, type CallStatus, StoreError } from '../../server/store/store.ts';
-import { casesWith, type TestRunner } from '../test-runner.ts';
-import { auditLines } from './audit-lines.ts';
-import { everything } from './everything.ts';
-import type { Opened } from './opened.ts';
-import { answerEvent, callOf, keyOf, lineOf, textEvent } from './records.ts';
+import {
+  answerEvent,
+  auditLines,
+  callOf,
+  casesWith,
+  everything,
+  keyOf,
+  lineOf,
+  type Opened,
+  type TestRunner,
+  textEvent,
+} from './setup.ts';
 
 const key = keyOf('s1');
 

@@ -1,18 +1,14 @@
 import { type Store, StoreError } from '../../server/store/store.ts';
-import type { TestRunner } from '../test-runner.ts';
 import { atOnceSuite } from './at-once.ts';
 import { auditSuite } from './audit.ts';
 import { callsSuite } from './calls.ts';
 import { eventsSuite } from './events.ts';
-import { filesSuite } from './files.ts';
 import { keysSuite } from './keys.ts';
-import { messagesSuite } from './messages.ts';
-import type { Opened } from './opened.ts';
+import { filesSuite, messagesSuite } from './messages.ts';
 import { ownersSuite } from './owners.ts';
-import { keyOf, lineOf, messageOf, textEvent } from './records.ts';
 import { requestsSuite } from './requests.ts';
 import { sessionsSuite } from './sessions.ts';
-import { standingClock } from './standing-clock.ts';
+import { keyOf, lineOf, messageOf, type Opened, standingClock, type TestRunner, textEvent } from './setup.ts';
 import { textsSuite } from './texts.ts';
 import { waitingSuite } from './waiting.ts';
 

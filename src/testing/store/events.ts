@@ -1,8 +1,16 @@
 import { StateConflict, StoreError } from '../../server/store/store.ts';
-import { casesWith, type TestRunner } from '../test-runner.ts';
-import { everything } from './everything.ts';
-import type { Opened } from './opened.ts';
-import { answerEvent, callOf, keyOf, messageOf, stored, textEvent } from './records.ts';
+import {
+  answerEvent,
+  callOf,
+  casesWith,
+  everything,
+  keyOf,
+  messageOf,
+  type Opened,
+  stored,
+  type TestRunner,
+  textEvent,
+} from './setup.ts';
 
 const key = keyOf('s1');
 

@@ -1,6 +1,4 @@
-import { casesWith, type TestRunner } from '../test-runner.ts';
-import type { Opened } from './opened.ts';
-import { callOf, keyOf, messageOf, textEvent } from './records.ts';
+import { callOf, casesWith, keyOf, messageOf, type Opened, type TestRunner, textEvent } from './setup.ts';
 
 const key = keyOf('s1');
 

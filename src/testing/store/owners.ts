@@ -1,8 +1,14 @@
 import { type OwnedKey, StaleFence } from '../../server/store/store.ts';
-import type { TestRunner } from '../test-runner.ts';
-import { auditLines } from './audit-lines.ts';
-import type { Opened } from './opened.ts';
-import { answerEvent, callOf, keyOf, lineOf, messageOf } from './records.ts';
+import {
+  answerEvent,
+  auditLines,
+  callOf,
+  keyOf,
+  lineOf,
+  messageOf,
+  type Opened,
+  type TestRunner,
+} from './setup.ts';
 
 const key = keyOf('s1');
 

@@ -1,7 +1,5 @@
 import { StateConflict, StoreError } from '../../server/store/store.ts';
-import type { TestRunner } from '../test-runner.ts';
-import type { Opened } from './opened.ts';
-import { callOf, keyOf, messageOf, textEvent } from './records.ts';
+import { callOf, keyOf, messageOf, type Opened, type TestRunner, textEvent } from './setup.ts';
 
 const key = keyOf('s1');
 

@@ -1,9 +1,14 @@
 import { StoreError } from '../../server/store/store.ts';
-import type { TestRunner } from '../test-runner.ts';
-import { auditLines } from './audit-lines.ts';
-import { everything } from './everything.ts';
-import type { Opened } from './opened.ts';
-import { callOf, keyOf, messageOf, textEvent } from './records.ts';
+import {
+  auditLines,
+  callOf,
+  everything,
+  keyOf,
+  messageOf,
+  type Opened,
+  type TestRunner,
+  textEvent,
+} from './setup.ts';
 
 const key = keyOf('s1');
 const quiet = { isWaiting: false, hasFailed: false };

@@ -1,7 +1,16 @@
-import { casesWith, type TestRunner } from '../test-runner.ts';
-import { auditLines } from './audit-lines.ts';
-import type { Opened } from './opened.ts';
-import { answerEvent, callOf, keyOf, lineOf, messageOf, stored, textEvent } from './records.ts';
+import {
+  answerEvent,
+  auditLines,
+  callOf,
+  casesWith,
+  keyOf,
+  lineOf,
+  messageOf,
+  type Opened,
+  stored,
+  type TestRunner,
+  textEvent,
+} from './setup.ts';
 
 const key = keyOf('s1');
 

@@ -1,8 +1,6 @@
 import type { Message } from '../../protocol/index.ts';
 import { StoreError, type WaitingMessage } from '../../server/store/store.ts';
-import type { TestRunner } from '../test-runner.ts';
-import type { Opened } from './opened.ts';
-import { keyOf, messageOf } from './records.ts';
+import { keyOf, messageOf, type Opened, type TestRunner } from './setup.ts';
 
 const key = keyOf('s1');
 const waitingOf = (id: string, text = 'hi', answerId: string | null = null): WaitingMessage => ({

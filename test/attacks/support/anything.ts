@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { type Chunk, Grammar, type Message, MessageFold } from '../../../src/protocol/index.ts';
 import { createMemoryStore } from '../../../src/server/index.ts';
-import { auditLines } from '../../../src/testing/store/audit-lines.ts';
+import { auditLines } from '../../../src/testing/store/setup.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { fourTools } from '../../support/demo-tools.ts';
 import { say } from '../../support/harness.ts';

@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs';
 import { BaseLlm, LlmAgent, LogLevel, setLogLevel } from '@google/adk';
+import { serve } from '../../../src/server/adapters/node.ts';
 import { createDuologue } from '../../../src/server/index.ts';
 import { openPostgresStore } from '../../../src/server/postgres/index.ts';
 import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
-import { serve } from '../../../src/server/use/node.ts';
 import { text } from '../../support/scripted-model.ts';
 
 // What it writes is read by tests.

@@ -3,8 +3,8 @@ import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse } from '@google/ad
 import type { Browser, Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
 import { afterAll, beforeAll } from 'vitest';
+import { type Served, serve } from '../../../src/server/adapters/node.ts';
 import { createDuologue } from '../../../src/server/index.ts';
-import { type Served, serve } from '../../../src/server/use/node.ts';
 import { fourTools } from '../../support/demo-tools.ts';
 import { call, streamed } from '../../support/scripted-model.ts';
 import type { Setup } from '../plain/page.ts';

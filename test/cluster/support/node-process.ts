@@ -4,10 +4,10 @@ import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse, LogLevel, setLogL
 import { z } from 'zod';
 import { defineTool } from '../../../src/adk/index.ts';
 import { chooseModel, type EarsOptions, withEars } from '../../../src/models/index.ts';
+import { serve } from '../../../src/server/adapters/node.ts';
 import { createDuologue } from '../../../src/server/index.ts';
 import { openPostgresStore } from '../../../src/server/postgres/index.ts';
 import { openRedisHub } from '../../../src/server/redis/index.ts';
-import { serve } from '../../../src/server/use/node.ts';
 import { call, text } from '../../support/scripted-model.ts';
 import type { NodeSettings } from './nodes.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { openPostgresStore } from '../../../src/server/postgres/index.ts';
-import type { SharedStore } from '../../../src/server/store/nodes.ts';
+import type { SharedStore } from '../../../src/server/store/store.ts';
 
 /** A schema of the shared PostgreSQL for the tests of one file, and a connection to look into it. */
 export interface TestSchema {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Message } from '../../../src/protocol/index.ts';
+import { serve } from '../../../src/server/adapters/node.ts';
 import type { Duologue, DuologueOptions } from '../../../src/server/index.ts';
-import { serve } from '../../../src/server/use/node.ts';
 import { chatOf, type sdks, type TestChat } from '../../client/support/chat.ts';
 import { harness } from '../../support/harness.ts';
 import { executorsOf, type Scenario } from './scenarios.ts';

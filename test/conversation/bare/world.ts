@@ -101,7 +101,6 @@ export class World {
       toolTimeoutMs: null,
       concurrentTools: [],
       whenBusy: setup.whenBusy,
-      maxQueued: 16,
       maxSessionBytes: 512 * 1024 * 1024,
       limits: {} as SessionOptions['limits'],
       live: {},

@@ -1,7 +1,7 @@
 import { LlmAgent } from '@google/adk';
 import type { Message } from '../../../src/protocol/index.ts';
 import { createDuologue, type Duologue, type SessionKey } from '../../../src/server/index.ts';
-import { auditLines } from '../../../src/testing/store/audit-lines.ts';
+import { auditLines } from '../../../src/testing/store/setup.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { say } from '../../support/harness.ts';
 import { Journal } from './journal.ts';

@@ -6,7 +6,7 @@ import { LlmAgent } from '@google/adk';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Voice } from '../../../demo/server/voice/voice.ts';
 import { withEars } from '../../../src/models/index.ts';
-import { serve } from '../../../src/server/use/node.ts';
+import { serve } from '../../../src/server/adapters/node.ts';
 import { demo } from '../../browser/support/built.ts';
 import { harness } from '../../support/harness.ts';
 import { ScriptedModel, streamed } from '../../support/scripted-model.ts';

@@ -7,7 +7,7 @@ import { LlmAgent } from '@google/adk';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Voice } from '../../../demo/server/voice/voice.ts';
 import { type EarsOptions, withEars } from '../../../src/models/index.ts';
-import { serve } from '../../../src/server/use/node.ts';
+import { serve } from '../../../src/server/adapters/node.ts';
 import { harness } from '../../support/harness.ts';
 import { ScriptedModel, streamed } from '../../support/scripted-model.ts';
 import { ofType, Speaker } from './support/spoken.ts';

@@ -1,9 +1,9 @@
 import { LlmAgent, LogLevel, setLogLevel } from '@google/adk';
 import { z } from 'zod';
 import { defineTool } from '../../../src/adk/index.ts';
+import { type Served, serve } from '../../../src/server/adapters/node.ts';
 import { createDuologue } from '../../../src/server/index.ts';
 import type { Store } from '../../../src/server/store/store.ts';
-import { type Served, serve } from '../../../src/server/use/node.ts';
 import { call, ScriptedModel, text } from '../../support/scripted-model.ts';
 
 // What it writes is read by tests.

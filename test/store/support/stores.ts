@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
-import { createMemoryStore } from '../../../src/server/store/memory/index.ts';
+import { createMemoryStore } from '../../../src/server/store/memory/memory-store.ts';
 import type { Store } from '../../../src/server/store/store.ts';
 
 /** Every kind of store, and how to open a fresh one. */

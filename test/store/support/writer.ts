@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
-import { answerEvent, callOf, keyOf } from '../../../src/testing/store/records.ts';
+import { answerEvent, callOf, keyOf } from '../../../src/testing/store/setup.ts';
 
 /** Opens the store in the folder given and, if told so, writes without end, saying each write that was taken. */
 const [folder, work] = process.argv.slice(2);

@@ -6,8 +6,8 @@ import { chunkIn, converse } from '../../../scripts/fixtures/conversation.ts';
 import { normaliser } from '../../../scripts/fixtures/normalise.ts';
 import type { Scenario } from '../../../scripts/fixtures/scenarios.ts';
 import { chooseModel } from '../../../src/models/index.ts';
+import { serve } from '../../../src/server/adapters/node.ts';
 import { createDuologue, type DuologueOptions, type Logger } from '../../../src/server/index.ts';
-import { serve } from '../../../src/server/use/node.ts';
 import { demoAgent } from '../../demo/support/agent.ts';
 import type { FakeProvider } from './fake-provider.ts';
 

@@ -1,6 +1,6 @@
 import type { Blob, Content } from '@google/genai';
 import type { Detection, ToolFacts } from '../../../protocol/index.ts';
-import type { Settlement } from '../../ledger/settlement.ts';
+import type { Settlement } from '../../ledger/approvals.ts';
 import type { Context } from './context.ts';
 import type { RunRequest } from './effects.ts';
 import { NOT_COMPLETED } from './errors.ts';

@@ -10,7 +10,7 @@ import type {
 } from '../../../protocol/index.ts';
 import type { Identity } from '../../access/sign-in.ts';
 import type { AdmittedPart } from '../../files.ts';
-import type { Settlement } from '../../ledger/settlement.ts';
+import type { Settlement } from '../../ledger/approvals.ts';
 import type { AcceptedRequest, CallRecord } from '../../store/store.ts';
 
 /** How a client reaches the agent: one HTTP request for each turn, or one socket for everything. */

@@ -1,8 +1,8 @@
 import type { DeferredCall } from '../../../adk/for-server.ts';
 import type { WaitingAnswer } from '../../../protocol/index.ts';
 import type { Identity } from '../../access/sign-in.ts';
+import type { Failure, Settlement } from '../../ledger/approvals.ts';
 import { hashArgs, lateSettlement } from '../../ledger/approvals.ts';
-import type { Failure, Settlement } from '../../ledger/settlement.ts';
 import type { CallRecord } from '../../store/store.ts';
 import {
   CALL_TRANSITIONS,

@@ -1,16 +1,20 @@
 import type { Event } from '@google/adk';
 import type { Message } from '../../../protocol/index.ts';
-import { answeredCalls, eventToJson, fromJson } from '../json.ts';
 import {
+  answeredCalls,
   checkOwner,
+  checkUnchanged,
   decisionMove,
+  emptyState,
+  eventToJson,
   fitting,
+  fromJson,
+  hasKeys,
   issuedLine,
   isUsedBefore,
   lastUsedFirst,
   noSuchSession,
 } from '../rules.ts';
-import { checkUnchanged, emptyState, hasKeys } from '../state.ts';
 import {
   type AcceptedRequest,
   type AuditEntry,
@@ -27,9 +31,7 @@ import {
   StoreError,
   type WaitingMessage,
 } from '../store.ts';
-import { AuditLog } from './audit-log.ts';
-import { HeldSession } from './held-session.ts';
-import { States, userName } from './states.ts';
+import { AuditLog, HeldSession, States, userName } from './held-session.ts';
 
 /** A store that lives as long as the process: for tests and for conversations nobody needs to keep. */
 export function createMemoryStore(options: { now?: () => number } = {}): Store {

@@ -1,6 +1,5 @@
 import { type Chunk, CONFIRMATION_TOOL, type ToolFacts } from '../../../../protocol/index.ts';
-import { decisionIn } from '../../../ledger/approvals.ts';
-import { outputChunk, type Settlement } from '../../../ledger/settlement.ts';
+import { decisionIn, outputChunk, type Settlement } from '../../../ledger/approvals.ts';
 import type { CallRecord } from '../../../store/store.ts';
 import type { Context } from '../context.ts';
 import type { Draft, Messages } from '../messages.ts';

@@ -7,7 +7,7 @@ import {
   type Settlement,
   SIGNED_OUT_END,
   settlementOf,
-} from '../../../ledger/settlement.ts';
+} from '../../../ledger/approvals.ts';
 import type { AgentRun } from '../agent-run.ts';
 import { firstEvent } from '../call-states.ts';
 import { type Context, RETRY_MS } from '../context.ts';

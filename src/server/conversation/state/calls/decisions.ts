@@ -1,7 +1,12 @@
 import type { Answer } from '../../../../protocol/index.ts';
 import type { Identity } from '../../../access/sign-in.ts';
-import { decisionIn, hashArgs, type Verdict } from '../../../ledger/approvals.ts';
-import { type Settlement, SIGNED_OUT_END } from '../../../ledger/settlement.ts';
+import {
+  decisionIn,
+  hashArgs,
+  type Settlement,
+  SIGNED_OUT_END,
+  type Verdict,
+} from '../../../ledger/approvals.ts';
 import type { CallRecord } from '../../../store/store.ts';
 import type { Context, PendingAcknowledgement } from '../context.ts';
 import type { GivenAnswers } from '../effects.ts';

@@ -1,8 +1,7 @@
 import type { Content } from '@google/genai';
 import { noticeOf } from '../../../../models/for-server.ts';
 import { stateConflict } from '../../../../protocol/index.ts';
-import { isUndecided } from '../../../ledger/approvals.ts';
-import { responseOf, type Settlement } from '../../../ledger/settlement.ts';
+import { isUndecided, responseOf, type Settlement } from '../../../ledger/approvals.ts';
 import type { CallRecord } from '../../../store/store.ts';
 import type { AgentRun } from '../agent-run.ts';
 import { type Context, type PendingAcknowledgement, storedInAnyCase } from '../context.ts';

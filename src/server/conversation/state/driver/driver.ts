@@ -1,6 +1,6 @@
 import { type DeferredCall, RESUME } from '../../../../adk/for-server.ts';
 import { type Chunk, INTERRUPTED } from '../../../../protocol/index.ts';
-import { INTERRUPTION } from '../../../ledger/settlement.ts';
+import { INTERRUPTION } from '../../../ledger/approvals.ts';
 import type { AgentRun, EndedRun } from '../agent-run.ts';
 import type { Calls } from '../calls/calls.ts';
 import type { Step } from '../calls/decisions.ts';

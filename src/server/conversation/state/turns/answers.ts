@@ -1,6 +1,6 @@
 import { type Answer, ProtocolError } from '../../../../protocol/index.ts';
 import { type Identity, NO_LONGER_SIGNED_IN, type Standing } from '../../../access/sign-in.ts';
-import { NothingOpen } from '../../../ledger/nothing-open.ts';
+import { NothingOpen } from '../../../ledger/approvals.ts';
 import type { AcceptedRequest } from '../../../store/store.ts';
 import type { Calls } from '../calls/calls.ts';
 import type { Step } from '../calls/decisions.ts';

@@ -1,6 +1,6 @@
 import { toContent } from '../../../../adk/for-server.ts';
 import { type Message, type ProtocolError, SUPERSEDED } from '../../../../protocol/index.ts';
-import type { Settlement } from '../../../ledger/settlement.ts';
+import type { Settlement } from '../../../ledger/approvals.ts';
 import type { AcceptedRequest } from '../../../store/store.ts';
 import type { AgentRun } from '../agent-run.ts';
 import type { Calls } from '../calls/calls.ts';

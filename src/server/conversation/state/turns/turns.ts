@@ -1,5 +1,5 @@
 import { type Heard, ProtocolError } from '../../../../protocol/index.ts';
-import { INTERRUPTION } from '../../../ledger/settlement.ts';
+import { INTERRUPTION } from '../../../ledger/approvals.ts';
 import type { AgentRun } from '../agent-run.ts';
 import type { Calls } from '../calls/calls.ts';
 import { acceptedRequest, type Context } from '../context.ts';

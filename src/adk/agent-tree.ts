@@ -1,0 +1,287 @@
+import {
+  BaseAgent,
+  BaseLlm,
+  BasePlugin,
+  BaseTool,
+  BaseToolset,
+  isAgentTool,
+  isBaseAgent,
+  isBaseLlm,
+  isBaseTool,
+  isBaseToolset,
+  isLlmAgent,
+  isRoutedAgent,
+} from '@google/adk';
+import { type ApprovalOverride, mayWait } from './run.ts';
+import { DuologueTool } from './tools.ts';
+
+/** The agents that are used as tools in a tree, each with the names of the agents that lead to it. */
+export function agentsUsedAsTools(root: BaseAgent): { agent: BaseAgent; path: string[] }[] {
+  const found = new Map<BaseAgent, string[]>();
+  const walk = (agent: BaseAgent, path: string[]): void => {
+    for (const sub of agent.subAgents) walk(sub, [...path, sub.name]);
+    for (const tool of isLlmAgent(agent) ? agent.tools : []) {
+      if (!isAgentTool(tool)) continue;
+      const { agent: inner } = tool as unknown as { agent: BaseAgent };
+      if (found.has(inner)) continue;
+      found.set(inner, [...path, inner.name]);
+      walk(inner, [...path, inner.name]);
+    }
+  };
+  walk(root, [root.name]);
+  return [...found].map(([agent, path]) => ({ agent, path }));
+}
+
+/** The names of all agents that are used as tools in a tree: ADK keeps a session of its own for each, by that name. */
+export function agentToolNames(root: BaseAgent): Set<string> {
+  return new Set(agentsUsedAsTools(root).map(({ agent }) => agent.name));
+}
+
+/** The tools of a tree of agents, as far as they are known when the server starts. */
+export interface KnownTools {
+  names: ReadonlySet<string>;
+  /** Agents that may have further tools, which are only known when they run: those of toolsets, and of agents of another kind. */
+  open: ReadonlySet<string>;
+}
+
+/** Tools that ADK gives to agents by itself. */
+const OF_ADK = ['transfer_to_agent', 'set_model_response', 'finish_task', 'exit_loop'];
+
+/** Reads the tools of a tree; throws when an agent has two tools of one name, of which ADK would call only the last. */
+export function knownTools(root: BaseAgent): KnownTools {
+  const names = new Set(OF_ADK);
+  const open = new Set<string>();
+  for (const agent of agentsIn(root)) {
+    if (!isLlmAgent(agent)) {
+      if (agent.subAgents.length === 0 && !isRoutedAgent(agent)) open.add(agent.name);
+      continue;
+    }
+    const own = new Set<string>();
+    for (const tool of agent.tools as readonly unknown[]) {
+      if (isBaseToolset(tool)) open.add(agent.name);
+      const { name } = tool as { name?: unknown };
+      if (isBaseToolset(tool) || typeof name !== 'string') continue;
+      if (isBaseTool(tool) && own.has(name)) {
+        throw new Error(
+          `The agent "${agent.name}" has two tools named "${name}": ADK would call only one of them. Rename one.`,
+        );
+      }
+      own.add(name);
+      names.add(name);
+    }
+  }
+  return { names, open };
+}
+
+/** Says that an option names a tool which no agent has, and which names it may have meant. */
+export function unknownTool(option: string, name: string, known: ReadonlySet<string>): string {
+  const near = nearest(name, known);
+  const hint = near.length > 0 ? ` Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?` : '';
+  return `${option}: no agent has a tool named "${name}".${hint}`;
+}
+
+/** The names that differ from one in a few letters, nearest first, at most three. */
+export function nearest(name: string, known: Iterable<string>): string[] {
+  const most = Math.max(2, Math.floor(name.length / 3));
+  return [...known]
+    .map((one) => ({ one, distance: distanceOf(name.toLowerCase(), one.toLowerCase()) }))
+    .filter(({ distance }) => distance <= most)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, 3)
+    .map(({ one }) => one);
+}
+
+/** How many letters must be added, removed or replaced to make one word of another. */
+function distanceOf(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= a.length; row++) {
+    const line = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = (above[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      line.push(Math.min(replaced, (above[column] ?? 0) + 1, (line[column - 1] ?? 0) + 1));
+    }
+    above = line;
+  }
+  return above[b.length] ?? 0;
+}
+
+function* agentsIn(root: BaseAgent): Generator<BaseAgent> {
+  yield root;
+  for (const agent of root.subAgents) yield* agentsIn(agent);
+}
+
+/** Throws when something in a tree of agents was made by another copy of ADK: its tools would run around the gates, or never. */
+export function checkCopy(root: unknown): void {
+  const seen = new Set<unknown>();
+  const waiting: unknown[] = [root];
+  for (let agent = waiting.pop(); agent !== undefined; agent = waiting.pop()) {
+    if (seen.has(agent)) continue;
+    seen.add(agent);
+    if (!isBaseAgent(agent as never)) throw new TypeError('"agent" must be an agent of @google/adk.');
+    if (!(agent instanceof BaseAgent)) throw foreign(`The agent ${nameOf(agent)}`);
+    waiting.push(...agent.subAgents);
+    if (!isLlmAgent(agent)) continue;
+    if (isBaseLlm(agent.model) && !((agent.model as unknown) instanceof BaseLlm)) {
+      throw foreign(`The model of the agent ${nameOf(agent)}`);
+    }
+    for (const tool of agent.tools as unknown[]) {
+      if (isBaseTool(tool) && !((tool as unknown) instanceof BaseTool))
+        throw foreign(`The tool ${nameOf(tool)}`);
+      if (isBaseToolset(tool) && !((tool as unknown) instanceof BaseToolset)) {
+        throw foreign(`A toolset of the agent ${nameOf(agent)}`);
+      }
+      if (isAgentTool(tool)) waiting.push((tool as unknown as { agent: unknown }).agent);
+    }
+  }
+}
+
+function nameOf(thing: unknown): string {
+  return JSON.stringify((thing as { name?: unknown }).name ?? '');
+}
+
+function foreign(what: string): Error {
+  return new Error(
+    `${what} was made by another copy of @google/adk than the one duologue imports, so its calls could not be guarded. ` +
+      'Load ADK with import, not with require, and see that "npm ls @google/adk" shows one copy.',
+  );
+}
+
+/** What drives an agent: one live run for everything that is said (`runLive`), or one run for each answer (`runAsync`). */
+export type Driver = 'live' | 'turn';
+
+/** What the choice of a driver depends on beside the agent. */
+export interface DriverFacts {
+  plugins: readonly BasePlugin[];
+  /** The option `driver`. */
+  asked: Driver | undefined;
+  /** Whether a model of the tree can only be used live. */
+  isLiveOnly: boolean;
+  /** Whether the model hears sound when it is used live. */
+  hears: boolean;
+}
+
+/** The driver of an agent behind a socket, and what the operator has to know about the choice. */
+export interface DriverChoice {
+  driver: Driver;
+  warning: string | null;
+}
+
+/** The callbacks and options of an LLM agent that ADK ignores in a live run. */
+const AGENT_GAPS = ['beforeModelCallback', 'afterModelCallback', 'outputSchema'] as const;
+
+/** The hooks of a plugin that ADK does not call in a live run, or not for each message. */
+const PLUGIN_GAPS = [
+  'onUserMessageCallback',
+  'beforeModelCallback',
+  'afterModelCallback',
+  'onModelErrorCallback',
+  'afterRunCallback',
+] as const;
+
+/**
+ * Chooses what drives an agent behind a socket. LLM agents are driven live; trees with other agents turn by turn, since ADK runs some of
+ * those not at all and others for one step only. An agent with a callback, plugin or output schema that a live run would ignore is driven
+ * turn by turn as well, so that no guardrail is skipped. The option `driver` decides first, and a model that can only be used live is used
+ * live: the warning then names what ADK ignores.
+ */
+export function chooseDriver(
+  root: BaseAgent,
+  { plugins, asked, isLiveOnly, hears }: DriverFacts,
+): DriverChoice {
+  const driver = asked ?? (isLiveTree(root) ? 'live' : 'turn');
+  const gaps = driver === 'live' ? liveGaps(root, plugins) : [];
+  if (gaps.length === 0) return { driver, warning: null };
+  const list = gaps.join(', ');
+  if (asked === 'live' || isLiveOnly) {
+    const why = asked === 'live' ? 'the option driver is "live"' : 'its model can only be used live';
+    const warning = `Over a WebSocket the agent "${root.name}" is run live, since ${why}. ADK ignores in live runs: ${list}.`;
+    return { driver, warning };
+  }
+  const warning = `Over a WebSocket the agent "${root.name}" is driven turn by turn and hears no sound, since ADK ignores in live runs: ${list}. The option driver: "live" runs it live without them.`;
+  return { driver: 'turn', warning: hears ? warning : null };
+}
+
+/** What a live run of a tree would ignore, in words: `beforeModelCallback of the agent "teller"`. */
+function liveGaps(root: BaseAgent, plugins: readonly BasePlugin[]): string[] {
+  return [
+    ...agentGaps(root),
+    ...plugins.flatMap((plugin) =>
+      PLUGIN_GAPS.filter((hook) => plugin[hook] !== BasePlugin.prototype[hook]).map(
+        (hook) => `${hook} of the plugin "${plugin.name}"`,
+      ),
+    ),
+  ];
+}
+
+function agentGaps(agent: BaseAgent): string[] {
+  const gaps = isLlmAgent(agent) ? AGENT_GAPS.filter((name) => isGiven(agent[name])) : [];
+  return [
+    ...gaps.map((name) => `${name} of the agent "${agent.name}"`),
+    ...agent.subAgents.flatMap(agentGaps),
+  ];
+}
+
+function isGiven(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null;
+}
+
+/** Whether ADK can run a whole tree live. */
+function isLiveTree(root: BaseAgent): boolean {
+  return converses(root) && root.subAgents.every(isLiveTree);
+}
+
+/** Whether an agent talks with the person itself, or hands over to one that does. */
+function converses(agent: BaseAgent): boolean {
+  return isLlmAgent(agent) || isRoutedAgent(agent);
+}
+
+/**
+ * The workflow that an agent is a step of, or null. ADK goes on with an agent when a call of it is answered, never with a workflow: inside of
+ * one nothing can wait for a person or a browser.
+ */
+export function workflowAround(agent: BaseAgent): BaseAgent | null {
+  for (let outer = agent.parentAgent; outer; outer = outer.parentAgent) {
+    if (!converses(outer)) return outer;
+  }
+  return null;
+}
+
+/** Why a call inside a workflow is refused. */
+export function cannotWait(tool: string, asks: boolean, workflow: BaseAgent): string {
+  const whom = asks ? 'an approval' : 'an answer from outside';
+  return `${tool} waits for ${whom}, which nothing can inside the workflow "${workflow.name}": it would not go on where it stopped.`;
+}
+
+/** The tools of a tree that stand inside a workflow and may wait, in words: whoever starts the server is told before a call is refused. */
+export function waitsInWorkflows(root: BaseAgent, override: ApprovalOverride): string[] {
+  const workflow = workflowAround(root);
+  const tools = workflow && isLlmAgent(root) ? root.tools.filter(isBaseTool) : [];
+  return [
+    ...tools
+      .filter((tool) => mayWaitHere(tool, override))
+      .map(
+        ({ name }) =>
+          `Calls of ${name} by the agent "${root.name}" are refused where they would wait: nothing can inside the workflow "${workflow?.name}".`,
+      ),
+    ...root.subAgents.flatMap((agent) => waitsInWorkflows(agent, override)),
+  ];
+}
+
+/** Warnings about the tools inside agents that are used as tools which may wait: their calls fail. */
+export function waitsInAgentTools(root: BaseAgent, override: ApprovalOverride): string[] {
+  const inside = (agent: BaseAgent, path: string): string[] => [
+    ...(isLlmAgent(agent) ? agent.tools.filter(isBaseTool) : [])
+      .filter((tool) => mayWaitHere(tool, override))
+      .map(
+        ({ name }) =>
+          `Calls of ${name} by the agent "${path}" fail where they would wait: an agent that is used as a tool can wait neither for an approval nor for the browser.`,
+      ),
+    ...agent.subAgents.flatMap((sub) => inside(sub, `${path} > ${sub.name}`)),
+  ];
+  return agentsUsedAsTools(root).flatMap(({ agent, path }) => inside(agent, path.join(' > ')));
+}
+
+function mayWaitHere(tool: BaseTool, override: ApprovalOverride): boolean {
+  const isOutside = tool instanceof DuologueTool && tool.runsOn === 'client';
+  return override && !isOutside ? override.includes(tool.name) : mayWait(tool);
+}

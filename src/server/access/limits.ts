@@ -1,0 +1,226 @@
+import { getHeapStatistics } from 'node:v8';
+import { ProtocolError } from '../../protocol/index.ts';
+import { type Clock, nextRound } from '../clock.ts';
+
+/** How many buckets are kept before full ones are forgotten. */
+const MAX_BUCKETS = 10_000;
+
+/** How many requests a user may send: a burst, and a steady rate. */
+export interface RateLimit {
+  burst: number;
+  perMinute: number;
+}
+
+/** The default for requests that start work of the agent. */
+export const DEFAULT_RATE_LIMIT: RateLimit = { burst: 60, perMinute: 120 };
+
+/** The default for requests that read, rename or remove, and for handshakes. */
+export const DEFAULT_READ_LIMIT: RateLimit = { burst: 300, perMinute: 600 };
+
+/** The default for new sessions. */
+export const DEFAULT_NEW_SESSIONS: RateLimit = { burst: 120, perMinute: 60 };
+
+/** The error for a request over a limit; `what` is the beginning of its message. */
+export function rateLimited(what: string, waitMs: number): ProtocolError {
+  const message = `${what}. Try again in ${Math.ceil(waitMs / 1000)} s.`;
+  return new ProtocolError('rate_limited', message, { retryAfterMs: waitMs });
+}
+
+/** Holds up to `burst` tokens, and gets new ones at a steady rate. */
+export class TokenBucket {
+  private readonly burst: number;
+  private readonly perMs: number;
+  private tokens: number;
+  /** When `tokens` was true, in milliseconds of the clock. */
+  private at: number;
+
+  /** A full bucket. */
+  constructor(burst: number, perMs: number, now: number) {
+    this.burst = burst;
+    this.perMs = perMs;
+    this.tokens = burst;
+    this.at = now;
+  }
+
+  /** Takes tokens: 0 when there were enough, else the milliseconds until there are, and none is taken. */
+  take(count: number, now: number): number {
+    this.tokens = Math.min(this.burst, this.tokens + (now - this.at) * this.perMs);
+    this.at = now;
+    if (this.tokens < count) return Math.ceil((count - this.tokens) / this.perMs);
+    this.tokens -= count;
+    return 0;
+  }
+
+  giveBack(count: number): void {
+    this.tokens += count;
+  }
+
+  /** Another bucket counts for this one, and has so many tokens now. */
+  set(tokens: number, now: number): void {
+    this.tokens = tokens;
+    this.at = now;
+  }
+
+  /** Whether no token was taken for so long that the bucket is full again. */
+  isFull(now: number): boolean {
+    return now - this.at > this.burst / this.perMs;
+  }
+}
+
+/** Takes tokens of a user that all nodes share, or gives some back with a negative count; resolves with the tokens left. */
+export type SharedBucket = (user: string, count: number) => Promise<number>;
+
+/**
+ * A token bucket for each user. A full bucket is forgotten when there are many. Where nodes share the tokens of a user, each node counts at once by itself and
+ * then learns how many are left in all. No request waits for that, and while the shared bucket cannot be reached each node counts alone.
+ */
+export class RateLimiter {
+  private readonly limit: RateLimit;
+  private readonly clock: Clock;
+  private readonly shared: SharedBucket | null;
+  /** `unreported` tokens were taken here, and the shared bucket may not know of them yet. */
+  private readonly users = new Map<string, { bucket: TokenBucket; unreported: number }>();
+
+  constructor(limit: RateLimit, clock: Clock, shared: SharedBucket | null = null) {
+    this.limit = limit;
+    this.clock = clock;
+    this.shared = shared;
+  }
+
+  /** Takes tokens of a user: 0 when there were enough, else the milliseconds until there are. */
+  take(user: string, count = 1): number {
+    const now = this.clock.elapsed();
+    let own = this.users.get(user);
+    if (!own) {
+      if (this.users.size >= MAX_BUCKETS) this.forgetFull(now);
+      const { burst, perMinute } = this.limit;
+      own = { bucket: new TokenBucket(burst, perMinute / 60_000, now), unreported: 0 };
+      this.users.set(user, own);
+    }
+    const wait = own.bucket.take(count, now);
+    if (wait === 0) this.report(user, count, own);
+    return wait;
+  }
+
+  /** Returns the token of a request that another node answers, because that node counts it too. Nothing to do where nodes count apart. */
+  giveBack(user: string): void {
+    const own = this.users.get(user);
+    if (!own || !this.shared) return;
+    own.bucket.giveBack(1);
+    this.report(user, -1, own);
+  }
+
+  private report(user: string, count: number, own: { bucket: TokenBucket; unreported: number }): void {
+    if (!this.shared) return;
+    own.unreported += count;
+    const reported = () => {
+      own.unreported -= count;
+    };
+    this.shared(user, count).then((left) => {
+      reported();
+      own.bucket.set(left - own.unreported, this.clock.elapsed());
+    }, reported);
+  }
+
+  private forgetFull(now: number): void {
+    for (const [user, { bucket }] of this.users) if (bucket.isFull(now)) this.users.delete(user);
+  }
+}
+
+/** Runs the reads of one user one after the other, so that those of other users come in between. */
+export class Turnstile {
+  private readonly tails = new Map<string, Promise<void>>();
+
+  /** Runs the work when all earlier work of the user is done; settles as the work does. */
+  pass<T>(user: string, work: () => T | Promise<T>): Promise<T> {
+    const before = this.tails.get(user);
+    const done = (before ? before.then(nextRound) : Promise.resolve()).then(work);
+    const leave = () => {
+      if (this.tails.get(user) === tail) this.tails.delete(user);
+    };
+    const tail: Promise<void> = done.then(leave, leave);
+    this.tails.set(user, tail);
+    return done;
+  }
+}
+
+/** How many bytes of requests may be in memory before they are read. */
+export interface BudgetLimits {
+  /** Bytes of bodies and frames of one user. */
+  userBytes: number;
+  /** Bytes of bodies and frames of all users. */
+  serverBytes: number;
+  /** How long a body or a frame may take to arrive. */
+  arrivalMs: number;
+}
+
+const MB = 1024 * 1024;
+/** The content of a body is in the heap several times for a moment: as text, as values, as an event, as a record of the store. */
+const HEAP_SHARE = 1 / 16;
+
+/** A share of the heap that is free when the server is created, at most so many bytes. */
+export function shareOfHeap(atMost: number): number {
+  const { heap_size_limit: limit, used_heap_size: used } = getHeapStatistics();
+  return Math.min(atMost, Math.floor((limit - used) * HEAP_SHARE));
+}
+
+/** The limits of a server without options for them. */
+export function defaultBudget(serverBytes: number = shareOfHeap(256 * MB)): BudgetLimits {
+  return { serverBytes, userBytes: Math.min(64 * MB, serverBytes), arrivalMs: 120_000 };
+}
+
+/** Counts the bytes of bodies and frames, unfinished ones too, from their arrival until the server has handled or refused them. */
+export class ByteBudget {
+  readonly limits: BudgetLimits;
+  private readonly users = new Map<string, number>();
+  private total = 0;
+
+  constructor(limits: BudgetLimits) {
+    this.limits = limits;
+  }
+
+  /** The bytes that are held now. */
+  get held(): number {
+    return this.total;
+  }
+
+  /** An account for the bytes of one body or connection of a user. The caller sets it to 0 at the end. */
+  open(user: string): HeldBytes {
+    return new HeldBytes((change) => this.move(user, change));
+  }
+
+  private move(user: string, change: number): void {
+    const own = (this.users.get(user) ?? 0) + change;
+    const isMore = change > 0;
+    if (isMore && (own > this.limits.userBytes || this.total + change > this.limits.serverBytes)) {
+      throw new ProtocolError(
+        'overloaded',
+        'The server has too much to take in at the moment. Try again in a few seconds.',
+        { retryAfterMs: 5000 },
+      );
+    }
+    this.total += change;
+    if (own > 0) this.users.set(user, own);
+    else this.users.delete(user);
+  }
+}
+
+/** The bytes that one body, or one connection, holds. */
+export class HeldBytes {
+  private readonly move: (change: number) => void;
+  private bytes = 0;
+
+  constructor(move: (change: number) => void) {
+    this.move = move;
+  }
+
+  /** Sets the number of bytes. Throws `overloaded`, and changes nothing, when they do not fit into the budget. */
+  set(bytes: number): void {
+    this.move(bytes - this.bytes);
+    this.bytes = bytes;
+  }
+
+  add(bytes: number): void {
+    this.set(this.bytes + bytes);
+  }
+}

@@ -1,0 +1,175 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { ERRORS, SUBPROTOCOL, toProtocolError, WATCHING_SUBPROTOCOL } from '../../protocol/index.ts';
+import { isLoopback } from '../access/access.ts';
+import type { Duologue } from '../duologue.ts';
+import { errorReply, NO_SNIFFING } from '../http/reply.ts';
+import type { Admission } from '../socket/sockets.ts';
+import { type NodeListener, nodeListener, toRequest } from './node-listener.ts';
+
+export { nodeListener };
+
+/**
+ * How long an idle connection is kept. Balancers keep theirs for a minute: the side that sends the requests has to close first, or one of them meets
+ * a connection that is just being closed, and fails.
+ */
+const IDLE_MS = 75_000;
+
+/** Where to listen. */
+export interface ServeOptions {
+  port?: number;
+  host?: string;
+  /** Answers what is not the server's, e.g. the files of a web app. */
+  fallback?: NodeListener;
+  /** Does not say where the server listens. Otherwise that is one line: in the server's `logger` if it has one, else on the console. */
+  quiet?: boolean;
+}
+
+/** A server that listens. */
+export interface Served {
+  server: Server;
+  port: number;
+  url: string;
+  /** Ends requests in progress and stops listening. */
+  close(): Promise<void>;
+}
+
+/** Listens on one port. A public address is refused to a server that has neither a key nor `authenticate`. */
+export async function serve(duologue: Duologue, options: ServeOptions = {}): Promise<Served> {
+  const { port = 3000, host = 'localhost' } = options;
+  if (!isLoopback(host) && !duologue.isGuarded) {
+    throw new Error(
+      `Refusing to listen on ${host} without a key: anyone could use the agent. Give the server an apiKey or authenticate, or listen on localhost.`,
+    );
+  }
+  const server = createServer(nodeListener(duologue, options.fallback));
+  server.keepAliveTimeout = IDLE_MS;
+  attachWebSocket(server, duologue);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve());
+  });
+  const { port: actual } = server.address() as AddressInfo;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
+  if (!options.quiet) duologue.listens(url);
+  return {
+    server,
+    port: actual,
+    url,
+    async close() {
+      // One that takes no connections is dead to the other nodes: they would take over what still runs here.
+      await duologue.handOver();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await duologue.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** How long a peer may take to close, once it was told to. */
+const CLOSE_MS = 1000;
+/** Close codes for those who send too much. */
+const TOO_MUCH: ReadonlySet<number> = new Set([ERRORS.flooded.close, ERRORS.overloaded.close]);
+
+/** A server of Node, however a framework calls its type. */
+interface UpgradingServer {
+  on(event: 'upgrade', listener: (request: IncomingMessage, stream: Duplex, head: Buffer) => void): unknown;
+  listenerCount(event: 'upgrade'): number;
+}
+
+/** Opens `…/live` on a Node server. What is not the server's is left to other listeners, or refused when there are none. */
+export function attachWebSocket(server: UpgradingServer, duologue: Duologue): void {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: duologue.sockets.maxFrameBytes,
+    perMessageDeflate: false,
+    // A pong is one more thing to send: the connection decides whether there is room for it.
+    autoPong: false,
+    handleProtocols: (offered) =>
+      [WATCHING_SUBPROTOCOL, SUBPROTOCOL].find((protocol) => offered.has(protocol)) ?? false,
+  });
+  server.on('upgrade', (request, stream, head) => {
+    // Before anything else: a peer may reset the connection at any moment.
+    stream.on('error', () => stream.destroy());
+    const web = toRequest(request);
+    if (!web || !duologue.sockets.matches(web)) {
+      if (server.listenerCount('upgrade') === 1) refuse(stream, 404, 'Not Found', {}, '');
+      return;
+    }
+    open(duologue, sockets, web, request, stream, head).catch(() => stream.destroy());
+  });
+}
+
+async function open(
+  duologue: Duologue,
+  sockets: WebSocketServer,
+  web: Request,
+  request: IncomingMessage,
+  stream: Duplex,
+  head: Buffer,
+): Promise<void> {
+  let admission: Admission | null;
+  try {
+    admission = await duologue.sockets.admitOrHandOn(web, { stream, head });
+  } catch (thrown) {
+    const { status, headers, body } = errorReply(toProtocolError(thrown));
+    return refuse(stream, status, 'Refused', headers, String(body));
+  }
+  // Another node has the session, and the stream.
+  if (!admission) return;
+  const { drop } = admission;
+  if (stream.destroyed) return drop();
+  stream.once('close', drop);
+  sockets.handleUpgrade(request, stream, head, (socket) => connect(socket, stream, admission));
+}
+
+function connect(socket: WebSocket, stream: Duplex, admission: Admission): void {
+  socket.on('error', () => socket.terminate());
+  const connection = admission.accept({
+    protocol: socket.protocol,
+    get bufferedAmount() {
+      return socket.bufferedAmount;
+    },
+    send: (data) => socket.send(data),
+    ping: () => socket.ping(),
+    pong: (data) => socket.pong(data),
+    close(code, reason) {
+      socket.close(code, reason);
+      // Whoever sends too much is not read any further, not even for its answer to the close.
+      if (TOO_MUCH.has(code)) socket.pause();
+      // A peer that does not answer the close is not waited for.
+      const timer = setTimeout(() => socket.terminate(), CLOSE_MS);
+      timer.unref();
+      socket.once('close', () => clearTimeout(timer));
+    },
+  });
+  socket.on('message', (data: Buffer, isBinary: boolean) => connection.receive(data, isBinary));
+  // After the library's own listener: frames that end in a piece are received before it is told of.
+  stream.on('data', (piece: Buffer) => connection.arrived(piece.byteLength));
+  socket.on('ping', (data) => connection.ping(data));
+  socket.on('pong', () => connection.pong());
+  socket.on('close', () => connection.closed());
+}
+
+function refuse(
+  stream: Duplex,
+  status: number,
+  reason: string,
+  headers: Record<string, string>,
+  body: string,
+): void {
+  const lines = Object.entries({
+    ...headers,
+    ...NO_SNIFFING,
+    connection: 'close',
+    'content-length': String(Buffer.byteLength(body)),
+  });
+  stream.end(
+    `HTTP/1.1 ${status} ${reason}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
+    // A peer that keeps its side open would keep the stream for ever.
+    () => stream.destroy(),
+  );
+}

@@ -1,0 +1,294 @@
+import { type Chunk, ProtocolError } from '../../protocol/index.ts';
+import { type Clock, settlesWithin } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { BatchTimer, Departure } from '../output/pace.ts';
+import { type OwnedKey, StaleFence } from '../store/store.ts';
+import type { Added, Addition, Hub } from './hub.ts';
+import { type Lease, type Logs, newEpoch, type SessionLog } from './log.ts';
+import { ReplicatedLog, type ReplicatedLogContext } from './replicated-log.ts';
+
+/**
+ * Text deltas within this time are written to the hub together, for all sessions; other chunks do not wait for it. It is longer than the window of a
+ * socket (12 ms), since words of a model come every 10 to 40 ms and each call costs the hub as much as a word.
+ */
+const WINDOW_MS = 50;
+/** So long it is waited for that something is kept. */
+const PATIENCE_MS = 5000;
+/** Between two attempts while the hub is away. */
+const AGAIN_MS = 100;
+/** So long a process that ends waits for what it said last to be kept. */
+const CLOSE_MS = 2000;
+const AWAY = 'What is said cannot be kept at the moment. Try again in a few seconds.';
+
+/** What the logs of a process are made of. */
+export interface ReplicatedLogsContext {
+  hub: Hub;
+  clock: Clock;
+  logger: Logger;
+  newId: () => string;
+  /** Null where no other process could take a session over. */
+  lease: Lease | null;
+  /** Whether the store says, too, that this is the owner. */
+  isOwner: (key: OwnedKey) => Promise<boolean>;
+  /** Another process owns a session. */
+  onLost: (key: OwnedKey) => void;
+  /** Whether the hub has been away for longer than a restart takes: then nothing waits for it. */
+  isAway?: () => boolean;
+}
+
+interface Waiting {
+  upTo: number;
+  done: () => void;
+}
+
+/**
+ * The logs of a process in a hub, where they outlive it: first what was said is kept, then it is told. One call keeps what all sessions said within
+ * a window, one call at a time. While the hub is away, what is said waits in the logs.
+ */
+export class ReplicatedLogs implements Logs {
+  readonly #context: ReplicatedLogsContext;
+  readonly #departure: Departure;
+  /** Those that are open. */
+  readonly #open = new Set<ReplicatedLog>();
+  /** Those of which something is to be kept. */
+  readonly #due = new Set<ReplicatedLog>();
+  readonly #waiting = new Map<ReplicatedLog, Waiting[]>();
+  readonly #ofEach: ReplicatedLogContext;
+  readonly #leave: (() => void)[];
+  #isPlanned = false;
+  #isBusy = false;
+  /** Whether something that a person waits for came while it was busy. */
+  #isUrgent = false;
+  /** Ends the wait for the next attempt, while the hub is away. */
+  #cancelAttempt: (() => void) | null = null;
+  /** Whether the last attempt failed. */
+  #isAway = false;
+  #onIdle: (() => void) | null = null;
+
+  constructor(context: ReplicatedLogsContext) {
+    this.#context = context;
+    const { hub, clock, lease } = context;
+    this.#departure = new Departure(new BatchTimer(clock, WINDOW_MS), () => this.#keepSoon());
+    this.#ofEach = {
+      lease,
+      onSaid: (log, chunk) => this.#said(log, chunk),
+      wait: (log) => this.#wait(log),
+      onClose: (log) => this.#open.delete(log),
+      onRemove: (log) => this.#remove(log),
+    };
+    this.#leave = [
+      // What was kept may be gone: each log is looked at.
+      hub.onBack(() => {
+        for (const log of this.#open) this.#due.add(log);
+        this.#attempt();
+      }),
+      ...(lease ? [lease.onSure(() => this.#keep())] : []),
+    ];
+  }
+
+  async open(key: OwnedKey): Promise<SessionLog> {
+    const log = this.#read(key, await this.#found(key)) ?? this.#begin(key);
+    this.#open.add(log);
+    return log;
+  }
+
+  replace(log: SessionLog): SessionLog {
+    log.close();
+    const other = this.#begin((log as ReplicatedLog).key);
+    this.#open.add(other);
+    return other;
+  }
+
+  async close(): Promise<void> {
+    const { clock } = this.#context;
+    this.#keep();
+    const idle = new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+      this.#tellIdle();
+    });
+    await settlesWithin(idle, CLOSE_MS, clock);
+    for (const leave of this.#leave) leave();
+    this.#cancelAttempt?.();
+    this.#due.clear();
+  }
+
+  /** What there is of a log; a hub that is away is waited for, but not for long. */
+  async #found(key: OwnedKey): ReturnType<Hub['take']> {
+    const { hub, newId, clock, logger, isAway = () => false } = this.#context;
+    const epoch = newEpoch(newId);
+    const until = clock.elapsed() + PATIENCE_MS;
+    let hasRestored = false;
+    for (;;) {
+      try {
+        return await hub.take(key, epoch);
+      } catch (error) {
+        if (error instanceof StaleFence) {
+          // The store decides: it was restored from a backup, so its fences are lower, and the chunks of this log are not in the store.
+          if (hasRestored || !(await this.#context.isOwner(key))) throw error;
+          hasRestored = true;
+          logger.warn('the log in the hub has a later owner than the store: a new log is started', {
+            session: key.id,
+          });
+          await hub.remove(key);
+          continue;
+        }
+        if (isAway()) throw new ProtocolError('overloaded', AWAY, { retryAfterMs: 2000 });
+        if (clock.elapsed() + AGAIN_MS > until) {
+          logger.error('a log could not be taken up', { session: key.id, error: String(error) });
+          throw new ProtocolError('internal', AWAY, { retryAfterMs: PATIENCE_MS });
+        }
+      }
+      await new Promise<void>((resolve) => {
+        clock.after(AGAIN_MS, resolve);
+      });
+    }
+  }
+
+  /** The log that was found; null when it cannot be read. */
+  #read(key: OwnedKey, { epoch, windows }: Awaited<ReturnType<Hub['take']>>): ReplicatedLog | null {
+    try {
+      return new ReplicatedLog(key, epoch, windows, this.#ofEach);
+    } catch (error) {
+      this.#context.logger.error('a log could not be read', { session: key.id, error: String(error) });
+      return null;
+    }
+  }
+
+  /** A new log, which takes the place of what is there. */
+  #begin(key: OwnedKey): ReplicatedLog {
+    const log = new ReplicatedLog(key, newEpoch(this.#context.newId), [], this.#ofEach);
+    log.isWhole = true;
+    this.#due.add(log);
+    this.#keepSoon();
+    return log;
+  }
+
+  #said(log: ReplicatedLog, chunk: Chunk | null): void {
+    this.#due.add(log);
+    const type = chunk?.type;
+    if (!this.#isBusy) this.#departure.arrived(type);
+    else if (type !== 'text-delta' && type !== 'reasoning-delta') this.#isUrgent = true;
+  }
+
+  /** What is said in one go is kept together. */
+  #keepSoon(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    queueMicrotask(() => {
+      this.#isPlanned = false;
+      this.#keep();
+    });
+  }
+
+  #keep(): void {
+    const { hub, lease } = this.#context;
+    // Whoever took a session over has it from here on: what was said later is not for its log.
+    const isHeld = this.#isBusy || this.#cancelAttempt !== null || lease?.isSure === false;
+    if (isHeld || this.#due.size === 0) return;
+    const logs = [...this.#due];
+    this.#due.clear();
+    const additions = logs.map((log) => log.addition());
+    this.#isBusy = true;
+    this.#isUrgent = false;
+    this.#departure.left();
+    hub.append(additions).then(
+      (results) => {
+        this.#isBusy = false;
+        this.#isAway = false;
+        for (const [index, log] of logs.entries()) this.#added(log, additions[index], results[index]);
+        this.#goOn();
+      },
+      (error: unknown) => {
+        this.#isBusy = false;
+        for (const log of logs) this.#due.add(log);
+        if (!this.#isAway)
+          this.#context.logger.error('what is said cannot be kept', { error: String(error) });
+        this.#isAway = true;
+        this.#attemptLater();
+      },
+    );
+  }
+
+  #attemptLater(): void {
+    this.#cancelAttempt ??= this.#context.clock.after(AGAIN_MS, () => this.#attempt());
+  }
+
+  #attempt(): void {
+    this.#cancelAttempt?.();
+    this.#cancelAttempt = null;
+    this.#keep();
+  }
+
+  #goOn(): void {
+    if (this.#due.size === 0) this.#tellIdle();
+    else if (this.#isUrgent) this.#keep();
+    else this.#departure.arrived('text-delta');
+  }
+
+  #added(log: ReplicatedLog, addition: Addition | undefined, result: Added | undefined): void {
+    if (!addition || result === 'refused') return this.#lost(log);
+    if (result === 'gone') {
+      this.#writeAgain(log).catch((error: unknown) => {
+        this.#context.logger.error('a log was not written again', {
+          session: log.key.id,
+          error: String(error),
+        });
+        this.#due.add(log);
+        this.#attemptLater();
+      });
+      return;
+    }
+    log.added(addition);
+    if (!log.isKept) this.#due.add(log);
+    this.#tellWaiting(log);
+  }
+
+  /** A log is gone. Only the owner may write it again: another may have begun a new one, and that may be gone, too. */
+  async #writeAgain(log: ReplicatedLog): Promise<void> {
+    if (!(await this.#context.isOwner(log.key))) return this.#lost(log);
+    log.isWhole = true;
+    this.#due.add(log);
+    this.#keep();
+  }
+
+  #lost(log: ReplicatedLog): void {
+    this.#open.delete(log);
+    this.#due.delete(log);
+    this.#context.onLost(log.key);
+    for (const { done } of this.#waiting.get(log) ?? []) done();
+    this.#waiting.delete(log);
+  }
+
+  async #wait(log: ReplicatedLog): Promise<void> {
+    const told = new Promise<void>((done) => {
+      const waiting = this.#waiting.get(log) ?? [];
+      waiting.push({ upTo: log.chunks.last, done });
+      this.#waiting.set(log, waiting);
+    });
+    if (await settlesWithin(told, PATIENCE_MS, this.#context.clock)) return;
+    throw new ProtocolError('internal', AWAY, { retryAfterMs: PATIENCE_MS });
+  }
+
+  #tellWaiting(log: ReplicatedLog): void {
+    const waiting = this.#waiting.get(log);
+    if (!waiting) return;
+    const rest = waiting.filter(({ upTo }) => upTo > log.shown.last);
+    if (rest.length > 0) this.#waiting.set(log, rest);
+    else this.#waiting.delete(log);
+    for (const { upTo, done } of waiting) if (upTo <= log.shown.last) done();
+  }
+
+  #remove(log: ReplicatedLog): void {
+    const { hub, logger } = this.#context;
+    const { key } = log;
+    this.#due.delete(log);
+    hub.remove(key).catch((error: unknown) => {
+      // It ends by itself after a while.
+      logger.warn('a log was not removed', { session: key.id, error: String(error) });
+    });
+  }
+
+  #tellIdle(): void {
+    if (!this.#isBusy && this.#due.size === 0) this.#onIdle?.();
+  }
+}

@@ -1,0 +1,440 @@
+import type { Chunk } from '../../protocol/chunks.ts';
+import { ProtocolError } from '../../protocol/errors.ts';
+import { exhaustive } from '../../protocol/exhaustive.ts';
+import {
+  type ClientFrame,
+  type Detection,
+  notJson,
+  readBinaryFrame,
+  readFrame,
+  readFrameValue,
+} from '../../protocol/frames.ts';
+import type { Limits } from '../../protocol/limits.ts';
+import { type HeldBytes, rateLimited, TokenBucket } from '../access/limits.ts';
+import type { Identity } from '../access/sign-in.ts';
+import { acceptedChunk } from '../clients/requests.ts';
+import type { Clock } from '../clock.ts';
+import { LARGE_JSON, type LargeJson } from '../large-json.ts';
+import type { Asked, Listener, Session } from '../registry/session.ts';
+import { type SocketLimits, toBase64 } from './socket.ts';
+
+/** A whole frame, as far as it was read: a large one is parsed already. */
+export type WholeFrame =
+  | { kind: 'binary'; bytes: Uint8Array }
+  | { kind: 'text'; text: string }
+  | { kind: 'parsed'; value: unknown };
+
+/** What an intake is made of. */
+export interface IntakeContext {
+  /** Counts the bytes of frames until they are taken. */
+  held: HeldBytes;
+  /** How long a frame may take to arrive. */
+  arrivalMs: number;
+  clock: Clock;
+  large: LargeJson;
+  /** Takes a frame; returns a promise when that takes its time. Never throws or rejects. */
+  take: (frame: WholeFrame) => Promise<unknown> | undefined;
+  /** A frame is refused: it cannot be read, there is no room for it, or it took too long. */
+  refuse: (error: ProtocolError) => void;
+}
+
+/** A binary frame of more bytes than this is counted while it is taken. */
+const SMALL = 64 * 1024;
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** What comes in over one socket until it is taken: counted from its first byte on, and taken in the order in which it came. */
+export class Intake {
+  private readonly context: IntakeContext;
+  private readonly unfinished = new UnfinishedFrame();
+  private unfinishedBytes = 0;
+  /** Bytes of frames that are being taken. */
+  private takenBytes = 0;
+  private cancelArrival: (() => void) | null = null;
+  /** Settles when the large frames so far are parsed: what comes behind them waits. */
+  private parsing: Promise<void> | null = null;
+
+  constructor(context: IntakeContext) {
+    this.context = context;
+  }
+
+  /** A piece of that many bytes came off the socket; the frames that ended in it were received. */
+  arrived(piece: number): void {
+    const { bytes, isNew } = this.unfinished.push(piece);
+    if (isNew) this.stopWaiting();
+    if (bytes === this.unfinishedBytes) return;
+    this.unfinishedBytes = bytes;
+    if (!this.hold() || bytes === 0) return;
+    const { clock, arrivalMs, refuse } = this.context;
+    this.cancelArrival ??= clock.after(arrivalMs, () =>
+      refuse(new ProtocolError('idle', 'A frame took too long to arrive.')),
+    );
+  }
+
+  /** A frame is whole. */
+  receive(data: Uint8Array, isBinary: boolean): void {
+    const { byteLength } = data;
+    this.unfinished.end(byteLength);
+    // `arrived` will tell what came behind it.
+    const wasCounted = this.unfinishedBytes > 0;
+    this.unfinishedBytes = 0;
+    if (isBinary && byteLength <= SMALL && !this.parsing) {
+      // Sound is gone before it could be counted: in and out again would be a good part of what it costs.
+      if (wasCounted) this.hold();
+      this.context.take({ kind: 'binary', bytes: data });
+      return;
+    }
+    this.takenBytes += byteLength;
+    const work = this.hold() ? this.take(data, isBinary) : undefined;
+    const release = () => {
+      this.takenBytes -= byteLength;
+      this.hold();
+    };
+    // Whoever takes the frame tells what became of it.
+    if (work) work.then(release, release).catch(() => undefined);
+    else release();
+  }
+
+  /** The socket is read no more. */
+  stopWaiting(): void {
+    this.cancelArrival?.();
+    this.cancelArrival = null;
+  }
+
+  /** The socket is gone, and what it had of an unfinished frame. */
+  close(): void {
+    this.stopWaiting();
+    this.unfinishedBytes = 0;
+    this.hold();
+  }
+
+  private take(data: Uint8Array, isBinary: boolean): Promise<unknown> | undefined {
+    const { take, refuse } = this.context;
+    const isLarge = !isBinary && data.byteLength > LARGE_JSON;
+    if (!isLarge && !this.parsing) return take(wholeFrame(data, isBinary));
+    const taken = (this.parsing ?? Promise.resolve()).then(async () => {
+      const frame = isLarge ? await this.parse(data) : wholeFrame(data, isBinary);
+      // In an object, for it is not waited for here: what comes behind a frame is taken when that was, not when that is done.
+      return { work: take(frame) };
+    });
+    const parsing: Promise<void> = taken
+      .then(
+        () => undefined,
+        (error: ProtocolError) => refuse(error),
+      )
+      .then(() => {
+        if (this.parsing === parsing) this.parsing = null;
+      });
+    this.parsing = parsing;
+    return taken.then(
+      ({ work }) => work,
+      () => undefined,
+    );
+  }
+
+  private async parse(data: Uint8Array): Promise<WholeFrame> {
+    try {
+      return { kind: 'parsed', value: await this.context.large.parse(data) };
+    } catch (error) {
+      throw error instanceof ProtocolError ? error : notJson();
+    }
+  }
+
+  /** Counts what is held; false when there is no room for it. */
+  private hold(): boolean {
+    try {
+      this.context.held.set(this.unfinishedBytes + this.takenBytes);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.context.refuse(error);
+      return false;
+    }
+  }
+}
+
+function wholeFrame(data: Uint8Array, isBinary: boolean): WholeFrame {
+  return isBinary ? { kind: 'binary', bytes: data } : { kind: 'text', text: UTF8.decode(data) };
+}
+
+/** Less than this is not worth counting: headers of frames, and the beginnings of small ones. */
+const WORTH_COUNTING = 4096;
+
+/**
+ * Knows how much of a frame that is not whole has come off a socket. It is told of every piece, after the frames that ended
+ * in it.
+ */
+class UnfinishedFrame {
+  private bytes = 0;
+  private ended = 0;
+  private hasEnded = false;
+
+  /** A frame ended. */
+  end(bytes: number): void {
+    this.ended += bytes;
+    this.hasEnded = true;
+  }
+
+  /** A piece came: the bytes of the frame that is unfinished now, and whether it is another one than before. */
+  push(bytes: number): { bytes: number; isNew: boolean } {
+    const isNew = this.hasEnded;
+    this.bytes += bytes;
+    // Headers are not told of, so that a little too much is left; but what is left came in this piece.
+    if (isNew) this.bytes = Math.max(0, Math.min(this.bytes - this.ended, bytes));
+    this.ended = 0;
+    this.hasEnded = false;
+    return { bytes: this.bytes < WORTH_COUNTING ? 0 : this.bytes, isNew };
+  }
+}
+
+/** Frames that are dropped before the connection ends. */
+const MAX_DROPPED = 2000;
+/** Of so many that are dropped, one is answered. */
+const ANSWERED = 100;
+/** Seconds of frames that may come at once. */
+const FRAME_BURST = 2;
+/** Seconds of sound and pictures that may come at once. */
+const MEDIA_BURST = 8;
+
+/** What a meter is made of. */
+export interface FrameMeterContext {
+  limits: SocketLimits;
+  clock: Clock;
+  /** Frames were dropped. */
+  refuse: (error: ProtocolError) => void;
+  /** Too many were dropped. */
+  onFlood: () => void;
+}
+
+/** Counts what one client sends. What is more than it may is dropped: some of it is answered, and too much of it ends the connection. */
+export class FrameMeter {
+  private readonly context: FrameMeterContext;
+  private readonly frames: TokenBucket;
+  private readonly mediaFrames: TokenBucket;
+  private readonly mediaBytes: TokenBucket;
+  private dropped = 0;
+
+  constructor(context: FrameMeterContext) {
+    this.context = context;
+    const { limits, clock } = context;
+    const now = clock.elapsed();
+    const bucket = (perSecond: number, seconds: number) =>
+      new TokenBucket(perSecond * seconds, perSecond / 1000, now);
+    this.frames = bucket(limits.framesPerSecond, FRAME_BURST);
+    this.mediaFrames = bucket(limits.mediaFramesPerSecond, MEDIA_BURST);
+    this.mediaBytes = bucket(limits.mediaBytesPerSecond, MEDIA_BURST);
+  }
+
+  /** Counts a frame that asks for an answer: false when it is one too many, and dropped. */
+  allows(): boolean {
+    return this.count(this.frames.take(1, this.context.clock.elapsed()) === 0);
+  }
+
+  /** Counts a binary frame and its bytes. With one look at the clock: it comes fifty times a second from everyone who speaks. */
+  allowsMedia(bytes: number): boolean {
+    const now = this.context.clock.elapsed();
+    return this.count(this.mediaFrames.take(1, now) === 0 && this.mediaBytes.take(bytes, now) === 0);
+  }
+
+  /** Counts the bytes of sound and pictures that come as text. */
+  allowsMediaBytes(bytes: number): boolean {
+    return this.count(this.mediaBytes.take(bytes, this.context.clock.elapsed()) === 0);
+  }
+
+  private count(isAllowed: boolean): boolean {
+    if (!isAllowed) this.drop();
+    return isAllowed;
+  }
+
+  private drop(): void {
+    this.dropped++;
+    if (this.dropped > MAX_DROPPED) return this.context.onFlood();
+    if (this.dropped % ANSWERED !== 1) return;
+    const error = new ProtocolError('rate_limited', 'Too many frames: some were dropped.', {
+      retryAfterMs: 1000,
+    });
+    this.context.refuse(error);
+  }
+}
+
+/** What requests over a socket need from around them. */
+export interface SocketRequestsContext {
+  listener: Listener;
+  session: Session;
+  identity: Identity;
+  media: SocketMedia;
+  /** How much is taken in one frame. */
+  limits: Limits;
+  /** Asks the application whether the user has signed out; null when it cannot be asked. */
+  isSignedOut: (() => Promise<boolean>) | null;
+  /** Takes one from what is allowed to the user: milliseconds to wait, 0 for none. */
+  allow: { message: () => number; answer: () => number };
+  /** Tells this client something. */
+  tell: (chunk: Chunk) => void;
+  /** Something is wrong with a frame, or with the request of that name. */
+  complain: (thrown: unknown, requestId?: string) => void;
+  /** Answers a question whether the server is still there. */
+  pong: (timestamp: string | number | null) => void;
+}
+
+/** What a client asks for in the text frames of its socket: each is read, and the session is asked for it. */
+export class SocketRequests {
+  private readonly context: SocketRequestsContext;
+  /** The claim for which the application is being asked. */
+  private claiming: Promise<void> | null = null;
+
+  constructor(context: SocketRequestsContext) {
+    this.context = context;
+  }
+
+  /** Takes a frame; returns a promise when that takes its time. Never throws or rejects. */
+  take(frame: Exclude<WholeFrame, { kind: 'binary' }>): Promise<unknown> | undefined {
+    const { limits, complain } = this.context;
+    try {
+      const read =
+        frame.kind === 'text' ? readFrame(frame.text, limits) : readFrameValue(frame.value, limits);
+      return this.request(read);
+    } catch (thrown) {
+      complain(thrown);
+      return;
+    }
+  }
+
+  /** Does what a frame says; what goes wrong is told with the name of the request. */
+  private request(frame: ClientFrame): Promise<unknown> | undefined {
+    const { listener, tell, complain } = this.context;
+    const name = 'requestId' in frame ? frame.requestId : undefined;
+    const refuse = (thrown: unknown) => complain(thrown, name);
+    try {
+      return this.act(frame, {
+        requestId: name,
+        listener,
+        requester: { accepted: (accepted) => tell(acceptedChunk(accepted)), told: refuse },
+      })?.catch(refuse);
+    } catch (thrown) {
+      refuse(thrown);
+      return;
+    }
+  }
+
+  /**
+   * Claims the active connection, once it is known that the user has not signed out: their connection is closed then. Claims that come while the application
+   * is asked are the same claim.
+   */
+  private claim(): Promise<void> | undefined {
+    const { session, listener, isSignedOut } = this.context;
+    if (!isSignedOut) {
+      session.takeFloor(listener);
+      return;
+    }
+    this.claiming ??= isSignedOut().then((isOut) => {
+      this.claiming = null;
+      if (!isOut) session.takeFloor(listener);
+    });
+    return this.claiming;
+  }
+
+  private act(frame: ClientFrame, asked: Asked): Promise<unknown> | undefined {
+    const { session, identity, media, allow, isSignedOut } = this.context;
+    switch (frame.type) {
+      case 'ping':
+        this.context.pong(frame.timestamp ?? null);
+        return;
+      case 'interrupt':
+        return session.stop({ heard: frame.heard, ...asked });
+      case 'answers': {
+        const wait = allow.answer();
+        if (wait > 0) throw rateLimited('Too many answers', wait);
+        return session.answer(frame.answers, { by: identity, ...asked });
+      }
+      case 'message': {
+        const wait = allow.message();
+        if (wait > 0) throw rateLimited('Too many messages', wait);
+        const { input, trigger, messageId } = frame;
+        const again = trigger === 'regenerate-message' || messageId !== undefined;
+        if (input.kind === 'continuation') return session.continueMessage(input.messageId, asked);
+        return input.kind === 'answers'
+          ? session.answer(input.answers, { by: identity, ...asked })
+          : session.say(input, { again, ...asked });
+      }
+      case 'floor':
+        return this.claim();
+      case 'audio_control':
+        media.microphone(frame.action, frame.detection);
+        // Sound may follow at once, so the application is asked beside it: a signed-out user's connection is closed.
+        return frame.action === 'start' ? isSignedOut?.() : undefined;
+      case 'audio_chunk':
+        media.hear(frame.pcm);
+        return;
+      case 'video_frame':
+        media.see(frame.jpeg);
+        return;
+      default:
+        return exhaustive(frame);
+    }
+  }
+}
+
+/** Sound and pictures that come over one socket, on their way to the session. */
+export class SocketMedia {
+  private readonly listener: Listener;
+  private readonly session: Session;
+  private readonly meter: FrameMeter;
+  /** Whether the microphone is on; null as long as the client has not said. */
+  private listens: boolean | null = null;
+
+  constructor(listener: Listener, session: Session, meter: FrameMeter) {
+    this.listener = listener;
+    this.session = session;
+    this.meter = meter;
+  }
+
+  /** The person turns the microphone on or off. */
+  microphone(action: 'start' | 'stop', detection: Detection): void {
+    if (action === 'start') this.session.takeFloor(this.listener);
+    if (action === 'start' || this.listens) this.session.microphone(action, detection, this.listener);
+    this.listens = action === 'start';
+  }
+
+  /** The connection ends, and the microphone with it. */
+  close(): void {
+    if (this.listens) this.microphone('stop', 'server');
+  }
+
+  /** A binary frame. Throws when it is refused. */
+  take(bytes: Uint8Array, isRich: boolean, limits: Limits): void {
+    // Before it is read: what is too much costs as little as it can.
+    if (!this.meter.allowsMedia(bytes.byteLength)) return;
+    try {
+      if (!isRich)
+        throw new ProtocolError('unknown_frame', 'Binary frames need the subprotocol duologue.v1 or v2.');
+      const frame = readBinaryFrame(bytes, limits);
+      if (frame.type === 'audio') this.giveSound(toBase64(frame.pcm));
+      else this.give('image/jpeg', toBase64(frame.jpeg));
+    } catch (thrown) {
+      // Each refusal is answered: it counts as what asks for an answer does.
+      if (this.meter.allows()) throw thrown;
+    }
+  }
+
+  /** Sound that came as text, in base64. */
+  hear(pcm: string): void {
+    if (this.meter.allowsMediaBytes(pcm.length)) this.giveSound(pcm);
+  }
+
+  /** A picture of the camera that came as text, in base64. */
+  see(jpeg: string): void {
+    if (this.meter.allowsMediaBytes(jpeg.length)) this.give('image/jpeg', jpeg);
+  }
+
+  private giveSound(data: string): void {
+    // A client that only sends sound means to be heard; what still comes after its "stop" does not.
+    if (this.listens === null) this.microphone('start', 'server');
+    if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
+    this.give('audio/pcm;rate=16000', data);
+  }
+
+  private give(mimeType: string, data: string): void {
+    this.session.takeFloor(this.listener);
+    this.session.media({ mimeType, data }, this.listener);
+  }
+}
