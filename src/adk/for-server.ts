@@ -31,5 +31,5 @@ export {
   toContent,
 } from './history.ts';
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
-export type { ApprovalOverride, DeferredCall, Speaker } from './run.ts';
+export { type ApprovalOverride, type DeferredCall, type Speaker, unlessAborted } from './run.ts';
 export { ServerTools } from './tools.ts';
