@@ -15,6 +15,7 @@ export { instrument } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
 export { afterOlderRewind, danglingCalls, RESUME, rewindEvent } from './history.ts';
 export { MessageChunks, type MessageOutput } from './message-chunks.ts';
+export { usageIn } from './metadata.ts';
 export { checkCopy } from './own-copy.ts';
 export { resumptionOf } from './resumption.ts';
 export type { ApprovalOverride, DeferredCall } from './run.ts';

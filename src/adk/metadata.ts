@@ -16,6 +16,14 @@ export function usageOf(raw: object): TokenUsage | null {
   return { input, output, cacheRead, cacheWrite, reasoning, total, ...(hasAudio ? { audio } : {}) };
 }
 
+/** What the model calls of these events used together, as far as they tell; null when none does. */
+export function usageIn(events: readonly Event[]): TokenUsage | null {
+  let usage: TokenUsage | null = null;
+  for (const { usageMetadata, partial } of events)
+    if (usageMetadata && !partial) usage = addUsage(usage, usageOf(usageMetadata));
+  return usage;
+}
+
 type Count = number | null;
 
 /** The counts of two model calls together; null only where neither has a count. */

@@ -1,6 +1,8 @@
 import { type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
+import { usageIn } from '../../adk/for-server.ts';
 import {
   APPROVAL_TIMED_OUT,
+  type DataParts,
   isSettled,
   type Message,
   MessageFold,
@@ -20,6 +22,7 @@ import {
 import type { History } from '../ledger/history.ts';
 import { isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/reconcile.ts';
 import { endEvent, outputChunk } from '../ledger/settlement.ts';
+import { cutText, sentLength, textOf } from '../output/hearing.ts';
 import { recentMessages } from '../store/recent-messages.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Asker } from './machine/effects.ts';
@@ -42,6 +45,8 @@ export interface TakenUp {
   requests: AcceptedRequest[];
   /** The messages that wait, as they are stored. */
   waiting: Message[];
+  /** A message that was cut off while it was spoken, and how many characters of its text were sent as sound. */
+  unspoken: DataParts['heard'] | null;
 }
 
 /** Whoever said what waits is not here to be told. */
@@ -58,6 +63,7 @@ export function nothing(): TakenUp {
     isNew: true,
     requests: [],
     waiting: [],
+    unspoken: null,
   };
 }
 
@@ -69,7 +75,7 @@ export async function recover(remains: Remains): Promise<TakenUp> {
   const shown = open.map(({ messageId }) => messageId);
   const { messages } = await recentMessages(store, key, shown);
   await reconcile(store, key, messages, await history.load());
-  await endCutOff(remains, open, messages);
+  const unspoken = await endCutOff(remains, open, messages);
   if (messages.at(-1)?.metadata?.interrupted) await keepWords(history, engine.rootAgent.name, messages);
   const byId = new Map(messages.map((message) => [message.id, message]));
   const owners = new Map<string, Message>();
@@ -96,7 +102,21 @@ export async function recover(remains: Remains): Promise<TakenUp> {
     isNew: messages.length === 0,
     requests,
     waiting: waiting.map(({ message }) => message),
+    unspoken,
   };
+}
+
+/** Cuts the words of a message that were not sent as sound, in the store and in what the model remembers. */
+export async function cutUnspoken(
+  { key, engine, history }: Remains,
+  heard: DataParts['heard'],
+): Promise<void> {
+  const message = await engine.store.loadMessage(key, heard.messageId);
+  if (!message) return;
+  const { length } = textOf(message);
+  cutText(message, heard.length);
+  await engine.store.putMessage(key, message);
+  await history.cutWords(length - heard.length);
 }
 
 /** What was accepted and that nothing answers: first the last message, if its process died before anything was said to it. */
@@ -208,17 +228,20 @@ async function expireIfLate({ key, engine }: Remains, call: CallRecord): Promise
 
 /**
  * Ends what a process that died left in the middle: the draft of a message is what was said of it, and is marked as
- * interrupted, as after a stop. Its calls that nobody will answer end too, and the history gets the words that it lacks.
+ * interrupted, as after a stop. Its calls that nobody will answer end too, and the history gets the words that it lacks. Returns how much was sent of the
+ * last message, if that was being spoken and has more words.
  */
 async function endCutOff(
   { key, engine, history }: Remains,
   open: readonly CallRecord[],
   messages: readonly Message[],
-): Promise<void> {
+): Promise<DataParts['heard'] | null> {
+  let unspoken: DataParts['heard'] | null = null;
   const events = (await history.load()).events;
   const waiting = new Map(open.map((call) => [call.id, call]));
   for (const message of messages) {
     const isLast = message === messages.at(-1);
+    const wasSpoken = isLast && isLeftSpeaking(message, open);
     if (message.role !== 'assistant' || !isCutOff(message, open, isLast ? events : [])) continue;
     for (const part of message.parts) if (isStreaming(part)) part.state = 'done';
     await history.closeDangling(OUTCOME_UNKNOWN, waiting);
@@ -226,9 +249,25 @@ async function endCutOff(
     for (const chunk of missedOutputs(message, await history.load(), waiting)) fold.push(chunk);
     // One that waits for an answer goes on when that comes.
     const isOver = !open.some(({ messageId }) => messageId === message.id);
-    if (isOver) fold.push({ type: 'message-metadata', messageMetadata: { interrupted: true, cutOff: true } });
+    if (isOver) {
+      const usage = message.metadata?.usage ?? (isLast ? usageIn(sinceAsked(events)) : null);
+      const end = { interrupted: true, cutOff: true, ...(usage && { usage }) };
+      fold.push({ type: 'message-metadata', messageMetadata: end });
+    }
     await engine.store.putMessage(key, message);
+    const length = wasSpoken ? sentLength(message, messages) : Number.POSITIVE_INFINITY;
+    if (length < textOf(message).length) unspoken = { messageId: message.id, length };
   }
+  return unspoken;
+}
+
+/** The events behind what the person said last. */
+function sinceAsked(events: readonly Event[]): readonly Event[] {
+  return events.slice(events.findLastIndex(({ content }) => isAsking(content)) + 1);
+}
+
+function isAsking(content: Event['content']): boolean {
+  return content?.role === 'user' && content.parts?.some((part) => part.text) === true;
 }
 
 /** Whether a message was being written when its process died. `events`: the history, if it is the last message. */

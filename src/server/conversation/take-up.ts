@@ -1,7 +1,7 @@
 import type { SessionLog } from '../log/logs.ts';
 import { heardIn, messagesIn, restOf } from '../log/take-over.ts';
 import { recentMessages } from '../store/recent-messages.ts';
-import { nothing, type Remains, recover, type TakenUp } from './recover.ts';
+import { cutUnspoken, nothing, type Remains, recover, type TakenUp } from './recover.ts';
 
 /**
  * Takes up what the store and the log have of a session. Where an earlier owner's log goes on, the store gets the words that only the log has, and
@@ -17,7 +17,11 @@ export async function takeUp(
   const log = await logs.open(key);
   try {
     // A new one, or one that nothing was said in.
-    if (log.chunks.last === 0) return { taken: isEmpty ? nothing() : await recover(remains), log };
+    if (log.chunks.last === 0) {
+      const taken = isEmpty ? nothing() : await recover(remains);
+      if (taken.unspoken) await cutUnspoken(remains, taken.unspoken);
+      return { taken, log };
+    }
     const named = messagesIn(log.chunks);
     const before = await recentMessages(store, key, named);
     for (const message of heardIn(log.chunks, before.messages)) {
@@ -29,6 +33,11 @@ export async function takeUp(
     const awaited = new Set(waiting.flatMap(({ answerId }) => answerId ?? []));
     const stored = await recentMessages(store, key, named);
     const rest = restOf(log.chunks, stored.messages, { open, awaited });
+    // After its end: words that clients have are taken back by their own chunk.
+    if (taken.unspoken) {
+      await cutUnspoken(remains, taken.unspoken);
+      rest?.push({ type: 'data-heard', data: taken.unspoken, transient: true });
+    }
     if (!rest) {
       logger.warn('a log does not go together with what is stored', { session: key.id });
       return { taken, log: logs.replace(log) };
