@@ -33,6 +33,8 @@ const END_MS = 5000;
 /** How often is looked whether someone who spoke still waits for an answer. */
 const PAUSE_CHECK_MS = 500;
 const DELETED = 'This conversation was deleted.';
+const WAITS =
+  'The answer waits: the server cannot reach its storage at the moment. It goes on by itself as soon as it can, and nothing is lost.';
 const MOVED = 'Another server keeps this conversation now. Try again in a moment.';
 
 /**
@@ -118,6 +120,10 @@ export class Conversation implements Session {
       checkIsHere: () => this.checkIsHere(),
     });
     const { listeners, incoming, reading } = this;
+    log.onStall?.(() => {
+      engine.logger.warn('what is said waits, because it cannot be kept', this.about);
+      listeners.tellAll(new ProtocolError('internal', WAITS, { retryAfterMs: 5000 }));
+    });
     this.joining = new Joining({ key, engine, output, shell, listeners, incoming, reading });
   }
 

@@ -138,6 +138,11 @@ export class Listeners {
     this.floor.all.find(({ id }) => id === connection)?.told(error);
   }
 
+  /** Tells everyone what went wrong for all of them. */
+  tellAll(error: ProtocolError): void {
+    for (const listener of this.floor.all) listener.told(error);
+  }
+
   /** Tells everyone why they lose the conversation. */
   endAll(...why: Parameters<Listener['end']>): void {
     for (const listener of this.floor.all) listener.end(...why);
