@@ -8,7 +8,10 @@ const debian = '/usr/lib/postgresql';
 const onPath = () => (process.env.PATH ?? '').split(delimiter);
 const hasAll = (folder, commands) => commands.every((command) => isExecutable(join(folder, command)));
 
-/** What has to be there, the package of Debian that brings it, and the variables that say where one runs already. */
+/**
+ * What has to be there, the package of Debian that brings it, and the variables that say where one runs already. One without a variable for a purpose
+ * is not needed for it.
+ */
 const engines = [
   {
     name: 'PostgreSQL',
@@ -30,16 +33,24 @@ const engines = [
     isThere: () =>
       onPath().some((folder) => hasAll(folder, ['redis-server']) || hasAll(folder, ['valkey-server'])),
   },
+  {
+    name: 'PgBouncer',
+    package: 'pgbouncer',
+    given: { test: 'DUOLOGUE_TEST_POSTGRES' },
+    commands: 'pgbouncer',
+    isThere: () => [...onPath(), '/usr/sbin'].some((folder) => hasAll(folder, ['pgbouncer'])),
+  },
 ];
 
-const listed = (names) => names.join(' and ');
+const listed = (names) => new Intl.ListFormat('en').format(names);
 
 /**
  * Finds the engines that several nodes need, and installs them where that needs no question (Debian, as root). One whose address the environment
  * names is not needed here; tests have variables of their own, so that they never write where somebody's conversations are.
  */
 export async function ensureEngines(purpose) {
-  const needed = engines.filter(({ given }) => !process.env[given[purpose]]);
+  const used = engines.filter(({ given }) => given[purpose] !== undefined);
+  const needed = used.filter(({ given }) => !process.env[given[purpose]]);
   const missing = () => needed.filter(({ isThere }) => !isThere());
   if (missing().length > 0 && canUseApt()) {
     const wanted = await missingPackages(missing().map((engine) => engine.package));
@@ -54,7 +65,7 @@ export async function ensureEngines(purpose) {
       };
     }
   }
-  if (missing().length === 0) return { ok: true, note: listed(engines.map(({ name }) => name)) };
+  if (missing().length === 0) return { ok: true, note: listed(used.map(({ name }) => name)) };
   const names = listed(missing().map(({ name }) => name));
   return { ok: false, note: `${names} not found`, output: advice(missing()) };
 }

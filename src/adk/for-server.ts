@@ -30,6 +30,6 @@ export {
   rewindEvent,
   toContent,
 } from './history.ts';
-export { MessageChunks, type MessageOutput } from './message-chunks.ts';
+export { MessageChunks, type MessageOutput, usageIn } from './message-chunks.ts';
 export { type ApprovalOverride, type DeferredCall, type Speaker, unlessAborted } from './run.ts';
 export { ServerTools } from './tools.ts';

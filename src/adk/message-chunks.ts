@@ -384,6 +384,14 @@ function usageOf(raw: object): TokenUsage | null {
   return { input, output, cacheRead, cacheWrite, reasoning, total, ...(hasAudio ? { audio } : {}) };
 }
 
+/** What the model calls of these events used together, as far as they tell; null when none does. */
+export function usageIn(events: readonly Event[]): TokenUsage | null {
+  let usage: TokenUsage | null = null;
+  for (const { usageMetadata, partial } of events)
+    if (usageMetadata && !partial) usage = addUsage(usage, usageOf(usageMetadata));
+  return usage;
+}
+
 type Count = number | null;
 
 /** The sum of the counts of two model calls. A count is null only where neither call has it. */

@@ -9,6 +9,9 @@ import type { Timers } from './timers.ts';
 /** A stream that is silent for longer than this is late with its keep-alive comment. */
 const SILENCE_MS = 3_500;
 const LOST = 1006;
+/** A post that nothing answers for so long, and the time that its bytes take to send, is with a server that is frozen. */
+const POST_MS = 10_000;
+const BYTES_PER_MS = 20;
 
 /** What a frame says, with the headers of its post. */
 interface Data {
@@ -84,10 +87,14 @@ export class HttpSocket implements WebSocketLike {
     const body = { ...data, id: this.#session, watches: true };
     const { signal } = this.#controller;
     this.#posted = this.#posted.then(async () => {
+      const limit = POST_MS + JSON.stringify(body).length / BYTES_PER_MS;
+      const cancel = this.#timers.after(limit, () => this.#end(LOST));
       try {
         void this.#readAside(await this.#http.send('POST', '/stream', body, { signal, headers }));
       } catch (error) {
         this.#refused(error, data.requestId);
+      } finally {
+        cancel();
       }
     });
   }

@@ -159,10 +159,10 @@ export function pathOf(sessionId: string): string {
 /** The response, if it is an answer; what the server said in its place is thrown. */
 async function checked(response: Response): Promise<Response> {
   if (response.ok) return response;
-  throw (
-    (await refusalIn(response)) ??
-    new ProtocolError('internal', `The server answered with status ${response.status}.`)
-  );
+  const { status } = response;
+  // A proxy says that a server is silent: the request goes to another.
+  const code = status === 504 ? 'shutting_down' : 'internal';
+  throw (await refusalIn(response)) ?? new ProtocolError(code, `The server answered with status ${status}.`);
 }
 
 /** What a Duologue server, or a proxy that asks for a sign-in, refuses with this response; null when it is neither. */

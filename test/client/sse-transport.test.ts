@@ -464,6 +464,7 @@ describe('the transport over HTTP', () => {
   test.each([
     ['fails on its way', () => Promise.reject(new TypeError('fetch failed'))],
     ['finds the server closing', () => Response.json({ error: { code: 'shutting_down' } }, { status: 503 })],
+    ['a proxy gives up', () => new Response('<h1>504 Gateway Time-out</h1>', { status: 504 })],
   ])('a post that %s is sent again, under its name', async (_how, refuse) => {
     const w = world(sdk);
     w.http.answer(START, ...announce('pay-1', 'process_payment', {}, PAY), request('pay-1'), PAUSE);
@@ -474,6 +475,26 @@ describe('the transport over HTTP', () => {
     await w.settle(1_000);
     expect([w.chat.status, w.last()]).toEqual(['ready', [['pay-1', 'output-available', true, 'ok']]]);
     expect(w.http.posts.map(({ requestId }) => requestId)).toEqual(['request-1', 'request-2', 'request-2']);
+  });
+
+  test('[S9] a post that nothing answers is sent again after ten seconds, under its name, and a large one later', async () => {
+    const w = world(sdk);
+    w.http.answer(START, ...text('t', 'Hi.'), FINISH);
+    await w.say('hi');
+    w.http.answers.push(() => new Promise<Response>(() => undefined));
+    w.http.answer({ ...START, messageId: 'a2' }, ...text('t', 'Again.'), FINISH);
+    const silent = async (seconds: number) => {
+      for (let second = 0; second < seconds; second++) {
+        w.http.keepAlive();
+        await w.settle(1_000);
+      }
+    };
+    void w.chat.sendMessage({ text: 'x'.repeat(100_000) });
+    await silent(14);
+    expect(w.http.posts.map(({ requestId }) => requestId)).toEqual(['request-1', 'request-2']);
+    await silent(3);
+    expect(w.http.posts.map(({ requestId }) => requestId)).toEqual(['request-1', 'request-2', 'request-2']);
+    expect([w.chat.status, w.last()]).toEqual(['ready', ['Again.']]);
   });
 
   test('an answer that was refused for a while may be given again, one that counts for nothing may not', async () => {

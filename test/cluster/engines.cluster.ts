@@ -108,4 +108,17 @@ describe.runIf(inject('canStartEngines'))('engines that restart under three node
     }
     expect(group.paid - before).toBe(2);
   });
+  test('[E11] Redis, away for all nodes: a message is accepted, its client is told that the answer waits, and gets it when Redis is back', async () => {
+    const id = `s-${randomUUID()}`;
+    const socket = await group.connect(group.one(0).url, id);
+    await redis.kill();
+    socket.send('message', { ...say('count 5', id), requestId: 'r1' });
+    await socket.chunk('data-accepted');
+    const { data } = await socket.chunk('data-error');
+    expect(data).toMatchObject({ code: 'internal', retryable: true });
+    expect(data.message).toMatch(/^The answer waits: /);
+    await redis.start();
+    await socket.done();
+    expect(wordsOf(socket)).toBe(counted(5));
+  });
 });

@@ -35,3 +35,13 @@ test('[R4] a log in Redis ends by itself, five minutes after something was added
   expect(left).toBeLessThanOrEqual(5 * minute);
   await hub.close();
 });
+
+test('[A9] the connections of a node that dies count for three more seconds at most', async () => {
+  const hub = await openRedisHub({ url, prefix: `${prefix}-counts` });
+  const [alive = '', ...others] = await client.keys(`${prefix}-counts:node:*`);
+  expect(others).toEqual([]);
+  const left = await client.pTTL(alive);
+  expect(left).toBeGreaterThan(0);
+  expect(left).toBeLessThanOrEqual(3000);
+  await hub.close();
+});

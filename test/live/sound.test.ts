@@ -295,41 +295,107 @@ describe('the end of speech', () => {
 });
 
 describe('a message whose server dies while it is spoken', () => {
-  it('[R7] is marked as cut off, though all of its words had come', async () => {
+  const key = { app: 'duologue', user: 'live_user', id: 's' };
+  const TEN = 'one two three four five six seven eight nine ten';
+  const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
+
+  /** A server, and what its store has of the last message. */
+  async function mortal() {
     const store = createMemoryStore();
-    const { connect, connection } = await speaking(1, { store });
-    const socket = await connect('?session=s');
-    socket.say('one');
-    await until(() => connection.sent.some(({ kind }) => kind === 'content'));
-    connection.push(words('One two three.', true));
-    connection.push(sound(5));
-    await hasPlayed(socket, 2);
-    const key = { app: 'duologue', user: 'live_user', id: 's' };
+    const server = await speaking(1, { store });
+    const socket = await server.connect('?session=s');
     const kept = async () => (await store.loadMessages(key)).at(-1);
-    await expect.poll(async () => (await kept())?.metadata?.audio?.bytes).toBe(10);
-    // The first process writes nothing more: for the next one it is dead.
-    const after = await live([[text('Hello.')]], [], { store });
-    await after.get('/sessions/s');
+    const ask = async (text: string, times: number) => {
+      socket.say(text);
+      await until(() => server.connection.sent.filter(({ kind }) => kind === 'content').length === times);
+    };
+    /** The first process writes nothing more: for the next one it is dead. */
+    const restart = async () => {
+      const after = await live([[text('Hello.')]], [], { store });
+      await after.get('/sessions/s');
+      return after;
+    };
+    return { ...server, store, socket, kept, ask, restart };
+  }
+
+  it('[R7] is marked as cut off, though all of its words had come', async () => {
+    const { connection, socket, kept, ask, restart } = await mortal();
+    await ask('one', 1);
+    connection.push(words('One two three.', true));
+    connection.push(sound(1000));
+    await hasPlayed(socket, 2);
+    await expect.poll(async () => (await kept())?.metadata?.audio?.bytes).toBe(2000);
+    await restart();
     expect(textOf(await kept())).toBe('One two three.');
     expect((await kept())?.metadata).toMatchObject({ interrupted: true, cutOff: true });
-    const again = await live([[text('Hello.')]], [], { store });
-    await again.get('/sessions/s');
+    await restart();
     expect((await kept())?.metadata).toMatchObject({ interrupted: true, cutOff: true });
   });
 
+  it('[R7] keeps the words whose sound was sent, at the pace of the answer before, and the model remembers no more', async () => {
+    const { connection, socket, store, kept, ask, restart } = await mortal();
+    await ask('one', 1);
+    connection.push(words(TEN, true));
+    connection.push(sound(4800));
+    connection.push({ turnComplete: true });
+    await socket.done();
+    await ask('two', 2);
+    connection.push(words(TEN, true));
+    for (let piece = 0; piece < 19; piece++) connection.push(sound(100));
+    await expect.poll(async () => (await kept())?.metadata?.audio?.bytes).toBe(3800);
+    await restart();
+    expect(textOf(await kept())).toBe('one two three four');
+    const { events } = (await store.loadSession(key)) ?? { events: [] };
+    const said = events.flatMap(({ content }) => (content?.role === 'model' ? (content.parts ?? []) : []));
+    expect(said.map((part) => part.text).filter(Boolean)).toEqual([TEN, 'one two three four']);
+    await restart();
+    expect(textOf(await kept())).toBe('one two three four');
+  });
+
+  it('[R7] loses only words that no voice could have spoken in that time, when no answer before tells its pace', async () => {
+    const { connection, kept, ask, restart } = await mortal();
+    await ask('one', 1);
+    connection.push(words(TEN, true));
+    connection.push(sound(600));
+    await expect.poll(async () => (await kept())?.metadata?.audio?.bytes).toBe(1200);
+    await restart();
+    expect(textOf(await kept())).toBe('one two three');
+  });
+
+  it('[R7] keeps its first word, however little was sent', async () => {
+    const { connection, kept, ask, restart } = await mortal();
+    await ask('one', 1);
+    connection.push(words('Wonderful days.', true));
+    connection.push(sound(5));
+    await expect.poll(async () => (await kept())?.metadata?.audio?.bytes).toBe(10);
+    await restart();
+    expect(textOf(await kept())).toBe('Wonderful');
+  });
+
+  it('[C12] [R7] has the usage that the model had told', async () => {
+    const { connection, kept, ask, restart } = await mortal();
+    await ask('one', 1);
+    connection.push(words('One two three.', true));
+    connection.push({ usageMetadata });
+    connection.push(sound(1000));
+    await expect.poll(async () => (await kept())?.metadata?.audio?.bytes).toBe(2000);
+    await restart();
+    expect((await kept())?.metadata).toMatchObject({
+      cutOff: true,
+      usage: { input: 10, output: 5, total: 15 },
+    });
+  });
+
   it('is not marked once it had its end', async () => {
-    const store = createMemoryStore();
-    const { connect, connection } = await speaking(1, { store });
-    const socket = await connect('?session=s');
-    socket.say('one');
-    await until(() => connection.sent.some(({ kind }) => kind === 'content'));
+    const { connection, socket, kept, ask, restart } = await mortal();
+    await ask('one', 1);
     connection.push(words('One two three.', true));
     connection.push(sound(5));
     connection.push({ turnComplete: true });
     await socket.done();
-    const after = await live([[text('Hello.')]], [], { store });
-    const { messages } = (await (await after.get('/sessions/s')).json()) as { messages: Message[] };
-    expect(messages.at(-1)?.metadata).toMatchObject({ audio: { bytes: 10 } });
-    expect(messages.at(-1)?.metadata?.interrupted).toBeUndefined();
+    await restart();
+    expect((await kept())?.metadata).toMatchObject({ audio: { bytes: 10 } });
+    expect((await kept())?.metadata?.interrupted).toBeUndefined();
+    expect(textOf(await kept())).toBe('One two three.');
   });
 });

@@ -170,6 +170,38 @@ describe('a session whose owner died', () => {
     await socket.done();
     expect(shape(socket.chunks).slice(-2)).toEqual(['text-end', 'finish']);
   });
+
+  it('[E11] while the hub is away for seconds, every client is told once that the answer waits, and gets it whole when the hub is back', async () => {
+    const { shared, options } = group();
+    const { turn, go } = held();
+    const first = await live([turn], [], options());
+    const socket = await first.connect('?session=chat-1');
+    const watching = await first.get('/sessions/chat-1/watch');
+    const reader = watching.body?.getReader();
+    let watched = '';
+    const watch = async (text: string) => {
+      while (!watched.includes(text)) watched += new TextDecoder().decode((await reader?.read())?.value);
+    };
+    await watch('data-session');
+    shared.isAway = true;
+    socket.send('message', { ...say('count'), requestId: 'r1' });
+    await socket.chunk('data-accepted');
+    go();
+    const { data } = await socket.chunk('data-error');
+    expect(data).toMatchObject({ code: 'internal', retryable: true });
+    expect(data.message).toMatch(/^The answer waits: /);
+    expect(data.requestId).toBeUndefined();
+    await watch('The answer waits: ');
+    shared.back();
+    await socket.done();
+    await watch('"type":"finish"');
+    expect(wordsOf(socket)).toBe('One two ');
+    expect(
+      socket.received.filter((one) => one.kind === 'chunk' && one.chunk.type === 'data-error'),
+    ).toHaveLength(1);
+    expect(watched.match(/The answer waits: /g)).toHaveLength(1);
+    await reader?.cancel();
+  });
 });
 
 const toolMetadata = { runsOn: 'server', asks: true };

@@ -126,6 +126,11 @@ export class Listeners {
     this.active.all.find(({ id }) => id === connection)?.told(error);
   }
 
+  /** Reports a failure to every listener. */
+  replyToAll(error: ProtocolError): void {
+    for (const listener of this.active.all) listener.told(error);
+  }
+
   /** Ends every listener. */
   endAll(...why: Parameters<Listener['end']>): void {
     for (const listener of this.active.all) listener.end(...why);

@@ -36,6 +36,8 @@ const END_MS = 5000;
 /** How often a closing node checks whether a user who spoke still waits for an answer. */
 const PAUSE_CHECK_MS = 500;
 const DELETED = 'This conversation was deleted.';
+const WAITS =
+  'The answer waits: the server cannot reach its storage at the moment. It goes on by itself as soon as it can, and nothing is lost.';
 const MOVED = 'Another server keeps this conversation now. Try again in a moment.';
 
 /**
@@ -125,6 +127,10 @@ export class Conversation implements Session {
       },
       targets,
     );
+    log.onStall?.(() => {
+      engine.logger.warn('chunks wait because the log cannot be replicated', this.logFields);
+      listeners.replyToAll(new ProtocolError('internal', WAITS, { retryAfterMs: 5000 }));
+    });
     const { runner } = this;
     this.reading = new Reading({ key, engine, output, state, runner, requests, listeners });
     const { reading } = this;

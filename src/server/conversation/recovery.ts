@@ -1,6 +1,8 @@
 import { type Event, getFunctionCalls, getFunctionResponses } from '@google/adk';
+import { usageIn } from '../../adk/for-server.ts';
 import {
   APPROVAL_TIMED_OUT,
+  type DataParts,
   isSettled,
   type Message,
   MessageFold,
@@ -23,6 +25,7 @@ import type { History } from '../ledger/history.ts';
 import { isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/history.ts';
 import type { SessionLog } from '../log/log.ts';
 import { heardIn, messagesIn, restOf } from '../log/take-over.ts';
+import { cutText, sentLength, textOf } from '../output/output.ts';
 import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { MessageRequest, Recovered } from './state/inputs.ts';
@@ -44,6 +47,8 @@ export interface RecoveredSession {
   requests: AcceptedRequest[];
   /** The queued messages, as they are stored. */
   queued: Message[];
+  /** A message that was cut off while it was spoken, and how many characters of its text were sent as sound. */
+  unspoken: DataParts['heard'] | null;
 }
 
 /** A session that was just created. */
@@ -53,6 +58,7 @@ function emptySession(): RecoveredSession {
     isNew: true,
     requests: [],
     queued: [],
+    unspoken: null,
   };
 }
 
@@ -69,7 +75,11 @@ export async function recoverSession(
   const { store, logs, logger } = engine;
   const log = await logs.open(key);
   try {
-    if (log.chunks.last === 0) return { session: isEmpty ? emptySession() : await recover(source), log };
+    if (log.chunks.last === 0) {
+      const session = isEmpty ? emptySession() : await recover(source);
+      if (session.unspoken) await cutUnspoken(source, session.unspoken);
+      return { session, log };
+    }
     const named = messagesIn(log.chunks);
     const before = await recentMessages(store, key, named);
     for (const message of heardIn(log.chunks, before.messages)) {
@@ -81,6 +91,11 @@ export async function recoverSession(
     const awaited = new Set(queue.flatMap(({ answerId }) => answerId ?? []));
     const stored = await recentMessages(store, key, named);
     const rest = restOf(log.chunks, stored.messages, { open, awaited });
+    // The cut follows the end of the message: clients remove text that they have by its own chunk.
+    if (session.unspoken) {
+      await cutUnspoken(source, session.unspoken);
+      rest?.push({ type: 'data-heard', data: session.unspoken, transient: true });
+    }
     if (!rest) {
       logger.warn('a log does not go together with what is stored', { session: key.id });
       return { session, log: logs.replace(log) };
@@ -101,7 +116,7 @@ async function recover(source: RecoverySource): Promise<RecoveredSession> {
   const shown = open.map(({ messageId }) => messageId);
   const { messages } = await recentMessages(store, key, shown);
   await reconcile(store, key, messages, await history.load());
-  await endCutOff(source, open, messages);
+  const unspoken = await endCutOff(source, open, messages);
   if (messages.at(-1)?.metadata?.interrupted) await keepWords(history, engine.rootAgent.name, messages);
   const byId = new Map(messages.map((message) => [message.id, message]));
   const owners = new Map<string, Message>();
@@ -128,7 +143,21 @@ async function recover(source: RecoverySource): Promise<RecoveredSession> {
     isNew: messages.length === 0,
     requests,
     queued: queue.map(({ message }) => message),
+    unspoken,
   };
+}
+
+/** Cuts the text of a message that was not sent as sound, in the store and in the agent's history. */
+async function cutUnspoken(
+  { key, engine, history }: RecoverySource,
+  heard: DataParts['heard'],
+): Promise<void> {
+  const message = await engine.store.loadMessage(key, heard.messageId);
+  if (!message) return;
+  const { length } = textOf(message);
+  cutText(message, heard.length);
+  await engine.store.putMessage(key, message);
+  await history.cutWords(length - heard.length);
 }
 
 /** The accepted messages without an answer: first the last message, if its process died before the agent answered. */
@@ -241,17 +270,20 @@ async function expireIfLate({ key, engine }: RecoverySource, call: CallRecord): 
 
 /**
  * Ends a message that a process was writing when it died: its stored draft is marked as interrupted, as after a stop. Its
- * calls that will get no answer end too, and the history gets the text that it lacks.
+ * calls that will get no answer end too, and the history gets the text that it lacks. Returns how much was sent of the last message, if it was
+ * being spoken and has more text.
  */
 async function endCutOff(
   { key, engine, history }: RecoverySource,
   open: readonly CallRecord[],
   messages: readonly Message[],
-): Promise<void> {
+): Promise<DataParts['heard'] | null> {
+  let unspoken: DataParts['heard'] | null = null;
   const events = (await history.load()).events;
   const waiting = new Map(open.map((call) => [call.id, call]));
   for (const message of messages) {
     const isLast = message === messages.at(-1);
+    const wasSpoken = isLast && isLeftSpeaking(message, open);
     if (message.role !== 'assistant' || !isCutOff(message, open, isLast ? events : [])) continue;
     for (const part of message.parts) if (isStreaming(part)) part.state = 'done';
     await history.closeDangling(OUTCOME_UNKNOWN, waiting);
@@ -259,9 +291,23 @@ async function endCutOff(
     for (const chunk of missedOutputs(message, await history.load(), waiting)) fold.push(chunk);
     // A message that waits for an answer continues when the answer comes.
     const isOver = !open.some(({ messageId }) => messageId === message.id);
-    if (isOver) fold.push({ type: 'message-metadata', messageMetadata: { interrupted: true, cutOff: true } });
+    if (isOver) {
+      const usage = message.metadata?.usage ?? (isLast ? usageIn(eventsOfTurn(events)) : null);
+      const end = { interrupted: true, cutOff: true, ...(usage && { usage }) };
+      fold.push({ type: 'message-metadata', messageMetadata: end });
+    }
     await engine.store.putMessage(key, message);
+    const length = wasSpoken ? sentLength(message, messages) : Number.POSITIVE_INFINITY;
+    if (length < textOf(message).length) unspoken = { messageId: message.id, length };
   }
+  return unspoken;
+}
+
+/** The events after the last user message. */
+function eventsOfTurn(events: readonly Event[]): readonly Event[] {
+  const isUserMessage = ({ content }: Event) =>
+    content?.role === 'user' && content.parts?.some((part) => part.text) === true;
+  return events.slice(events.findLastIndex(isUserMessage) + 1);
 }
 
 /** Whether a message was being written when its process died. `events`: the history, if it is the last message. */

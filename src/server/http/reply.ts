@@ -127,7 +127,7 @@ export class ResponseReader implements Reader {
   /** Whether what has arrived should leave now; whoever comes back gets at once what there is. */
   private isDue = true;
   private ended = false;
-  /** Whether one who watches was told where it begins: that waits for nothing. */
+  /** Whether its client was told what stands in no log, as where it begins to watch: that waits for nothing. */
   private isGreeted: boolean;
   /** Whether the connection is to be kept alive. */
   private isBeating = false;
@@ -224,6 +224,13 @@ export class ResponseReader implements Reader {
       await this.more();
     }
     return null;
+  }
+
+  /** Its client is told something that stands in no log. */
+  note(): void {
+    this.isGreeted = false;
+    this.isDue = true;
+    this.rouse();
   }
 
   cut(why: ProtocolError): void {

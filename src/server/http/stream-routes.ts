@@ -164,6 +164,8 @@ class Watcher implements Listener {
   readonly watches = 'always';
   private reader: ResponseReader | null = null;
   private why: ProtocolError | null = null;
+  /** What only this client is told, until it is. */
+  private readonly waiting: Chunk[] = [];
 
   constructor(id: string) {
     this.id = id;
@@ -195,7 +197,8 @@ class Watcher implements Listener {
         : []),
       ...opening,
     ];
-    return { feed, from, omitted, isWatched: true, present, aside: () => first.splice(0) };
+    this.waiting.unshift(...first);
+    return { feed, from, omitted, isWatched: true, present, aside: () => this.waiting.splice(0) };
   }
 
   /** Its client reads from now on. */
@@ -209,8 +212,10 @@ class Watcher implements Listener {
     this.reader?.cut(this.why);
   }
 
-  /** It asks for nothing. */
-  told(): void {}
+  told(error: ProtocolError): void {
+    this.waiting.push({ type: 'data-error', data: error.toWire(), transient: true });
+    this.reader?.note();
+  }
 
   play(): void {}
 

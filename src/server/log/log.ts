@@ -215,6 +215,8 @@ export interface SessionLog {
   readonly shown: ShownLog;
   /** Resolves when all that was said so far may be told, undefined when it may be already. Rejects when that takes too long. */
   told(): Promise<void> | undefined;
+  /** Calls back when something has waited for seconds and cannot be told yet; once, until all could be told again. */
+  onStall?(callback: () => void): void;
   /** Whether all from that number on outlives this process. */
   keeps(from: number): boolean;
   /** Nothing more is said here. */

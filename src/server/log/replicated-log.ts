@@ -35,6 +35,8 @@ export class ReplicatedLog implements SessionLog {
   private characters = 0;
   /** The last chunk that is not kept, or no longer. */
   private missing: number;
+  private tellStall: () => void = () => undefined;
+  private isStalled = false;
 
   constructor(key: OwnedKey, epoch: string, windows: readonly LogWindow[], context: ReplicatedLogContext) {
     this.key = key;
@@ -55,6 +57,17 @@ export class ReplicatedLog implements SessionLog {
 
   told(): Promise<void> | undefined {
     return this.isKept ? undefined : this.context.wait(this);
+  }
+
+  onStall(callback: () => void): void {
+    this.tellStall = callback;
+  }
+
+  /** What was said has waited for long. */
+  stalled(): void {
+    if (this.isStalled || this.isKept) return;
+    this.isStalled = true;
+    this.tellStall();
   }
 
   keeps(from: number): boolean {
@@ -91,6 +104,7 @@ export class ReplicatedLog implements SessionLog {
     this.windows.push({ fence: this.key.fence, last, characters: text.length });
     this.characters += text.length;
     if (isWhole) this.isWhole = false;
+    this.isStalled = false;
     this.shown.show(last);
   }
 

@@ -16,6 +16,9 @@ const WINDOW_MS = 50;
 const PATIENCE_MS = 5000;
 /** Between two attempts while the hub is away. */
 const AGAIN_MS = 100;
+/** From when on clients are told that what was said waits; and how often that is looked at. */
+const STALL_MS = 3000;
+const STALL_CHECK_MS = 1000;
 /** So long a process that ends waits for what it said last to be kept. */
 const CLOSE_MS = 2000;
 const AWAY = 'What is said cannot be kept at the moment. Try again in a few seconds.';
@@ -64,6 +67,9 @@ export class ReplicatedLogs implements Logs {
   /** Whether the last attempt failed. */
   #isAway = false;
   #onIdle: (() => void) | null = null;
+  /** Since when something waits and nothing could be kept; null when nothing waits. */
+  #waitsSince: number | null = null;
+  #cancelStallCheck: (() => void) | null = null;
 
   constructor(context: ReplicatedLogsContext) {
     this.#context = context;
@@ -109,6 +115,7 @@ export class ReplicatedLogs implements Logs {
     await settlesWithin(idle, CLOSE_MS, clock);
     for (const leave of this.#leave) leave();
     this.#cancelAttempt?.();
+    this.#cancelStallCheck?.();
     this.#due.clear();
   }
 
@@ -165,6 +172,8 @@ export class ReplicatedLogs implements Logs {
 
   #said(log: ReplicatedLog, chunk: Chunk | null): void {
     this.#due.add(log);
+    this.#waitsSince ??= this.#context.clock.elapsed();
+    this.#cancelStallCheck ??= this.#checkStallLater();
     const type = chunk?.type;
     if (!this.#isBusy) this.#departure.arrived(type);
     else if (type !== 'text-delta' && type !== 'reasoning-delta') this.#isUrgent = true;
@@ -195,6 +204,7 @@ export class ReplicatedLogs implements Logs {
       (results) => {
         this.#isBusy = false;
         this.#isAway = false;
+        this.#waitsSince = this.#due.size === 0 ? null : this.#context.clock.elapsed();
         for (const [index, log] of logs.entries()) this.#added(log, additions[index], results[index]);
         this.#goOn();
       },
@@ -207,6 +217,16 @@ export class ReplicatedLogs implements Logs {
         this.#attemptLater();
       },
     );
+  }
+
+  /** One timer for all logs, while something waits: what is said is mostly kept long before it ends. */
+  #checkStallLater(): () => void {
+    const { clock } = this.#context;
+    return clock.after(STALL_CHECK_MS, () => {
+      this.#cancelStallCheck = this.#waitsSince === null ? null : this.#checkStallLater();
+      if (this.#waitsSince === null || clock.elapsed() - this.#waitsSince < STALL_MS) return;
+      for (const log of this.#open) log.stalled();
+    });
   }
 
   #attemptLater(): void {

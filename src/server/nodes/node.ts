@@ -213,18 +213,19 @@ export class Node implements Lease {
   async take(key: SessionKey): Promise<OwnedKey | null> {
     const { directory, logger } = this.#context;
     await this.join();
-    const taker = this.#isLeaving ? this.#heir() : this.place;
-    let found = await directory.acquire(key, taker.name, null);
-    // One that leaves may be given a session by another that leaves.
-    const isLeft = (node: NodePlace) => this.#peers.isDead(node) || node.name === this.place.name;
-    if (found?.kind === 'elsewhere' && isLeft(found.node)) {
-      if (found.node.name !== this.place.name)
-        logger.warn('the sessions of a node that died are taken over', { node: found.node.name });
-      found = await directory.acquire(key, taker.name, found.fence);
+    const heir = this.#isLeaving ? this.#heir() : null;
+    let found = await directory.acquire(key, this.place.name, null);
+    if (found?.kind === 'elsewhere' && this.#peers.isDead(found.node)) {
+      logger.warn('the sessions of a node that died are taken over', { node: found.node.name });
+      found = await directory.acquire(key, this.place.name, found.fence);
     }
     if (!found) return null;
     if (found.kind === 'elsewhere') throw new Elsewhere(found.node);
-    if (taker !== this.place) throw new Elsewhere(taker);
+    if (heir) {
+      // In two steps: acquired for the heir at once, a session that the heir has already would get a new fence, and its conversation end.
+      await directory.acquire(key, heir.name, found.key.fence);
+      throw new Elsewhere(heir);
+    }
     const refuge = this.away.includes('hub') ? this.#fitness.refuge : null;
     if (!refuge) return found.key;
     await this.release(found.key);

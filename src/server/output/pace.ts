@@ -197,14 +197,19 @@ export class Drafts {
 
   /**
    * Counts a piece of sound of a message. Sound is in no log: from this count in a draft, and from the missing end, the next owner knows that
-   * the message was being spoken when its process died.
+   * the message was being spoken when its process died, and how much of it was sent. So drafts of a spoken message never have time.
    */
   spoke(messageId: string, sampleRate: number, pieceBytes: number): void {
     const before = this.sounds.get(messageId);
     const bytes = (before?.bytes ?? 0) + pieceBytes;
     const chunks = (before?.chunks ?? 0) + 1;
     this.sounds.set(messageId, { chunks, bytes, sampleRate, duration: bytes / (sampleRate * 2) });
-    if (before || messageId !== this.context.message()?.id) return;
+    if (messageId !== this.context.message()?.id) return;
+    if (before) {
+      if (this.hasTime) this.drop();
+      this.cancel ??= this.soon();
+      return;
+    }
     this.drop();
     this.write();
   }
@@ -254,9 +259,10 @@ export class Drafts {
     return clock.after(wait, () => this.write());
   }
 
-  /** Whether nothing but words was said since the message was stored. */
+  /** Whether nothing but words was said since the message was stored, and none of them aloud. */
   private isWordsOnly(): boolean {
-    const parts = this.context.message()?.parts ?? [];
+    const { id = '', parts = [] } = this.context.message() ?? {};
+    if (this.sounds.has(id)) return false;
     for (let index = this.stored; index < parts.length; index++) {
       const part = parts[index];
       if (part && !isWords(part)) return false;

@@ -11,8 +11,11 @@ import { aliveKey, RedisHub } from './redis-hub.ts';
 
 export type { RedisOptions };
 
-/** A node that says nothing for so long has no connections any more. */
-const ALIVE_MS = 10_000;
+/**
+ * A node that says nothing for so long has no connections any more; it says something every second. Short, since the clients of a node that
+ * died come back at once, and count twice until then: above the limit of their user they are refused.
+ */
+const ALIVE_MS = 3000;
 
 /** Connects to a Redis or Valkey. One that cannot be used throws a `StoreError` that says why. */
 export async function openRedisHub(options: RedisOptions): Promise<Hub> {

@@ -236,7 +236,7 @@ export class SocketConnection implements Listener {
 
   private complain(thrown: unknown, requestId?: string): void {
     const error = toProtocolError(thrown).about(requestId);
-    if (error.code === 'internal') {
+    if (error.code === 'internal' && !(thrown instanceof ProtocolError)) {
       this.context.logger.error('a frame failed', {
         session: this.session.key.id,
         connection: this.id,

@@ -1,4 +1,4 @@
-import { type Chunk, DONE, encodeBlock, type Message } from '../../../src/protocol/index.ts';
+import { type Chunk, DONE, encodeBlock, KEEP_ALIVE, type Message } from '../../../src/protocol/index.ts';
 
 /** A request as it came. */
 export interface Asked {
@@ -74,6 +74,11 @@ export class FakeHttp {
       if (!this.isHasty) setImmediate(() => this.say(...chunks, null));
       return new Response(`${accepted}data: {"type":"start"}\n\n`);
     });
+  }
+
+  /** Says on all streams that the server lives. */
+  keepAlive(): void {
+    for (const body of this.bodies) body.enqueue(new TextEncoder().encode(KEEP_ALIVE));
   }
 
   /** Answers the next post with an error. */
