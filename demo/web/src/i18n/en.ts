@@ -115,6 +115,10 @@ export const en = {
     audio: (seconds: string) => `${seconds} s of speech`,
     unknownPart: 'Something this page cannot show',
     toLatest: 'Latest',
+    earlier: 'Show earlier messages',
+    earlierLoading: 'Loading earlier messages…',
+    earlierShown: 'Earlier messages were added above.',
+    earlierFailed: 'The earlier messages could not be loaded. Try again',
     conversation: 'Conversation',
   },
 

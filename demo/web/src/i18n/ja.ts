@@ -117,6 +117,10 @@ export const ja: Messages = {
     audio: (seconds) => `音声 ${seconds} 秒`,
     unknownPart: 'このページでは表示できない内容',
     toLatest: '最新へ',
+    earlier: '以前のメッセージを表示',
+    earlierLoading: '以前のメッセージを読み込み中…',
+    earlierShown: '以前のメッセージを上に追加しました。',
+    earlierFailed: '以前のメッセージを読み込めませんでした。もう一度試す',
     conversation: '会話',
   },
 
