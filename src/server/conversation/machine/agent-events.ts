@@ -66,10 +66,11 @@ export class AgentEvents {
     return this.called.size > 0;
   }
 
-  /** Whether the model made a call of this kind that ADK has not run or deferred yet. */
-  expects(isSuch: (facts: ToolFacts) => boolean): boolean {
-    for (const { facts } of this.called.values()) if (isSuch(facts)) return true;
-    return false;
+  /** How many calls of this kind the model made that ADK has not run or deferred yet. */
+  countExpected(isSuch: (facts: ToolFacts) => boolean): number {
+    let count = 0;
+    for (const { facts } of this.called.values()) if (isSuch(facts)) count++;
+    return count;
   }
 
   /** The model was told something, which it is expected to answer or not. */

@@ -78,8 +78,8 @@ export class CallChunks {
     });
   }
 
-  /** Shows the card of a call. */
-  ask(call: OpenCall, writing: Writing): void {
+  /** Sends the approval request of a call. `queued`: how many others of its message are sent after it. */
+  ask(call: OpenCall, writing: Writing, queued: number): void {
     const { core, messages, policy } = this.parts;
     if (this.areConfirmed) {
       this.announceConfirmation(call, writing);
@@ -88,7 +88,8 @@ export class CallChunks {
     }
     this.announce(call, writing);
     const { messageId } = call.record;
-    core.emit({ type: 'say-stored', messageId, chunk: approvalRequest(call.record), inStep: policy.steps });
+    const chunk = approvalRequest(call.record, queued);
+    core.emit({ type: 'say-stored', messageId, chunk, inStep: policy.steps });
   }
 
   /** In the confirmation dialect: a call of its own that asks about the original one. */
@@ -146,11 +147,12 @@ export class CallChunks {
 }
 
 /** The request chunk of a card. */
-function approvalRequest({ approvalId, id, expiresAt }: CallRecord): Chunk {
+function approvalRequest({ approvalId, id, expiresAt }: CallRecord, queued: number): Chunk {
+  const descriptor = { ...(expiresAt === null ? {} : { expiresAt }), ...(queued > 0 ? { queued } : {}) };
   return {
     type: 'tool-approval-request',
     approvalId: approvalId ?? '',
     toolCallId: id,
-    ...(expiresAt === null ? {} : { approvalDescriptor: { expiresAt } }),
+    ...(Object.keys(descriptor).length === 0 ? {} : { approvalDescriptor: descriptor }),
   };
 }

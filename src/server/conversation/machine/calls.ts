@@ -157,10 +157,18 @@ export class Calls {
         // A client that sees only browser calls ends its response: it must know of the card by then.
         if (beside.length > 0 && !callChunks.areConfirmed) callChunks.announce(call, writing);
         for (const one of beside) callChunks.announce(one, writing);
-        callChunks.ask(call, writing);
+        callChunks.ask(call, writing, cardsTogether ? 0 : this.countQueued(writing));
       });
     }
     if (open.isShowing || !this.isExpecting(({ asks }) => asks)) this.announceHeld();
+  }
+
+  /** How many approval requests of this message are still to be sent, one after the other. */
+  private countQueued({ message }: Writing): number {
+    const { open, events } = this.parts;
+    const isQueued = ({ record }: OpenCall) => record.approvalId !== null && record.messageId === message.id;
+    const known = [...open.hidden, ...open.issuing].filter(isQueued).length;
+    return known + events.countExpected(({ asks }) => asks);
   }
 
   /** Whether the agent made such a call that is not written down yet and of which no client knows. */
@@ -168,7 +176,7 @@ export class Calls {
     const { open, events } = this.parts;
     const isToCome = ({ isAnnounced, record: { runsOn, approvalId } }: OpenCall) =>
       !isAnnounced && isSuch({ runsOn, asks: approvalId !== null });
-    return events.expects(isSuch) || open.issuing.some(isToCome);
+    return events.countExpected(isSuch) > 0 || open.issuing.some(isToCome);
   }
 
   private takeHeld(writing: Writing): OpenCall[] {
