@@ -305,6 +305,11 @@ export const en = {
     restartText: 'It will be back in a moment.',
     accessTitle: 'Not allowed',
     accessText: 'The server does not accept this page or its key.',
+    nowhereTitle: 'There is no server at this address',
+    nowhereText: 'Something else answers there. The operator has to check where the server is mounted.',
+    socketTitle: 'Live mode cannot connect',
+    socketText:
+      'The server is there, but no WebSocket to it opens. A proxy may be in the way. Choose “One request a turn” at the top and try again.',
     missingTitle: 'Not found',
     missingText: 'This conversation does not exist any more, or belongs to someone else.',
     pictureTitle: 'The picture was not accepted',

@@ -305,6 +305,11 @@ export const ja: Messages = {
     restartText: 'まもなく戻ります。',
     accessTitle: '許可されていません',
     accessText: 'サーバーがこのページ、または鍵を受け付けません。',
+    nowhereTitle: 'このアドレスにサーバーがありません',
+    nowhereText: '別のものが応答しています。サーバーの設置場所を運営者が確認する必要があります。',
+    socketTitle: 'ライブモードで接続できません',
+    socketText:
+      'サーバーには届きますが、WebSocket が開きません。途中のプロキシが原因かもしれません。上の「1回ごとに通信」を選び、もう一度試してください。',
     missingTitle: '見つかりません',
     missingText: 'この会話はすでに存在しないか、別の人のものです。',
     pictureTitle: '画像を受け付けられませんでした',
