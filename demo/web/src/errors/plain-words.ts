@@ -37,7 +37,7 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'too_slow':
       return [m.busyTitle, m.busyText, true];
     case 'cut_off':
-      return [m.cutTitle, m.cutText, true];
+      return [m.cutTitle, m.cutStoredText, true];
     case 'model_error':
       return [m.modelTitle, m.said(error.message) || m.modelText, true];
     case 'model_not_configured':

@@ -299,6 +299,8 @@ export const en = {
     cutTitle: 'Cut off',
     cutText:
       'The server stopped in the middle of this answer, and the rest of it is gone. You can have it answered again.',
+    cutStoredText:
+      'The server stopped in the middle of this answer. Continue it above, or have it answered again from the beginning.',
     elsewhereTitle: 'Open elsewhere',
     elsewhereText: 'The conversation goes on in another tab or on another device. Use it here first.',
     restartTitle: 'The server is restarting',
