@@ -83,7 +83,7 @@ process.exit(failed.length === 0 ? 0 : 1);
 function runPart(name: string): void {
   console.log(`\n== ${name}`);
   const figures = join(work, `${name}.json`);
-  const own = name === 'streams' ? ownOptions() : [];
+  const own = name === 'streams' ? ownOptions() : name === 'attack' && options.quick ? ['--quick'] : [];
   const began = performance.now();
   const { status } = spawnSync(process.execPath, ['--import', 'tsx', join(here, PARTS[name] ?? ''), ...own], {
     stdio: 'inherit',

@@ -5,16 +5,23 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { fillLargeStore } from '../../test/attacks/support/large-store.ts';
 import { type Figure, submit } from '../report/figure.ts';
 
 const GOAL_MS = 50;
-const SECONDS = 4;
+const isQuick = process.argv.includes('--quick');
+const SECONDS = isQuick ? 2 : 4;
 const MB = 1024 * 1024;
 
 interface Target {
+  /** Answers that the attacker got. */
+  answers: number;
   url: string;
   port: number;
   isOver(): boolean;
@@ -49,7 +56,21 @@ const attacks: Record<string, (target: Target) => Promise<unknown>> = {
     await repeat(target, 4, () => ask(target, 'POST', '/stream', body));
   },
   'reads of a session of 1 MB, 20 at a time': (target) =>
+    repeat(target, 20, () => ask(target, 'GET', '/sessions/medium')),
+  'reads of a session of 300 MB, 20 at a time': (target) =>
     repeat(target, 20, () => ask(target, 'GET', '/sessions/long')),
+  'messages to a session of 300 MB, four at a time': (target) => {
+    const messages = [{ role: 'user', parts: [{ type: 'text', text: 'And?' }] }];
+    return repeat(target, 4, () => ask(target, 'POST', '/stream', JSON.stringify({ id: 'long', messages })));
+  },
+  'deletion of a session of 300 MB': (target) => ask(target, 'DELETE', '/sessions/long'),
+  'lists of 50,000 sessions, 20 at a time': (target) =>
+    repeat(target, 20, () => ask(target, 'GET', '/sessions')),
+  'images of a foreign page that name new sessions, 20 at a time': (target) => {
+    let n = 0;
+    const image = { 'x-user': 'mallory', 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' };
+    return repeat(target, 20, () => ask(target, 'GET', `/sessions/image-${n++}/watch`, '', image));
+  },
   'reads of 500,000 audit lines, 20 at a time': (target) =>
     repeat(target, 20, () => ask(target, 'GET', '/approvals/long')),
   'posts of 100 forged answers, 20 at a time': async (target) => {
@@ -85,7 +106,9 @@ const attacks: Record<string, (target: Target) => Promise<unknown>> = {
   },
 };
 
-const wanted = process.argv.slice(2);
+const wanted = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const data = mkdtempSync(join(tmpdir(), 'duologue-attack-'));
+await fillLargeStore(data, 'mallory');
 const figures: Figure[] = [];
 const rows: Record<string, unknown> = {};
 for (const [name, attack] of Object.entries(attacks)) {
@@ -101,11 +124,14 @@ for (const [name, attack] of Object.entries(attacks)) {
     });
   }
 }
+rmSync(data, { recursive: true, force: true });
 console.table(rows);
 submit(figures, rows);
 
 async function measure(attack: (target: Target) => Promise<unknown>) {
-  const child = fork(fileURLToPath(new URL('server.ts', import.meta.url)), {
+  const folder = mkdtempSync(join(tmpdir(), 'duologue-attacked-'));
+  cpSync(data, folder, { recursive: true });
+  const child = fork(fileURLToPath(new URL('server.ts', import.meta.url)), [folder], {
     execArgv: ['--import', 'tsx'],
     stdio: 'ignore',
   });
@@ -114,6 +140,7 @@ async function measure(attack: (target: Target) => Promise<unknown>) {
   const { begun } = await answer<{ begun: number }>(child);
   const end = performance.now() + SECONDS * 1000;
   const target: Target = {
+    answers: 0,
     url,
     port: Number(new URL(url).port),
     isOver: () => performance.now() > end || child.exitCode !== null || child.signalCode !== null,
@@ -133,16 +160,19 @@ async function measure(attack: (target: Target) => Promise<unknown>) {
   const isAlive = child.exitCode === null && child.signalCode === null;
   if (isAlive) child.send('end');
   const told = isAlive
-    ? await answer<{ p99: number; longest: number; rss: number; cores: number }>(child)
+    ? await answer<{ p99: number; longest: number; rss: number; cores: number; cpuMs: number }>(child)
     : null;
   if (isAlive) {
     child.disconnect();
     await once(child, 'exit');
   }
+  rmSync(folder, { recursive: true, force: true });
   const round = (value: number) => Math.round(value * 10) / 10;
   return {
     lives: isAlive,
     cores: told && round(told.cores),
+    answers: target.answers,
+    'CPU ms an answer': told && target.answers > 0 ? round(told.cpuMs / target.answers) : null,
     'MB before': Math.round(begun / MB),
     'MB at most': told && Math.round(told.rss / MB),
     p99: told && round(told.p99),
@@ -234,7 +264,12 @@ function ask(
       },
     });
     asked.on('error', reject);
-    asked.on('response', (response) => response.resume().on('close', () => resolve()));
+    asked.on('response', (response) =>
+      response.resume().on('close', () => {
+        if (path !== '/health') target.answers++;
+        resolve();
+      }),
+    );
     asked.end(body);
   });
 }

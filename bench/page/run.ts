@@ -20,22 +20,26 @@ const MS = 2_000;
 
 interface Load {
   bytes: number;
+  requests: number;
   /** When the first picture was there, and when one could write. */
   pictureMs: number;
   readyMs: number;
 }
 
-/** Loads the page as someone who was never there. */
-async function load(browser: Browser, url: string): Promise<Load> {
+/** Loads the page as someone who was never there, with a processor that is so many times slower. */
+async function load(browser: Browser, url: string, slowdown: number): Promise<Load> {
   const context = await browser.newContext({ locale: 'en-US' });
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
   let bytes = 0;
+  let requests = 0;
   session.on('Network.loadingFinished', ({ encodedDataLength }) => {
     bytes += encodedDataLength;
+    requests++;
   });
   await session.send('Network.enable');
   await session.send('Network.emulateNetworkConditions', LINE);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: slowdown });
   await page.goto(url);
   await page.locator('#message').waitFor();
   const readyMs = await page.evaluate(() => performance.now());
@@ -44,7 +48,7 @@ async function load(browser: Browser, url: string): Promise<Load> {
     () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN,
   );
   await context.close();
-  return { bytes, pictureMs, readyMs };
+  return { bytes, requests, pictureMs, readyMs };
 }
 
 console.log(`load before: ${loadavg().join(' ')}`);
@@ -53,11 +57,21 @@ const server = await new DemoServer().start();
 const browser = await launch();
 try {
   const loads: Load[] = [];
-  for (let time = 0; time < REPETITIONS; time++) loads.push(await load(browser, server.url));
-  const of = (name: keyof Load) => loads.map((one) => one[name]);
-  console.log(
-    `bytes ${median(of('bytes'))}, first picture ${median(of('pictureMs')).toFixed(0)} ms, ready ${median(of('readyMs')).toFixed(0)} ms`,
-  );
+  const slow: Load[] = [];
+  for (let time = 0; time < REPETITIONS; time++) {
+    loads.push(await load(browser, server.url, 1));
+    slow.push(await load(browser, server.url, 4));
+  }
+  const of = (name: keyof Load, all = loads) => all.map((one) => one[name]);
+  for (const [what, all] of [
+    ['processor as it is', loads],
+    ['processor four times slower', slow],
+  ] as const) {
+    const ms = (name: 'pictureMs' | 'readyMs') => `${median(of(name, all)).toFixed(0)} ms`;
+    console.log(
+      `${what}: ${median(of('bytes', all))} bytes in ${median(of('requests', all))} requests, first picture ${ms('pictureMs')}, ready ${ms('readyMs')}`,
+    );
+  }
   const figures: Figure[] = [
     {
       name: 'bytes of the first load, font included / 200 kB',
@@ -69,10 +83,15 @@ try {
       ratio: spread(of('pictureMs').map((ms) => ms / MS)),
       goal: { atMost: 1 },
     },
+    {
+      name: 'the same with a processor four times slower / 2 s',
+      ratio: spread(of('pictureMs', slow).map((ms) => ms / MS)),
+      goal: { atMost: 1 },
+    },
   ];
-  submit(figures, loads);
+  submit(figures, { loads, slow });
   const isMet = figures.every(({ ratio }) => ratio.median <= 1);
-  console.log(isMet ? 'both goals are met' : 'MISSED');
+  console.log(isMet ? 'all goals are met' : 'MISSED');
   process.exitCode = isMet ? 0 : 1;
 } finally {
   await browser.close();

@@ -39,6 +39,8 @@ export class Conversation {
   /** Whether the next request asks the agent to continue its last answer. */
   #isContinuing = false;
   #loading: AbortController | null = null;
+  /** The request for an older page that is under way. */
+  #loadingOlder: Promise<void> | null = null;
   /** Resolves when the chat has begun to read the message that it takes up. */
   #takingUp: Promise<void> = Promise.resolve();
   #onTakenUp: () => void = () => undefined;
@@ -53,6 +55,7 @@ export class Conversation {
       mode,
       connection: this.live.connection.state,
       history: options.messages ? READY.history : { status: 'loading' },
+      hasOlder: false,
       floor: { isHere: true, isFree: false, take: () => this.live.takeFloor() },
     };
     this.chat = new Chat<Message>({
@@ -97,6 +100,14 @@ export class Conversation {
   /** Reads the conversation from the server again, and goes on with what is in progress. */
   reload(): Promise<void> {
     return this.#load(true);
+  }
+
+  /** Shows the messages before the first one that is shown: one more page of them. */
+  loadOlder(): Promise<void> {
+    this.#loadingOlder ??= this.#readOlder().finally(() => {
+      this.#loadingOlder = null;
+    });
+    return this.#loadingOlder;
   }
 
   /** Connects again: now, or here, when another page has the conversation. */
@@ -186,10 +197,10 @@ export class Conversation {
       onFloor: (isHere, isFree) => {
         if (live === this.live) this.#become({ floor: { ...this.#current.floor, isHere, isFree } });
       },
-      shows: (messageId) => this.chat.messages.some(({ id }) => id === messageId),
+      shows: (messageId) => this.#shown.has(messageId),
       onReset: (messages, older) => {
         this.#shown.reset(messages, older);
-        this.#become(READY);
+        this.#become({ ...READY, hasOlder: this.#shown.older !== null });
       },
     };
     const live = new (mode === 'bidi' ? DuologueTransport : DuologueSseTransport)<Message>(options);
@@ -263,14 +274,33 @@ export class Conversation {
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    const session = await new DuologueHttp(this.#options).readSession(this.chat.id, signal);
+    const page = await this.#http.readPage(this.chat.id, null, signal);
     signal.throwIfAborted();
-    this.chat.messages = session?.messages ?? [];
+    this.#shown.load(page?.messages ?? [], page?.older ?? null);
     this.live.loaded(this.chat.messages);
+    this.#become({ hasOlder: this.#shown.older !== null });
+  }
+
+  async #readOlder(): Promise<void> {
+    const before = this.#shown.older;
+    if (before === null || this.#loading) return;
+    const page = await this.#http.readPage(this.chat.id, before);
+    // The conversation was read again, or another page took it back to before these messages.
+    if (before !== this.#shown.older) return;
+    if (!page) return this.#load(true);
+    this.#shown.addOlder(page.messages, page.older ?? null);
+    this.#become({ hasOlder: this.#shown.older !== null });
+  }
+
+  get #http(): DuologueHttp {
+    return new DuologueHttp(this.#options);
   }
 
   #hear(data: ToldData): void {
     if (data.type === 'data-settled') this.#shown.settle(data.data);
+    // Another page took the conversation back to before everything that is shown here.
+    if (data.type === 'data-rewind' && this.#shown.older !== null && !this.#shown.has(data.data.messageId))
+      void this.#load(true);
     this.#news.add(data, this.live.kept.at(-1)?.messageId);
     this.#hearAnew();
     this.#catchUp();

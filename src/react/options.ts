@@ -29,6 +29,8 @@ export interface ConversationState {
   connection: ConnectionState;
   /** Where what was said before is: on its way, here, or not to be had. */
   history: { status: 'loading' } | { status: 'ready' } | { status: 'failed'; error: Error };
+  /** Whether the server has messages before the first one that is shown. */
+  hasOlder: boolean;
   /** Whether this page has the floor: it runs browser tools and hears sound, the others watch. `isFree`: no connection has it. */
   floor: { isHere: boolean; isFree: boolean; take(): void };
 }

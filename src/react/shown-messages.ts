@@ -7,6 +7,8 @@ import { withShownText } from './shown-text.ts';
 export class ShownMessages {
   readonly #chat: { messages: Message[] };
   readonly #late = new LateChunks();
+  /** The id of the first shown message when the server has older ones, else null. `readPage` takes it as `before`. */
+  older: string | null = null;
 
   constructor(chat: { messages: Message[] }) {
     this.#chat = chat;
@@ -38,9 +40,7 @@ export class ShownMessages {
 
   /** The person said something on another page; what is shown already stays. */
   say(message: Message): void {
-    if (!this.#chat.messages.some(({ id }) => id === message.id)) {
-      this.#chat.messages = [...this.#chat.messages, message];
-    }
+    if (!this.has(message.id)) this.#chat.messages = [...this.#chat.messages, message];
   }
 
   /** The person decided, on whichever page. */
@@ -52,20 +52,41 @@ export class ShownMessages {
     });
   }
 
+  /** Whether the message of this id is shown. */
+  has(messageId: string): boolean {
+    return this.#chat.messages.some(({ id }) => id === messageId);
+  }
+
   /** Everything from that message on was taken back. */
   rewind({ messageId }: DataParts['rewind']): void {
     const index = this.#chat.messages.findIndex(({ id }) => id === messageId);
     if (index !== -1) this.#chat.messages = this.#chat.messages.slice(0, index);
   }
 
-  /** The conversation anew, with what was shown of answers that were cut off. With `older` it is that message and what follows it. */
+  /** Shows the newest page of the conversation, with the text that was shown of answers that were cut off. */
   reset(messages: readonly Message[], older?: string): void {
+    const shown = this.#chat.messages;
+    this.load(messages, older ?? null);
+    this.#chat.messages = withShownText(this.#chat.messages, shown);
+  }
+
+  /** Shows the newest page of the conversation. Older messages that are shown stay before it. */
+  load(messages: readonly Message[], older: string | null): void {
     const shown = this.#chat.messages;
     const place = shown.findIndex(({ id }) => id === older);
     const kept = shown
       .slice(0, Math.max(place, 0))
       .filter(({ id }) => !messages.some((one) => one.id === id));
-    this.#chat.messages = withShownText([...kept, ...messages], shown);
+    if (kept.length === 0) this.older = older;
+    this.#chat.messages = [...kept, ...messages];
+  }
+
+  /** Shows the page before the first message that is shown. A message with an open approval request may be shown already. */
+  addOlder(messages: readonly Message[], older: string | null): void {
+    const shown = this.#chat.messages;
+    const page = messages.map((message) => shown.find(({ id }) => id === message.id) ?? message);
+    this.older = older;
+    this.#chat.messages = [...page, ...shown.filter((message) => !page.includes(message))];
   }
 
   #replace(messageId: string, change: (message: Message) => Message): void {

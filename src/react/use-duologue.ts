@@ -19,7 +19,14 @@ export interface UseDuologueHelpers extends UseChatHelpers<Message> {
   connection: ConversationState['connection'];
   /** The transport of the live mode: what `useVoice` speaks and hears through. */
   live: Conversation['live'];
-  session: { id: string; reload(): Promise<void> } & ConversationState['history'];
+  session: {
+    id: string;
+    reload(): Promise<void>;
+    /** Whether the server has messages before the first one of `messages`: a long conversation is read in pages, newest first. */
+    hasOlder: boolean;
+    /** Reads the page of messages before the first one, and puts them before it. */
+    loadOlder(): Promise<void>;
+  } & ConversationState['history'];
   /** The decisions that the agent waits for, in order. */
   approvals: PendingApproval[];
   approve(approval: PendingApproval, reason?: string): Promise<void>;
@@ -32,7 +39,7 @@ export interface UseDuologueHelpers extends UseChatHelpers<Message> {
   reconnect(): Promise<void>;
   /** Who runs browser tools and hears sound: this page, or another that shows the same conversation. */
   floor: ConversationState['floor'];
-  /** The tokens of the whole conversation. */
+  /** The tokens of all messages that are loaded. */
   usage: TokenUsage;
 }
 
@@ -59,8 +66,14 @@ export function useDuologue(options: UseDuologueOptions): UseDuologueHelpers {
   const approvals = useMemo(() => pendingApprovals(messages), [messages]);
   const usage = useMemo(() => totalUsage(messages), [messages]);
   const session = useMemo(
-    () => ({ id: conversation.chat.id, reload: () => conversation.reload(), ...state.history }),
-    [conversation, state.history],
+    () => ({
+      id: conversation.chat.id,
+      reload: () => conversation.reload(),
+      hasOlder: state.hasOlder,
+      loadOlder: () => conversation.loadOlder(),
+      ...state.history,
+    }),
+    [conversation, state.history, state.hasOlder],
   );
   const actions = useMemo(
     () => ({

@@ -58,6 +58,8 @@ export interface Duologue {
 const ALIVE_MS = 2000;
 /** How long a store may take to close. */
 const CLOSE_MS = 2000;
+/** A key with fewer characters is warned about. */
+const SAFE_KEY_LENGTH = 16;
 
 /** Makes a server around an agent. */
 export function createDuologue(options: DuologueOptions): Duologue {
@@ -124,6 +126,12 @@ export function createDuologue(options: DuologueOptions): Duologue {
   const { signIn } = engine;
   if (options.authenticate && !signIn.isAsked) {
     logger.warn('open connections are not asked again who is signed in: give `stillSignedIn` for that');
+  }
+  // Nothing slows guessing down, since a right key is always accepted: only its length makes guessing hopeless.
+  if (options.apiKey !== undefined && options.apiKey.length < SAFE_KEY_LENGTH) {
+    logger.warn('the API key is short enough to be guessed: make one from 24 random bytes', {
+      characters: options.apiKey.length,
+    });
   }
   const { rateLimit = DEFAULT_RATE_LIMIT } = options;
   const { newSessions = rateLimit && DEFAULT_NEW_SESSIONS } = options;

@@ -63,6 +63,13 @@ function server(options: Partial<DuologueOptions> = {}) {
 }
 
 describe('wrong keys', () => {
+  it('could hit a short key, which the server warns about at its start', () => {
+    const warning = 'the API key is short enough to be guessed: make one from 24 random bytes';
+    expect(server().lines).toEqual([]);
+    expect(server({ apiKey: 'x'.repeat(16) }).lines).toEqual([]);
+    expect(server({ apiKey: 'x'.repeat(15) }).lines).toEqual([[warning, { characters: 15 }]]);
+  });
+
   it('[A14] are limited by address, on every route and handshake alike, and the right key never is', async () => {
     const { ways, ask, clock } = server();
     const count = new Map<number, number>();

@@ -45,6 +45,19 @@ describe('an approval card', () => {
     await person.page.getByText('I sent $30 to Alice').first().waitFor();
   });
 
+  it.each(modes)('says which of several it is, also when they come one by one, over %s', async (mode) => {
+    const person = new Person(await here.open({ mode }));
+    await person.say('Send $10 to Alice and $20 to Bob');
+    const [first, second] = ['Alice', 'Bob'].map((name) =>
+      person.card('requested').filter({ hasText: name }),
+    );
+    await first?.getByText('1 of 2').waitFor();
+    await first?.getByRole('button', { name: 'Approve' }).click();
+    await second?.getByText('2 of 2').waitFor();
+    await second?.getByRole('button', { name: 'Approve' }).click();
+    await expect.poll(() => person.card('done').count()).toBe(2);
+  });
+
   it('is not approved by an Enter in the message box, nor by words, nor by keys without Alt', async () => {
     const person = new Person(await here.open());
     await person.say('Send $50 to Alice');

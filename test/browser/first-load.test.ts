@@ -43,11 +43,13 @@ describe('the first load of the page', () => {
     );
   });
 
-  it('paints the outline of the page before its script has come', async () => {
+  it('paints the outline and the name of the page before its script has come', async () => {
     const page = await here.open({ url: 'about:blank' });
     await page.route('**/*.js', () => undefined);
     await page.goto(here.server.url, { waitUntil: 'commit' });
-    await page.locator('.shell').waitFor();
+    await page.locator('.shell').getByText('Duologue').first().waitFor();
+    const painted = () => page.evaluate(() => performance.getEntriesByName('first-contentful-paint').length);
+    await expect.poll(painted).toBe(1);
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await page.goto(here.server.url);
     await page.getByRole('heading', { name: 'What shall we do?' }).waitFor();

@@ -115,6 +115,27 @@ describe.each(['ai 6', 'ai 7'] as const)('a stock page with %s', (sdk) => {
     },
   );
 
+  it.each(['approval', 'both'] as const)(
+    "[T19] over the SDK's own transport an output given in the same tick as the approval is taken off the screen, with the helper %s",
+    async (helper) => {
+      const page = await stage.open({ helper, carrier: 'DefaultChatTransport', executors: false });
+      await page.evaluate(() => window.plain.say('get_location'));
+      await page.evaluate(() => window.plain.approveAndGive('here'));
+      await atRest(page);
+      const [call] = await page.evaluate(() => window.plain.calls);
+      expect([call?.state, call?.output, call?.approval?.approved]).toEqual([
+        'input-available',
+        undefined,
+        true,
+      ]);
+      expect(await page.evaluate(() => [window.plain.sends, window.plain.error])).toEqual([2, null]);
+      // Given when the response has ended, it stays, and both helpers send it.
+      await act(page, 'give');
+      expect(await page.evaluate(() => window.plain.calls)).toMatchObject([{ output: 'given' }]);
+      expect(await outcomeOf(page)).toBe(helper === 'both' ? 'yes' : 'no');
+    },
+  );
+
   it.each(ours)('an approval that leaves alone is told of once in the console, with %s', async (carrier) => {
     const page = await stage.open({ helper: 'approval', carrier, executors: false });
     for (let times = 0; times < 2; times++) {

@@ -12,8 +12,7 @@ import {
   stateConflict,
   toolTimedOut,
 } from '../../src/protocol/index.ts';
-import { NOT_COMPLETED } from '../../src/server/conversation/state/errors.ts';
-import { modelErrorText } from '../../src/server/conversation/state/errors.ts';
+import { modelErrorText, NOT_COMPLETED } from '../../src/server/conversation/state/errors.ts';
 
 describe('the Japanese page', () => {
   test.each([

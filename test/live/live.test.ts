@@ -71,6 +71,30 @@ describe('a turn over BIDI', () => {
     expect(socket.dones).toBe(1);
   });
 
+  it.each(['live', 'turn'] as const)(
+    '[T30] tells with each request how many of its message follow, driver %s',
+    async (driver) => {
+      const { payment, weather } = fourTools([]);
+      const oslo = { name: 'get_weather', args: { location: 'Oslo' } };
+      const carol = { name: 'process_payment', args: { amount: 50, recipient: 'Carol' } };
+      const { connect } = await live(
+        [[calls(PAY_ALICE, oslo, PAY_BOB, carol)], [text('Done.')]],
+        [payment, weather],
+        { driver },
+      );
+      const socket = await connect();
+      socket.say('pay all');
+      const queued: unknown[] = [];
+      for (let n = 1; n <= 3; n++) {
+        const card = await socket.chunk('tool-approval-request', n);
+        queued.push((card.approvalDescriptor as { queued?: number }).queued);
+        socket.send('message', decision(card, n !== 2));
+      }
+      await socket.done();
+      expect(queued).toEqual([2, 1, undefined]);
+    },
+  );
+
   it('[T17] shows cards together when it is set to, answered in any order, each resuming on its own', async () => {
     const log: string[] = [];
     const { payment } = fourTools(log);

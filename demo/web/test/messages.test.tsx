@@ -178,6 +178,10 @@ describe('an answer', () => {
     expect(places()).toEqual(['1 of 2', '2 of 2']);
     await show(view(answer(asking('c3') as never)));
     expect(places().at(-1)).toBeUndefined();
+    // Over BIDI the server sends one request at a time, and says how many follow.
+    const queued = { ...asking('c4'), approval: { id: 'a4', descriptor: { queued: 2 } } };
+    await show(view(answer(queued as never)));
+    expect(places().at(-1)).toBe('1 of 3');
   });
 
   test('of which nothing came says that, and can be asked for again', async () => {

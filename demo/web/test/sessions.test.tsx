@@ -199,6 +199,7 @@ describe('the name of a conversation', () => {
           name: async (_id: string, name: string) => void given.push(name),
         } as unknown as Sessions,
         [message('user', said), message('assistant', 'Yes.')],
+        false,
         sign,
       );
 

@@ -33,6 +33,7 @@ export async function openSqliteStore(
     db.exec('pragma synchronous = normal');
     migrate(db);
     const store = new SqliteStore(db, releaseLock, options.now ?? Date.now);
+    store.removeHidden();
     store.removeUnsaid();
     return store;
   } catch (cause) {

@@ -233,6 +233,9 @@ export function requestTable(db: Database) {
   };
 }
 
+/** Lines that one transaction empties: more would hold up the event loop. */
+const PIECE = 2000;
+
 /** The table of the audit log. Its lines name their session by its key, since they outlive it. */
 export function auditTable(db: Database) {
   const add = db.prepare(
@@ -246,12 +249,15 @@ export function auditTable(db: Database) {
     `select coalesce(octet_length(args), 0) + coalesce(octet_length(reason), 0) as size ${before}`,
   );
   const newest = db.prepare<AuditRow & { n: number }>(`select * ${before}`);
+  const last = db.prepare<{ n: number | null }>('select max(n) as n from audit_lines');
+  const range = 'app = ? and user = ? and session_id = ? and n > ? and n <= ?';
+  const endOfPiece = db.prepare<{ n: number | null }>(
+    `select max(n) as n from (select n from audit_lines where ${range} order by n limit ${PIECE})`,
+  );
   const removeUnknown = db.prepare(
-    `delete from audit_lines where app = ? and user = ? and session_id = ? and kind = 'refused' and tool_name is null`,
+    `delete from audit_lines where ${range} and kind = 'refused' and tool_name is null`,
   );
-  const empty = db.prepare(
-    'update audit_lines set args = null, reason = null where app = ? and user = ? and session_id = ?',
-  );
+  const empty = db.prepare(`update audit_lines set args = null, reason = null where ${range}`);
 
   return {
     add(key: SessionKey, at: number, entry: AuditEntry): void {
@@ -276,10 +282,20 @@ export function auditTable(db: Database) {
         older: found.length > fit ? (rows.at(-1)?.n ?? null) : null,
       };
     },
-    /** Removes what a deleted session must not leave: arguments, reasons, and refused answers that belonged to no call. */
-    empty(key: SessionKey): void {
-      removeUnknown.run(...keyText(key));
-      empty.run(...keyText(key));
+    /** The number of the newest line. */
+    last(): number {
+      return last.first()?.n ?? 0;
+    },
+    /**
+     * Removes what a deleted session must not leave: arguments, reasons, and refused answers that belonged to no call. It does so
+     * with the next lines after `from`, up to `last`, and returns the number of the last of them; null when there was none.
+     */
+    emptyPiece(key: SessionKey, from: number, last: number): number | null {
+      const end = endOfPiece.first(...keyText(key), from, last)?.n ?? null;
+      if (end === null) return null;
+      removeUnknown.run(...keyText(key), from, end);
+      empty.run(...keyText(key), from, end);
+      return end;
     },
   };
 }

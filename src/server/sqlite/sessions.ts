@@ -18,8 +18,21 @@ import {
 import type { ListedSession, ListRequest, OwnedKey, SessionKey } from '../store/store.ts';
 import type { Database } from './database.ts';
 
-/** The tables whose rows belong to one session and go with it. */
-const CONTENTS = ['events', 'messages', 'calls', 'files', 'requests', 'waiting'];
+/** The tables whose rows belong to one session and go with it: the key of a row beside its session, and how many rows one transaction removes. */
+const CONTENTS = [
+  { table: 'events', key: 'seq', piece: 16 },
+  { table: 'messages', key: 'seq', piece: 16 },
+  { table: 'calls', key: 'n', piece: 16 },
+  { table: 'files', key: 'n', piece: 2 },
+  { table: 'requests', key: 'seq', piece: 1000 },
+  { table: 'waiting', key: 'seq', piece: 16 },
+];
+
+/** A session that nobody finds any more, and whose rows are being removed. Its audit lines have numbers up to `lastLine`. */
+export interface RemovedSession extends SessionKey {
+  n: number;
+  lastLine: number;
+}
 
 type OwnedRow = Pick<SessionRow, 'n' | 'fence'>;
 
@@ -59,9 +72,23 @@ export function sessionTable(db: Database) {
     'update sessions set updated_at = ? where app = ? and user = ? and id = ? and fence = ? returning n',
   );
   const removals = [
-    ...CONTENTS.map((table) => db.prepare(`delete from ${table} where session = ?`)),
+    ...CONTENTS.map(({ table }) => db.prepare(`delete from ${table} where session = ?`)),
     db.prepare('delete from sessions where n = ?'),
   ];
+  const pieces = CONTENTS.map(({ table, key, piece }) => ({
+    piece,
+    remove: db.prepare(
+      `delete from ${table} where session = ? and ${key} in
+         (select ${key} from ${table} where session = ? limit ${piece})`,
+    ),
+  }));
+  // The row keeps its number, which a new session would get otherwise, and remembers in its state what it was.
+  const hide = db.prepare(
+    "update sessions set app = '', user = '', id = n, title = null, fence = -1, state = ? where n = ?",
+  );
+  const hidden = db.prepare<{ state: string }>(
+    "select state from sessions where app = '' and user = '' and fence = -1",
+  );
 
   const unsaid = db.prepare<{ n: number }>(
     `select n from sessions where title is null and updated_at < ?
@@ -110,6 +137,22 @@ export function sessionTable(db: Database) {
     /** The same of a session that is used now. */
     touch(key: OwnedKey, at: number): number | undefined {
       return touch.first(at, ...keyText(key), key.fence)?.n ?? this.findOwned(key);
+    },
+    /** Lets nobody find the session any more. What belongs to it is still to be removed, piece by piece. */
+    hide({ app, user, id }: SessionKey, n: number, lastLine: number): RemovedSession {
+      const removed = { app, user, id, n, lastLine };
+      hide.run(toText(JSON.stringify(removed)), n);
+      return removed;
+    },
+    /** Sessions whose removal was begun by a process that ended before it was through. */
+    hidden(): RemovedSession[] {
+      return hidden.all().map(({ state }) => JSON.parse(fromText(state)) as RemovedSession);
+    },
+    /** Removes some of what belongs to a session alone; false when nothing can be left. */
+    removePiece(session: number): boolean {
+      let isMore = false;
+      for (const { piece, remove } of pieces) if (remove.run(session, session) === piece) isMore = true;
+      return isMore;
     },
     /** Removes the session and everything that belongs to it alone. */
     remove(session: number): void {

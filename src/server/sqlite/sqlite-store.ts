@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
 import {
@@ -39,7 +40,7 @@ import {
 } from '../store/store.ts';
 import type { Database } from './database.ts';
 import { auditTable, callTable, documentTable, messageTable, requestTable, waitingTable } from './records.ts';
-import { fileTable, type StoredFile, sessionTable, stateTables } from './sessions.ts';
+import { fileTable, type RemovedSession, type StoredFile, sessionTable, stateTables } from './sessions.ts';
 
 /** How long a session in which nothing was said is kept after its process died. */
 const UNSAID_MS = 24 * 3600_000;
@@ -54,6 +55,12 @@ export class SqliteStore implements Store {
     this.#transactions = new Transactions(db);
     this.#now = now;
     this.#releaseLock = releaseLock;
+  }
+
+  /** Goes on with removals that a process which ended had begun. */
+  removeHidden(): void {
+    const hidden = this.#transactions.read(({ sessions }) => sessions.hidden());
+    for (const one of hidden) Array.from(this.#removePieces(one));
   }
 
   /** Removes sessions in which nothing was said, and that were not used for a day: a process that died left them. */
@@ -125,13 +132,28 @@ export class SqliteStore implements Store {
   }
 
   async deleteSession(key: SessionKey): Promise<boolean> {
-    return this.#transactions.write(({ sessions, auditLines }) => {
+    const removed = this.#transactions.write(({ sessions, auditLines }) => {
       const session = sessions.find(key);
-      if (session === undefined) return false;
-      sessions.remove(session.n);
-      auditLines.empty(key);
-      return true;
+      return session === undefined ? null : sessions.hide(key, session.n, auditLines.last());
     });
+    if (removed === null) return false;
+    // SQLite works in this thread: hundreds of megabytes at once would hold up all other conversations.
+    for (const _ of this.#removePieces(removed)) await setImmediate();
+    return true;
+  }
+
+  /** Removes what belongs to a removed session, one transaction at a time. */
+  *#removePieces({ n, lastLine, ...key }: RemovedSession): Generator<void> {
+    let line: number | null = 0;
+    let isMore = true;
+    while (isMore || line !== null) {
+      this.#transactions.write(({ sessions, auditLines }) => {
+        isMore = sessions.removePiece(n);
+        if (line !== null) line = auditLines.emptyPiece(key, line, lastLine);
+        if (!isMore && line === null) sessions.remove(n);
+      });
+      yield;
+    }
   }
 
   async appendEvent(

@@ -194,7 +194,7 @@ export interface WaitingMessage {
 
 /**
  * Everything that outlives the process: sessions, their events, messages, calls and audit lines. Every method is one
- * transaction. Times are milliseconds since 1970 and come from the store's clock.
+ * transaction, except that a store may remove the rows of a deleted session in several, once nobody finds it. Times are milliseconds since 1970 and come from the store's clock.
  *
  * A session has one owner at a time. What is written of it carries the owner's fence (`OwnedKey`); under another fence than
  * the session's, nothing is written and a `StaleFence` is thrown. Decisions, audit lines, new names and removal need no

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { BaseLlm, LlmAgent, LogLevel, setLogLevel } from '@google/adk';
 import { serve } from '../../../src/server/adapters/node.ts';
 import { createDuologue } from '../../../src/server/index.ts';
@@ -35,7 +36,9 @@ const { url } = await serve(duologue, {
   quiet: true,
 });
 
-/** Tells, when it is asked, the largest heap and the CPU time since it was asked before. */
+/** Tells, when it is asked, the largest heap, the CPU time, and the longest delay of the event loop since it was asked before. */
+const delay = monitorEventLoopDelay({ resolution: 5 });
+delay.enable();
 let heap = 0;
 let cpu = process.cpuUsage();
 setInterval(() => {
@@ -43,9 +46,15 @@ setInterval(() => {
 }, 5).unref();
 process.on('message', () => {
   const { user, system } = process.cpuUsage(cpu);
-  process.send?.({ heapMb: Math.round(heap / 1024 / 1024), cpuMs: Math.round((user + system) / 1000) });
-  heap = 0;
-  cpu = process.cpuUsage();
+  const cpuMs = Math.round((user + system) / 1000);
+  // The timer of the monitor tells of a delay only after it.
+  setTimeout(() => {
+    const heapMb = Math.round(Math.max(heap, process.memoryUsage().heapUsed) / 1024 / 1024);
+    process.send?.({ heapMb, cpuMs, heldMs: Math.round(delay.max / 1e6) });
+    delay.reset();
+    heap = 0;
+    cpu = process.cpuUsage();
+  }, 20);
 });
 process.channel?.unref();
 writeSync(1, `${url}\n`);

@@ -12,8 +12,8 @@ const script = fileURLToPath(new URL('brief-server.ts', import.meta.url));
 export interface SmallServer {
   url: string;
   isAlive(): boolean;
-  /** The largest heap and the CPU time since this was asked before. */
-  measure(): Promise<{ heapMb: number; cpuMs: number }>;
+  /** The largest heap, the CPU time, and the longest delay of the event loop since this was asked before. */
+  measure(): Promise<{ heapMb: number; cpuMs: number; heldMs: number }>;
 }
 
 /**
@@ -48,7 +48,7 @@ export async function startSmall({
     async measure() {
       child.send('measure');
       const [figures] = await once(child, 'message');
-      return figures as { heapMb: number; cpuMs: number };
+      return figures as { heapMb: number; cpuMs: number; heldMs: number };
     },
   };
 }

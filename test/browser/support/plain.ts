@@ -56,7 +56,10 @@ const ALIASES: Record<Build, { find: RegExp; replacement: string }[]> = {
 };
 
 /** A page of the folder `plain` in a real browser, and a real server with the four kinds of tool behind it. */
-export function pageStage(source: string, built: Build): { goto(hash?: string): Promise<Page> } {
+export function pageStage(
+  source: string,
+  built: Build,
+): { readonly url: string; goto(hash?: string, url?: string): Promise<Page> } {
   let browser: Browser | undefined;
   let served: Served | undefined;
 
@@ -85,11 +88,15 @@ export function pageStage(source: string, built: Build): { goto(hash?: string): 
   });
 
   return {
-    async goto(hash = '') {
-      if (!browser || !served) throw new Error('The stage is not set.');
+    get url() {
+      if (!served) throw new Error('The stage is not set.');
+      return served.url;
+    },
+    async goto(hash = '', url = served?.url) {
+      if (!browser) throw new Error('The stage is not set.');
       const page = await browser.newPage();
       page.setDefaultTimeout(PATIENCE_MS);
-      await page.goto(`${served.url}/plain.html${hash}`);
+      await page.goto(`${url}/plain.html${hash}`);
       return page;
     },
   };

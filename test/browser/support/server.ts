@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import Database from 'libsql';
+import { openSqliteStore } from '../../../src/server/sqlite/index.ts';
 import { demo, root } from './built.ts';
 
 /** For a start that hangs, not for one that is slow. */
@@ -75,6 +76,20 @@ export class DemoServer {
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;
+  }
+
+  /** Stores conversations while the server is stopped. Their messages alternate between the person and the agent. */
+  async store(conversations: Readonly<Record<string, readonly string[]>>): Promise<void> {
+    const store = await openSqliteStore(this.data);
+    for (const [id, texts] of Object.entries(conversations)) {
+      const key = { app: 'duologue', user: 'live_user', id, fence: 0 };
+      await store.createSession(key, {});
+      for (const [n, text] of texts.entries()) {
+        const role = n % 2 === 0 ? 'user' : 'assistant';
+        await store.putMessage(key, { id: `${id}-${n}`, role, parts: [{ type: 'text', text }] });
+      }
+    }
+    await store.close();
   }
 
   /** The messages that would outlive the process now, drafts too. */

@@ -30,8 +30,9 @@ const Answer = memo(function Answer({
   const ending = isGrowing ? null : endingOf(message);
   const again = onRegenerate ? () => onRegenerate(message.id) : onAskAgain;
   const asking = message.parts.filter(asksPerson);
+  const count = asking.length + queuedBehind(asking.at(-1));
   const placeOf = (part: Message['parts'][number]) =>
-    asking.length > 1 && asking.includes(part) ? `${asking.indexOf(part) + 1}/${asking.length}` : null;
+    count > 1 && asking.includes(part) ? `${asking.indexOf(part) + 1}/${count}` : null;
   return (
     <article
       aria-label={words.assistant}
@@ -71,6 +72,11 @@ export default Answer;
 function asksPerson(part: Message['parts'][number]): boolean {
   const call = asToolPart(part);
   return call !== null && (call.approval !== undefined || call.toolMetadata?.asks === true);
+}
+
+/** How many approval requests the server sends one by one after that of this part. */
+function queuedBehind(part: Message['parts'][number] | undefined): number {
+  return (part && asToolPart(part)?.approval?.descriptor?.queued) ?? 0;
 }
 
 /** Whether a part shows a call that has not come to its end. */

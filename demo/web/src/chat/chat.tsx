@@ -136,7 +136,7 @@ export function Chat({
   const pictures = usePictures();
   const [slot, setSlot] = useState<HTMLElement | null>(null);
   const isLookedAt = useLookedAt();
-  const title = useTitle(current, sessions, messages, useWaitingSign(approvals));
+  const title = useTitle(current, sessions, messages, session.hasOlder, useWaitingSign(approvals));
   const { refresh } = sessions;
   const isAsked = approvals.length > 0;
   const hasFailed = error !== undefined;
@@ -195,6 +195,7 @@ export function Chat({
         <WhereaboutsProvider value={whereabouts}>
           <Conversation
             messages={messages}
+            onEarlier={session.hasOlder && !replay ? session.loadOlder : null}
             isBusy={isBusy}
             hasError={error !== undefined || lost.error !== null}
             onDecide={actions.decide}

@@ -1,12 +1,13 @@
 import type { Message } from 'duologue/protocol';
 import { ArrowDown, ShieldQuestion } from 'lucide-react';
-import { type ComponentProps, type ReactNode, useEffect } from 'react';
+import { type ComponentProps, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
 import { goToCard } from '../approval/go-to-card.ts';
 import { useUnseenCards } from '../approval/use-unseen-cards.ts';
 import { handFocusOn } from '../composer/focus-box.ts';
 import { useMessages } from '../i18n/language.tsx';
 import { briefThought } from './brief-thought.ts';
 import { Dots } from './dots.tsx';
+import { Earlier } from './earlier.tsx';
 import { endingOf } from './ending.ts';
 import { Answer, loadAnswer } from './lazy-answer.tsx';
 import type { Decide } from './part.tsx';
@@ -17,6 +18,7 @@ import { UserMessage } from './user-message.tsx';
 /** The messages of a conversation, with whatever stands before or after them. */
 export function Conversation({
   messages,
+  onEarlier,
   isBusy,
   hasError,
   onDecide,
@@ -29,6 +31,8 @@ export function Conversation({
   children,
 }: {
   messages: readonly Message[];
+  /** Loads a page of the messages before these, if there are any. */
+  onEarlier: (() => Promise<void>) | null;
   isBusy: boolean;
   /** Whether the last message is followed by an error, which has its own way to try again. */
   hasError: boolean;
@@ -45,7 +49,7 @@ export function Conversation({
   children: ReactNode;
 }) {
   const words = useMessages();
-  const { box, content, isAtEnd, toEnd } = useStickyScroll(messages.length > 0);
+  const { box, content, isAtEnd, toEnd, keepPlace } = useStickyScroll(messages.length > 0);
   const { around, unseen } = useUnseenCards();
   const [firstUnseen] = unseen;
   const last = messages.at(-1);
@@ -53,6 +57,12 @@ export function Conversation({
   useEffect(() => {
     if (asked !== undefined) toEnd();
   }, [asked, toEnd]);
+  const first = useRef<string | undefined>(undefined);
+  useLayoutEffect(() => {
+    const before = first.current;
+    first.current = messages[0]?.id;
+    if (before !== first.current && messages.some(({ id }) => id === before)) keepPlace();
+  }, [messages, keepPlace]);
   const hasBegun = messages.length > 0;
   useEffect(() => {
     // While the agent thinks; one that cannot be loaded says so in its place.
@@ -75,6 +85,7 @@ export function Conversation({
           className="mx-auto flex min-h-full w-full max-w-3xl flex-col gap-8 px-4 pt-6 pb-8 sm:px-6"
         >
           {messages.length === 0 ? empty : null}
+          {onEarlier ? <Earlier onLoad={onEarlier} isAtEnd={isAtEnd} /> : null}
           {messages.map((message, index) => {
             const isLast = message === last;
             const canAct = !isBusy && !hasError;

@@ -14,7 +14,7 @@ export function useCutOffAnswer(
   const forget = useCallback(() => setForgotten(id), [id]);
   const isCutOff = last?.metadata?.cutOff === true && last.id !== forgotten && !isElsewhere;
   return {
-    error: isCutOff ? Object.assign(new Error(errors.cutText), { code: 'cut_off' }) : null,
+    error: isCutOff ? Object.assign(new Error(errors.cutStoredText), { code: 'cut_off' }) : null,
     forget,
   };
 }

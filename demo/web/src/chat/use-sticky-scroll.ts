@@ -11,6 +11,8 @@ export function useStickyScroll(follows: boolean): {
   content: RefCallback<HTMLElement>;
   isAtEnd: boolean;
   toEnd: () => void;
+  /** To be called before the browser paints items that were added at the top: what the person reads stays where it is. */
+  keepPlace: () => void;
 } {
   const element = useRef<HTMLElement | null>(null);
   const sticks = useRef(true);
@@ -30,6 +32,14 @@ export function useStickyScroll(follows: boolean): {
     sticks.current = true;
     follow();
   }, [follow]);
+
+  const keepPlace = useCallback(() => {
+    const node = element.current;
+    if (!node || sticks.current) return;
+    const { top, height } = seen.current;
+    node.scrollTop = top + node.scrollHeight - height;
+    seen.current = placeOf(node);
+  }, []);
 
   const box = useCallback(
     (node: HTMLElement | null) => {
@@ -65,7 +75,7 @@ export function useStickyScroll(follows: boolean): {
     [follow],
   );
 
-  return { box, content, isAtEnd, toEnd };
+  return { box, content, isAtEnd, toEnd, keepPlace };
 }
 
 function placeOf({ scrollTop, scrollHeight, clientHeight }: HTMLElement) {

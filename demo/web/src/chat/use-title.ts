@@ -12,6 +12,8 @@ export function useTitle(
   current: CurrentSession,
   sessions: Sessions,
   messages: readonly Message[],
+  /** Whether the conversation has messages before these: then its first words are not known. */
+  hasOlder: boolean,
   /** What the tab of the browser shows before the name; null for nothing. */
   sign: string | null,
 ): string {
@@ -21,7 +23,7 @@ export function useTitle(
   const isBegun = begun.some((one) => one.id === id);
   const entry = isBegun ? undefined : list.find((one) => one.id === id);
   const first = messages.find(({ role }) => role === 'user');
-  const text = first ? textOf(first).replace(/\s+/g, ' ') : '';
+  const text = first && !hasOlder ? textOf(first).replace(/\s+/g, ' ') : '';
   const short = text.length > LENGTH ? `${text.slice(0, LENGTH).trimEnd()}…` : text;
   // The words that the name was taken from, or might have been.
   const named = useRef<string | null>(null);

@@ -37,7 +37,7 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'too_slow':
       return [m.busyTitle, m.busyText, true];
     case 'cut_off':
-      return [m.cutTitle, m.cutText, true];
+      return [m.cutTitle, m.cutStoredText, true];
     case 'model_error':
       return [m.modelTitle, m.said(error.message) || m.modelText, true];
     case 'model_not_configured':
@@ -53,7 +53,12 @@ function meaning(code: string | null, error: Error, m: Messages['errors']): [str
     case 'unauthorized':
     case 'forbidden':
       return [m.accessTitle, m.accessText, false];
+    case 'upgrade_required':
+      return [m.socketTitle, m.socketText, true];
     case 'not_found':
+      // The client has this code for a conversation that is gone, and for an address where no server answers.
+      if (error.message.startsWith('There is no Duologue server'))
+        return [m.nowhereTitle, m.nowhereText, false];
       return [m.missingTitle, m.missingText, false];
     case 'bad_image':
     case 'unsupported_media':

@@ -115,6 +115,10 @@ export const en = {
     audio: (seconds: string) => `${seconds} s of speech`,
     unknownPart: 'Something this page cannot show',
     toLatest: 'Latest',
+    earlier: 'Show earlier messages',
+    earlierLoading: 'Loading earlier messages…',
+    earlierShown: 'Earlier messages were added above.',
+    earlierFailed: 'The earlier messages could not be loaded. Try again',
     conversation: 'Conversation',
   },
 
@@ -295,12 +299,19 @@ export const en = {
     cutTitle: 'Cut off',
     cutText:
       'The server stopped in the middle of this answer, and the rest of it is gone. You can have it answered again.',
+    cutStoredText:
+      'The server stopped in the middle of this answer. Continue it above, or have it answered again from the beginning.',
     elsewhereTitle: 'Open elsewhere',
     elsewhereText: 'The conversation goes on in another tab or on another device. Use it here first.',
     restartTitle: 'The server is restarting',
     restartText: 'It will be back in a moment.',
     accessTitle: 'Not allowed',
     accessText: 'The server does not accept this page or its key.',
+    nowhereTitle: 'There is no server at this address',
+    nowhereText: 'Something else answers there. The operator has to check where the server is mounted.',
+    socketTitle: 'Live mode cannot connect',
+    socketText:
+      'The server is there, but no WebSocket to it opens. A proxy may be in the way. Choose “One request a turn” at the top and try again.',
     missingTitle: 'Not found',
     missingText: 'This conversation does not exist any more, or belongs to someone else.',
     pictureTitle: 'The picture was not accepted',

@@ -49,7 +49,7 @@ export function SessionList({
         </Button>
       </div>
       <div ref={box} tabIndex={-1} className="min-h-0 grow overflow-y-auto px-3 pb-4 outline-none">
-        {sessions.list.length === 0 ? (
+        {sessions.isLoaded && sessions.list.length === 0 ? (
           <p className="px-3 py-2 text-sm text-soft">{words.sessions.none}</p>
         ) : null}
         {byDay(sessions.list, new Date()).map(({ day, entries }) => (

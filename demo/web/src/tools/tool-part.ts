@@ -17,7 +17,12 @@ export interface ToolPart {
   output?: unknown;
   errorText?: string;
   toolMetadata?: { runsOn?: 'server' | 'client'; asks?: boolean };
-  approval?: { id: string; approved?: boolean; reason?: string; descriptor?: { expiresAt?: number } };
+  approval?: {
+    id: string;
+    approved?: boolean;
+    reason?: string;
+    descriptor?: { expiresAt?: number; queued?: number };
+  };
 }
 
 /** The part as a tool call; null when it shows something else. */

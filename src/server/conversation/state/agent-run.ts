@@ -301,10 +301,11 @@ export class AgentRun {
     return this.made.size > 0;
   }
 
-  /** Whether the model made such a call. */
-  madeCall(isSuch: (facts: ToolFacts) => boolean): boolean {
-    for (const { facts } of this.made.values()) if (isSuch(facts)) return true;
-    return false;
+  /** How many such calls the model made. */
+  countCalls(isSuch: (facts: ToolFacts) => boolean): number {
+    let count = 0;
+    for (const { facts } of this.made.values()) if (isSuch(facts)) count++;
+    return count;
   }
 
   noteCall(callId: string, call: MadeCall): void {

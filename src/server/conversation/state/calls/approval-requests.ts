@@ -86,7 +86,7 @@ export class ApprovalRequests {
       // A client that sees only browser calls ends its response: it must know of the request by then.
       if (beside.length > 0 && !chunks.usesConfirmations) chunks.announce(call, draft);
       for (const one of beside) chunks.announce(one, draft);
-      chunks.ask(call, draft);
+      chunks.ask(call, draft, approvalsTogether ? 0 : this.countQueued(draft));
       context.store(writes, purpose, context.takeSince(mark));
     }
     if (open.isShowing || !this.isExpecting(({ asks }) => asks)) this.announceHeld();
@@ -108,11 +108,18 @@ export class ApprovalRequests {
     return call;
   }
 
+  /** How many approval requests of this message are still to be sent, one after the other. */
+  private countQueued({ id }: Draft): number {
+    const isQueued = ({ record }: OpenCall) => record.approvalId !== null && record.messageId === id;
+    const known = this.open.inState('queued', 'issuing').filter(isQueued).length;
+    return known + this.run.countCalls(({ asks }) => asks);
+  }
+
   /** Whether the agent made such a call that is not stored yet and that no client knows of. */
   private isExpecting(isSuch: (facts: ToolFacts) => boolean): boolean {
     const isToCome = ({ isAnnounced, record: { runsOn, approvalId } }: OpenCall) =>
       !isAnnounced && isSuch({ runsOn, asks: approvalId !== null });
-    return this.run.madeCall(isSuch) || this.open.inState('issuing').some(isToCome);
+    return this.run.countCalls(isSuch) > 0 || this.open.inState('issuing').some(isToCome);
   }
 
   private takeHeld(draft: Draft): OpenCall[] {

@@ -74,8 +74,8 @@ export class CallChunks {
     this.messages.say(draft, { type: 'tool-input-available', toolCallId, toolName, input, toolMetadata });
   }
 
-  /** Sends the approval request of a call. */
-  ask(call: OpenCall, draft: Draft): void {
+  /** Sends the approval request of a call. `queued`: how many others of its message are sent after it. */
+  ask(call: OpenCall, draft: Draft, queued: number): void {
     const { context, messages } = this;
     if (this.usesConfirmations) {
       this.announceConfirmation(call, draft);
@@ -84,7 +84,7 @@ export class CallChunks {
     }
     this.announce(call, draft);
     const { messageId } = call.record;
-    const chunk = approvalRequest(call.record);
+    const chunk = approvalRequest(call.record, queued);
     context.emit({ type: 'say-stored', messageId, chunk, inStep: context.policy.steps });
   }
 
@@ -143,11 +143,12 @@ export class CallChunks {
 }
 
 /** The chunk of an approval request. */
-function approvalRequest({ approvalId, id, expiresAt }: CallRecord): Chunk {
+function approvalRequest({ approvalId, id, expiresAt }: CallRecord, queued: number): Chunk {
+  const descriptor = { ...(expiresAt === null ? {} : { expiresAt }), ...(queued > 0 ? { queued } : {}) };
   return {
     type: 'tool-approval-request',
     approvalId: approvalId ?? '',
     toolCallId: id,
-    ...(expiresAt === null ? {} : { approvalDescriptor: { expiresAt } }),
+    ...(Object.keys(descriptor).length === 0 ? {} : { approvalDescriptor: descriptor }),
   };
 }
