@@ -1,5 +1,5 @@
-import { BINARY_HEADER, writeBinaryHeader } from './binary-header.ts';
 import type { Chunk } from './chunks.ts';
+import type { FrameData } from './wire/frames.ts';
 
 /** The version every client frame may carry. */
 export const FRAME_VERSION = '1.0';
@@ -41,6 +41,11 @@ export function encodeBlock(chunk: Chunk, id?: string): string {
     return `${line}data: {"type":"${chunk.type}","id":${JSON.stringify(chunk.id)},"delta":${JSON.stringify(chunk.delta)}}\n\n`;
   }
   return `${line}data: ${JSON.stringify(chunk)}\n\n`;
+}
+
+/** A client frame as text, in its envelope. */
+export function encodeFrame<T extends keyof FrameData>(type: T, data: FrameData[T]): string {
+  return JSON.stringify({ type, version: FRAME_VERSION, data });
 }
 
 /** A comment that keeps an idle connection open through proxies. */
@@ -113,6 +118,9 @@ function fieldValue(line: string, at: number): string {
 /** Kinds of binary frame. */
 export const BINARY = { audioUp: 1, audioDown: 2, video: 3 } as const;
 
+/** The bytes of a binary frame before its payload. */
+export const BINARY_HEADER = 8;
+
 /** A binary frame: PCM with its sample rate, or a JPEG picture (rate 0). */
 export interface BinaryFrame {
   kind: (typeof BINARY)[keyof typeof BINARY];
@@ -128,6 +136,21 @@ export function encodeBinary(frame: BinaryFrame): Uint8Array {
   writeBinaryHeader(bytes, frame);
   bytes.set(frame.payload, BINARY_HEADER);
   return bytes;
+}
+
+/** Writes the header of a binary frame, byte by byte: a `DataView` would cost more than the whole frame. */
+export function writeBinaryHeader(
+  bytes: Uint8Array,
+  { kind, utterance = 0, sampleRate }: { kind: number; utterance?: number; sampleRate: number },
+): void {
+  bytes[0] = kind;
+  bytes[1] = utterance;
+  bytes[2] = utterance >>> 8;
+  bytes[3] = utterance >>> 16;
+  bytes[4] = sampleRate;
+  bytes[5] = sampleRate >>> 8;
+  bytes[6] = sampleRate >>> 16;
+  bytes[7] = sampleRate >>> 24;
 }
 
 /** Reads a binary frame without copying its payload; null when it is none. */

@@ -1,16 +1,13 @@
-import type { z } from 'zod/v4';
 import { BINARY, decodeBinary, FRAME_VERSION } from './codec.ts';
 import { ProtocolError } from './errors.ts';
 import { exhaustive } from './exhaustive.ts';
-import { FRAME_SCHEMAS, frameId } from './frame-schemas.ts';
 import { base64Bytes, LIMITS, type Limits } from './limits.ts';
-import { type Input, readRequest, type TRIGGERS } from './read.ts';
+import { type Input, readRequest } from './read.ts';
 import { type Answer, failureOf, outputOf, reasonOf } from './tool-call.ts';
+import { CLIENT_FRAMES, type FrameData, type TRIGGERS } from './wire/frames.ts';
+import { clientId } from './wire/values.ts';
 
-type FrameType = keyof typeof FRAME_SCHEMAS;
-
-/** The data of each client frame. */
-export type FrameData = { [T in FrameType]: z.infer<(typeof FRAME_SCHEMAS)[T]> };
+type FrameType = keyof FrameData;
 
 /** A request that may have a name: one that is sent again has the same. */
 interface Named {
@@ -75,7 +72,7 @@ export function readFrameValue(json: unknown, limits: Limits = LIMITS): ClientFr
   if (!isRecord(json)) throw new ProtocolError('bad_request', 'A frame must be a JSON object.');
   const { type, version, data } = json;
   if (typeof type !== 'string') throw new ProtocolError('bad_request', 'A frame needs a "type".');
-  if (!Object.hasOwn(FRAME_SCHEMAS, type))
+  if (!Object.hasOwn(CLIENT_FRAMES, type))
     throw new ProtocolError('unknown_frame', `Unknown frame type ${JSON.stringify(type.slice(0, 64))}.`);
   if (version !== undefined && version !== FRAME_VERSION)
     throw new ProtocolError('bad_version', `Frame version must be "${FRAME_VERSION}".`);
@@ -105,7 +102,7 @@ export function readBinaryFrame(bytes: Uint8Array, limits: Limits = LIMITS): Cli
 
 /** The name of a request that is wrong in something else. */
 function nameIn({ requestId }: Record<string, unknown>): string | undefined {
-  const { data } = frameId.safeParse(requestId);
+  const { data } = clientId.safeParse(requestId);
   return data;
 }
 
@@ -155,7 +152,7 @@ function meaningOf(type: FrameType, data: Record<string, unknown>, limits: Limit
 }
 
 function check<T extends FrameType>(type: T, data: unknown): FrameData[T] {
-  const result = FRAME_SCHEMAS[type].safeParse(data);
+  const result = CLIENT_FRAMES[type].fields.safeParse(data);
   if (result.success) return result.data as FrameData[T];
   const [issue] = result.error.issues;
   throw new ProtocolError('bad_request', `Frame "${type}": ${issue?.path.join('.')}: ${issue?.message}.`);

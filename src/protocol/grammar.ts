@@ -1,6 +1,8 @@
-import { CHUNK_TYPES, type Chunk, TRANSIENT_DATA } from './chunks.ts';
-import { wrongFields } from './fields.ts';
+import type { z } from 'zod/v4';
+import type { Chunk } from './chunks.ts';
 import { isSettled, type ToolCallEvent, type ToolCallState, transition } from './tool-call.ts';
+import { chunkSchema } from './wire/chunks.ts';
+import { TRANSIENT_DATA } from './wire/data.ts';
 
 /** What a stream of chunks is checked as: SSE has no steps around approvals, BIDI has. */
 export type GrammarMode = 'sse' | 'bidi';
@@ -8,11 +10,12 @@ export type GrammarMode = 'sse' | 'bidi';
 type Say = (message: string) => void;
 
 /**
- * Checks the order of the chunks of one session, response after response. `push` returns what is wrong with a
- * chunk, in words; an empty list means nothing.
+ * Checks the fields and the order of the chunks of one session, response after response. `push` returns what is wrong with a
+ * chunk, one text for each fault; the list is empty when the chunk is right. For tests: it validates every chunk.
  */
 export class Grammar {
   private readonly mode: GrammarMode;
+  private readonly schemas = new Map<string, z.ZodType | null>();
   private readonly calls = new Map<string, ToolCallState>();
   private readonly earlier = new Set<string>();
   private readonly open = new Map<string, 'text' | 'reasoning'>();
@@ -27,13 +30,15 @@ export class Grammar {
   push(chunk: Chunk): string[] {
     const wrong: string[] = [];
     const say = (message: string) => wrong.push(`${chunk.type}: ${message}`);
-    for (const message of wrongFields(chunk)) say(message);
+    const schema = this.schemaOf(chunk.type);
+    if (schema === null) {
+      say('is no chunk of this protocol');
+      return wrong;
+    }
+    for (const message of wrongFields(schema, chunk)) say(message);
     if (chunk.type.startsWith('data-')) {
       if ('transient' in chunk && chunk.transient) return wrong;
       if (transient.has(chunk.type)) say('must be transient');
-    } else if (!types.has(chunk.type)) {
-      say('is no chunk of this protocol');
-      return wrong;
     }
     if (chunk.type === 'start') {
       this.closed(say);
@@ -102,7 +107,7 @@ export class Grammar {
         this.finished = true;
         break;
       default:
-        // What else there is may stand anywhere in a message.
+        // Every other chunk may come anywhere in a message.
         break;
     }
     return wrong;
@@ -119,6 +124,14 @@ export class Grammar {
   /** The calls that are not settled. */
   openCalls(): string[] {
     return [...this.calls].filter(([, state]) => !isSettled(state)).map(([id]) => id);
+  }
+
+  private schemaOf(type: string): z.ZodType | null {
+    const known = this.schemas.get(type);
+    if (known !== undefined) return known;
+    const schema = chunkSchema(type);
+    this.schemas.set(type, schema);
+    return schema;
   }
 
   private closed(say: Say): void {
@@ -146,9 +159,17 @@ export class Grammar {
   }
 }
 
-const types: ReadonlySet<string> = new Set(CHUNK_TYPES);
-
 const transient: ReadonlySet<string> = new Set(TRANSIENT_DATA.map((name) => `data-${name}`));
 
 /** What may stand in the step that BIDI puts around approval requests. */
 const inStep: ReadonlySet<string> = new Set(['start-step', 'tool-approval-request', 'finish-step']);
+
+/** What is wrong with the fields of a chunk: fields that are missing, unknown, or of the wrong type. */
+function wrongFields(schema: z.ZodType, chunk: Chunk): string[] {
+  const { error } = schema.safeParse(chunk, { reportInput: true });
+  return (error?.issues ?? []).flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `has a field "${key}"`);
+    const field = issue.path.join('.').replace(/^data\./, '');
+    return [issue.input === undefined ? `lacks "${field}"` : `"${field}": ${issue.message}`];
+  });
+}

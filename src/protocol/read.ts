@@ -1,7 +1,7 @@
-import type { MessageMetadata } from './chunks.ts';
 import { ProtocolError } from './errors.ts';
 import { base64Bytes, cut, LIMITS, type Limits, nestsWithin } from './limits.ts';
 import { type Answer, answersIn } from './tool-call.ts';
+import { messageMetadata } from './wire/values.ts';
 
 /** A piece of what a person says: text, or a file as base64, or a file this server stored before. */
 export type InputPart =
@@ -18,9 +18,6 @@ export type Input =
   | { kind: 'answers'; messageId: string | undefined; answers: Answer[] }
   | { kind: 'continuation'; messageId: string };
 
-/** Why a client sends a `message` frame or a post. */
-export const TRIGGERS = ['submit-message', 'regenerate-message', 'continue-message'] as const;
-
 /** Reads what a post or a `message` frame asks for. With the trigger `continue-message` its messages are not read. */
 export function readRequest(
   { trigger, messageId, messages }: { trigger?: unknown; messageId?: unknown; messages?: unknown },
@@ -35,20 +32,7 @@ export function readRequest(
 type Fields = Record<string, unknown>;
 
 /** What the server writes into the metadata of messages: a page cannot claim it. */
-const SERVER_METADATA: ReadonlySet<string> = new Set(
-  Object.keys({
-    usage: 1,
-    modelVersion: 1,
-    rawFinishReason: 1,
-    finishReason: 1,
-    citations: 1,
-    audio: 1,
-    interrupted: 1,
-    cutOff: 1,
-    failed: 1,
-    createdAt: 1,
-  } satisfies Record<keyof MessageMetadata, 1>),
-);
+const SERVER_METADATA: ReadonlySet<string> = new Set(Object.keys(messageMetadata.shape));
 const NAME_LENGTH = 256;
 const URL_LENGTH = 2_048;
 
