@@ -42,7 +42,7 @@ function problemsOf({ name, direction, value }: Example): unknown {
 }
 
 describe('PROTOCOL.md', () => {
-  test(`[C1] [C10] [B1] [E1] has the chunks, data, frames and errors that are declared; ${hint}`, async () => {
+  test(`[C1] [C10] [B1] [E1] [C12a] has the chunks, data, frames and errors that are declared; ${hint}`, async () => {
     const named = [...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name);
     expect(named.sort()).toEqual([...blockNames].sort());
     await expect(written(text)).toMatchFileSnapshot('../../PROTOCOL.md');

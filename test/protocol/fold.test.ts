@@ -143,7 +143,7 @@ describe.each(sdks)('the chat of ai %s', (_version, sdk) => {
     ],
     ['a denial as a state of its own', false, { type: 'tool-output-denied', toolCallId: 'c1' }],
   ])(
-    '[C11] [S4] continues one message after %s, the one that the server stores',
+    '[C11] [S4] [T16a] continues one message after %s, the one that the server stores',
     async (_what, approved, settled) => {
       const { chat, finished, requests } = scriptedChat(sdk, [asked, answered(settled)]);
       const ours = new MessageFold(empty());
@@ -171,7 +171,7 @@ function sameThing(a: Chunk, b: Chunk): boolean {
 }
 
 describe('a fold', () => {
-  test('[C11] replaces data of the same type and id, adds data without id, and keeps no transient data', () => {
+  test('[C11a] replaces data of the same type and id, adds data without id, and keeps no transient data', () => {
     const code = (language: string, more: object = {}): Chunk => ({
       type: 'data-executable-code',
       data: { language, code: '' },
@@ -190,7 +190,7 @@ describe('a fold', () => {
     ).toEqual([code('d', { id: '1' }), code('e', { id: '' }), code('c'), code('f')]);
   });
 
-  test('[C11] merges metadata object by object and replaces everything else', () => {
+  test('[C11b] merges metadata object by object and replaces everything else', () => {
     const merged = (...metadata: object[]) =>
       fold(
         empty(),
@@ -227,7 +227,7 @@ describe('a fold', () => {
     ).toEqual(empty());
   });
 
-  test('[T9] the first decision stays, and none is written on a card that is not open', () => {
+  test('[T9] [C11c] the first decision stays, and none is written on a card that is not open', () => {
     const folding = new MessageFold(empty());
     folding.decide('c', true);
     folding.push({ type: 'tool-input-start', toolCallId: 'c', toolName: 'pay' });

@@ -72,7 +72,7 @@ describe('a session whose owner died', () => {
     await socket.closed();
   });
 
-  it('[R2] over SSE the rest of the response comes with the ids that go on, and one [DONE]', async () => {
+  it('[R2] [R4a] over SSE the rest of the response comes with the ids that go on, and one [DONE]', async () => {
     const { options } = group();
     const { turn, go } = held();
     const first = harness([turn], [], options());
@@ -134,7 +134,7 @@ describe('a session whose owner died', () => {
     await socket.closed();
   });
 
-  it('[R4] an owner writes the log again that the hub has lost, and its clients notice nothing', async () => {
+  it('[R4a] an owner writes the log again that the hub has lost, and its clients notice nothing', async () => {
     const { shared, options } = group();
     const { turn, go } = held();
     const first = await live([turn], [], options());

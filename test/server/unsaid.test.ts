@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 const idsIn = async (store: Store) => (await store.listSessions(app, user)).map(({ id }) => id);
 
 describe('a session in which nothing was said', () => {
-  it('[S20] is not made by a GET', async () => {
+  it('[S20c] is not made by a GET', async () => {
     const store = createMemoryStore();
     const { get } = harness([], [], { store });
     expect((await get('/sessions/new/watch')).status).toBe(404);
@@ -23,7 +23,7 @@ describe('a session in which nothing was said', () => {
     expect(await idsIn(store)).toEqual([]);
   });
 
-  it('[S28] is gone some minutes after its last connection; others stay', async () => {
+  it('[S28a] is gone some minutes after its last connection; others stay', async () => {
     const clock = new ManualClock();
     const store = createMemoryStore({ now: () => clock.now() });
     const { duologue, post } = harness([[text('Hi.')]], [], { store, clock });
