@@ -94,7 +94,7 @@ describe('coming back', () => {
     }
   });
 
-  it('[R3] a page that names no chunk gets the message in progress from its first start', async () => {
+  it('[R3] [B11b] a page that names no chunk gets the message in progress from its first start', async () => {
     const { payment } = fourTools();
     const server = await live([[calls(PAY_ALICE)], [text('Paid.')]], [payment]);
     const first = await server.connect('?session=reload');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
-import { readFrame, TRANSITIONS } from '../../src/protocol/index.ts';
+import { readFrame, readRequest, TRANSITIONS } from '../../src/protocol/index.ts';
 import { CHUNK_TYPES, CHUNKS, chunkSchema } from '../../src/protocol/wire/chunks.ts';
 import { DATA } from '../../src/protocol/wire/data.ts';
 import { CLIENT_FRAMES, SERVER_FRAMES } from '../../src/protocol/wire/frames.ts';
@@ -60,6 +60,28 @@ describe('PROTOCOL.md', () => {
     for (const data of wrong) {
       expect(problemsOf({ ...(sound as Example), value: { type: 'data-sound', data } })).not.toBeNull();
     }
+  });
+
+  test('[C15] [T6] [S29] shows posts that the server reads', () => {
+    const posts = [...text.matchAll(/^```json\n(\{"id":"chat-1".*)\n```$/gm)].map(([, json = '']) =>
+      JSON.parse(json),
+    );
+    expect(posts.map((post) => readRequest(post))).toEqual([
+      {
+        kind: 'answers',
+        messageId: 'msg-2',
+        answers: [
+          {
+            kind: 'decision',
+            toolCallId: 'call-1',
+            approvalId: 'approval-1',
+            approved: true,
+            input: { amount: 50 },
+          },
+        ],
+      },
+      { kind: 'continuation', messageId: 'msg-7' },
+    ]);
   });
 
   test('[E2] says what an error consists of', () => {

@@ -26,26 +26,29 @@ function fold(message: Message, chunks: Chunk[]): Message {
 describe.each(['sse', 'bidi'] as const)('a message of %s', (mode) => {
   const acts = conversation(mode);
 
-  test.each(sdks)('[C11] is what the client of ai %s builds, whatever the chunks', async (_version, sdk) => {
-    await fc.assert(
-      fc.asyncProperty(acts, async (story) => {
-        let theirs = empty();
-        const ours = new MessageFold(empty());
-        for (const act of story) {
-          if (act.kind === 'decision') {
-            theirs = decided(theirs, act.toolCallId, act.approved, act.reason || undefined);
-            ours.decide(act.toolCallId, act.approved, act.reason);
-          } else {
-            const chunks = act.chunks.filter(kept(mode));
-            theirs = await buildWith(sdk, theirs, chunks);
-            for (const chunk of chunks) ours.push(chunk);
+  test.each(sdks)(
+    '[C11] [C11d] is what the client of ai %s builds, whatever the chunks',
+    async (_version, sdk) => {
+      await fc.assert(
+        fc.asyncProperty(acts, async (story) => {
+          let theirs = empty();
+          const ours = new MessageFold(empty());
+          for (const act of story) {
+            if (act.kind === 'decision') {
+              theirs = decided(theirs, act.toolCallId, act.approved, act.reason || undefined);
+              ours.decide(act.toolCallId, act.approved, act.reason);
+            } else {
+              const chunks = act.chunks.filter(kept(mode));
+              theirs = await buildWith(sdk, theirs, chunks);
+              for (const chunk of chunks) ours.push(chunk);
+            }
+            expect(plain(ours.message)).toEqual(theirs);
           }
-          expect(plain(ours.message)).toEqual(theirs);
-        }
-      }),
-      { numRuns: 100 },
-    );
-  });
+        }),
+        { numRuns: 100 },
+      );
+    },
+  );
 
   test('is told here with every chunk that it can have', () => {
     const told = new Set(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { EXCHANGES, pageOf } from '../../scripts/transcripts/exchanges.ts';
-import { type Chunk, Grammar, readFrame } from '../../src/protocol/index.ts';
+import { type Chunk, Grammar, MessageFold, readFrame } from '../../src/protocol/index.ts';
 import { read } from '../repository/support/repository.ts';
 
 const pages = EXCHANGES.map((exchange) => [exchange.title, exchange] as const);
@@ -46,6 +46,19 @@ describe('the transcripts of docs/transcripts', () => {
       }
     },
   );
+
+  test('[C11d] the message of the first approval is the one that PROTOCOL.md shows', () => {
+    const [first = ''] = transcriptsIn(read('docs/transcripts/approval.md'));
+    const fold = new MessageFold({ id: '', role: 'assistant', parts: [] });
+    for (const json of jsonIn(first, '', '<')) {
+      const chunk = JSON.parse(json) as Chunk;
+      fold.push(chunk);
+      // The user approves when the first response has ended.
+      if (chunk.type === 'finish') fold.decide('call-1', true);
+    }
+    const [, shown = ''] = /^```json message\n(.*?)^```$/ms.exec(read('PROTOCOL.md')) ?? [];
+    expect(JSON.parse(shown)).toEqual(fold.message);
+  });
 
   test('are all listed', () => {
     const listed = [...read('docs/transcripts/README.md').matchAll(/^\| \[([\w-]+)\.md\]/gm)].map(
