@@ -57,49 +57,49 @@ export type Message = UIMessage<MessageMetadata, DataParts>;
 /** One piece of the UI message stream. */
 export type Chunk = UIMessageChunk<MessageMetadata, DataParts>;
 
-/** One piece of a message. */
+/** One part of a message. */
 export type MessagePart = Message['parts'][number];
 
-/** The text that a denial carries, with the person's reason when there is one. */
+/** The error text of a denied call, with the user's reason when there is one. */
 export function denialText(reason?: string): string {
   return reason ? `User denied the tool call: ${reason}` : 'User denied the tool call';
 }
 
-/** The text of an approval that nobody gave in time. */
+/** The error text of a call that the user did not decide in time. */
 export const APPROVAL_TIMED_OUT = 'Approval request timed out';
 
-/** The text of a browser tool that never answered. */
+/** The error text of a client tool that did not answer in time. */
 export function outputTimedOut(toolName: string): string {
   return `Timeout waiting for ${toolName} result`;
 }
 
-/** The text of a call whose process died while the tool ran. */
+/** The error text of a call whose server process died while the tool ran. */
 export const OUTCOME_UNKNOWN =
   'The outcome is unknown: the server stopped while the tool was running. It was not run again.';
 
-/** The text of a call that someone approved who is signed in no more. */
+/** The error text of a call whose approver is no longer signed in. */
 export const SIGNED_OUT = 'The person who approved is no longer signed in';
 
-/** The text of a server tool that took too long. */
+/** The error text of a server tool that took too long. */
 export function toolTimedOut(toolName: string): string {
   return `${toolName} did not finish in time. The outcome is unknown.`;
 }
 
-/** The text of a call whose changes were not kept, because another call had changed the same data meanwhile. */
+/** The error text of a call whose changes were discarded, because another call had changed the same data meanwhile. */
 export function stateConflict(toolName: string): string {
   return `${toolName} ran, but another call had changed the same data: nothing of it was kept`;
 }
 
-/** The text of a call that the model took back. */
+/** The error text of a call that the model withdrew. */
 export const CANCELLED = 'Cancelled by the agent';
 
-/** The text of a call that a newer message of the person replaced. */
+/** The error text of a call that a newer user message superseded. */
 export const SUPERSEDED = 'Superseded by a newer message';
 
-/** The text of a call that the person interrupted. */
+/** The error text of a call that the user interrupted. */
 export const INTERRUPTED = 'Interrupted by the user';
 
-/** The text of a call whose arguments are broken or cut off. */
+/** The error text of a call whose arguments are broken or cut off. */
 export const ARGUMENTS_UNREADABLE = 'The arguments of the call could not be read';
 
 /** Name of the confirmation tool in the confirmation-as-a-tool dialect. */

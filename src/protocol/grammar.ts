@@ -4,7 +4,7 @@ import { isSettled, type ToolCallEvent, type ToolCallState, transition } from '.
 import { chunkSchema } from './wire/chunks.ts';
 import { TRANSIENT_DATA } from './wire/data.ts';
 
-/** What a stream of chunks is checked as: SSE has no steps around approvals, BIDI has. */
+/** The transport of a checked stream: BIDI has steps around approval requests, SSE has none. */
 export type GrammarMode = 'sse' | 'bidi';
 
 type Say = (message: string) => void;
@@ -66,7 +66,7 @@ export class Grammar {
         break;
       case 'start-step':
         if (this.step !== 'none') say('a step is open already');
-        // Clients find the call of an input in the last step alone; the steps of BIDI are taken out before.
+        // The SDK finds the call of an input in the last step only; over BIDI transports remove the steps.
         if (this.mode === 'sse') for (const id of this.calls.keys()) this.earlier.add(id);
         this.step = 'empty';
         break;
@@ -79,10 +79,10 @@ export class Grammar {
         break;
       case 'tool-input-available':
         if (this.earlier.has(chunk.toolCallId)) say(`call ${chunk.toolCallId} is of an earlier step`);
-        // An approved client call whose output is missing is shown again.
+        // An approved client call whose output is missing is announced again.
         if (this.calls.get(chunk.toolCallId) !== 'approval-requested')
           this.move(chunk.toolCallId, 'input', say);
-        // The response pauses here, and text that is open over a pause cannot be continued.
+        // The response ends here, and a later response cannot continue an open block.
         if (chunk.toolMetadata?.runsOn === 'client' && chunk.toolMetadata.asks !== true) this.closed(say);
         break;
       case 'tool-approval-request':
@@ -113,7 +113,7 @@ export class Grammar {
     return wrong;
   }
 
-  /** What is wrong when the stream ends here. */
+  /** The faults of a stream that ends here. */
   end(): string[] {
     const wrong: string[] = [];
     this.closed((message) => wrong.push(`end: ${message}`));
@@ -145,7 +145,7 @@ export class Grammar {
     this.step = 'none';
   }
 
-  /** Moves a call. What the person decided is not on the wire: it happened unseen, if it could. */
+  /** Moves a call to its next state. Decisions are no chunks: `unseen` is the decision that must have come before. */
   private move(id: string, event: ToolCallEvent, say: Say, unseen?: ToolCallEvent): void {
     const state = this.calls.get(id);
     if (!state) {
@@ -161,7 +161,7 @@ export class Grammar {
 
 const transient: ReadonlySet<string> = new Set(TRANSIENT_DATA.map((name) => `data-${name}`));
 
-/** What may stand in the step that BIDI puts around approval requests. */
+/** The chunks that may come in a step over BIDI. */
 const inStep: ReadonlySet<string> = new Set(['start-step', 'tool-approval-request', 'finish-step']);
 
 /** What is wrong with the fields of a chunk: fields that are missing, unknown, or of the wrong type. */

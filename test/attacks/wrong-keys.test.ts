@@ -63,7 +63,7 @@ function server(options: Partial<DuologueOptions> = {}) {
 }
 
 describe('wrong keys', () => {
-  it('[A14a] are limited by address, on every route and handshake alike, and the right key never is', async () => {
+  it('[A14] [A14a] are limited by address, on every route and handshake alike, and the right key never is', async () => {
     const { ways, ask, clock } = server();
     const count = new Map<number, number>();
     for (let round = 0; round < 40; round++) {

@@ -182,7 +182,7 @@ describe('access', () => {
 });
 
 describe('a plain client', () => {
-  it('[B9b] [B32b] gets one bare block a frame, without ids', async () => {
+  it('[B9b] gets one bare block a frame, without ids', async () => {
     const { connect } = await live([[partial('a'), partial('b'), text('ab')]]);
     const socket = await connect('', { plain: true });
     const frames: string[] = [];

@@ -36,7 +36,7 @@ const holders = ({ received }: TestSocket) =>
   );
 
 describe('several listeners', () => {
-  it('[B30] [B30b] [B32] [B32b] one that comes while another has the floor watches: it hears what is said, asked and decided', async () => {
+  it('[B30b] [B32] one that comes while another has the floor watches: it hears what is said, asked and decided', async () => {
     const { payment } = fourTools();
     const server = await live([[pay], [text('Paid.')]], [payment]);
     const first = await watching(server);
@@ -64,7 +64,7 @@ describe('several listeners', () => {
     expect(first.received.some(({ kind }) => kind === 'close')).toBe(false);
   });
 
-  it('[B31e] [B30c] a message takes the floor, and so does its frame; who leaves sets it free', async () => {
+  it('[B31] [B31e] [B30c] a message takes the floor, and so does its frame; who leaves sets it free', async () => {
     const server = await live([[text('Hi.')]]);
     const first = await watching(server);
     const second = await watching(server);
@@ -226,7 +226,7 @@ describe('several listeners', () => {
     expect((await fetch(address)).headers.get('content-type')).toBe('image/png');
   });
 
-  it('[S20b] a page over SSE watches: what is said over the socket, and what is posted', async () => {
+  it('[S20] [S20c] [S20d] [S20b] a page over SSE watches: what is said over the socket, and what is posted', async () => {
     const server = await live([[text('Hi.')], [text('Again.')], [text('More.')]]);
     const socket = await watching(server);
     await idOf(socket);

@@ -95,7 +95,7 @@ describe('the last message', () => {
       { parts: [{ type: 'image', data: 'aGk=', mediaType: 'image/png', filename: 'x' }] },
       said({ type: 'file', mediaType: 'image/png', data: 'aGk=', filename: 'x' }),
     ],
-  ])('[C15a] [C15b] is read from %s', (_what, fields, input) => {
+  ])('[C15] [C15a] [C15b] is read from %s', (_what, fields, input) => {
     expect(readInput(user(fields))).toEqual(input);
   });
 

@@ -1,10 +1,11 @@
+import { LlmAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
-import { decodeBinary, parseChunkId } from '../../src/protocol/index.ts';
+import { decodeBinary, isForWatchers, parseChunkId } from '../../src/protocol/index.ts';
 import { read } from '../repository/support/repository.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { read as readResponse } from '../support/harness.ts';
 import { live } from '../support/live.ts';
-import { calls, text } from '../support/scripted-model.ts';
+import { calls, ScriptedLiveConnection, ScriptedModel, text } from '../support/scripted-model.ts';
 
 /** The ids of the chunks that a test socket received, in order. */
 const idsOf = (socket: { received: { kind: string; id?: string | undefined }[] }): string[] =>
@@ -73,6 +74,54 @@ describe('a handshake', () => {
     const told = socket.received.flatMap((one) => (one.kind === 'chunk' ? [one] : []));
     const unnamed = told.filter(({ id }) => id === undefined).map(({ chunk }) => chunk.type);
     expect([told.length > 4, unnamed]).toEqual([true, []]);
+  });
+});
+
+describe('two connections of a session', () => {
+  it('[B30] the active one gets sound, and one that watches gets every chunk and no sound', async () => {
+    const connection = new ScriptedLiveConnection();
+    const model = new ScriptedModel([], { connections: [connection] });
+    const server = await live([], [], { agent: new LlmAgent({ name: 'assistant', model }) });
+    const protocols = ['duologue.v2'];
+    const active = await server.connect('?session=s', { protocols });
+    await active.chunk('data-session');
+    const watcher = await server.connect('?session=s', { protocols });
+    await watcher.chunk('data-session');
+    const heard = new Promise<void>((resolve) => {
+      connection.onSend = () => resolve();
+    });
+    active.say('count');
+    await heard;
+    const data = Buffer.alloc(200).toString('base64');
+    connection.push(
+      { content: { role: 'model', parts: [{ inlineData: { mimeType: 'audio/pcm;rate=1000', data } }] } },
+      { outputTranscription: { text: 'One.', finished: true }, partial: false },
+      { turnComplete: true },
+    );
+    await Promise.all([active.done(), watcher.done()]);
+    const sounds = [active, watcher].map(
+      ({ received }) =>
+        received.filter(
+          (one) => one.kind === 'binary' || (one.kind === 'chunk' && one.chunk.type === 'data-sound'),
+        ).length,
+    );
+    expect([sounds, watcher.chunks]).toEqual([[2, 0], active.chunks]);
+  });
+
+  it('[B32b] a client without duologue.v2 gets nothing that is for watchers', async () => {
+    const typesOf = async (protocols: string[]): Promise<string[]> => {
+      const server = await live([[text('One.')]]);
+      const socket = await server.connect('?session=s', { protocols });
+      socket.say('hi');
+      await socket.done();
+      socket.send('floor');
+      socket.send('ping', { timestamp: 1 });
+      await socket.until((all) => all.some(({ kind }) => kind === 'raw'));
+      return socket.received.flatMap((one) =>
+        one.kind === 'chunk' && isForWatchers(one.chunk) ? [one.chunk.type] : [],
+      );
+    };
+    expect([await typesOf(['duologue.v1']), await typesOf(['duologue.v2'])]).toEqual([[], ['data-message']]);
   });
 });
 

@@ -91,7 +91,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     { approved: false, reason: undefined },
     { approved: false, reason: 'too much' },
   ])(
-    '[S6][T4] a card answered with $approved and reason $reason takes two responses',
+    '[S1] [S6] [T4] a card answered with $approved and reason $reason takes two responses',
     async ({ approved, reason }) => {
       const made = server([[call('process_payment', pay('Hanako').args)], [text('After.')]]);
       const { chat, answer, quiet, exchanges } = client(sdk, made.duologue, {
@@ -120,7 +120,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     [true, false],
     [false, true],
     [false, false],
-  ])('[S5a] [T17b] two cards at once, answered %s and %s, go in one request', async (alice, bob) => {
+  ])('[S5] [S5a] [T17b] two cards at once, answered %s and %s, go in one request', async (alice, bob) => {
     const made = server([[calls(pay('Alice', 30), pay('Bob', 40))], [text('Both settled.')]]);
     const { chat, answer, quiet, exchanges } = client(sdk, made.duologue, {
       sendAutomaticallyWhen: approvalHelper,

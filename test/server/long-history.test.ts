@@ -51,7 +51,7 @@ describe('pictures of a long conversation', () => {
     ],
   });
 
-  it('[S27a] are stored once, and given to the model up to a limit, the newest first', async () => {
+  it('[S27] [S27a] are stored once, and given to the model up to a limit, the newest first', async () => {
     const store = createMemoryStore();
     const options = { store, history: { maxImageBytes: 100_000 } };
     const { post, model } = harness([[text('one')], [text('two')], [text('three')]], [], options);

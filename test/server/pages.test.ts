@@ -24,7 +24,7 @@ async function longSession(count: number, length: number) {
 }
 
 describe('a long conversation', () => {
-  it('[S18a] is told in pages from its end, each with the way to the one before', async () => {
+  it('[S18] [S18a] is told in pages from its end, each with the way to the one before', async () => {
     const { store, messages } = await longSession(250, 10);
     const { get } = harness([], [], { store });
     const seen: string[] = [];

@@ -349,7 +349,7 @@ describe('going away and stopping', () => {
     ]);
   });
 
-  it('[S10a] posts wait their turn; when 16 wait the next is busy', async () => {
+  it('[S10] [S10a] posts wait their turn; when 16 wait the next is busy', async () => {
     const door = latch();
     const made = harness(
       [halting(door, 'One ', 'two.'), ...Array.from({ length: 16 }, (_, n) => [text(`${n}`)])],

@@ -23,7 +23,7 @@ describe('a session in which nothing was said', () => {
     expect(await idsIn(store)).toEqual([]);
   });
 
-  it('[S28a] is gone some minutes after its last connection; others stay', async () => {
+  it('[S28] is gone some minutes after its last connection; others stay', async () => {
     const clock = new ManualClock();
     const store = createMemoryStore({ now: () => clock.now() });
     const { duologue, post } = harness([[text('Hi.')]], [], { store, clock });
