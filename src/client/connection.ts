@@ -1,5 +1,5 @@
 import type { Chunk, SessionInfo } from '../protocol/chunks.ts';
-import { encodeFrame } from '../protocol/encode-frame.ts';
+import { encodeFrame } from '../protocol/codec.ts';
 import { ERRORS, type ProtocolError } from '../protocol/errors.ts';
 import { type ConnectionState, refusalOf } from './connection-state.ts';
 import { type DialOptions, dialWebSocket, type WebSocketLike } from './dial.ts';

@@ -1,5 +1,5 @@
 import type { UIMessage } from 'ai';
-import { encodeFrame } from '../protocol/encode-frame.ts';
+import { encodeFrame } from '../protocol/codec.ts';
 import type { AnswerPart } from './call-tracker.ts';
 import type { Connection } from './connection.ts';
 import type { ToolPart } from './parts.ts';

@@ -1,46 +1,51 @@
-import { BINARY_HEADER, writeBinaryHeader } from './binary-header.ts';
 import type { Chunk } from './chunks.ts';
+import type { FrameData } from './wire/frames.ts';
 
-/** The version every client frame may carry. */
+/** The value of `version` in client frames. */
 export const FRAME_VERSION = '1.0';
 
-/** The WebSocket subprotocol that turns on ids, batches and binary audio. */
+/** The WebSocket subprotocol with chunk ids, several blocks in a frame, and binary sound. */
 export const SUBPROTOCOL = 'duologue.v1';
 
-/** The same for a client that goes on watching when another connection has the floor. */
+/** The same for a client that stays connected as a watcher while another connection is the active one. */
 export const WATCHING_SUBPROTOCOL = 'duologue.v2';
 
-/** Prefix of the subprotocol that carries a key, base64url. */
+/** Prefix of the subprotocol that carries the key of the server, in base64url. */
 export const KEY_SUBPROTOCOL = 'duologue.key.';
 
-/** The block that ends a turn on either transport. */
+/** The block that ends a response over SSE and a turn over BIDI. */
 export const DONE = 'data: [DONE]\n\n';
 
-/** The id of a server chunk: which log it stands in, and where. */
+/** The id of a chunk: the epoch names its log, the seq its place there. */
 export interface ChunkId {
   epoch: string;
   seq: number;
 }
 
-/** A chunk id as it travels. */
+/** A chunk id as text, `<epoch>-<seq>`. */
 export function formatChunkId(id: ChunkId): string {
   return `${id.epoch}-${id.seq}`;
 }
 
-/** Reads a chunk id; null when it is none. */
+/** Parses a chunk id; null when the text is no chunk id. */
 export function parseChunkId(text: string): ChunkId | null {
   const match = /^(.{1,200})-(0|[1-9]\d{0,15})$/.exec(text);
   const seq = Number(match?.[2]);
   return match?.[1] !== undefined && Number.isSafeInteger(seq) ? { epoch: match[1], seq } : null;
 }
 
-/** A chunk as an SSE block. Deltas, the bulk of a stream, are written by template. */
+/** A chunk as an SSE block. Deltas, which are most of a stream, are written by a template: it is faster than `JSON.stringify`. */
 export function encodeBlock(chunk: Chunk, id?: string): string {
   const line = id === undefined ? '' : `id: ${id}\n`;
   if ((chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && !chunk.providerMetadata) {
     return `${line}data: {"type":"${chunk.type}","id":${JSON.stringify(chunk.id)},"delta":${JSON.stringify(chunk.delta)}}\n\n`;
   }
   return `${line}data: ${JSON.stringify(chunk)}\n\n`;
+}
+
+/** A client frame as text, in its envelope. */
+export function encodeFrame<T extends keyof FrameData>(type: T, data: FrameData[T]): string {
+  return JSON.stringify({ type, version: FRAME_VERSION, data });
 }
 
 /** A comment that keeps an idle connection open through proxies. */
@@ -53,8 +58,8 @@ export interface Block {
 }
 
 /**
- * Splits SSE text, arriving in any pieces, into blocks; comments and other fields are passed over. Each piece is
- * looked at once, however large the block that it belongs to.
+ * Splits SSE text that arrives in any pieces into blocks. It ignores comments and unknown fields, and scans each piece once,
+ * however large the block is.
  */
 export class BlockDecoder {
   #line = '';
@@ -81,7 +86,7 @@ export class BlockDecoder {
     return blocks;
   }
 
-  /** The stream is over. What was not ended by an empty line may be half a block, and is dropped. */
+  /** Ends the stream. A block that no empty line ended may be incomplete, so it is discarded. */
   end(): Block[] {
     this.#line = '';
     this.#id = undefined;
@@ -113,16 +118,19 @@ function fieldValue(line: string, at: number): string {
 /** Kinds of binary frame. */
 export const BINARY = { audioUp: 1, audioDown: 2, video: 3 } as const;
 
+/** The bytes of a binary frame before its payload. */
+export const BINARY_HEADER = 8;
+
 /** A binary frame: PCM with its sample rate, or a JPEG picture (rate 0). */
 export interface BinaryFrame {
   kind: (typeof BINARY)[keyof typeof BINARY];
   sampleRate: number;
-  /** Which utterance sound of the server belongs to; none is 0. */
+  /** The utterance that sound of the server belongs to; 0 in frames of clients. */
   utterance?: number;
   payload: Uint8Array;
 }
 
-/** Writes a binary frame: kind, number of the utterance (three bytes) and sample rate, lowest byte first, payload. */
+/** Encodes a binary frame: one byte kind, three bytes utterance, four bytes sample rate (little-endian), payload. */
 export function encodeBinary(frame: BinaryFrame): Uint8Array {
   const bytes = new Uint8Array(BINARY_HEADER + frame.payload.byteLength);
   writeBinaryHeader(bytes, frame);
@@ -130,7 +138,22 @@ export function encodeBinary(frame: BinaryFrame): Uint8Array {
   return bytes;
 }
 
-/** Reads a binary frame without copying its payload; null when it is none. */
+/** Writes the header of a binary frame, byte by byte: a `DataView` would cost more than the whole frame. */
+export function writeBinaryHeader(
+  bytes: Uint8Array,
+  { kind, utterance = 0, sampleRate }: { kind: number; utterance?: number; sampleRate: number },
+): void {
+  bytes[0] = kind;
+  bytes[1] = utterance;
+  bytes[2] = utterance >>> 8;
+  bytes[3] = utterance >>> 16;
+  bytes[4] = sampleRate;
+  bytes[5] = sampleRate >>> 8;
+  bytes[6] = sampleRate >>> 16;
+  bytes[7] = sampleRate >>> 24;
+}
+
+/** Decodes a binary frame without copying its payload; null when the bytes are no binary frame. */
 export function decodeBinary(bytes: Uint8Array): BinaryFrame | null {
   if (bytes.byteLength <= BINARY_HEADER) return null;
   const kind = bytes[0];

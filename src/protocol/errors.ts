@@ -1,42 +1,73 @@
-/** How an error code appears on each wire: HTTP status, WebSocket close code (when it ends the connection), whether the same request may succeed later. */
+/** How an error appears: its HTTP status, the WebSocket close code when it ends the connection, and whether the same request may succeed later. */
 interface ErrorMeaning {
   status: number;
   close?: number;
   retryable: boolean;
 }
 
-/** Every error code that may cross the wire, with its meaning. */
+/** Every error code that may cross the wire. A test writes the table of PROTOCOL.md (E1) from it, comments included. */
 export const ERRORS = {
+  /** The body is not JSON. */
   bad_json: { status: 400, retryable: false },
+  /** Something is missing or of the wrong type; the message says what. */
   bad_request: { status: 400, retryable: false },
+  /** The message has neither text nor a file. */
   empty_message: { status: 400, retryable: false },
-  unauthorized: { status: 401, close: 4401, retryable: false },
-  forbidden: { status: 403, close: 4403, retryable: false },
-  not_found: { status: 404, close: 4404, retryable: false },
-  method_not_allowed: { status: 405, retryable: false },
-  nothing_to_answer: { status: 409, retryable: false },
-  nothing_to_continue: { status: 409, retryable: false },
-  answer_refused: { status: 409, retryable: false },
-  session_full: { status: 413, retryable: false },
-  too_large: { status: 413, close: 1009, retryable: false },
-  unsupported_media: { status: 415, retryable: false },
-  bad_image: { status: 422, retryable: false },
-  bad_audio: { status: 422, retryable: false },
-  upgrade_required: { status: 426, close: 4426, retryable: false },
-  rate_limited: { status: 429, retryable: true },
-  busy: { status: 429, retryable: true },
+  /** There is no such frame. */
   unknown_frame: { status: 400, retryable: false },
+  /** Frames have version 1.0. */
   bad_version: { status: 400, retryable: false },
+  /** A text frame is not JSON. */
   invalid_frame: { status: 400, close: 1002, retryable: false },
-  taken_over: { status: 409, close: 4001, retryable: false },
+  /** No key, a wrong key, or the user is not signed in. */
+  unauthorized: { status: 401, close: 4401, retryable: false },
+  /** The `Origin` or `Host` is foreign. */
+  forbidden: { status: 403, close: 4403, retryable: false },
+  /** There is no such session or file, or it belongs to another user. */
+  not_found: { status: 404, close: 4404, retryable: false },
+  /** The path exists with another method; see `Allow`. */
+  method_not_allowed: { status: 405, retryable: false },
+  /** The connection was silent, or a body or frame took too long to arrive. */
   idle: { status: 408, close: 4002, retryable: true },
+  /** The message answers no open call. */
+  nothing_to_answer: { status: 409, retryable: false },
+  /** The message is not the last one, not the agent's, or was not cut (S30). */
+  nothing_to_continue: { status: 409, retryable: false },
+  /** The answer does not count (T11). */
+  answer_refused: { status: 409, retryable: false },
+  /** Another connection has the session. */
+  taken_over: { status: 409, close: 4001, retryable: false },
+  /** The session has reached its size limit (S26); start another one. */
+  session_full: { status: 413, retryable: false },
+  /** More than A1 allows. */
+  too_large: { status: 413, close: 1009, retryable: false },
+  /** The body is not JSON, or a file is no image. */
+  unsupported_media: { status: 415, retryable: false },
+  /** The bytes are not the image that they should be. */
+  bad_image: { status: 422, retryable: false },
+  /** The sound is not 16 kHz, mono, 16-bit PCM. */
+  bad_audio: { status: 422, retryable: false },
+  /** `GET /live` was not upgraded to a WebSocket (E8). A server never closes a socket with this code. */
+  upgrade_required: { status: 426, close: 4426, retryable: false },
+  /** Too many requests, connections or new sessions of this user. */
+  rate_limited: { status: 429, retryable: true },
+  /** Too many messages wait in this session. */
+  busy: { status: 429, retryable: true },
+  /** The client does not read. */
   too_slow: { status: 429, close: 4003, retryable: true },
+  /** The client sent too many frames. */
   flooded: { status: 429, close: 1008, retryable: true },
+  /** A fault of the server. */
   internal: { status: 500, close: 1011, retryable: true },
+  /** The model cannot be reached. */
   model_error: { status: 502, retryable: true },
+  /** The provider's key, model or settings are missing or wrong on this server. */
   model_not_configured: { status: 502, retryable: false },
+  /** The server has too many bytes to take in (A11). */
   overloaded: { status: 503, close: 1013, retryable: true },
+  /** Another server owns the session now (E6). */
   moved: { status: 503, close: 4004, retryable: true },
+  /** The server restarts. */
   shutting_down: { status: 503, close: 1012, retryable: true },
 } as const satisfies Record<string, ErrorMeaning>;
 
@@ -49,16 +80,16 @@ export interface WireError {
   message: string;
   retryable: boolean;
   retryAfterMs?: number;
-  /** The request that it is about. */
+  /** The `requestId` of the request that failed. */
   requestId?: string;
 }
 
-/** An error whose message is meant for the person at the other end. */
+/** An error whose message is meant for the user of the other side. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
   readonly code: ErrorCode;
   readonly retryAfterMs: number | undefined;
-  /** The request that it is about. */
+  /** The `requestId` of the request that failed. */
   readonly requestId: string | undefined;
 
   constructor(
@@ -72,7 +103,7 @@ export class ProtocolError extends Error {
     this.requestId = options.requestId;
   }
 
-  /** The same error, about a request. */
+  /** The same error with the `requestId` of the request that failed. */
   about(requestId: string | undefined): ProtocolError {
     if (requestId === undefined) return this;
     return new ProtocolError(this.code, this.message, { retryAfterMs: this.retryAfterMs, requestId });
@@ -93,7 +124,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Any thrown value as a ProtocolError; what was not meant for the wire becomes `internal` without its message. */
+/** Any thrown value as a ProtocolError. An error that was not meant for the wire becomes `internal`, without its message. */
 export function toProtocolError(thrown: unknown): ProtocolError {
   if (thrown instanceof ProtocolError) return thrown;
   return new ProtocolError('internal', 'Something went wrong on the server. Please try again.');

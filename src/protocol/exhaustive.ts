@@ -1,4 +1,4 @@
-/** Stands where a union has no further member: the compiler finds the place when one is added. */
+/** Marks the end of a switch over a union: the compiler reports the place when the union gets another member. */
 export function exhaustive(value: never): never {
-  throw new Error(`Nobody expected ${JSON.stringify(value)}.`);
+  throw new Error(`Unexpected value ${JSON.stringify(value)}.`);
 }

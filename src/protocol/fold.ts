@@ -19,8 +19,8 @@ type BlockStart = Extract<Chunk, { type: 'text-start' | 'reasoning-start' }>;
 type BlockPart = Extract<MessagePart, { type: 'text' | 'reasoning' }>;
 
 /**
- * Builds a message from its chunks, as the AI SDK's client does, so that what the server stores is what the browser
- * shows. `message` is always whole: it may be read (and must be copied by whoever keeps it) after any chunk.
+ * Builds a message from its chunks, as the AI SDK's client does, so that the server stores what the browser shows.
+ * `message` can be read after any chunk. It changes with the next one: copy it to keep it.
  */
 export class MessageFold {
   readonly message: Message;
@@ -92,7 +92,7 @@ export class MessageFold {
     }
   }
 
-  /** Writes the person's decision on the card, as the client did when it was made. The first one stays. */
+  /** Writes the user's decision on the call, as the client did. Only the first decision counts. */
   decide(toolCallId: string, approved: boolean, reason?: string): void {
     const part = this.#calls.get(toolCallId);
     if (part?.state !== 'approval-requested' || !part.approval) return;
@@ -100,17 +100,17 @@ export class MessageFold {
     part.state = 'approval-responded';
   }
 
-  /** The blocks that are being written, by the ids of their chunks. */
+  /** The text and reasoning blocks that are not ended yet, with the ids of their chunks. */
   get openBlocks(): { id: string; part: BlockPart }[] {
     return [...this.#open].map(([id, part]) => ({ id, part }));
   }
 
-  /** Whether the message shows the call. */
+  /** Whether the message has a part for the call. */
   knows(toolCallId: string): boolean {
     return this.#calls.has(toolCallId);
   }
 
-  /** Whether the message shows the call as not settled. */
+  /** Whether the message has a part for the call that is not settled. */
   isOpen(toolCallId: string): boolean {
     const part = this.#calls.get(toolCallId);
     return part !== undefined && !isSettled(part.state);
@@ -170,7 +170,7 @@ function isData(chunk: Chunk): chunk is DataChunk {
   return chunk.type.startsWith('data-');
 }
 
-/** Objects are merged, everything else is replaced; what is undefined changes nothing. */
+/** Merges objects recursively and replaces every other value. Undefined changes nothing. */
 function merge(base: object, changes: object): object {
   const merged = new Map<string, unknown>(Object.entries(base));
   for (const [key, value] of Object.entries(changes)) {

@@ -1,37 +1,34 @@
-import type { z } from 'zod/v4';
 import { BINARY, decodeBinary, FRAME_VERSION } from './codec.ts';
 import { ProtocolError } from './errors.ts';
 import { exhaustive } from './exhaustive.ts';
-import { FRAME_SCHEMAS, frameId } from './frame-schemas.ts';
 import { base64Bytes, LIMITS, type Limits } from './limits.ts';
-import { type Input, readRequest, type TRIGGERS } from './read.ts';
+import { type Input, readRequest } from './read.ts';
 import { type Answer, failureOf, outputOf, reasonOf } from './tool-call.ts';
+import { CLIENT_FRAMES, type FrameData, type TRIGGERS } from './wire/frames.ts';
+import { clientId } from './wire/values.ts';
 
-type FrameType = keyof typeof FRAME_SCHEMAS;
+type FrameType = keyof FrameData;
 
-/** The data of each client frame. */
-export type FrameData = { [T in FrameType]: z.infer<(typeof FRAME_SCHEMAS)[T]> };
-
-/** A request that may have a name: one that is sent again has the same. */
+/** A request that may have a `requestId`; a client that sends it again uses the same one. */
 interface Named {
   requestId?: string | undefined;
 }
 
-/** Who finds the end of what a person says: the client, which starts and stops, or the model. */
+/** Who finds the end of the user's speech: the client, by `start` and `stop`, or the model. */
 export type Detection = 'client' | 'server';
 
-/** Which message is interrupted, the one that is being written if none is named, and how much of its sound was played. */
+/** What an interrupt says: the message (absent: the streaming one), and how much of its sound was played. */
 export interface Heard {
   messageId: string | undefined;
   playedMs: number | undefined;
-  /** The person began to speak. The model hears that by itself, and calls that wait go on waiting. */
+  /** The user began to speak. The model stops by itself, and waiting calls stay open. */
   isSpeech?: true;
 }
 
-/** The `reason` of an interrupt that only says how much was heard when the person began to speak. */
+/** The `reason` of an interrupt that only tells how much sound was played when the user began to speak. */
 const SPEECH = 'speech';
 
-/** What a client frame means to the server. */
+/** A client frame after validation, as the server handles it. */
 export type ClientFrame =
   | (Named & {
       type: 'message';
@@ -50,10 +47,10 @@ export type ClientFrame =
   | { type: 'floor' }
   | { type: 'ping'; timestamp: number | string | undefined };
 
-/** What a binary frame of a client means to the server. */
+/** A binary frame of a client after validation. */
 export type ClientBinary = { type: 'audio'; pcm: Uint8Array } | { type: 'video'; jpeg: Uint8Array };
 
-/** Reads a text frame from a client: the envelope `{type, version, data}`, or the same fields flat. */
+/** Reads a text frame of a client: the envelope `{type, version, data}`, or the fields of `data` beside `type`. Throws a `ProtocolError`. */
 export function readFrame(text: string, limits: Limits = LIMITS): ClientFrame {
   let json: unknown;
   try {
@@ -69,16 +66,16 @@ export function notJson(): ProtocolError {
   return new ProtocolError('invalid_frame', 'A frame must be JSON.');
 }
 
-/** Reads a text frame that was parsed. */
+/** Reads a text frame whose JSON is already parsed. Throws a `ProtocolError`, with the `requestId` of the frame if it has one. */
 export function readFrameValue(json: unknown, limits: Limits = LIMITS): ClientFrame {
   if (!isRecord(json)) throw new ProtocolError('bad_request', 'A frame must be a JSON object.');
   const { type, version, data } = json;
   if (typeof type !== 'string') throw new ProtocolError('bad_request', 'A frame needs a "type".');
-  if (!Object.hasOwn(FRAME_SCHEMAS, type))
+  if (!Object.hasOwn(CLIENT_FRAMES, type))
     throw new ProtocolError('unknown_frame', `Unknown frame type ${JSON.stringify(type.slice(0, 64))}.`);
   if (version !== undefined && version !== FRAME_VERSION)
     throw new ProtocolError('bad_version', `Frame version must be "${FRAME_VERSION}".`);
-  // A flat video frame has a `data` of its own, which is text.
+  // A `video_frame` without envelope has a field `data` of its own, which is text.
   const fields = isRecord(data) ? data : json;
   try {
     return meaningOf(type as FrameType, fields, limits);
@@ -87,7 +84,7 @@ export function readFrameValue(json: unknown, limits: Limits = LIMITS): ClientFr
   }
 }
 
-/** Reads a binary frame from a client: microphone sound, or a picture of its camera or screen. */
+/** Reads a binary frame of a client: microphone sound, or a picture of the camera or screen. Throws a `ProtocolError`. */
 export function readBinaryFrame(bytes: Uint8Array, limits: Limits = LIMITS): ClientBinary {
   const frame = decodeBinary(bytes);
   switch (frame?.kind) {
@@ -102,9 +99,9 @@ export function readBinaryFrame(bytes: Uint8Array, limits: Limits = LIMITS): Cli
   }
 }
 
-/** The name of a request that is wrong in something else. */
+/** The `requestId` of a frame that is invalid in another field. */
 function nameIn({ requestId }: Record<string, unknown>): string | undefined {
-  const { data } = frameId.safeParse(requestId);
+  const { data } = clientId.safeParse(requestId);
   return data;
 }
 
@@ -154,7 +151,7 @@ function meaningOf(type: FrameType, data: Record<string, unknown>, limits: Limit
 }
 
 function check<T extends FrameType>(type: T, data: unknown): FrameData[T] {
-  const result = FRAME_SCHEMAS[type].safeParse(data);
+  const result = CLIENT_FRAMES[type].fields.safeParse(data);
   if (result.success) return result.data as FrameData[T];
   const [issue] = result.error.issues;
   throw new ProtocolError('bad_request', `Frame "${type}": ${issue?.path.join('.')}: ${issue?.message}.`);
@@ -174,7 +171,7 @@ function checkJpeg(isJpeg: boolean, bytes: number, limits: Limits): void {
     throw new ProtocolError('too_large', `A video frame has at most ${limits.imageBytes} bytes.`);
 }
 
-/** Looks for what is wrong: an expression that matches megabytes as a whole runs out of stack on newer engines. */
+/** Searches for a wrong character: an expression that matches megabytes as a whole overflows the stack of newer engines. */
 function isBase64(text: string): boolean {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   const body = text.slice(0, text.length - padding);
@@ -191,7 +188,7 @@ function answersOf(frame: FrameData['tool_result'], limits: Limits): Answer[] {
     if (!approved) return answers;
   }
   if (error !== undefined) answers.push(failureOf(toolCallId, error, limits));
-  // With a status, a null result says that there is none yet.
+  // Beside a status, a null result means that there is no output yet.
   else if (result !== undefined && (result !== null || status === undefined))
     answers.push(outputOf(toolCallId, result, limits));
   if (answers.length === 0)

@@ -1,18 +1,21 @@
-import { CHUNK_TYPES, type Chunk, TRANSIENT_DATA } from './chunks.ts';
-import { wrongFields } from './fields.ts';
+import type { z } from 'zod/v4';
+import type { Chunk } from './chunks.ts';
 import { isSettled, type ToolCallEvent, type ToolCallState, transition } from './tool-call.ts';
+import { chunkSchema } from './wire/chunks.ts';
+import { TRANSIENT_DATA } from './wire/data.ts';
 
-/** What a stream of chunks is checked as: SSE has no steps around approvals, BIDI has. */
+/** The transport of a checked stream: BIDI has steps around approval requests, SSE has none. */
 export type GrammarMode = 'sse' | 'bidi';
 
 type Say = (message: string) => void;
 
 /**
- * Checks the order of the chunks of one session, response after response. `push` returns what is wrong with a
- * chunk, in words; an empty list means nothing.
+ * Checks the fields and the order of the chunks of one session, response after response. `push` returns what is wrong with a
+ * chunk, one text for each fault; the list is empty when the chunk is right. For tests: it validates every chunk.
  */
 export class Grammar {
   private readonly mode: GrammarMode;
+  private readonly schemas = new Map<string, z.ZodType | null>();
   private readonly calls = new Map<string, ToolCallState>();
   private readonly earlier = new Set<string>();
   private readonly open = new Map<string, 'text' | 'reasoning'>();
@@ -27,13 +30,15 @@ export class Grammar {
   push(chunk: Chunk): string[] {
     const wrong: string[] = [];
     const say = (message: string) => wrong.push(`${chunk.type}: ${message}`);
-    for (const message of wrongFields(chunk)) say(message);
+    const schema = this.schemaOf(chunk.type);
+    if (schema === null) {
+      say('is no chunk of this protocol');
+      return wrong;
+    }
+    for (const message of wrongFields(schema, chunk)) say(message);
     if (chunk.type.startsWith('data-')) {
       if ('transient' in chunk && chunk.transient) return wrong;
       if (transient.has(chunk.type)) say('must be transient');
-    } else if (!types.has(chunk.type)) {
-      say('is no chunk of this protocol');
-      return wrong;
     }
     if (chunk.type === 'start') {
       this.closed(say);
@@ -61,7 +66,7 @@ export class Grammar {
         break;
       case 'start-step':
         if (this.step !== 'none') say('a step is open already');
-        // Clients find the call of an input in the last step alone; the steps of BIDI are taken out before.
+        // The SDK finds the call of an input in the last step only; over BIDI transports remove the steps.
         if (this.mode === 'sse') for (const id of this.calls.keys()) this.earlier.add(id);
         this.step = 'empty';
         break;
@@ -74,10 +79,10 @@ export class Grammar {
         break;
       case 'tool-input-available':
         if (this.earlier.has(chunk.toolCallId)) say(`call ${chunk.toolCallId} is of an earlier step`);
-        // An approved client call whose output is missing is shown again.
+        // An approved client call whose output is missing is announced again.
         if (this.calls.get(chunk.toolCallId) !== 'approval-requested')
           this.move(chunk.toolCallId, 'input', say);
-        // The response pauses here, and text that is open over a pause cannot be continued.
+        // The response ends here, and a later response cannot continue an open block.
         if (chunk.toolMetadata?.runsOn === 'client' && chunk.toolMetadata.asks !== true) this.closed(say);
         break;
       case 'tool-approval-request':
@@ -102,13 +107,13 @@ export class Grammar {
         this.finished = true;
         break;
       default:
-        // What else there is may stand anywhere in a message.
+        // Every other chunk may come anywhere in a message.
         break;
     }
     return wrong;
   }
 
-  /** What is wrong when the stream ends here. */
+  /** The faults of a stream that ends here. */
   end(): string[] {
     const wrong: string[] = [];
     this.closed((message) => wrong.push(`end: ${message}`));
@@ -119,6 +124,14 @@ export class Grammar {
   /** The calls that are not settled. */
   openCalls(): string[] {
     return [...this.calls].filter(([, state]) => !isSettled(state)).map(([id]) => id);
+  }
+
+  private schemaOf(type: string): z.ZodType | null {
+    const known = this.schemas.get(type);
+    if (known !== undefined) return known;
+    const schema = chunkSchema(type);
+    this.schemas.set(type, schema);
+    return schema;
   }
 
   private closed(say: Say): void {
@@ -132,7 +145,7 @@ export class Grammar {
     this.step = 'none';
   }
 
-  /** Moves a call. What the person decided is not on the wire: it happened unseen, if it could. */
+  /** Moves a call to its next state. Decisions are no chunks: `unseen` is the decision that must have come before. */
   private move(id: string, event: ToolCallEvent, say: Say, unseen?: ToolCallEvent): void {
     const state = this.calls.get(id);
     if (!state) {
@@ -146,9 +159,17 @@ export class Grammar {
   }
 }
 
-const types: ReadonlySet<string> = new Set(CHUNK_TYPES);
-
 const transient: ReadonlySet<string> = new Set(TRANSIENT_DATA.map((name) => `data-${name}`));
 
-/** What may stand in the step that BIDI puts around approval requests. */
+/** The chunks that may come in a step over BIDI. */
 const inStep: ReadonlySet<string> = new Set(['start-step', 'tool-approval-request', 'finish-step']);
+
+/** What is wrong with the fields of a chunk: fields that are missing, unknown, or of the wrong type. */
+function wrongFields(schema: z.ZodType, chunk: Chunk): string[] {
+  const { error } = schema.safeParse(chunk, { reportInput: true });
+  return (error?.issues ?? []).flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `has a field "${key}"`);
+    const field = issue.path.join('.').replace(/^data\./, '');
+    return [issue.input === undefined ? `lacks "${field}"` : `"${field}": ${issue.message}`];
+  });
+}

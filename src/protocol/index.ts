@@ -1,11 +1,29 @@
 /**
- * What is said on the wire: chunks, frames and how they are encoded, the life cycle of a tool call, limits and errors. Server
- * and client both import it. It does no input or output, reads no clock and keeps no state between two calls, except in
- * objects that the caller makes (a decoder, a fold, a grammar). A change here is a change of PROTOCOL.md.
+ * What crosses the wire: chunks, frames and their encoding, the life cycle of a tool call, limits and errors. Server and client
+ * both import it. `wire/` declares every chunk, frame and data part once, and `errors.ts` every error code. Nothing here does
+ * input or output, reads a clock or keeps state between two calls, except objects that the caller makes (a decoder, a fold, a
+ * grammar). A change here is a change of PROTOCOL.md, whose tables a test writes from the declarations.
  */
 export * from './chunks.ts';
-export * from './codec.ts';
-export * from './encode-frame.ts';
+export {
+  BINARY,
+  type BinaryFrame,
+  type Block,
+  BlockDecoder,
+  type ChunkId,
+  DONE,
+  decodeBinary,
+  encodeBinary,
+  encodeBlock,
+  encodeFrame,
+  FRAME_VERSION,
+  formatChunkId,
+  KEEP_ALIVE,
+  KEY_SUBPROTOCOL,
+  parseChunkId,
+  SUBPROTOCOL,
+  WATCHING_SUBPROTOCOL,
+} from './codec.ts';
 export * from './errors.ts';
 export * from './fold.ts';
 export * from './frames.ts';
@@ -25,3 +43,6 @@ export {
   waitingFor,
 } from './tool-call.ts';
 export * from './unfold.ts';
+export { CHUNK_TYPES } from './wire/chunks.ts';
+export { isForWatchers, TRANSIENT_DATA } from './wire/data.ts';
+export { type FrameData, type ServerFrame, TRIGGERS } from './wire/frames.ts';

@@ -1,30 +1,30 @@
-/** How much a server takes. Sizes are bytes after decoding, lengths are UTF-16 units. */
+/** How much a server accepts. Sizes are bytes after decoding, lengths are UTF-16 units. */
 export interface Limits {
   /** An HTTP body, or one frame. */
   bodyBytes: number;
   imageBytes: number;
-  /** Pixels of an image, and of its longer side: few bytes may stand for very many. */
+  /** Pixels of an image, and of its longer side: a small file can decode to a huge image. */
   imagePixels: number;
   imageSide: number;
   /** Files in one message. */
   files: number;
   /** All text of one message. */
   textLength: number;
-  /** The metadata that a page gives its message, as JSON. */
+  /** The `metadata` of a user message, as JSON. */
   metadataBytes: number;
-  /** An id that a client gives. Longer ones are not ours. */
+  /** An id in a request. The server creates no longer ones. */
   idLength: number;
-  /** A person's reason; the rest is cut off. */
+  /** The reason of a decision; the rest is cut off. */
   reasonLength: number;
   /** The error text of a browser tool; the rest is cut off. */
   errorLength: number;
-  /** One piece of microphone sound: ten seconds. */
+  /** Microphone sound in one frame: ten seconds. */
   audioBytes: number;
-  /** Objects and arrays inside one another in a value that is kept. */
+  /** Nested objects and arrays in a value that is stored. */
   depth: number;
 }
 
-/** The limits of a server that was not told others. */
+/** The default limits of a server. */
 export const LIMITS: Readonly<Limits> = {
   bodyBytes: 24 * 1024 * 1024,
   imageBytes: 5 * 1024 * 1024,
@@ -40,20 +40,20 @@ export const LIMITS: Readonly<Limits> = {
   depth: 100,
 };
 
-/** The start of a text, without half a character at its end. */
+/** Cuts a text to a length, and never inside a surrogate pair. */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
 }
 
-/** Whether a JSON value has at most so many objects and arrays inside one another. */
+/** Whether a JSON value has at most `depth` levels of nested objects and arrays. */
 export function nestsWithin(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((inner) => nestsWithin(inner, depth - 1));
 }
 
-/** How many bytes a base64 text stands for. */
+/** The number of bytes that a base64 text encodes. */
 export function base64Bytes(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   return Math.floor((text.length * 3) / 4) - padding;

@@ -1,27 +1,24 @@
-import type { MessageMetadata } from './chunks.ts';
 import { ProtocolError } from './errors.ts';
 import { base64Bytes, cut, LIMITS, type Limits, nestsWithin } from './limits.ts';
 import { type Answer, answersIn } from './tool-call.ts';
+import { messageMetadata } from './wire/values.ts';
 
-/** A piece of what a person says: text, or a file as base64, or a file this server stored before. */
+/** A part of a user message: text, a file as base64, or a file that this server has stored. */
 export type InputPart =
   | { type: 'text'; text: string }
   | { type: 'file'; mediaType: string; data: string; filename?: string }
   | { type: 'stored-file'; url: string; mediaType?: string; filename?: string };
 
-/** What a page keeps with a message of the person: any JSON, without the keys that the server writes. */
+/** The metadata that a page gives a user message: any JSON object, without the keys that the server writes. */
 export type PageMetadata = Readonly<Record<string, unknown>>;
 
-/** What a post or a `message` frame asks for: an answer to something new, or to go on with answered calls or with a message that was cut. */
+/** What a post or a `message` frame requests: to answer a user message, to apply answers to open calls, or to continue a message that was cut. */
 export type Input =
   | { kind: 'message'; id: string | undefined; parts: InputPart[]; metadata?: PageMetadata }
   | { kind: 'answers'; messageId: string | undefined; answers: Answer[] }
   | { kind: 'continuation'; messageId: string };
 
-/** Why a client sends a `message` frame or a post. */
-export const TRIGGERS = ['submit-message', 'regenerate-message', 'continue-message'] as const;
-
-/** Reads what a post or a `message` frame asks for. With the trigger `continue-message` its messages are not read. */
+/** Reads a post or a `message` frame. With the trigger `continue-message` its messages are not read. Throws a `ProtocolError`. */
 export function readRequest(
   { trigger, messageId, messages }: { trigger?: unknown; messageId?: unknown; messages?: unknown },
   limits: Limits = LIMITS,
@@ -34,27 +31,14 @@ export function readRequest(
 
 type Fields = Record<string, unknown>;
 
-/** What the server writes into the metadata of messages: a page cannot claim it. */
-const SERVER_METADATA: ReadonlySet<string> = new Set(
-  Object.keys({
-    usage: 1,
-    modelVersion: 1,
-    rawFinishReason: 1,
-    finishReason: 1,
-    citations: 1,
-    audio: 1,
-    interrupted: 1,
-    cutOff: 1,
-    failed: 1,
-    createdAt: 1,
-  } satisfies Record<keyof MessageMetadata, 1>),
-);
+/** The metadata keys that only the server writes; a page cannot set them. */
+const SERVER_METADATA: ReadonlySet<string> = new Set(Object.keys(messageMetadata.shape));
 const NAME_LENGTH = 256;
 const URL_LENGTH = 2_048;
 
 /**
- * Reads the last message of a list strictly and nothing before it. Messages come as `parts`, as `content` (a string or
- * parts) or as `experimental_attachments`; unknown parts are passed over.
+ * Reads the last message of a list strictly, and nothing before it. Its content is in `parts`, in `content` (text or parts) and in
+ * `experimental_attachments`; unknown parts are ignored. Throws a `ProtocolError`.
  */
 export function readInput(messages: unknown, limits: Limits = LIMITS): Input {
   if (!Array.isArray(messages) || messages.length === 0) {
@@ -91,7 +75,7 @@ function readAnswers(parts: Fields[], limits: Limits): Answer[] {
   return answersIn(parts, limits);
 }
 
-/** The metadata that a page gave its message; what the server itself writes there is left out. */
+/** The metadata of a user message without the keys of the server; null when nothing is left. */
 function readMetadata(value: unknown, limits: Limits): PageMetadata | null {
   if (value == null) return null;
   if (!isRecord(value)) throw refusal('The "metadata" of a message must be an object.');
@@ -111,7 +95,7 @@ function partsOf(message: Fields): Fields[] {
   if (parts == null && content == null && attachments == null)
     throw refusal('The last message has no "parts" and no "content".');
   const own = list(parts, '"parts"');
-  // Older clients write the text of the parts into `content` too.
+  // Older clients also write the text of the parts into `content`: reading both would double it.
   const said =
     own.length > 0
       ? own

@@ -14,7 +14,7 @@ export type ToolCallState =
 /** What can happen to a tool call. */
 export type ToolCallEvent = 'input' | 'ask' | 'approve' | 'deny' | 'output' | 'fail' | 'refuse';
 
-/** The life cycle of a tool call: every arrow there is. What is not in the table does not happen. */
+/** The life cycle of a tool call: every transition that exists. */
 export const TRANSITIONS: Readonly<Record<ToolCallState, Partial<Record<ToolCallEvent, ToolCallState>>>> = {
   'input-streaming': { input: 'input-available', fail: 'output-error' },
   'input-available': { ask: 'approval-requested', output: 'output-available', fail: 'output-error' },
@@ -34,18 +34,18 @@ export function transition(state: ToolCallState, event: ToolCallEvent): ToolCall
   return TRANSITIONS[state][event] ?? null;
 }
 
-/** Whether nothing can happen to the call any more. */
+/** Whether the call is in a final state. */
 export function isSettled(state: ToolCallState): boolean {
   return state === 'output-available' || state === 'output-error' || state === 'output-denied';
 }
 
-/** A tool call as far as waiting is concerned. */
+/** What decides whom a tool call waits for. */
 export interface WaitingCall extends ToolFacts {
   state: ToolCallState;
   approved?: boolean | undefined;
 }
 
-/** Whom a call waits for: nobody (settled), the server, the client, or the person. */
+/** Whom a call waits for: nobody (it is settled), the server, the client, or the user (`person`). */
 export function waitingFor(call: WaitingCall): 'nobody' | 'server' | 'client' | 'person' {
   switch (call.state) {
     case 'input-streaming':
@@ -66,7 +66,7 @@ export function waitingFor(call: WaitingCall): 'nobody' | 'server' | 'client' | 
   }
 }
 
-/** What the client says about a call: a decision of the person, or an output of the browser. */
+/** What a client sends for a waiting call: a decision of the user, or the output or failure of a client tool. */
 export type Answer =
   | {
       kind: 'decision';
@@ -87,7 +87,7 @@ export function toolNameOf(part: { type: string; toolName?: unknown }): string |
 
 /**
  * The answers in the parts of an assistant message, in order. An approval is read whatever state the part is in,
- * since the SDK keeps it on parts that already have an output. Anything that is not an answer is passed over.
+ * since the SDK keeps it on parts that already have an output. Parts without an answer are ignored.
  */
 export function answersIn(parts: readonly unknown[], limits: Limits = LIMITS): Answer[] {
   const answers: Answer[] = [];
@@ -124,7 +124,7 @@ export function reasonOf(reason: unknown, limits: Limits): { reason?: string } {
   return typeof reason === 'string' && reason !== '' ? { reason: cut(reason, limits.reasonLength) } : {};
 }
 
-/** An output as an answer; one that nests too deep to be kept is a failure of the tool. */
+/** An output as an answer. One that is nested too deep to be stored is a failure of the tool. */
 export function outputOf(toolCallId: string, output: unknown, limits: Limits): Answer {
   if (nestsWithin(output, limits.depth)) return { kind: 'output', toolCallId, output };
   return failureOf(toolCallId, `The output has more than ${limits.depth} levels`, limits);
@@ -136,7 +136,7 @@ export function failureOf(toolCallId: string, errorText: unknown, limits: Limits
   return { kind: 'failure', toolCallId, errorText: cut(text, limits.errorLength) };
 }
 
-/** Null equals the arguments of no call, so that an input too deep to compare counts as changed. */
+/** Replaces an input that is nested too deep to compare by null, which equals the arguments of no call: it counts as changed. */
 function bounded(input: unknown, limits: Limits): unknown {
   return nestsWithin(input, limits.depth) ? input : null;
 }

@@ -4,9 +4,8 @@ import { toolNameOf } from './tool-call.ts';
 type ToolPart = Extract<MessagePart, { toolCallId: string }>;
 
 /**
- * The chunks of a stored message, as if it were said again: what a client builds from them is the message. With `from`, what
- * came after its first so many parts: of the calls before that, only how they ended. A decided card is not asked again: no
- * chunk could take the decision along.
+ * The chunks of a stored message, from which a client builds the same message. With `from`, the chunks of the parts from that
+ * index on, and of earlier calls only their ends. A decided approval request is left out: no chunk can carry the decision.
  */
 export function unfold(message: Message, from = 0): Chunk[] {
   const { id: messageId, metadata, parts } = message;

@@ -221,7 +221,7 @@ function expectedOf({ when, gives, kind, way }: Cell) {
 
 describe.each(WAYS)('tool callbacks over %s', (way) => {
   const cells = CELLS.filter((cell) => cell.way === way);
-  it.each(cells)('[T25] [T29] $kind: $when-tool callback of the $where gives $gives', async (cell) => {
+  it.each(cells)('[T25] [T25a] [T29] $kind: $when-tool callback of the $where gives $gives', async (cell) => {
     const log = new Log();
     const { chunks, model } = await talk(way, applicationOf(cell, log));
     const expected = expectedOf(cell);

@@ -37,7 +37,7 @@ const failed = (error: string) => ({
 });
 
 describe.each(['SSE', 'live', 'turn'] as const)('an output that JSON has no form for: %s', (way) => {
-  it('[T26] a BigInt is sent as its digits', async () => {
+  it('[T26a] a BigInt is sent as its digits', async () => {
     const output = { total: '9007199254740993', list: ['1'] };
     expect(await ended(way, () => ({ total: 9007199254740993n, list: [1n] }))).toEqual({
       end: { type: 'tool-output-available', toolCallId: 'call-1', output },

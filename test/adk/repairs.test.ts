@@ -74,7 +74,7 @@ const outputs = ({ chunks }: Posted) =>
 const finish = ({ chunks }: Posted) => chunks.at(-1) as Extract<Chunk, { type: 'finish' }>;
 
 describe('calls of one step that are answered at different times', () => {
-  it('[T17] a plain tool beside an asking one keeps its response, in both orders', async () => {
+  it('[T17c] a plain tool beside an asking one keeps its response, in both orders', async () => {
     for (const order of [
       ['get_weather', 'transfer'],
       ['transfer', 'get_weather'],
@@ -105,7 +105,7 @@ describe('calls of one step that are answered at different times', () => {
     }
   });
 
-  it('[S6] two cards answered one by one: the model is called once, when both are answered', async () => {
+  it('[S6a] two cards answered one by one: the model is called once, when both are answered', async () => {
     const { made, log } = setup(
       [
         [calls({ name: 'transfer', args: { amount: 1 } }, { name: 'transfer', args: { amount: 2 } })],
@@ -210,7 +210,7 @@ describe("ADK's own ways to ask", () => {
     expect(outputs(await answers(made, large, approve()))).toEqual([{ moved: 700 }]);
   });
 
-  it('[T3] a predicate that throws asks, and does not stand in the way of the approval', async () => {
+  it('[T3b] a predicate that throws asks, and does not stand in the way of the approval', async () => {
     const { made, log } = setup([[call('transfer', { amount: 7 })], [text('Done.')]], (entries) => [
       native(entries, () => {
         throw new Error('no idea');
@@ -222,7 +222,7 @@ describe("ADK's own ways to ask", () => {
     expect(log).toEqual(['transfer 7']);
   });
 
-  it('[T3] needsApproval that throws asks', async () => {
+  it('[T3b] needsApproval that throws asks', async () => {
     const { made } = setup([[call('pay', { amount: 7 })], [text('Done.')]], () => [
       defineTool({
         name: 'pay',
@@ -300,7 +300,7 @@ describe("ADK's own ways to ask", () => {
     ]);
   });
 
-  it('[T3] the option that names the asking tools overrides every definition', async () => {
+  it('[T3a] the option that names the asking tools overrides every definition', async () => {
     const { made, log } = setup(
       [
         [

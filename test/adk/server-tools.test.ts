@@ -26,7 +26,7 @@ const microtasks = async () => {
 };
 
 describe('the time of a server tool', () => {
-  it('[T24] is not limited for an agent that is used as a tool', async () => {
+  it('[T24a] is not limited for an agent that is used as a tool', async () => {
     const { clock, tools } = setUp();
     let end: (value: string) => void = () => undefined;
     const run = tools.run(agentTool, undefined, () => new Promise<string>((resolve) => (end = resolve)));

@@ -52,7 +52,7 @@ const pageOf = async (duologue: Duologue, query: string, headers: Record<string,
 };
 
 describe('the audit log', () => {
-  it('[S22] is read page by page from the newest lines', async () => {
+  it('[S22] [S22a] is read page by page from the newest lines', async () => {
     const { duologue, store } = server();
     await store.createSession(key, {});
     const line = { approvalId: null, toolCallId: null, toolName: null, argsHash: null, args: null };
@@ -75,7 +75,7 @@ describe('the audit log', () => {
 });
 
 describe('refused answers', () => {
-  it('[S23] get one line each, until they repeat: then one line tells how many more there were', async () => {
+  it('[S23] [S23a] get one line each, until they repeat: then one line tells how many more there were', async () => {
     const { post, clock, reasons } = server();
     await post(say('hi'));
     for (let round = 0; round < 5; round++) await post(answersTo(ids(2)));
@@ -86,7 +86,7 @@ describe('refused answers', () => {
     expect(await reasons()).toHaveLength(4);
   });
 
-  it('[S23] take 30 lines of a user in a minute, and one more for each session', async () => {
+  it('[S23] [S23a] take 30 lines of a user in a minute, and one more for each session', async () => {
     const { post, clock, store } = server();
     const sessions = ['chat-1', 'chat-2'];
     for (const session of sessions) await post(say('hi', session));
@@ -99,7 +99,7 @@ describe('refused answers', () => {
     expect((await auditLines(store, { ...key, id: 'chat-2' }))[0]?.reason).toBe('300 more refused answers');
   });
 
-  it('[S14] [S23] that were only counted are written when the server ends, and none outlives its session', async () => {
+  it('[S14b] [S23] that were only counted are written when the server ends, and none outlives its session', async () => {
     const { post, duologue, clock, reasons } = server();
     await post(say('hi'));
     await post(answersTo(['approval_a', 'approval_a']));

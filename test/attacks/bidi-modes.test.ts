@@ -147,7 +147,7 @@ describe('both modes on one session', () => {
     expect((await session(server, 'other')).messages).toHaveLength(2);
   });
 
-  it('[S8] stop over HTTP interrupts a live turn, and the next message works', async () => {
+  it('[S8a] stop over HTTP interrupts a live turn, and the next message works', async () => {
     const slow: ScriptedTurn = async function* (_request, _stream, signal) {
       yield partial('Once upon');
       await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
@@ -186,7 +186,7 @@ describe('both modes on one session', () => {
     expect((await posted).chunks.at(-1)).toMatchObject({ messageMetadata: { interrupted: true } });
   });
 
-  it('[B6] what was typed before an interruption is answered after it', async () => {
+  it('[B6a] what was typed before an interruption is answered after it', async () => {
     const slow: ScriptedTurn = async function* (_request, _stream, signal) {
       yield partial('Once upon');
       await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
@@ -203,7 +203,7 @@ describe('both modes on one session', () => {
     expect(server.model.left).toBe(0);
   });
 
-  it('[R1] [S13] a live turn in progress is read over SSE, to its end and to its pause, without steps', async () => {
+  it('[R1] [S13] [R3c] a live turn in progress is read over SSE, to its end and to its pause, without steps', async () => {
     const { open, passed } = latch();
     const slow: ScriptedTurn = async function* () {
       yield partial('Paying. ');
@@ -248,7 +248,7 @@ describe('a session that is deleted', () => {
   const remove = (server: LiveHarness, id: string) =>
     server.duologue.fetch(new Request(`http://localhost/sessions/${id}`, { method: 'DELETE' }));
 
-  it('[S14] [E5] takes its connection, its live turn and its open card with it', async () => {
+  it('[S14] [E5a] takes its connection, its live turn and its open card with it', async () => {
     const log: string[] = [];
     const { payment } = fourTools(log);
     const server = await live([[calls(PAY_ALICE)], [text('Anew.')]], [payment]);

@@ -72,7 +72,7 @@ describe('someone else’s session', () => {
 });
 
 describe('ids', () => {
-  it.each(['.', '..', '%2e%2e', '', 'x'.repeat(257)])('[A1] %j is no session', async (id) => {
+  it.each(['.', '..', '%2e%2e', '', 'x'.repeat(257)])('[A1c] %j is no session', async (id) => {
     const server = await live([], []);
     const socket = new TestSocket(`${server.url}?session=${id}`);
     await expect(socket.opened()).rejects.toThrow('400');
@@ -132,7 +132,7 @@ describe('storms', () => {
     expect(server.duologue.sockets.size).toBe(0);
   });
 
-  it('[B22] a socket admitted while the server closes is told so', async () => {
+  it('[B22b] a socket admitted while the server closes is told so', async () => {
     let let_: () => void = () => undefined;
     let asked = 0;
     const server = await live([], [], {

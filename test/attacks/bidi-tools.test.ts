@@ -201,7 +201,7 @@ describe('a tool that never returns', () => {
     expect(await socket.closed()).toBe(1012);
   });
 
-  it('[B23] outlives its grace; what it gives later is kept, and the agent ends its answer', async () => {
+  it('[B23a] outlives its grace; what it gives later is kept, and the agent ends its answer', async () => {
     const clock = new ManualClock();
     let give: (value: unknown) => void = () => undefined;
     const late = tool(
@@ -340,7 +340,7 @@ describe('an answer in the very moment', () => {
     }
   });
 
-  it('[R7] [T12] a decision whose process died before the tool ran is carried out when the person is back, once', async () => {
+  it('[R7] [T12] [T15b] a decision whose process died before the tool ran is carried out when the person is back, once', async () => {
     const log: string[] = [];
     const { payment } = fourTools(log);
     const store = createMemoryStore();
@@ -374,7 +374,7 @@ describe('an answer in the very moment', () => {
     expect(clock.pending).toBeLessThan(10);
   });
 
-  it('[B2] [R7] a message sent again after its process died without a word is answered; one that was answered is not', async () => {
+  it('[B2a] [R7] a message sent again after its process died without a word is answered; one that was answered is not', async () => {
     const store = createMemoryStore();
     store.close = async () => undefined;
     const mute: ScriptedTurn = async function* () {

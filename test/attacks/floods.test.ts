@@ -117,7 +117,7 @@ describe('a client that floods and never reads', () => {
     expect([1008, 1006]).toContain(await socket.closed());
   });
 
-  it('[B7] [B18] a client that is behind gets neither pongs nor refusals, and both again when it has read', async () => {
+  it('[B7a] [B18a] [B20a] a client that is behind gets neither pongs nor refusals, and both again when it has read', async () => {
     const server = await live([[text('Hi.')]], [], { socketLimits: { maxBufferedBytes: 0 } });
     const streams = streamsOf(server);
     const socket = await server.connect();

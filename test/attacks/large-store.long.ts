@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { FRAME_SCHEMAS } from '../../src/protocol/frame-schemas.ts';
+import { CLIENT_FRAMES } from '../../src/protocol/wire/frames.ts';
 import { TestSocket } from '../support/socket.ts';
 import { fillLargeStore } from './support/large-store.ts';
 import { type SmallServer, startSmall } from './support/small-heap.ts';
@@ -57,7 +57,7 @@ const requests = (id: string): [string, string, string, object?][] => [
 ];
 
 /** Every frame, and the chunk or end of a turn after which it has been dealt with. */
-const frames: [string, keyof typeof FRAME_SCHEMAS, object, 'done' | 'data-error' | null][] = [
+const frames: [string, keyof typeof CLIENT_FRAMES, object, 'done' | 'data-error' | null][] = [
   ['floor', 'floor', {}, null],
   ['ping', 'ping', { timestamp: 1 }, null],
   ['interrupt', 'interrupt', { playedMs: 1, messageId: 'message-0' }, null],
@@ -167,5 +167,5 @@ it('walks every route and every frame of PROTOCOL.md', () => {
   for (const [, method, path] of rows)
     expect([...walked, 'DELETE /sessions/:id']).toContain(`${method} ${path}`);
   expect(rows.length).toBeGreaterThan(12);
-  expect(new Set(frames.map(([, type]) => type))).toEqual(new Set(Object.keys(FRAME_SCHEMAS)));
+  expect(new Set(frames.map(([, type]) => type))).toEqual(new Set(Object.keys(CLIENT_FRAMES)));
 });

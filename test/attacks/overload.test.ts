@@ -71,7 +71,7 @@ const say = (server: LiveHarness, user: string, said: string) =>
   });
 
 describe('the budget', () => {
-  it('[A11] is a sixteenth of the free heap, 256 MB at most, and 64 MB for a user', () => {
+  it('[A11a] is a sixteenth of the free heap, 256 MB at most, and 64 MB for a user', () => {
     const { heap_size_limit: limit } = getHeapStatistics();
     const { serverBytes, userBytes } = defaultBudget();
     expect(serverBytes).toBeLessThanOrEqual(Math.min(256 * MB, limit / 16));
@@ -145,7 +145,7 @@ describe('frames and bodies that are never finished', () => {
     expect((await answered).status).toBe(503);
   });
 
-  it('[A11] have a deadline', async () => {
+  it('[A11b] have a deadline', async () => {
     const clock = new ManualClock();
     const server = await live([], [], { clock, authenticate, budget: { ...budget, arrivalMs: 5000 } });
     const streams = streamsOf(server);
@@ -160,7 +160,7 @@ describe('frames and bodies that are never finished', () => {
     expect(await socket.closed()).toBe(4002);
   });
 
-  it('[A11] a frame that ends in time was no unfinished one', async () => {
+  it('[A11b] a frame that ends in time was no unfinished one', async () => {
     const clock = new ManualClock();
     const server = await live([[text('Read.')]], [], { clock, budget: { ...budget, arrivalMs: 5000 } });
     const socket = await server.connect();

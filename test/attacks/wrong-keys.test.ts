@@ -70,7 +70,7 @@ describe('wrong keys', () => {
     expect(server({ apiKey: 'x'.repeat(15) }).lines).toEqual([[warning, { characters: 15 }]]);
   });
 
-  it('[A14] are limited by address, on every route and handshake alike, and the right key never is', async () => {
+  it('[A14] [A14a] are limited by address, on every route and handshake alike, and the right key never is', async () => {
     const { ways, ask, clock } = server();
     const count = new Map<number, number>();
     for (let round = 0; round < 40; round++) {
@@ -128,7 +128,7 @@ describe('wrong keys', () => {
     expect(lines).toHaveLength(6);
   });
 
-  it('[A14] come from the address of the connection, whatever X-Forwarded-For says', async () => {
+  it('[A14b] come from the address of the connection, whatever X-Forwarded-For says', async () => {
     const served = await serve(server().duologue, { port: 0 });
     onTestFinished(() => served.close());
     const statuses: (number | undefined)[] = [];
@@ -179,7 +179,7 @@ describe('the address of a client', () => {
     ['nothing is known', undefined, '', null, 'unknown'],
   ];
 
-  it.each(table)('[A14] %s', (_, trusted, socket, header, address) => {
+  it.each(table)('[A14b] %s', (_, trusted, socket, header, address) => {
     const headers = new Headers(header === null ? {} : { 'x-forwarded-for': header });
     const request = new Request('http://localhost/', { headers });
     if (socket) noteAddress(request, socket);

@@ -35,7 +35,7 @@ function served(files: Record<string, string>): Promise<string> {
   return listening(webApp(folder));
 }
 
-describe('[A10] the page', () => {
+describe('[A10a] the page', () => {
   it('is not shown in a frame of another page, so that nobody steals a click on a card', async () => {
     const url = await foreignPage(
       `<iframe name="ours" src="${here.server.url}"></iframe><iframe name="theirs" src="/?inner"></iframe>`,

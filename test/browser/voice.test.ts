@@ -244,7 +244,7 @@ describe('with a live model', () => {
 });
 
 describe('with another model', () => {
-  it('[B26] one that cannot hear says so before the microphone is switched on', async () => {
+  it('[B26d] one that cannot hear says so before the microphone is switched on', async () => {
     const person = await talker({
       prepare: async (context) => {
         await furnish(context);

@@ -123,7 +123,7 @@ describe('a connection', () => {
     ['refused', (w: World) => w.server.socket?.end(1006)],
     ['closed again', (w: World) => w.server.socket?.end(4401, 'really no')],
     ['not answered', (w: World) => w.timers.advance(15_000)],
-  ])('[A12] tries once more after it was signed out, at once; %s, it stays closed', async (_, fail) => {
+  ])('[A12d] tries once more after it was signed out, at once; %s, it stays closed', async (_, fail) => {
     const w = await live();
     w.server.accepts = false;
     w.server.socket?.end(4401, 'no');
@@ -140,7 +140,7 @@ describe('a connection', () => {
     expect(w.connection.state.status).toBe('live');
   });
 
-  test('[A12] that was signed out goes on where it was when the browser has fresh credentials', async () => {
+  test('[A12d] that was signed out goes on where it was when the browser has fresh credentials', async () => {
     const w = await live();
     for (let round = 0; round < 2; round++) {
       w.server.socket?.end(4401, 'no');
@@ -410,7 +410,7 @@ describe('what must arrive', () => {
   test.each([
     ['a request that the server has', [{ requestId: '1' }], false],
     ['a request that it has not', [{ requestId: '0' }], true],
-  ])('[B24] after a drop %s: sent again is %s', async (_what, received, isSentAgain) => {
+  ])('[B24a] [B26a] after a drop %s: sent again is %s', async (_what, received, isSentAgain) => {
     const w = await live();
     w.server.remembers = false;
     w.server.losesNext = true;
@@ -441,7 +441,7 @@ describe('what must arrive', () => {
   });
 
   test.each(['moved', 'shutting_down'])(
-    '[B34] is sent again on the next connection, in order and under its name, when it was refused with %s',
+    '[B34a] is sent again on the next connection, in order and under its name, when it was refused with %s',
     async (code) => {
       const w = await live();
       w.server.onFrame = ({ data }) => {
@@ -475,7 +475,7 @@ describe('what must arrive', () => {
     expect(w.server.sockets[1]?.url).toContain('last=e1-1');
   });
 
-  test('[B34] is given up after its tenth refusal', async () => {
+  test('[B34a] is given up after its tenth refusal', async () => {
     const w = await live();
     w.server.onFrame = () => w.server.tell(refusal('moved'));
     w.connection.post(letter('1'));

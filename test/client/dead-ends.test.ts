@@ -78,7 +78,7 @@ function page(transportName: 'WebSocket' | 'SSE', answer: () => Response, key?: 
 
 describe.each(['WebSocket', 'SSE'] as const)('over %s', (name) => {
   test.each(causes)(
-    '[E9] %s: one sentence within five seconds, or further tries',
+    '[E9] [E9a] %s: one sentence within five seconds, or further tries',
     async (_cause, answer, says) => {
       const { timers, transport, chat, asked, sockets } = page(name, answer);
       void chat.sendMessage({ text: 'hi' });

@@ -43,7 +43,7 @@ const given = (response: number, ...chunks: Chunk[]): ResponsesOutput[] =>
   chunks.map((chunk) => ({ type: 'chunk', response, chunk }));
 
 describe('responses', () => {
-  test('the steps around an approval request are not shown, and the response ends after them', () => {
+  test('[B12a] the steps around an approval request are not shown, and the response ends after them', () => {
     const { responses } = machine();
     awaits(responses, 1, 'm1');
     const input = announce('c1', 'pay', {}, PAY);

@@ -286,7 +286,7 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     ]);
   });
 
-  test('an optimistic call runs the browser tool and posts nothing', async () => {
+  test('[T20a] an optimistic call runs the browser tool and posts nothing', async () => {
     let runs = 0;
     const w = world(sdk, { executors: { change_bgm: () => ++runs } });
     const facts = { ...MUSIC, optimistic: true as const };
@@ -369,7 +369,7 @@ describe('a stream that breaks off', () => {
   const sdk = sdks[1]?.[1] as (typeof sdks)[number][1];
 
   test.each(Array.from({ length: chunks.length + 1 }, (_, index) => index))(
-    '[S20] after %i chunks goes on where it was, and the message is the same',
+    '[S20a] after %i chunks goes on where it was, and the message is the same',
     async (cutAfter) => {
       const w = world(sdk);
       w.http.cutAfter = cutAfter;
@@ -437,7 +437,7 @@ describe('a stream that breaks off', () => {
     expect(w.chat.messages.map(brief)).toEqual([['hi'], ['Hi.'], ['More.']]);
   });
 
-  test('a silent one is left for another after a while', async () => {
+  test('[S9a] a silent one is left for another after a while', async () => {
     const w = world(sdk);
     w.http.answer(START, ...text('t', 'Hi.'), FINISH);
     await w.say('hi');
@@ -445,7 +445,7 @@ describe('a stream that breaks off', () => {
     expect(w.http.watched.at(-1)).toBe('/base/sessions/chat-1/watch?last=e1-5');
   });
 
-  test('one that falls silent in the middle of an answer is left for another within ten seconds', async () => {
+  test('[S9a] one that falls silent in the middle of an answer is left for another within ten seconds', async () => {
     const w = world(sdk);
     const accepted = '{"type":"data-accepted","data":{"requestId":"request-1","messageId":"a1"}}';
     w.http.answers.push(() => new Response(`data: ${accepted}\n\n`));

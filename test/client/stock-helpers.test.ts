@@ -37,7 +37,7 @@ const stream = (...chunks: Chunk[]) =>
     headers: { 'content-type': 'text/event-stream' },
   });
 
-describe.each(sdks)('[T14] a message that answers nothing open, ai %s', (_version, sdk) => {
+describe.each(sdks)('[T14d] a message that answers nothing open, ai %s', (_version, sdk) => {
   test('would be sent once if it were refused, and leave the status at error', async () => {
     const refused = await sendsOf(sdk, () => new Response('{}', { status: 409 }));
     expect(refused).toEqual({ sends: 1, status: 'error' });

@@ -267,7 +267,7 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     ]);
   });
 
-  test('without an executor the response ends, so that addToolOutput sends', async () => {
+  test('[B12b] without an executor the response ends, so that addToolOutput sends', async () => {
     const { server, chat, settle, last } = world(sdk);
     void chat.sendMessage({ text: 'music' });
     await settle();
@@ -340,7 +340,7 @@ describe.each(sdks)('with ai %s', (_version, sdk) => {
     expect([chat.status, server.framesOf('message').length]).toEqual(['ready', 2]);
   });
 
-  test('with the approval helper an approved browser tool without executor is shown again and sent once', async () => {
+  test('[B12c] with the approval helper an approved browser tool without executor is shown again and sent once', async () => {
     const w = world(sdk, {}, { sendAutomaticallyWhen: approvalsComplete });
     const { server, chat, settle, last } = w;
     void chat.sendMessage({ text: 'where' });
@@ -741,7 +741,7 @@ describe('the transport', () => {
     expect(w.server.framesOf('message')).toHaveLength(2);
   });
 
-  test('[B31] a connection takes the floor from the one of the same page that it replaces, and the page keeps it', async () => {
+  test('[B31a] a connection takes the floor from the one of the same page that it replaces, and the page keeps it', async () => {
     const floors: [boolean, boolean][] = [];
     const w = world(sdk, { onFloor: (isHere, isFree) => floors.push([isHere, isFree]) });
     void w.chat.sendMessage({ text: 'hi' });

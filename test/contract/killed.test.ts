@@ -93,13 +93,13 @@ async function killed(sdk: (typeof sdks)[number][1], afterMs: number | null): Pr
 describe.each(sdks)(
   'a page whose server dies in the middle of an answer, with the chat of ai %s',
   (_version, sdk) => {
-    it.each([20, 100])('[R5] [R7] shows what was kept of it after %s ms, marked as cut off', async (ms) => {
+    it.each([20, 100])('[R5] [R7a] shows what was kept of it after %s ms, marked as cut off', async (ms) => {
       const { messages } = await killed(sdk, ms);
       expect(messages.map(brief)).toEqual([['count'], ['One two ']]);
       expect(messages.at(-1)?.metadata).toMatchObject({ interrupted: true, cutOff: true });
     });
 
-    it('[R5] shows the question alone when nothing was kept, and can ask it again', async () => {
+    it('[R5] [R7c] shows the question alone when nothing was kept, and can ask it again', async () => {
       const chat = await killed(sdk, null);
       expect(chat.messages.map(brief)).toEqual([['count']]);
       void chat.regenerate();

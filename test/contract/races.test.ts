@@ -282,7 +282,7 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
       expect(second.chat.messages).toHaveLength(2);
     });
 
-    it('[B14] [T18] a message typed while a card is open is answered, and the card’s result lands in its own message', async () => {
+    it('[B14] [T18b] a message typed while a card is open is answered, and the card’s result lands in its own message', async () => {
       sdk = given;
       const log: string[] = [];
       const w = await world(
@@ -318,7 +318,7 @@ describe.each(sdks.filter(([version]) => version !== '6.0.304'))(
       ]);
     });
 
-    it('[S11] regenerating and editing over the socket take back what came from there on, once', async () => {
+    it('[S11a] [B2b] regenerating and editing over the socket take back what came from there on, once', async () => {
       sdk = given;
       const w = await world([[text('One.')], [text('Two.')], [text('Three.')], [text('Four.')]], []);
       const { chat, rests } = w.page();

@@ -14,7 +14,7 @@ const SEEDS = [
 
 describe.each(['turns', 'live'] as const)('with a model of the kind %s', (model) => {
   it.each(SEEDS)(
-    '[B6] [B13] [C6] [C9] [C11] [R2] [R7] [T1] [T10] [T12] anything in any order keeps the rules, on a disk that $disk',
+    '[B6] [B13] [C6] [C9] [C11] [R2] [R7] [T1] [T10] [T12] [C3a] anything in any order keeps the rules, on a disk that $disk',
     { timeout: 120_000 },
     async ({ seed, failing }) => {
       await fc.assert(conversations(model, 80, failing), { numRuns: 60, seed });

@@ -320,7 +320,7 @@ describe('a tool that asks while it runs', () => {
 });
 
 describe('posts beside a socket', () => {
-  it('[B13] a turn whose card a posted message supersedes ends', async () => {
+  it('[B13b] a turn whose card a posted message supersedes ends', async () => {
     const world = await asked('pay');
     world.postMessage();
     await settle();
@@ -343,7 +343,7 @@ describe('posts beside a socket', () => {
     await world.shutDown();
   });
 
-  it('[B22] a post that waits when the server shuts down is refused or ends', async () => {
+  it('[B22b] a post that waits when the server shuts down is refused or ends', async () => {
     const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
     world.postMessage();
     world.postMessage();
@@ -411,7 +411,7 @@ describe('messages and calls that cross', () => {
     await world.shutDown();
   });
 
-  it('[R5] a page that loads everything in the middle of a message that an earlier process began gets all of it', async () => {
+  it('[R5b] a page that loads everything in the middle of a message that an earlier process began gets all of it', async () => {
     const world = await asked('play');
     await world.shutDown();
     world.start();
@@ -425,7 +425,7 @@ describe('messages and calls that cross', () => {
     await world.shutDown();
   });
 
-  it('[C11] [R5] a page that loads between two answers that go on in turn has the text of both', async () => {
+  it('[C11] [R5b] a page that loads between two answers that go on in turn has the text of both', async () => {
     const world = await asked('pay');
     world.say();
     await settle();
@@ -624,7 +624,7 @@ describe('a disk that fails', () => {
     await world.shutDown();
   });
 
-  it('[B25] [B16] a message that was accepted while it waited is begun again when the disk works', async () => {
+  it('[B25a] [B16] a message that was accepted while it waited is begun again when the disk works', async () => {
     const world = new World({ model: 'turns', approvals: 'sequential', whenBusy: 'queue' });
     await world.join('lost');
     world.say(true);

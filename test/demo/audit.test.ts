@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { cardsIn, demo } from './support/demo.ts';
 
-it('[T10] [S15] the audit log has a line for issued, approved, consumed, denied, refused and expired', async () => {
+it('[T10a] [S15] the audit log has a line for issued, approved, consumed, denied, refused and expired', async () => {
   const clock = new ManualClock();
   const start = clock.now();
   const { say, decide, audit } = demo({ clock, approvalTimeoutMs: 30_000 });

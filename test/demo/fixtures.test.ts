@@ -106,7 +106,7 @@ describe.each(fixtures)('$file', ({ file, fixture }) => {
   });
 
   if (mode === 'bidi') {
-    it('[B13] [B12] [T17] keeps the list for BIDI: one [DONE], each card in a step of its own, one card at a time', () => {
+    it('[B13] [B12] [T17] [C5] keeps the list for BIDI: one [DONE], each card in a step of its own, one card at a time', () => {
       expect(output.expectedDoneCount).toBe(1);
       const types = typesOf(fixture);
       const steps = types.flatMap((type, index) =>
@@ -122,7 +122,7 @@ describe.each(fixtures)('$file', ({ file, fixture }) => {
       }
     });
   } else {
-    it('[S5] [S6] [C8] keeps the list for SSE: two [DONE] around a card, all cards in the first response, no steps', () => {
+    it('[S5] [S6] [C8a] [C5] keeps the list for SSE: two [DONE] around a card, all cards in the first response, no steps', () => {
       expect(output.expectedDoneCount).toBe(decisions.length > 0 ? 2 : 1);
       const first = output.rawEvents.slice(0, output.rawEvents.indexOf('data: [DONE]\n\n'));
       expect(first.filter((block) => block.includes('"tool-approval-request"'))).toHaveLength(

@@ -79,7 +79,7 @@ it.each([
   ['GET', '/assets/gone.js'],
   ['GET', '/%'],
   ['POST', '/'],
-])('[A10] %s %s says what the page may load, and that nobody may frame it', async (method, path) => {
+])('[A10a] %s %s says what the page may load, and that nobody may frame it', async (method, path) => {
   const { port } = server.address() as AddressInfo;
   const headers = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
     const asked = request({ host: 'localhost', port, path, method }, (response) => {

@@ -29,7 +29,7 @@ function paying(callbacks: Partial<ConstructorParameters<typeof LlmAgent>[0]>, m
 const DRIVERS = ['live', 'turn'] as const;
 
 describe.each(DRIVERS)('tool callbacks over a socket, driver %s', (driver) => {
-  it('[T29] a callback that adds to every response neither answers the card nor hides it', async () => {
+  it('[T29a] a callback that adds to every response neither answers the card nor hides it', async () => {
     const { agent, counts } = paying({
       afterToolCallback: ({ response }) => ({ ...response, audited: true }),
     });
@@ -44,7 +44,7 @@ describe.each(DRIVERS)('tool callbacks over a socket, driver %s', (driver) => {
     expect(counts.paid).toBe(1);
   });
 
-  it('[T29] a denied call has no response: the after-tool callback is not called', async () => {
+  it('[T29a] a denied call has no response: the after-tool callback is not called', async () => {
     let calls = 0;
     const { agent, counts } = paying({
       afterToolCallback: () => {
@@ -132,7 +132,7 @@ describe.each(DRIVERS)('tool callbacks over a socket, driver %s', (driver) => {
 });
 
 describe('tool callbacks over SSE', () => {
-  it('[T25] a value of the before-tool callback is the output in the confirmation dialect, too', async () => {
+  it('[T25a] a value of the before-tool callback is the output in the confirmation dialect, too', async () => {
     const { agent, counts } = paying({ beforeToolCallback: () => ({ cached: true }) });
     const { post } = harness([], [], { agent, confirmations: 'tool' });
     const { chunks } = await post(say('pay'));

@@ -42,7 +42,7 @@ const ASKS = {
 describe.each(Object.entries(ASKS))(
   'a before-tool callback that changes the arguments of a tool that asks %s',
   (_, asks) => {
-    it('[T28] over SSE: the person approves what runs', async () => {
+    it('[T28] [T28a] over SSE: the person approves what runs', async () => {
       const { agent, paid } = changing(asks);
       const { post } = harness([], [], { agent });
       const { chunks } = await post(say('pay'));
@@ -65,7 +65,7 @@ describe.each(Object.entries(ASKS))(
     });
 
     it.each(['live', 'turn'] as const)(
-      '[T28] over a socket, driver %s: the person approves what runs',
+      '[T28] [T28a] over a socket, driver %s: the person approves what runs',
       async (driver) => {
         const { agent, paid } = changing(asks);
         const { connect } = await live([], [], { agent, driver, approvalTimeoutMs: null });

@@ -170,7 +170,7 @@ describe.each(MODES)('an answer that was cut is continued, mode %s', (mode) => {
     expect(shownTo(after)).toEqual([['user', 'count']]);
   });
 
-  it('[S31] with calls and approvals as in any answer', async () => {
+  it('[S31a] with calls and approvals as in any answer', async () => {
     const log: string[] = [];
     const { payment } = fourTools(log);
     const script = [[finished(FinishReason.MAX_TOKENS)], [calls(PAY)], [text('Paid.')]];
@@ -211,7 +211,7 @@ describe('what is not continued', () => {
   const REFUSED = { code: 'nothing_to_continue', retryable: false };
 
   it.each(['SSE', 'BIDI'])(
-    '[S30] [E1] over %s: an answer that is whole, unknown, older or empty',
+    '[S30] [S30a] [E1] over %s: an answer that is whole, unknown, older or empty',
     async (wire) => {
       const script = [[finished(FinishReason.MAX_TOKENS)], [text('Hello.')], [new Error('gone')]];
       const made = await live(script);
@@ -236,7 +236,7 @@ describe('what is not continued', () => {
     },
   );
 
-  it('[S30] an answer of no session, and a request without the id of a message', async () => {
+  it('[S30a] an answer of no session, and a request without the id of a message', async () => {
     const made = await live([]);
     expect((await made.post(continuation('unknown'))).json).toMatchObject({ error: REFUSED });
     const { messageId: _, ...nameless } = continuation('');
@@ -246,7 +246,7 @@ describe('what is not continued', () => {
     expect((await socket.chunk('data-error')).data.code).toBe('bad_request');
   });
 
-  it('[S30] an answer while the agent is at work', async () => {
+  it('[S30a] an answer while the agent is at work', async () => {
     const made = await live([[finished(FinishReason.MAX_TOKENS)], hanging(partial('three ')).turn]);
     const messageId = await cut('live', made);
     const socket = await made.connect('?session=chat-1');

@@ -88,7 +88,7 @@ describe('a server that shuts down in the middle of an answer', () => {
     ]);
   });
 
-  it('[B22] a message whose card waits is not marked: it goes on when it is answered', async () => {
+  it('[B22a] a message whose card waits is not marked: it goes on when it is answered', async () => {
     const folder = await folderOfItsOwn();
     const { payment } = fourTools();
     const before = await live([[calls(PAY)]], [payment], { store: await openSqliteStore(folder) });
@@ -108,7 +108,7 @@ describe('a server that shuts down in the middle of an answer', () => {
 
 describe('a server that dies in the middle of an answer', () => {
   for (const mode of ['BIDI', 'SSE'] as const) {
-    it(`[R7] what was said over ${mode} up to the last second is there after the restart, marked as interrupted`, async () => {
+    it(`[R7a] [R7d] what was said over ${mode} up to the last second is there after the restart, marked as interrupted`, async () => {
       const store = createMemoryStore();
       const clock = new ManualClock();
       const { turn, release } = hanging('One ', 'two ');
@@ -231,7 +231,7 @@ describe('a server that dies in the middle of an answer', () => {
     }
   });
 
-  it('[B23] an answer that nobody came back to is finished, and kept', async () => {
+  it('[B23a] an answer that nobody came back to is finished, and kept', async () => {
     const clock = new ManualClock();
     const { turn, release } = hanging('One ', 'two ');
     const server = await live([turn], [], { clock });

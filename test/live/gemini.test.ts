@@ -152,7 +152,7 @@ describe('calls of a live model', () => {
   });
 
   it.each(FAMILIES)(
-    '[B14] a message typed beside a card is answered, and each turn has one end: $name',
+    '[B14] [B13a] a message typed beside a card is answered, and each turn has one end: $name',
     async ({ name, ...options }) => {
       const { fake, connect, ran } = await serveTools(options);
       const socket = await connect();
@@ -449,7 +449,7 @@ describe.each(FAMILIES)('speech with the family $name', ({ name: _, ...options }
     socket.send('audio_chunk', { chunk: chunk.toString('base64') });
   };
 
-  it('[B29] the end of the microphone ends what is said, where the model listens for it', async () => {
+  it('[B29b] the end of the microphone ends what is said, where the model listens for it', async () => {
     const { fake, connect, ran } = await serveTools(options);
     const socket = await connect();
     socket.send('audio_control', { action: 'start' });
@@ -461,7 +461,7 @@ describe.each(FAMILIES)('speech with the family $name', ({ name: _, ...options }
     expect([ran, socket.dones, fake.refused]).toEqual([['weather Tokyo'], 1, []]);
   });
 
-  it('[B29] push-to-talk tells the model both ends of what is said', async () => {
+  it('[B29a] push-to-talk tells the model both ends of what is said', async () => {
     const { fake, connect, ran } = await serveTools(options);
     const socket = await connect();
     socket.send('audio_control', { action: 'start', detection: 'client' });

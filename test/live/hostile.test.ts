@@ -35,7 +35,7 @@ describe('frames that are wrong', () => {
     ['bad_audio', { type: 'audio_chunk', data: { chunk: 'AAA=', sampleRate: 48000 } }],
     ['bad_image', { type: 'video_frame', data: { mediaType: 'image/jpeg', data: 'AAAA' } }],
     ['nothing_to_answer', { type: 'tool_result', data: { toolCallId: '__proto__', result: {} } }],
-  ])('[B18] %s is told and life goes on', async (code, frame) => {
+  ])('[B18] [E5c] %s is told and life goes on', async (code, frame) => {
     const { connect } = await live([[text('Still here.')]]);
     const socket = await connect();
     socket.socket.send(JSON.stringify(frame));
@@ -63,7 +63,7 @@ describe('frames that are wrong', () => {
     }
   });
 
-  it('[B21] a flood is held off, then closed with 1008', async () => {
+  it('[B21b] a flood is held off, then closed with 1008', async () => {
     const { connect } = await live([]);
     const socket = await connect();
     for (let i = 0; i < 4000; i++) socket.socket.send('{"type":"ping"}');
@@ -120,7 +120,7 @@ describe('access', () => {
     ['a foreign host', { host: 'evil.example' }, 403],
     ['no key', {}, 401],
     ['a wrong key', { 'x-api-key': 'guess' }, 401],
-  ])('[A6] [A5] %s is refused before any work', async (_, headers, status) => {
+  ])('[A6] [A5] [E5b] %s is refused before any work', async (_, headers, status) => {
     const { url } = await live([], [], { apiKey: 'secret' });
     const socket = new TestSocket(url, { headers });
     await expect(socket.opened()).rejects.toThrow(String(status));
@@ -170,7 +170,7 @@ describe('access', () => {
     await expect(connect()).rejects.toThrow('429');
   });
 
-  it('[A5] the key may come as a subprotocol', async () => {
+  it('[A5a] the key may come as a subprotocol', async () => {
     const { url } = await live([[text('Hi.')]], [], { apiKey: 'secret' });
     const key = Buffer.from('secret').toString('base64url');
     const socket = new TestSocket(url, { protocols: ['duologue.v1', `duologue.key.${key}`] });
@@ -182,7 +182,7 @@ describe('access', () => {
 });
 
 describe('a plain client', () => {
-  it('[B9] gets one bare block a frame, without ids', async () => {
+  it('[B9b] gets one bare block a frame, without ids', async () => {
     const { connect } = await live([[partial('a'), partial('b'), text('ab')]]);
     const socket = await connect('', { plain: true });
     const frames: string[] = [];

@@ -8,7 +8,7 @@ import { call, calls, partial, type ScriptedTurn, text } from '../support/script
 const PAY = { name: 'process_payment', args: { amount: 5, recipient: 'Eve' } };
 
 describe('a connection of its own', () => {
-  it('[B11] a tool knows its connection, and each connection has open calls of its own', async () => {
+  it('[B11a] a tool knows its connection, and each connection has open calls of its own', async () => {
     const seen: unknown[] = [];
     const look = defineTool({
       name: 'look',
@@ -95,7 +95,7 @@ describe('a connection of its own', () => {
     expect(socket.chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' });
   });
 
-  it('[S2] a session is in the list once something was said in it: a connection to a deleted one leaves nothing there', async () => {
+  it('[S2e] a session is in the list once something was said in it: a connection to a deleted one leaves nothing there', async () => {
     const server = await live([[text('Hello.')], [text('Hello again.')]]);
     const listed = async () =>
       ((await (await server.get('/sessions')).json()) as { sessions: { id: string }[] }).sessions.map(

@@ -215,7 +215,7 @@ const outcome = ({ messages, client }: Awaited<ReturnType<typeof killedAfter>>) 
 const WELL = { said: 1, accepted: 3, errors: [], isOver: true };
 
 describe('what is sent to a server that is killed', () => {
-  it('[B24] [B26] is said once, and nothing of it is lost, after whichever frame it dies', async () => {
+  it('[B24] [B26a] is said once, and nothing of it is lost, after whichever frame it dies', async () => {
     const whole = await killedAfter();
     expect(brief(whole.messages)).toEqual(WHOLE);
     for (let frames = 1; frames < whole.client.frames; frames++) {

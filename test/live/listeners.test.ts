@@ -36,7 +36,7 @@ const holders = ({ received }: TestSocket) =>
   );
 
 describe('several listeners', () => {
-  it('[B30] [B32] one that comes while another has the floor watches: it hears what is said, asked and decided', async () => {
+  it('[B30b] [B32] one that comes while another has the floor watches: it hears what is said, asked and decided', async () => {
     const { payment } = fourTools();
     const server = await live([[pay], [text('Paid.')]], [payment]);
     const first = await watching(server);
@@ -64,7 +64,7 @@ describe('several listeners', () => {
     expect(first.received.some(({ kind }) => kind === 'close')).toBe(false);
   });
 
-  it('[B31] a message takes the floor, and so does its frame; who leaves sets it free', async () => {
+  it('[B31] [B31e] [B30c] a message takes the floor, and so does its frame; who leaves sets it free', async () => {
     const server = await live([[text('Hi.')]]);
     const first = await watching(server);
     const second = await watching(server);
@@ -80,7 +80,7 @@ describe('several listeners', () => {
     expect((await third.chunk('data-session')).data.floor).toBe(await idOf(third));
   });
 
-  it('[B35] claims of the active connection take effect ten at once and one a second; of further ones the last', async () => {
+  it('[B35] [B35a] claims of the active connection take effect ten at once and one a second; of further ones the last', async () => {
     const clock = new ManualClock();
     const server = await live([], [], { clock });
     const watcher = await watching(server);
@@ -121,7 +121,7 @@ describe('several listeners', () => {
     expect(holders(watcher).slice(changes)).toEqual([ids[2]]);
   });
 
-  it('[B31] a floor that stays free goes to the one who came last, not at once: whoever had it may come back', async () => {
+  it('[B31f] a floor that stays free goes to the one who came last, not at once: whoever had it may come back', async () => {
     const clock = new ManualClock();
     const server = await live([], [], { clock });
     const first = await watching(server);
@@ -142,7 +142,7 @@ describe('several listeners', () => {
     expect(holders(second)).not.toContain(secondId);
   });
 
-  it('[B25] what goes wrong with sound is told to the one who speaks, and to nobody else', async () => {
+  it('[B25f] what goes wrong with sound is told to the one who speaks, and to nobody else', async () => {
     const model = new ScriptedModel([], { connections: [new Error('API key not valid')] });
     const server = await live([], [], { agent: new LlmAgent({ name: 'assistant', model }) });
     const [speaker, watcher] = [await watching(server), await watching(server)];
@@ -155,7 +155,7 @@ describe('several listeners', () => {
     expect(heard(watcher).filter((line) => line.includes('data-error'))).toEqual([]);
   });
 
-  it('[B25] that an approved call could not begin is told to the one who approved, and to nobody else', async () => {
+  it('[B25f] that an approved call could not begin is told to the one who approved, and to nobody else', async () => {
     const { payment } = fourTools();
     const store = createMemoryStore();
     const server = await live([[pay], [text('Paid.')]], [payment], { store });
@@ -187,7 +187,7 @@ describe('several listeners', () => {
     await desk.done();
   });
 
-  it('[B17] [B31] a client that cannot watch takes the floor when it comes, and is closed when it loses it', async () => {
+  it('[B17] [B31c] a client that cannot watch takes the floor when it comes, and is closed when it loses it', async () => {
     const server = await live([[text('Hi.')]]);
     const watcher = await watching(server);
     const old = await server.connect('?session=shared');
@@ -198,7 +198,7 @@ describe('several listeners', () => {
     expect(old.received.some((one) => one.kind === 'chunk' && one.chunk.type === 'data-floor')).toBe(false);
   });
 
-  it('[B32] a message that is taken back is told, before what replaces it', async () => {
+  it('[B32a] a message that is taken back is told, before what replaces it', async () => {
     const server = await live([[text('One.')], [text('Two.')]]);
     const first = await watching(server);
     const second = await watching(server);
@@ -226,7 +226,7 @@ describe('several listeners', () => {
     expect((await fetch(address)).headers.get('content-type')).toBe('image/png');
   });
 
-  it('[S20] a page over SSE watches: what is said over the socket, and what is posted', async () => {
+  it('[S20] [S20c] [S20d] [S20b] a page over SSE watches: what is said over the socket, and what is posted', async () => {
     const server = await live([[text('Hi.')], [text('Again.')], [text('More.')]]);
     const socket = await watching(server);
     await idOf(socket);
@@ -263,7 +263,7 @@ describe('several listeners', () => {
     fresh.end();
   });
 
-  it('[B31] [S21] what is posted sets the floor free, and so does the page that is used instead', async () => {
+  it('[B31b] [S21] [S21a] what is posted sets the floor free, and so does the page that is used instead', async () => {
     const server = await live([[text('Hi.')]]);
     const socket = await watching(server);
     const id = await idOf(socket);

@@ -72,7 +72,7 @@ describe('a turn over BIDI', () => {
   });
 
   it.each(['live', 'turn'] as const)(
-    '[T30] tells with each request how many of its message follow, driver %s',
+    '[T30] [T30a] tells with each request how many of its message follow, driver %s',
     async (driver) => {
       const { payment, weather } = fourTools([]);
       const oslo = { name: 'get_weather', args: { location: 'Oslo' } };
@@ -95,7 +95,7 @@ describe('a turn over BIDI', () => {
     },
   );
 
-  it('[T17] shows cards together when it is set to, answered in any order, each resuming on its own', async () => {
+  it('[T17a] shows cards together when it is set to, answered in any order, each resuming on its own', async () => {
     const log: string[] = [];
     const { payment } = fourTools(log);
     const { connect, model } = await live([[calls(PAY_ALICE, PAY_BOB)], [text('Both paid.')]], [payment], {
@@ -118,7 +118,7 @@ describe('a turn over BIDI', () => {
   it.each([
     ['before', calls({ name: 'get_weather', args: { location: 'Oslo' } }, PAY_ALICE)],
     ['behind', calls(PAY_ALICE, { name: 'get_weather', args: { location: 'Oslo' } })],
-  ])('[T17] a plain call %s an asking one never waits for it', async (_, both) => {
+  ])('[T17c] a plain call %s an asking one never waits for it', async (_, both) => {
     const log: string[] = [];
     const { weather, payment } = fourTools(log);
     const { connect } = await live([[both], [text('done')]], [weather, payment]);
@@ -133,7 +133,7 @@ describe('a turn over BIDI', () => {
     expect(shape(socket.chunks).slice(-4)).toEqual([...WORDS, 'finish']);
   });
 
-  it('[T4] a denial reaches the model with its reason, the tool never runs, the turn goes on', async () => {
+  it('[T4b] a denial reaches the model with its reason, the tool never runs, the turn goes on', async () => {
     const log: string[] = [];
     const { payment } = fourTools(log);
     const { connect, model } = await live([[calls(PAY_ALICE)], [text('I see.')]], [payment]);
@@ -210,7 +210,7 @@ describe('a turn over BIDI', () => {
     ]);
   });
 
-  it('[S13] [C6] a card of an SSE response is answered over BIDI: its output comes behind a start', async () => {
+  it('[S13] [C6] [T18b] a card of an SSE response is answered over BIDI: its output comes behind a start', async () => {
     const { payment } = fourTools();
     const { connect, post } = await live([[calls(PAY_ALICE)], [text('Paid.')]], [payment]);
     const first = await post(say('pay', 'switch'));
@@ -246,7 +246,7 @@ describe('a turn over BIDI', () => {
 
 describe('the confirmation dialect over BIDI', () => {
   it.each([true, false])(
-    '[T21] shows the confirmation, then the original call; confirmed: %s',
+    '[T21b] [T21c] [B3c] shows the confirmation, then the original call; confirmed: %s',
     async (confirmed) => {
       const log: string[] = [];
       const { payment } = fourTools(log);

@@ -71,7 +71,7 @@ describe('a live model', () => {
     ]);
   });
 
-  it('[B4] sound goes to the model between start and stop, and nothing after', async () => {
+  it('[B4b] sound goes to the model between start and stop, and nothing after', async () => {
     const { connect, connection } = await native();
     const socket = await connect();
     socket.send('audio_control', { action: 'start' });
@@ -86,7 +86,7 @@ describe('a live model', () => {
     expect((await socket.chunk('data-error')).data.code).toBe('bad_audio');
   });
 
-  it('[B4] the first sound of a client that never says start turns the microphone on', async () => {
+  it('[B4c] the first sound of a client that never says start turns the microphone on', async () => {
     const { connect, connection } = await native();
     const socket = await connect();
     socket.send('audio_chunk', { chunk: 'AAECAw==', sampleRate: 16000, channels: 1, bitDepth: 16 });

@@ -60,7 +60,7 @@ function wrongIn(chunks: readonly Chunk[], over: string): string[] {
 }
 
 describe.each(Object.entries(WAYS))('agents that run in parallel: %s', (over, answer) => {
-  it('[C17] write each to a part of its own, which names its author', async () => {
+  it('[C17a] write each to a part of its own, which names its author', async () => {
     const agent = inParallel([pieces('Ro', 'ses ', 'are red.')], [pieces('Too ', 'sh', 'ort.')]);
     const { chunks, stored } = await answer(agent);
     expect(said(stored)).toEqual({ poet: ['text: Roses are red.'], critic: ['text: Too short.'] });
@@ -146,7 +146,7 @@ describe('an answer of agents in parallel that is stopped', () => {
 });
 
 describe.each(['live', 'turn'] as const)('an agent that hands over to another one, driver %s', (driver) => {
-  it('[C17] writes to a part of its own, and the text of the next agent names its author', async () => {
+  it('[C17a] writes to a part of its own, and the text of the next agent names its author', async () => {
     const moment = [partial('One '), partial('moment.')];
     const handOver = calls({ name: 'transfer_to_agent', args: { agentName: 'cashier' } });
     handOver.content?.parts?.unshift({ text: 'One moment.' });

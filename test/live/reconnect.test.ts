@@ -94,7 +94,7 @@ describe('coming back', () => {
     }
   });
 
-  it('[R3] a page that names no chunk gets the message in progress from its first start', async () => {
+  it('[R3] [B11b] a page that names no chunk gets the message in progress from its first start', async () => {
     const { payment } = fourTools();
     const server = await live([[calls(PAY_ALICE)], [text('Paid.')]], [payment]);
     const first = await server.connect('?session=reload');
@@ -108,7 +108,7 @@ describe('coming back', () => {
     await second.done();
   });
 
-  it('[R5] a client whose chunk is of another epoch gets the whole conversation, then goes on', async () => {
+  it('[R5a] a client whose chunk is of another epoch gets the whole conversation, then goes on', async () => {
     const server = await live([[text('Hello.')], [text('Again.')]]);
     const first = await server.connect('?session=old');
     first.say('hi');
@@ -123,7 +123,7 @@ describe('coming back', () => {
     expect(shape(second.chunks)).toEqual(['start', 'text-start', 'text-delta', 'text-end', 'finish']);
   });
 
-  it('[B17] a second connection takes over; the first is told and closed with 4001', async () => {
+  it('[B17a] a second connection takes over; the first is told and closed with 4001', async () => {
     const { payment } = fourTools();
     const server = await live([[calls(PAY_ALICE)], [text('Paid.')]], [payment]);
     const first = await server.connect('?session=both');
@@ -137,7 +137,7 @@ describe('coming back', () => {
     expect(second.chunks.at(-1)?.type).toBe('finish');
   });
 
-  it('[R7] [T15] after a restart the conversation and the open card are there, and the answer counts', async () => {
+  it('[R7] [T15a] after a restart the conversation and the open card are there, and the answer counts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'duologue-'));
     folders.push(folder);
     const log: string[] = [];

@@ -42,7 +42,7 @@ async function pinged(socket: TestSocket): Promise<void> {
 }
 
 describe('a request with a name', () => {
-  it('[B25] is answered with the message that the agent answers it in, to its connection, without an id', async () => {
+  it('[B25] [B25a] [B25d] is answered with the message that the agent answers it in, to its connection, without an id', async () => {
     const server = await live([[text('Hello.')], [text('Again.')]]);
     const socket = await server.connect('?session=s');
     socket.send('message', message('hi', 'r1'));
@@ -56,7 +56,7 @@ describe('a request with a name', () => {
     expect(errors(socket)).toEqual([]);
   });
 
-  it('[B24] is passed over when it is repeated, and answered as before: messages, answers and interrupts', async () => {
+  it('[B24b] [B25e] is passed over when it is repeated, and answered as before: messages, answers and interrupts', async () => {
     const log: string[] = [];
     const { payment, location } = fourTools(log);
     const turns: ScriptedTurn[] = [[calls(PAY)], [calls(WHERE)], [text('There.')], [text('More.')]];
@@ -92,7 +92,7 @@ describe('a request with a name', () => {
     expect(server.model.left).toBe(0);
   });
 
-  it('[B24] is passed over after a restart of the server too, whichever store it has', async () => {
+  it('[B24b] is passed over after a restart of the server too, whichever store it has', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'duologue-requests-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const play = async (open: () => Promise<Store>) => {
@@ -129,7 +129,7 @@ describe('a request with a name', () => {
     }
   });
 
-  it('[B25] is told by its name what is wrong with it, and may then be made anew', async () => {
+  it('[B25b] is told by its name what is wrong with it, and may then be made anew', async () => {
     const server = await live([[text('Hello.')]]);
     const socket = await server.connect('?session=s');
     socket.send('message', { messages: [{ role: 'user', parts: [] }], requestId: 'r1' });
@@ -154,7 +154,7 @@ describe('a request with a name', () => {
     expect(accepted(socket)).toMatchObject([{ requestId: 'r1' }]);
   });
 
-  it('[B25] is told of the answers that do not count, beside those that do', async () => {
+  it('[B25c] is told of the answers that do not count, beside those that do', async () => {
     const { payment } = fourTools();
     const two = [PAY, { ...PAY, id: 'call-b' }];
     const server = await live([[calls(...two)], [text('Paid.')]], [payment], { approvals: 'parallel' });
@@ -174,7 +174,7 @@ describe('a request with a name', () => {
     expect(errors(socket)).toMatchObject([{ code: 'answer_refused', requestId: 'r2' }]);
   });
 
-  it('[B25] [B2] one without a name is answered by nothing, and a word-for-word repetition still passed over', async () => {
+  it('[B25] [B2a] one without a name is answered by nothing, and a word-for-word repetition still passed over', async () => {
     const server = await live([[text('Hello.')], [text('Never said.')]]);
     const socket = await server.connect('?session=s');
     socket.send('message', message('hi'));
@@ -186,7 +186,7 @@ describe('a request with a name', () => {
 });
 
 describe('what a connection is told first', () => {
-  it('[B26] has the requests that were accepted, the calls that wait, what is being said, and what the model takes', async () => {
+  it('[B26] [B26b] [B26d] has the requests that were accepted, the calls that wait, what is being said, and what the model takes', async () => {
     const { payment, location } = fourTools();
     const server = await live([[calls(PAY, WHERE)], [text('Done.')]], [payment, location]);
     const first = await server.connect('?session=s');
@@ -204,7 +204,7 @@ describe('what a connection is told first', () => {
     expect(data.running).toBeNull();
   });
 
-  it('[B26] names the message that is being written', async () => {
+  it('[B26c] names the message that is being written', async () => {
     let release: () => void = () => undefined;
     const slow: ScriptedTurn = async function* () {
       yield* streamed('One ');
@@ -226,7 +226,7 @@ describe('what a connection is told first', () => {
 describe('a post with a name', () => {
   const named = (words: string, requestId: string) => ({ ...say(words), requestId });
 
-  it('[S19] begins with data-accepted, and repeated gets the response of the first', async () => {
+  it('[S19] [S19b] begins with data-accepted, and repeated gets the response of the first', async () => {
     const server = harness([streamed('One ', 'two.'), [text('Never said.')]]);
     const first = await server.post(named('count', 'r1'));
     const [head, start] = first.chunks;
@@ -242,7 +242,7 @@ describe('a post with a name', () => {
     expect(server.model.left).toBe(1);
   });
 
-  it('[S19] while the first response is being given, gets all of it and what follows', async () => {
+  it('[S19a] while the first response is being given, gets all of it and what follows', async () => {
     let release: () => void = () => undefined;
     let hasBegun: () => void = () => undefined;
     const begun = new Promise<void>((resolve) => {
@@ -265,7 +265,7 @@ describe('a post with a name', () => {
     expect((await second).chunks).toEqual((await first).chunks);
   });
 
-  it('[S19] after a restart gets the message as it was stored; and of answers, what they led to', async () => {
+  it('[S19b] after a restart gets the message as it was stored; and of answers, what they led to', async () => {
     const store = { ...createMemoryStore(), close: async () => undefined };
     const { payment } = fourTools();
     const turns: ScriptedTurn[] = [[...streamed('Let me '), calls(PAY)], streamed('Paid ', 'it.')];
@@ -332,7 +332,7 @@ describe('a post with a name', () => {
     },
   );
 
-  it('[S20] that holds what the browser gave, and whose page watches, is told that it was taken', async () => {
+  it('[S20d] that holds what the browser gave, and whose page watches, is told that it was taken', async () => {
     const { post, answer } = await asked('location');
     const { chunks, dones } = await post({ ...answer, watches: true });
     expect(chunks).toMatchObject([{ type: 'data-accepted', data: { requestId: 'r2' } }]);
@@ -364,7 +364,7 @@ describe('a post with a name', () => {
     });
   });
 
-  it('[S19] that was refused left no name; and one that is no name is refused', async () => {
+  it('[S19c] that was refused left no name; and one that is no name is refused', async () => {
     const server = harness([[text('Hello.')]]);
     const empty = { id: 'chat-1', messages: [{ role: 'user', parts: [] }], requestId: 'r1' };
     expect((await server.post(empty)).status).toBe(400);

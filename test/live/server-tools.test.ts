@@ -66,7 +66,7 @@ const balanceOf = async (server: Pick<LiveHarness, 'model'>) =>
 describe('two payments of 600 from 1,000', () => {
   for (const waits of INTERLEAVINGS) {
     for (const first of [0, 1]) {
-      it(`[T22] over BIDI, approved together, pay once (waits ${waits}, card ${first} first)`, async () => {
+      it(`[T22a] over BIDI, approved together, pay once (waits ${waits}, card ${first} first)`, async () => {
         const tool = payment([...waits], { needsApproval: true });
         const server = await live([[TWO], [text('So.')]], [tool], { approvals: 'parallel' });
         const socket = await server.connect();
@@ -79,7 +79,7 @@ describe('two payments of 600 from 1,000', () => {
       });
     }
 
-    it(`[T22] over SSE, approved in one request, pay once (waits ${waits})`, async () => {
+    it(`[T22a] over SSE, approved in one request, pay once (waits ${waits})`, async () => {
       const tool = payment([...waits], { needsApproval: true });
       const server = harness([[TWO], [text('So.')]], [tool]);
       const asked = await server.post(say('pay both'));
@@ -197,7 +197,7 @@ describe('a conflict', () => {
   }
   const TEXT = 'add ran, but another call had changed the same data: nothing of it was kept';
 
-  it('[T23] [T5] ends the call over BIDI with its own text, keeps nothing of it, and the next call sees what is there', async () => {
+  it('[T23a] [T5] ends the call over BIDI with its own text, keeps nothing of it, and the next call sees what is there', async () => {
     const { add, look, written } = twoWriters();
     const server = await live(
       [
@@ -228,7 +228,7 @@ describe('a conflict', () => {
     expect(JSON.stringify(server.model.lastContents)).toContain(TEXT);
   });
 
-  it('[T23] [T5] ends the call inside the loop of an agent over SSE in the same way', async () => {
+  it('[T23a] [T5] ends the call inside the loop of an agent over SSE in the same way', async () => {
     const { add, look, written } = twoWriters();
     const server = harness(
       [
@@ -316,7 +316,7 @@ describe('the slot', () => {
     await socket.done();
   });
 
-  it('[T22] is not waited for by tools that change nothing: by definition, or by name', async () => {
+  it('[T22b] is not waited for by tools that change nothing: by definition, or by name', async () => {
     const own = held(['first', 'second'], { concurrent: true });
     const native = new FunctionTool({
       name: 'third',
@@ -364,7 +364,7 @@ describe('the slot', () => {
     await socket.done();
   });
 
-  it('[T22] is given back by a long-running tool that waits for its client', async () => {
+  it('[T22b] [T13a] is given back by a long-running tool that waits for its client', async () => {
     const upload = new LongRunningFunctionTool({
       name: 'upload',
       description: 'Starts an upload',
@@ -495,7 +495,7 @@ describe('a deadline', () => {
 });
 
 describe('a process that dies', () => {
-  it('[T15] [T22] leaves a call that waited for the slot to be run, and one that ran unknown', async () => {
+  it('[T15b] [T22] leaves a call that waited for the slot to be run, and one that ran unknown', async () => {
     const store = createMemoryStore();
     store.close = async () => undefined;
     const before = held(['first', 'second'], { deaf: true });

@@ -54,7 +54,7 @@ const partsOf = async (server: Pick<LiveHarness, 'get'>, headers: Record<string,
     .messages[1]?.parts[0];
 
 describe('a person who has signed out', () => {
-  it('[A12] [T5] cannot approve over an open socket: it is closed, and the call ends for good', async () => {
+  it('[A12b] [T5] cannot approve over an open socket: it is closed, and the call ends for good', async () => {
     const app = application();
     const log: string[] = [];
     const server = await live([[PAY], [text('So.')]], [fourTools(log).payment], app.options);
@@ -79,7 +79,7 @@ describe('a person who has signed out', () => {
     ]);
   });
 
-  it('[A12] cannot deny either; the card is still there for whoever signs in', async () => {
+  it('[A12b] cannot deny either; the card is still there for whoever signs in', async () => {
     const app = application();
     const log: string[] = [];
     const server = await live([[PAY], [text('So.')]], [fourTools(log).payment], app.options);
@@ -102,7 +102,7 @@ describe('a person who has signed out', () => {
     ]);
   });
 
-  it('[A12] [T5] cannot approve over SSE: the request is unauthorized, and the call ends for good', async () => {
+  it('[A12a] [T5] cannot approve over SSE: the request is unauthorized, and the call ends for good', async () => {
     const app = application();
     const log: string[] = [];
     const server = harness([[PAY], [text('So.')]], [fourTools(log).payment], app.options);
@@ -127,7 +127,7 @@ describe('a person who has signed out', () => {
     ]);
   });
 
-  it('[A12] [T5] [T22] has approved nothing that still waits for its turn', async () => {
+  it('[A12b] [T5] [T22] has approved nothing that still waits for its turn', async () => {
     const app = application();
     const log: string[] = [];
     let end: () => void = () => undefined;
@@ -162,7 +162,7 @@ describe('a person who has signed out', () => {
     ]);
   });
 
-  it('[A12] [E5] loses an open connection within a minute', async () => {
+  it('[A12a] [E5a] loses an open connection within a minute', async () => {
     const app = application();
     const clock = new ManualClock();
     const server = await live([], [], {
@@ -199,7 +199,7 @@ describe('a person who has signed out', () => {
       (socket: { send(type: string, data?: object): void }) =>
         socket.send('audio_control', { action: 'start' }),
     ],
-  ])('[A12] [B31] loses the connection when it claims the active connection with %s', async (_, claim) => {
+  ])('[A12a] [B31] loses the connection when it claims the active connection with %s', async (_, claim) => {
     const app = application();
     const server = await live([], [], { ...app.options, clock: new ManualClock() });
     const stays = await server.connect('?session=pay', { ...app.signIn('in'), protocols: ['duologue.v2'] });
@@ -248,7 +248,7 @@ describe('an application that cannot tell', () => {
   it.each([
     ['throws', () => Promise.reject(new Error('no database'))],
     ['never answers', () => new Promise<boolean>(() => undefined)],
-  ])('[A12] and %s keeps the socket, and decisions wait until it can', async (_, trouble) => {
+  ])('[A12c] and %s keeps the socket, and decisions wait until it can', async (_, trouble) => {
     const app = application();
     const clock = new ManualClock();
     const log: string[] = [];

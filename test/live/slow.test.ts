@@ -28,7 +28,7 @@ const textOf = (socket: TestSocket) =>
   socket.chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : [])).join('');
 
 describe('a client that does not read', () => {
-  it('[B20] is closed with 4003 when too much waits, and gets every word once when it comes back', async () => {
+  it('[B20b] is closed with 4003 when too much waits, and gets every word once when it comes back', async () => {
     const server = await live([long], [], { socketLimits: { maxBufferedBytes: 64 * 1024, maxLag: 500 } });
     const slow = await server.connect('?session=slow');
     slow.say('go');

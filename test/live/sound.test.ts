@@ -56,7 +56,7 @@ const textOf = (message: Message | undefined) =>
   message?.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
 describe('the sound of a message', () => {
-  it('[B27] is an utterance with a number, told before its first frame and after a change of message', async () => {
+  it('[B27a] [B27b] is an utterance with a number, told before its first frame and after a change of message', async () => {
     const { connect, connection } = await speaking();
     const socket = await connect('?session=s');
     socket.say('one');
@@ -82,7 +82,7 @@ describe('the sound of a message', () => {
     await socket.done(2);
   });
 
-  it('[B27] [C10] names its message without the subprotocol too', async () => {
+  it('[B27] [C10] [B9b] names its message without the subprotocol too', async () => {
     const { connect, connection } = await speaking();
     const socket = await connect('?session=s', { plain: true });
     socket.say('one');
@@ -95,7 +95,7 @@ describe('the sound of a message', () => {
     await socket.done();
   });
 
-  it('[B27] that was spoken while nobody had the floor is heard by a client that comes back', async () => {
+  it('[B27] [B30] that was spoken while nobody had the floor is heard by a client that comes back', async () => {
     const { connect, connection } = await speaking();
     const watching = { protocols: [WATCHING_SUBPROTOCOL] };
     const first = await connect('?session=s', watching);
@@ -120,7 +120,7 @@ describe('the sound of a message', () => {
     expect(played(witness)).toEqual([]);
   });
 
-  it('[B27] goes on for a client that comes back where that was, and for one that names another utterance from now on', async () => {
+  it('[B27c] [B27d] goes on for a client that comes back where that was, and for one that names another utterance from now on', async () => {
     const { connect, connection } = await speaking();
     const first = await connect('?session=s');
     first.say('one');
@@ -176,7 +176,7 @@ describe('what was heard', () => {
   it.each([
     ['while it is spoken', false],
     ['when it was said whole, and is still playing', true],
-  ])('[B28] is what is left of the stored words, %s', async (_when, isOver) => {
+  ])('[B28a] [B28b] is what is left of the stored words, %s', async (_when, isOver) => {
     const { socket, messageId, stored } = await spoken(isOver);
     socket.send('interrupt', { messageId, playedMs: 420, requestId: 'r1' });
     const { data } = await socket.chunk('data-heard');
@@ -185,7 +185,7 @@ describe('what was heard', () => {
     expect(data).toEqual({ messageId, length: 'one two three four'.length });
   });
 
-  it('[B28] cuts nothing when all was played, or when nobody says how much was', async () => {
+  it('[B28c] cuts nothing when all was played, or when nobody says how much was', async () => {
     const { socket, stored } = await spoken(true);
     const whole = await stored();
     socket.send('interrupt', { playedMs: 1000, requestId: 'r1' });
@@ -210,7 +210,7 @@ describe('what was heard', () => {
     expect(ends).toEqual(['stop', 'stop']);
   });
 
-  it('[B28] when the person began to speak, is cut off once the model has fallen silent by itself', async () => {
+  it('[B28d] when the person began to speak, is cut off once the model has fallen silent by itself', async () => {
     const { socket, messageId, connection, stored } = await spoken(false);
     socket.send('interrupt', { messageId, playedMs: 420, reason: 'speech', requestId: 'r1' });
     await socket.chunk('data-accepted');
@@ -223,7 +223,7 @@ describe('what was heard', () => {
     expect(data).toEqual({ messageId, length: 'one two three four'.length });
   });
 
-  it('[B28] is what the model remembers of it in the next turn', async () => {
+  it('[B28a] is what the model remembers of it in the next turn', async () => {
     const { socket, messageId, native, post } = await spoken(true);
     socket.send('interrupt', { messageId, playedMs: 420 });
     await socket.chunk('data-heard');
@@ -241,7 +241,7 @@ describe('what was heard', () => {
 });
 
 describe('the end of speech', () => {
-  it('[B29] is told to the model by stop, which finds it by itself otherwise', async () => {
+  it('[B29b] is told to the model by stop, which finds it by itself otherwise', async () => {
     const { connect, connection, native } = await speaking();
     const socket = await connect('?session=s');
     const kinds = () => connection.sent.map(({ kind }) => kind).filter((kind) => kind !== 'history');
@@ -255,7 +255,7 @@ describe('the end of speech', () => {
     expect(detection?.automaticActivityDetection?.disabled).not.toBe(true);
   });
 
-  it('[B29] belongs to the client that says so: start and stop are the ends of what is said', async () => {
+  it('[B29a] belongs to the client that says so: start and stop are the ends of what is said', async () => {
     const { connect, connection, native } = await speaking();
     const socket = await connect('?session=s');
     const kinds = () => connection.sent.map(({ kind }) => kind).filter((kind) => kind !== 'history');
@@ -318,7 +318,7 @@ describe('a message whose server dies while it is spoken', () => {
     return { ...server, store, socket, kept, ask, restart };
   }
 
-  it('[R7] is marked as cut off, though all of its words had come', async () => {
+  it('[R7b] is marked as cut off, though all of its words had come', async () => {
     const { connection, socket, kept, ask, restart } = await mortal();
     await ask('one', 1);
     connection.push(words('One two three.', true));
@@ -332,7 +332,7 @@ describe('a message whose server dies while it is spoken', () => {
     expect((await kept())?.metadata).toMatchObject({ interrupted: true, cutOff: true });
   });
 
-  it('[R7] keeps the words whose sound was sent, at the pace of the answer before, and the model remembers no more', async () => {
+  it('[R7f] keeps the words whose sound was sent, at the pace of the answer before, and the model remembers no more', async () => {
     const { connection, socket, store, kept, ask, restart } = await mortal();
     await ask('one', 1);
     connection.push(words(TEN, true));
@@ -352,7 +352,7 @@ describe('a message whose server dies while it is spoken', () => {
     expect(textOf(await kept())).toBe('one two three four');
   });
 
-  it('[R7] loses only words that no voice could have spoken in that time, when no answer before tells its pace', async () => {
+  it('[R7f] loses only words that no voice could have spoken in that time, when no answer before tells its pace', async () => {
     const { connection, kept, ask, restart } = await mortal();
     await ask('one', 1);
     connection.push(words(TEN, true));
@@ -362,7 +362,7 @@ describe('a message whose server dies while it is spoken', () => {
     expect(textOf(await kept())).toBe('one two three');
   });
 
-  it('[R7] keeps its first word, however little was sent', async () => {
+  it('[R7f] keeps its first word, however little was sent', async () => {
     const { connection, kept, ask, restart } = await mortal();
     await ask('one', 1);
     connection.push(words('Wonderful days.', true));

@@ -31,7 +31,7 @@ describe.each(['live', 'turn'] as const)('an answer that is stopped over a socke
     expect(await usageOf(get)).toMatchObject({ input: 10, output: 2, total: 12 });
   });
 
-  it('[C12] adds it to the usage of the steps before', async () => {
+  it('[C12b] adds it to the usage of the steps before', async () => {
     const { turn } = hanging(...first);
     const { connect, get } = await live([[WEATHER], turn], [], { driver });
     const socket = await connect('?session=chat-1');
@@ -61,7 +61,7 @@ describe.each(['live', 'turn'] as const)('an answer that is stopped over a socke
 });
 
 describe('an answer over SSE', () => {
-  it('[C12] that is stopped has the usage that the model sent last', async () => {
+  it('[C12b] that is stopped has the usage that the model sent last', async () => {
     const { turn } = hanging(...first);
     const { post, get, duologue, served } = await live([turn], []);
     const answer = post(say('tell'));

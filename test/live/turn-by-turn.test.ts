@@ -120,7 +120,7 @@ describe('an agent without a live mode, behind a socket', () => {
     expect(Object.values(told(socket))).toEqual([['(error)'], ['(error)'], ['Fine.', '(stop)']]);
   });
 
-  it('[T18] answers what is typed beside an open card, and hears of the card in its own message', async () => {
+  it('[T18a] answers what is typed beside an open card, and hears of the card in its own message', async () => {
     const { connect, log, model } = await turns([
       [calls(PAY)],
       [text('Still open.')],
@@ -256,7 +256,7 @@ describe('an agent without a live mode, behind a socket', () => {
     );
   });
 
-  it('[B26] [B33] says that it does not hear, and passes over what it is sent', async () => {
+  it('[B26d] [B33] says that it does not hear, and passes over what it is sent', async () => {
     const { connect } = await turns([]);
     const socket = await connect();
     expect((await socket.chunk('data-session')).data.model).toMatchObject({ hears: false });

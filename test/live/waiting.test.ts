@@ -32,7 +32,7 @@ function held(first: string, rest: string) {
 }
 
 describe('time', () => {
-  it('[T16] [T5] a card that nobody answers times out, the agent speaks about it, and a late answer changes nothing', async () => {
+  it('[T16b] [T5] [T11b] a card that nobody answers times out, the agent speaks about it, and a late answer changes nothing', async () => {
     const clock = new ManualClock();
     const log: string[] = [];
     const { payment } = fourTools(log);
@@ -55,7 +55,7 @@ describe('time', () => {
     expect(log).toEqual([]);
   });
 
-  it('[T16] a browser that never answers times out after its approval', async () => {
+  it('[T16c] a browser that never answers times out after its approval', async () => {
     const clock = new ManualClock();
     const { location } = fourTools();
     const { connect } = await live([[call('get_location')], [text('No idea.')]], [location], {
@@ -133,7 +133,7 @@ describe('interrupting', () => {
     expect(shape(socket.chunks)).toEqual(['start', 'text-start', 'text-delta', 'text-end', 'finish']);
   });
 
-  it('[B6] a message sent right behind the interruption gets its own whole answer', async () => {
+  it('[B6a] a message sent right behind the interruption gets its own whole answer', async () => {
     const slow = held('Once', ' more');
     const { connect } = await live([slow.turn, streamed('Quick', ' answer')]);
     const socket = await connect();
@@ -151,7 +151,7 @@ describe('interrupting', () => {
 });
 
 describe('speaking while something is open', () => {
-  it('[B14] [T18] the agent answers a message typed while a card is open, and the card stays answerable', async () => {
+  it('[B14] [T18a] the agent answers a message typed while a card is open, and the card stays answerable', async () => {
     const log: string[] = [];
     const { payment } = fourTools(log);
     const { connect, model, get } = await live(
@@ -202,7 +202,7 @@ describe('speaking while something is open', () => {
     expect(socket.chunks.filter(({ type }) => type === 'start')).toHaveLength(2);
   });
 
-  it('[B16] or interrupts, when the server is set to it', async () => {
+  it('[B16a] or interrupts, when the server is set to it', async () => {
     const slow = held('One', ' two');
     const { connect } = await live([slow.turn, [text('Second.')]], [], { whenBusy: 'interrupt' });
     const socket = await connect();

@@ -82,7 +82,7 @@ describe.each([
   ['missing because the tokens ran out', '', 'length'],
   ['missing because the tokens ran out, as some providers say it', '{}', 'length'],
 ] as const)('a call whose arguments are %s', (_name, input, finish) => {
-  it.each(NAMES)('[T5] never runs over SSE: %s', async (name) => {
+  it.each(NAMES)('[T5a] never runs over SSE: %s', async (name) => {
     const ran: string[] = [];
     const { model, shown } = calling(name, input, finish);
     const { post } = harness([], [], { agent: agentOf(model, ran) });
@@ -96,7 +96,7 @@ describe.each([
     });
   });
 
-  it.each(NAMES)('[T5] never runs over BIDI: %s', async (name) => {
+  it.each(NAMES)('[T5a] never runs over BIDI: %s', async (name) => {
     const ran: string[] = [];
     const { model, shown } = calling(name, input, finish);
     const { connect } = await live([], [], { agent: agentOf(model, ran) });
@@ -121,7 +121,7 @@ describe('a call without arguments', () => {
 });
 
 describe('the confirmation dialect', () => {
-  it('[T5] [T21] shows no confirmation for a call that cannot be read', async () => {
+  it('[T5a] [T21] shows no confirmation for a call that cannot be read', async () => {
     const ran: string[] = [];
     const options: Partial<DuologueOptions> = {
       agent: agentOf(calling('asking', '{"amount":').model, ran),
@@ -132,7 +132,7 @@ describe('the confirmation dialect', () => {
   });
 });
 
-it('[T5] a model of another kind that runs out of tokens at the name of a tool does not run it either', async () => {
+it('[T5a] a model of another kind that runs out of tokens at the name of a tool does not run it either', async () => {
   const ran: string[] = [];
   const cut = {
     ...call('plain', {}, 'call_1'),

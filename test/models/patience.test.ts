@@ -160,7 +160,7 @@ describe('a model that has said something', () => {
     ['a word', partial('Hel')],
     ['a tool call that is not shown yet', { ...call('pay', {}), partial: true }],
     ['nothing but that it writes', { partial: true }],
-  ])('[S17] is never asked again: %s', async (_name, said) => {
+  ])('[S17b] is never asked again: %s', async (_name, said) => {
     const { model, responses } = calling([[said, failing(503)]]);
     const all = await rest(responses);
     expect(all.at(-1)).toMatchObject({ errorCode: '503', partial: false });
@@ -225,7 +225,7 @@ describe('the person', () => {
   const busy = failing(429, { 'retry-after': '0' });
   const shape = ['start', 'text-start', 'text-delta', 'text-end', 'finish'];
 
-  it('[S17] [C10] sees over SSE that the model is asked again', async () => {
+  it('[S17a] [C10] sees over SSE that the model is asked again', async () => {
     const { chunks } = await harness([[busy], streamed('Back.')], [], { patience }).post(say('hi'));
     expect(chunks[1]).toEqual({
       type: 'data-waiting',
@@ -235,7 +235,7 @@ describe('the person', () => {
     expect(chunks.map(({ type }) => type)).toEqual(shape.toSpliced(1, 0, 'data-waiting'));
   });
 
-  it('[S17] [C10] sees over BIDI that the model is asked again', async () => {
+  it('[S17a] [C10] sees over BIDI that the model is asked again', async () => {
     const { connect } = await live([[busy], streamed('Back.')], [], { patience });
     const socket = await connect();
     socket.say('hi');

@@ -123,7 +123,7 @@ describe('answers in the parts of a message', () => {
       },
       [decision('a1', 'a1', true, { reason: 'ok' })],
     ],
-  ])('[T6] %s', (_what, part, answers) => {
+  ])('[T6a] [T6b] [T6c] %s', (_what, part, answers) => {
     expect(answersIn([part])).toEqual(answers);
   });
 
@@ -169,11 +169,11 @@ describe('answers in the parts of a message', () => {
     ['null', null],
     ['a string', 'tool-x'],
     ['a list', [pay]],
-  ])('[T6] %s is no answer', (_what, part) => {
+  ])('[T6d] %s is no answer', (_what, part) => {
     expect(answersIn([part])).toEqual([]);
   });
 
-  test('[T7] a long reason and a long error are cut, never inside a character', () => {
+  test('[T7a] a long reason and a long error are cut, never inside a character', () => {
     const long = `${'x'.repeat(LIMITS.reasonLength - 1)}💸${'x'.repeat(LIMITS.errorLength)}`;
     expect(
       answersIn([
@@ -190,7 +190,7 @@ describe('answers in the parts of a message', () => {
     ]);
   });
 
-  test('[T7] an output that nests too deep is a failure, an input that nests too deep equals no arguments', () => {
+  test('[T7b] an output that nests too deep is a failure, an input that nests too deep equals no arguments', () => {
     const part = (levels: number) => ({
       ...pay,
       state: 'output-available',

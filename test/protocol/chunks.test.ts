@@ -4,7 +4,6 @@ import {
   CHUNK_TYPES,
   type Chunk,
   CONFIRMATION_TOOL,
-  type DataParts,
   denialText,
   encodeBlock,
   INTERRUPTED,
@@ -17,6 +16,8 @@ import {
   TRANSIENT_DATA,
   toolTimedOut,
 } from '../../src/protocol/index.ts';
+import { DATA, type DataName } from '../../src/protocol/wire/data.ts';
+import { examples as declared } from './support/reference.ts';
 import { buildWith, sdks } from './support/sdk.ts';
 
 /** What `finish` can say, everything at once. */
@@ -33,44 +34,14 @@ const messageMetadata: Required<MessageMetadata> = {
   createdAt: 1_763_000_000_000,
 };
 
-/** One example of each kind of data. */
-const data: { [Name in keyof DataParts]: DataParts[Name] } = {
-  pcm: { chunk: 'AAA=', sampleRate: 24_000, channels: 1, bitDepth: 16, messageId: 'm' },
-  audio: { mediaType: 'audio/ogg', data: 'AAA=' },
-  image: { mediaType: 'image/png', data: 'AAA=' },
-  'executable-code': { language: 'PYTHON', code: 'print(1)' },
-  'code-execution-result': { outcome: 'OUTCOME_OK', output: '1' },
-  transcript: { role: 'user', text: 'hello', finished: false },
-  error: { code: 'busy', message: 'Try later.', retryable: true, retryAfterMs: 500, requestId: 'r' },
-  accepted: { requestId: 'r', messageId: 'm' },
-  sound: { n: 1, messageId: 'm', sampleRate: 24_000, at: 0 },
-  heard: { messageId: 'm', length: 7 },
-  session: {
-    sessionId: 'session_live_user_1',
-    connectionId: 'u',
-    epoch: 'e',
-    resumed: false,
-    newest: 'e-0',
-    received: [{ requestId: 'r', messageId: 'm' }, { requestId: 's' }],
-    open: [{ toolCallId: 'c', messageId: 'm', waitsFor: 'person' }],
-    running: null,
-    model: { hears: true, sees: true, speaks: false },
-    floor: null,
-  },
-  waiting: { reason: 'rate_limited', retryAt: 1_763_000_000_000 },
-  settled: { toolCallId: 'c', messageId: 'm', errorText: SUPERSEDED },
-  floor: { connectionId: null },
-  message: { message: { id: 'm', role: 'user', parts: [{ type: 'text', text: 'hi' }] } },
-  decided: { toolCallId: 'c', messageId: 'm', approved: true, by: 'connection' },
-  rewind: { messageId: 'm' },
-  reset: { messages: [{ id: 'm', role: 'assistant', parts: [{ type: 'text', text: 'hi', state: 'done' }] }] },
-};
-
 const toolMetadata = { runsOn: 'client', asks: true };
 const call = { toolCallId: 'c', toolName: 'get_location' };
 
-/** At least one example of every chunk that can be sent, with every field that it can have. */
+/** The declared example of every chunk, and values that an encoder or the SDK might get wrong. */
 const examples: Chunk[] = [
+  ...declared().flatMap(({ direction, note, value }) =>
+    direction === 'server to client' && note.startsWith('chunk') ? [value as Chunk] : [],
+  ),
   { type: 'start', messageId: 'm' },
   { type: 'start', messageId: 'm', messageMetadata: { createdAt: 1 } },
   { type: 'text-start', id: '0' },
@@ -104,8 +75,8 @@ const examples: Chunk[] = [
     (finishReason): Chunk => ({ type: 'finish', finishReason, messageMetadata }),
   ),
   { type: 'finish' },
-  ...(Object.keys(data) as (keyof DataParts)[]).flatMap((name) => {
-    const chunk = { type: `data-${name}`, data: data[name] } as Chunk;
+  ...(Object.keys(DATA) as DataName[]).flatMap((name) => {
+    const chunk = { type: `data-${name}`, data: DATA[name].example } as Chunk;
     return [chunk, { ...chunk, id: 'd' } as Chunk, { ...chunk, transient: true } as Chunk];
   }),
 ];
@@ -114,7 +85,7 @@ describe('what a server sends', () => {
   test('[C1] is shown here, every type of it', () => {
     const shown = new Set<string>(examples.map((chunk) => chunk.type));
     expect([...shown].sort()).toEqual(
-      [...CHUNK_TYPES, ...Object.keys(data).map((name) => `data-${name}`)].sort(),
+      [...CHUNK_TYPES, ...Object.keys(DATA).map((name) => `data-${name}`)].sort(),
     );
   });
 
@@ -141,7 +112,7 @@ describe('what a server sends', () => {
   test.each(sdks)(
     '[C12] ends with one of six reasons, and its metadata reaches the message of ai %s',
     async (_version, sdk) => {
-      const ends = examples.filter((chunk) => chunk.type === 'finish');
+      const ends = examples.filter((chunk) => chunk.type === 'finish').slice(1);
       expect(ends.map((chunk) => chunk.finishReason)).toEqual([
         'stop',
         'length',
@@ -162,7 +133,7 @@ describe('what a server sends', () => {
   );
 
   test('[C10] keeps images and code in the message and nothing else of its own', () => {
-    expect(Object.keys(data).filter((name) => !(TRANSIENT_DATA as readonly string[]).includes(name))).toEqual(
+    expect(Object.keys(DATA).filter((name) => !(TRANSIENT_DATA as readonly string[]).includes(name))).toEqual(
       ['image', 'executable-code', 'code-execution-result'],
     );
   });

@@ -148,19 +148,19 @@ describe('blocks', () => {
     ],
     ['half a block is dropped', 'data: a\n\ndata: {"type":"te', [{ id: undefined, data: 'a' }]],
     ['a block without its empty line is dropped', 'data: a\n', []],
-  ])('[C4] %s', (_what, text, blocks) => {
+  ])('[C4a] [C4b] %s', (_what, text, blocks) => {
     expect(decode([text])).toEqual(blocks);
     expect(decode([...text])).toEqual(blocks);
   });
 
-  test('[C4] a decoder that has ended begins anew', () => {
+  test('[C4b] a decoder that has ended begins anew', () => {
     const decoder = new BlockDecoder();
     decoder.push('id: x-1\ndata: half\r');
     expect(decoder.end()).toEqual([]);
     expect(decoder.push('\ndata: whole\n\n')).toEqual([{ id: undefined, data: 'whole' }]);
   });
 
-  test('[C5] the end of a turn and the keep-alive comment have one spelling', () => {
+  test('[C5b] the end of a turn and the keep-alive comment have one spelling', () => {
     expect([DONE, KEEP_ALIVE]).toEqual(['data: [DONE]\n\n', ': keep-alive\n\n']);
     expect(decode([KEEP_ALIVE, DONE, KEEP_ALIVE])).toEqual([{ id: undefined, data: '[DONE]' }]);
   });
@@ -269,7 +269,7 @@ describe('binary frames', () => {
     );
   });
 
-  test('[C13] the header is kind, three zero bytes and the sample rate with its lowest byte first', () => {
+  test('[C13b] the header is kind, three zero bytes and the sample rate with its lowest byte first', () => {
     expect([
       ...encodeBinary({ kind: BINARY.audioDown, sampleRate: 24_000, payload: Uint8Array.of(7, 9) }),
     ]).toEqual([2, 0, 0, 0, 0xc0, 0x5d, 0, 0, 7, 9]);
@@ -281,7 +281,7 @@ describe('binary frames', () => {
     ['a header without payload', [1, 0, 0, 0, 0, 0, 0, 0]],
     ['of kind 0', [0, 0, 0, 0, 0, 0, 0, 0, 1]],
     ['of kind 4', [4, 0, 0, 0, 0, 0, 0, 0, 1]],
-  ])('[C13] bytes that are %s are no binary frame', (_what, bytes) => {
+  ])('[C13a] bytes that are %s are no binary frame', (_what, bytes) => {
     expect(decodeBinary(Uint8Array.from(bytes))).toBe(null);
   });
 });

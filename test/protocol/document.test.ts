@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
-import { CHUNK_FIELDS, DATA_FIELDS } from '../../src/protocol/fields.ts';
-import { FRAME_SCHEMAS } from '../../src/protocol/frame-schemas.ts';
-import { CHUNK_TYPES, ERRORS, TRANSIENT_DATA, TRANSITIONS } from '../../src/protocol/index.ts';
+import { readFrame, readRequest, TRANSITIONS } from '../../src/protocol/index.ts';
+import { CHUNK_TYPES, CHUNKS, chunkSchema } from '../../src/protocol/wire/chunks.ts';
+import { DATA } from '../../src/protocol/wire/data.ts';
+import { CLIENT_FRAMES, SERVER_FRAMES } from '../../src/protocol/wire/frames.ts';
+import { blockNames, type Example, examples, jsonSchema, written } from './support/reference.ts';
 
 const text = readFileSync(new URL('../../PROTOCOL.md', import.meta.url), 'utf8');
+const hint = 'after a wanted change: npm test -- test/protocol/document -u';
 
 /** The rows of the table that follows a place in the text, cell by cell. */
 function tableAfter(place: string): string[][] {
@@ -27,77 +31,65 @@ function namesIn(cell = ''): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
 }
 
-/** A field as the document writes it, `name?` or `name: value`, with whether it may be left out. */
-function field(text: string): [string, string] {
-  const [, name = '', mark] = /^(\w+)(\?)?/.exec(text) ?? [];
-  return [name, mark ? 'optional' : 'required'];
-}
+const all = examples().map((example) => [example.name, example] as const);
 
-/** The fields of an object that is written as `{a, b?, c: 1}`. */
-function fieldsOf(object: string): Record<string, string> {
-  const [, inside = ''] = /^\{(.*)\}$/.exec(object) ?? [];
-  return Object.fromEntries(inside.split(', ').map(field));
-}
-
-/** What a chunk's row says: its types, each with the fields of the row. */
-function chunkRow([types, cell = '']: string[]): [string, Record<string, string>][] {
-  // Blocks share a row: the fields of the delta stand behind its name.
-  const [shared = '', delta = ''] = cell.split('; delta: ');
-  const fields = (part: string) => namesIn(part).map(field);
-  return namesIn(types).map((type) => [
-    type,
-    Object.fromEntries([...fields(shared), ...(type.endsWith('-delta') ? fields(delta) : [])]),
-  ]);
+/** What the real reader or schema makes of an example. */
+function problemsOf({ name, direction, value }: Example): unknown {
+  if (direction === 'client to server') return readFrame(JSON.stringify(value)) ? null : 'nothing was read';
+  const schema = name in SERVER_FRAMES ? null : chunkSchema(name);
+  if (schema !== null) return schema.safeParse(value).error ?? null;
+  return SERVER_FRAMES[name as keyof typeof SERVER_FRAMES].fields.safeParse(value).error ?? null;
 }
 
 describe('PROTOCOL.md', () => {
-  test('[C1] lists the chunks that there are, with their fields', () => {
-    const { 'data-<name>': data, ...listed } = Object.fromEntries(tableAfter(rule('C1')).flatMap(chunkRow));
-    expect(listed).toEqual(CHUNK_FIELDS);
-    expect(Object.keys(listed).sort()).toEqual([...CHUNK_TYPES].sort());
-    expect(data).toEqual({ data: 'required', id: 'optional', transient: 'optional' });
+  test(`[C1] [C10] [B1] [E1] [C12a] has the chunks, data, frames and errors that are declared; ${hint}`, async () => {
+    const named = [...text.matchAll(/<!-- generated: (\w+) -->/g)].map(([, name]) => name);
+    expect(named.sort()).toEqual([...blockNames].sort());
+    await expect(written(text)).toMatchFileSnapshot('../../PROTOCOL.md');
   });
 
-  test('[C10] lists the data that there is, with its fields, and says which is transient', () => {
-    const rows = tableAfter(rule('C10'));
-    const listed = rows.map(([cell, data]) => [
-      namesIn(cell)[0]?.slice('data-'.length),
-      fieldsOf(namesIn(data)[0] ?? ''),
-    ]);
-    expect(Object.fromEntries(listed)).toEqual(DATA_FIELDS);
-    const transient = rows.flatMap(([cell, , mark]) => (mark === 'yes' ? namesIn(cell) : []));
-    expect(transient.sort()).toEqual(TRANSIENT_DATA.map((name) => `data-${name}`).sort());
+  test.each(all)('[C1] shows an example of %s that its own reader accepts', (name, example) => {
+    expect(problemsOf(example)).toBeNull();
+    expect(written(text).split(JSON.stringify(example.value))).toHaveLength(2);
+    expect(written(text).split(`\n#### \`${name}\`\n`)).toHaveLength(2);
   });
 
-  test('[B1] lists the frames that a client may send, with their fields', () => {
-    const rows = tableAfter('| client frame |').filter(([cell]) => cell?.startsWith('`'));
-    const listed = rows.map(([cell, data]) => [
-      namesIn(cell)[0],
-      Object.fromEntries(namesIn(data).map(field)),
-    ]);
-    const frames = Object.entries(FRAME_SCHEMAS).map(([type, schema]) => [
-      type,
-      Object.fromEntries(
-        Object.entries(schema.shape).map(([name, inner]) => [
-          name,
-          inner.safeParse(undefined).success ? 'optional' : 'required',
-        ]),
-      ),
-    ]);
-    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(frames));
+  test('[C1] the check of the examples would notice a missing, an unknown and a wrong field', () => {
+    const [, sound] = all.find(([name]) => name === 'data-sound') ?? [];
+    const wrong = [{ n: 1 }, { ...DATA.sound.example, place: 1 }, { ...DATA.sound.example, at: '0' }];
+    for (const data of wrong) {
+      expect(problemsOf({ ...(sound as Example), value: { type: 'data-sound', data } })).not.toBeNull();
+    }
   });
 
-  test('[E1] lists the errors that there are, with their numbers', () => {
-    const listed = tableAfter(rule('E1')).map(([code, status, retry, close]) => [
-      namesIn(code)[0],
-      { status: Number(status), retryable: retry === 'yes', ...(close ? { close: Number(close) } : {}) },
+  test('[C15] [T6] [S29] shows posts that the server reads', () => {
+    const posts = [...text.matchAll(/^```json\n(\{"id":"chat-1".*)\n```$/gm)].map(([, json = '']) =>
+      JSON.parse(json),
+    );
+    expect(posts.map((post) => readRequest(post))).toEqual([
+      {
+        kind: 'answers',
+        messageId: 'msg-2',
+        answers: [
+          {
+            kind: 'decision',
+            toolCallId: 'call-1',
+            approvalId: 'approval-1',
+            approved: true,
+            input: { amount: 50 },
+          },
+        ],
+      },
+      { kind: 'continuation', messageId: 'msg-7' },
     ]);
-    expect(Object.fromEntries(listed)).toEqual(ERRORS);
   });
 
   test('[E2] says what an error consists of', () => {
     const [shape = ''] = namesIn(text.slice(text.indexOf(rule('E2'))));
-    expect(fieldsOf(shape)).toEqual(DATA_FIELDS.error);
+    const fields = Object.entries(DATA.error.fields.shape).map(([name, inner]) =>
+      inner.safeParse(undefined).success ? `${name}?` : name,
+    );
+    expect(shape).toBe(`{${fields.join(', ')}}`);
   });
 
   test('[T1] shows the arrows that there are', () => {
@@ -109,5 +101,32 @@ describe('PROTOCOL.md', () => {
       Object.values(row).map((to) => `${from} ${to}`),
     );
     expect(shown.sort()).toEqual([...new Set(arrows)].sort());
+  });
+});
+
+describe('protocol.schema.json', () => {
+  test(`holds the JSON Schema of everything that is declared; ${hint}`, async () => {
+    const schema = `${JSON.stringify(jsonSchema(), null, 2)}\n`;
+    await expect(schema).toMatchFileSnapshot('../../docs/protocol.schema.json');
+  });
+
+  test('is what a program that imports duologue/protocol/schema.json gets', () => {
+    expect(createRequire(import.meta.url)('duologue/protocol/schema.json')).toEqual(jsonSchema());
+  });
+
+  test('has a definition for each chunk and frame, with its fields', () => {
+    const { $defs } = jsonSchema() as { $defs: Record<string, { properties: object; required: string[] }> };
+    const expected = [
+      ...['chunk', 'clientFrame', 'serverFrame', 'error'],
+      ...[...CHUNK_TYPES, ...Object.keys(DATA).map((name) => `data-${name}`)].map((type) => `chunk.${type}`),
+      ...Object.keys(CLIENT_FRAMES).map((type) => `clientFrame.${type}`),
+      ...Object.keys(SERVER_FRAMES).map((type) => `serverFrame.${type}`),
+    ];
+    expect(Object.keys($defs).sort()).toEqual(expected.sort());
+    expect($defs['chunk.tool-output-available']).toMatchObject({
+      properties: { type: { const: 'tool-output-available' }, output: {} },
+      required: ['type', ...Object.keys(CHUNKS['tool-output-available'].fields.shape)],
+      additionalProperties: false,
+    });
   });
 });

@@ -26,26 +26,29 @@ function fold(message: Message, chunks: Chunk[]): Message {
 describe.each(['sse', 'bidi'] as const)('a message of %s', (mode) => {
   const acts = conversation(mode);
 
-  test.each(sdks)('[C11] is what the client of ai %s builds, whatever the chunks', async (_version, sdk) => {
-    await fc.assert(
-      fc.asyncProperty(acts, async (story) => {
-        let theirs = empty();
-        const ours = new MessageFold(empty());
-        for (const act of story) {
-          if (act.kind === 'decision') {
-            theirs = decided(theirs, act.toolCallId, act.approved, act.reason || undefined);
-            ours.decide(act.toolCallId, act.approved, act.reason);
-          } else {
-            const chunks = act.chunks.filter(kept(mode));
-            theirs = await buildWith(sdk, theirs, chunks);
-            for (const chunk of chunks) ours.push(chunk);
+  test.each(sdks)(
+    '[C11] [C11d] is what the client of ai %s builds, whatever the chunks',
+    async (_version, sdk) => {
+      await fc.assert(
+        fc.asyncProperty(acts, async (story) => {
+          let theirs = empty();
+          const ours = new MessageFold(empty());
+          for (const act of story) {
+            if (act.kind === 'decision') {
+              theirs = decided(theirs, act.toolCallId, act.approved, act.reason || undefined);
+              ours.decide(act.toolCallId, act.approved, act.reason);
+            } else {
+              const chunks = act.chunks.filter(kept(mode));
+              theirs = await buildWith(sdk, theirs, chunks);
+              for (const chunk of chunks) ours.push(chunk);
+            }
+            expect(plain(ours.message)).toEqual(theirs);
           }
-          expect(plain(ours.message)).toEqual(theirs);
-        }
-      }),
-      { numRuns: 100 },
-    );
-  });
+        }),
+        { numRuns: 100 },
+      );
+    },
+  );
 
   test('is told here with every chunk that it can have', () => {
     const told = new Set(
@@ -143,7 +146,7 @@ describe.each(sdks)('the chat of ai %s', (_version, sdk) => {
     ],
     ['a denial as a state of its own', false, { type: 'tool-output-denied', toolCallId: 'c1' }],
   ])(
-    '[C11] [S4] continues one message after %s, the one that the server stores',
+    '[C11] [S4] [T16a] continues one message after %s, the one that the server stores',
     async (_what, approved, settled) => {
       const { chat, finished, requests } = scriptedChat(sdk, [asked, answered(settled)]);
       const ours = new MessageFold(empty());
@@ -171,7 +174,7 @@ function sameThing(a: Chunk, b: Chunk): boolean {
 }
 
 describe('a fold', () => {
-  test('[C11] replaces data of the same type and id, adds data without id, and keeps no transient data', () => {
+  test('[C11a] replaces data of the same type and id, adds data without id, and keeps no transient data', () => {
     const code = (language: string, more: object = {}): Chunk => ({
       type: 'data-executable-code',
       data: { language, code: '' },
@@ -190,7 +193,7 @@ describe('a fold', () => {
     ).toEqual([code('d', { id: '1' }), code('e', { id: '' }), code('c'), code('f')]);
   });
 
-  test('[C11] merges metadata object by object and replaces everything else', () => {
+  test('[C11b] merges metadata object by object and replaces everything else', () => {
     const merged = (...metadata: object[]) =>
       fold(
         empty(),
@@ -227,7 +230,7 @@ describe('a fold', () => {
     ).toEqual(empty());
   });
 
-  test('[T9] the first decision stays, and none is written on a card that is not open', () => {
+  test('[T9] [C11c] the first decision stays, and none is written on a card that is not open', () => {
     const folding = new MessageFold(empty());
     folding.decide('c', true);
     folding.push({ type: 'tool-input-start', toolCallId: 'c', toolName: 'pay' });

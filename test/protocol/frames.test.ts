@@ -63,13 +63,13 @@ const frames: [string, string, object, ClientFrame][] = [
     answers({ kind: 'output', toolCallId: 'c', output: { ok: true } }),
   ],
   [
-    '[B3] a',
+    '[B3a] a',
     'tool_result',
     { toolCallId: 'c', result: {} },
     answers({ kind: 'output', toolCallId: 'c', output: {} }),
   ],
   [
-    '[B3] a',
+    '[B3a] a',
     'tool_result',
     { toolCallId: 'c', result: '' },
     answers({ kind: 'output', toolCallId: 'c', output: '' }),
@@ -81,13 +81,13 @@ const frames: [string, string, object, ClientFrame][] = [
     answers({ kind: 'output', toolCallId: 'c', output: 0 }),
   ],
   [
-    '[B3] a',
+    '[B3a] a',
     'tool_result',
     { toolCallId: 'c', result: null },
     answers({ kind: 'output', toolCallId: 'c', output: null }),
   ],
   [
-    '[B3] a',
+    '[B3c] a',
     'tool_result',
     { toolCallId: 'confirmation-1', toolName: 'adk_request_confirmation', result: { confirmed: true } },
     answers({ kind: 'output', toolCallId: 'confirmation-1', output: { confirmed: true } }),
@@ -99,13 +99,13 @@ const frames: [string, string, object, ClientFrame][] = [
     answers({ kind: 'decision', toolCallId: 'c', approved: true }),
   ],
   [
-    '[B3] a',
+    '[B3a] a',
     'tool_result',
     { toolCallId: 'c', status: 'approved', result: null },
     answers({ kind: 'decision', toolCallId: 'c', approved: true }),
   ],
   [
-    '[B3] a',
+    '[B3b] a',
     'tool_result',
     { toolCallId: 'c', status: 'approved', result: { track: 1 } },
     answers(
@@ -114,7 +114,7 @@ const frames: [string, string, object, ClientFrame][] = [
     ),
   ],
   [
-    '[B3] a',
+    '[B3b] a',
     'tool_result',
     { toolCallId: 'c', status: 'approved', error: 'no GPS', result: 1 },
     answers(
@@ -123,7 +123,7 @@ const frames: [string, string, object, ClientFrame][] = [
     ),
   ],
   [
-    '[B3] a',
+    '[B3b] a',
     'tool_result',
     { toolCallId: 'c', status: 'rejected', result: { track: 1 }, reason: 'too dear' },
     answers({ kind: 'decision', toolCallId: 'c', approved: false, reason: 'too dear' }),
@@ -216,7 +216,7 @@ describe('client frames', () => {
       '{"type":"ping","version":1}',
       'bad_version: Frame version must be "1.0".',
     ],
-  ])('[B1] %s is refused', (_what, text, error) => {
+  ])('[B1a] %s is refused', (_what, text, error) => {
     expect(refusal(() => readFrame(text))).toBe(error);
   });
 
@@ -233,16 +233,16 @@ describe('client frames', () => {
     ['[B2] a last message that is a number', 'message', { messages: [5] }, 'bad_request'],
     ['[B2] an unknown trigger', 'message', { messages: [message], trigger: 'x' }, 'bad_request'],
     [
-      '[B2] a message id that is too long',
+      '[B2] [B1b] a message id that is too long',
       'message',
       { messages: [message], messageId: 'x'.repeat(257) },
       'bad_request',
     ],
     ['[B2] data that is a text', 'message', 'hi', 'bad_request'],
     ['[B3] no call id', 'tool_result', { result: {} }, 'bad_request'],
-    ['[B3] an empty call id', 'tool_result', { toolCallId: '', result: {} }, 'bad_request'],
+    ['[B3] [B1b] an empty call id', 'tool_result', { toolCallId: '', result: {} }, 'bad_request'],
     [
-      '[B3] a call id that is too long',
+      '[B3] [B1b] a call id that is too long',
       'tool_result',
       { toolCallId: 'x'.repeat(257), result: {} },
       'bad_request',
@@ -264,7 +264,7 @@ describe('client frames', () => {
     ['[B4] sound that is not base64', 'audio_chunk', { chunk: '****' }, 'bad_audio'],
     ['[B4] base64 that is cut off', 'audio_chunk', { chunk: 'AAA' }, 'bad_audio'],
     [
-      '[B4] more than ten seconds of sound',
+      '[B4a] more than ten seconds of sound',
       'audio_chunk',
       { chunk: Buffer.alloc(320_002).toString('base64') },
       'too_large',
@@ -333,7 +333,7 @@ describe('client frames', () => {
     expect(refusal(() => readFrame(deep))).toMatch(/^bad_request: /);
   });
 
-  test('[B1] keys of the prototype change nothing', () => {
+  test('[B1b] keys of the prototype change nothing', () => {
     const text =
       '{"type":"tool_result","__proto__":{"status":"approved"},"constructor":{"prototype":{"x":1}},"data":{"toolCallId":"__proto__","result":{"__proto__":{"admin":true}}}}';
     const frame = readFrame(text);
@@ -399,7 +399,7 @@ describe('binary frames of a client', () => {
   };
   const video = (payload: Uint8Array) => encodeBinary({ kind: BINARY.video, sampleRate: 0, payload });
 
-  test('[B8] sound and pictures are read', () => {
+  test('[B8] [C13a] [C13c] sound and pictures are read', () => {
     expect(readBinaryFrame(audio(Uint8Array.of(1, 2)))).toEqual({ type: 'audio', pcm: Uint8Array.of(1, 2) });
     expect(readBinaryFrame(video(Uint8Array.of(0xff, 0xd8, 0xff)))).toEqual({
       type: 'video',

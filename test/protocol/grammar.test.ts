@@ -260,13 +260,13 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
     ['tool-input-delta: is no chunk of this protocol'],
   ],
   [
-    '[C6] a chunk before any start',
+    '[C6a] a chunk before any start',
     'sse',
     [...text(0), start, finish],
     ['text-start: comes before any start', 'text-end: comes before any start'],
   ],
   [
-    '[C6] a chunk after finish',
+    '[C6a] a chunk after finish',
     'bidi',
     [start, finish, output()],
     [
@@ -274,8 +274,8 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
       'tool-output-available: call c was never announced',
     ],
   ],
-  ['[C6] a second finish', 'bidi', [start, finish, finish], ['finish: comes after finish, without a start']],
-  ['[C6] a response without finish', 'sse', [start], ['end: no finish']],
+  ['[C6b] a second finish', 'bidi', [start, finish, finish], ['finish: comes after finish, without a start']],
+  ['[C6b] a response without finish', 'sse', [start], ['end: no finish']],
   [
     '[C7] a block that is opened twice',
     'sse',
@@ -303,25 +303,25 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
     ['reasoning-end: block t is not open'],
   ],
   [
-    '[C7] a block that is open at a request',
+    '[C7a] a block that is open at a request',
     'sse',
     [start, ...tool(), opened, ask(), closed, finish],
     ['tool-approval-request: text blocks still open: t'],
   ],
   [
-    '[C7] a block that is open when the browser is asked',
+    '[C7a] a block that is open when the browser is asked',
     'bidi',
     [start, opened, inputStart(), input('c', { runsOn: 'client', asks: false }), closed, output(), finish],
     ['tool-input-available: text blocks still open: t'],
   ],
   [
-    '[C7] a block that is open at the next message',
+    '[C7a] a block that is open at the next message',
     'bidi',
     [start, opened, start, closed, finish],
     ['start: text blocks still open: t'],
   ],
   [
-    '[C7] a block that is open at finish',
+    '[C7a] a block that is open at finish',
     'sse',
     [start, opened, finish],
     ['finish: text blocks still open: t', 'end: text blocks still open: t'],
@@ -333,13 +333,13 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
     ['tool-approval-request: stands outside a step'],
   ],
   [
-    '[C8] a request inside a step, in SSE',
+    '[C8a] a request inside a step, in SSE',
     'sse',
     [start, ...tool(), startStep, ask(), finish],
     ['tool-approval-request: stands inside a step'],
   ],
   [
-    '[C8] the end of a step, in SSE',
+    '[C8a] the end of a step, in SSE',
     'sse',
     [start, startStep, finishStep, finish],
     ['finish-step: SSE carries no finish-step'],
@@ -391,7 +391,7 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
     ['tool-input-available: call c was never announced'],
   ],
   [
-    '[C9] an input that comes twice',
+    '[C9b] an input that comes twice',
     'sse',
     [start, ...tool(), input(), output(), finish],
     ['tool-input-available: call c is input-available'],
@@ -451,13 +451,13 @@ const rejected: [string, GrammarMode, Chunk[], string[]][] = [
     ['tool-output-denied: call c is input-available'],
   ],
   [
-    '[C9] an input that JSON dropped',
+    '[C9a] an input that JSON dropped',
     'sse',
     [start, inputStart(), { ...input(), input: undefined } as Chunk, output(), finish],
     ['tool-input-available: lacks "input"'],
   ],
   [
-    '[C9] an output that JSON dropped',
+    '[C9a] an output that JSON dropped',
     'sse',
     [start, ...tool(), { ...output(), output: undefined } as Chunk, finish],
     ['tool-output-available: lacks "output"'],

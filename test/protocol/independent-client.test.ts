@@ -108,7 +108,7 @@ describe('a client that was written from PROTOCOL.md alone', () => {
     }
   });
 
-  it('[B30] [B31] [B32] sees in two places what is done in either, and runs the tools of the browser in one', async () => {
+  it('[B30a] [B31] [B32] sees in two places what is done in either, and runs the tools of the browser in one', async () => {
     const turns = (): ScriptedTurn[] => [
       [calls({ id: 'call-l', name: 'get_location', args: {} })],
       streamed('You ', 'are ', 'there.'),

@@ -95,7 +95,7 @@ describe('the last message', () => {
       { parts: [{ type: 'image', data: 'aGk=', mediaType: 'image/png', filename: 'x' }] },
       said({ type: 'file', mediaType: 'image/png', data: 'aGk=', filename: 'x' }),
     ],
-  ])('[C15] is read from %s', (_what, fields, input) => {
+  ])('[C15] [C15a] [C15b] is read from %s', (_what, fields, input) => {
     expect(readInput(user(fields))).toEqual(input);
   });
 
@@ -116,7 +116,7 @@ describe('the last message', () => {
     ['no id', {}],
     ['a null id', { id: null }],
     ['an empty id', { id: '' }],
-  ])('[C14] may have %s', (_what, fields) => {
+  ])('[C14a] may have %s', (_what, fields) => {
     expect(readInput([{ role: 'user', content: 'hi', ...fields }])).toEqual({
       kind: 'message',
       id: undefined,
@@ -172,11 +172,11 @@ describe('the last message', () => {
         answers: [decision as never, { kind: 'output', toolCallId: 'c2', output: 'x' }],
       },
     ],
-  ])('[T8] of %s holds answers', (_what, message, input) => {
+  ])('[T8] [T8b] of %s holds answers', (_what, message, input) => {
     expect(readInput([message])).toEqual(input);
   });
 
-  test('[T8] of a user who says something is a message, and its tool parts are not read', () => {
+  test('[T8a] of a user who says something is a message, and its tool parts are not read', () => {
     expect(readInput(user({ parts: [approved, { type: 'text', text: 'hi' }] }))).toEqual(said(text('hi')));
   });
 });
@@ -249,7 +249,7 @@ describe('a last message that is refused', () => {
     ['empty content', user({ content: '' }), 'empty_message'],
     ['blank text', user({ parts: [{ type: 'text', text: ' \n\t' }] }), 'empty_message'],
     ['unknown parts alone', user({ parts: [{ type: 'hologram' }] }), 'empty_message'],
-  ])('[C16] %s is refused', (_what, messages, code) => {
+  ])('[C16a] %s is refused', (_what, messages, code) => {
     expect(codeOf(messages)).toBe(code);
   });
 
@@ -328,7 +328,7 @@ describe('limits of a message', () => {
       user({ content: [...Array(1e6).fill({ type: 'x' }), { type: 'text', text: 'hi' }] }),
       'read',
     ],
-  ])('[A1] %s meets its limit', (_what, messages, expected) => {
+  ])('[A1b] %s meets its limit', (_what, messages, expected) => {
     const result = codeOf(messages);
     expect(result.startsWith('{') ? 'read' : result).toBe(expected);
   });
@@ -341,7 +341,7 @@ describe('limits of a message', () => {
     expect(codeOf(user({ id: 'abcde', content: 'a' }), limits)).toBe('bad_request');
   });
 
-  test('[A1] names that come with a file are cut', () => {
+  test('[A1d] names that come with a file are cut', () => {
     const long = 'n'.repeat(300);
     const parts = [
       { ...file(1), mediaType: long, filename: long },

@@ -35,7 +35,7 @@ function folded(
 }
 
 describe('a stored message told again', () => {
-  it('[S19] becomes the same message, in chunks of the protocol', () => {
+  it('[S19b] becomes the same message, in chunks of the protocol', () => {
     const message = folded(said);
     const chunks = unfold(message);
     expect(folded(chunks)).toEqual(message);
@@ -43,7 +43,7 @@ describe('a stored message told again', () => {
     expect([...chunks.flatMap((chunk) => grammar.push(chunk)), ...grammar.end()]).toEqual([]);
   });
 
-  it('[S19] goes on behind the parts that were there before, with how their calls ended', () => {
+  it('[S19b] goes on behind the parts that were there before, with how their calls ended', () => {
     const message = folded(said);
     const before: Message = {
       ...message,
@@ -62,7 +62,7 @@ describe('a stored message told again', () => {
     expect(folded(unfold(message, 4), before)).toEqual(message);
   });
 
-  it('[S19] asks what is still open, and nothing that was decided', () => {
+  it('[S19b] asks what is still open, and nothing that was decided', () => {
     const ask: Chunk[] = [
       ...said.slice(0, 1),
       ...said.slice(7, 9),

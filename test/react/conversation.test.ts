@@ -94,7 +94,7 @@ test('[R5] a card that ended is not opened again by the chunks before that, also
   }
 });
 
-test('[B32] what is said elsewhere stands before its answer, also right behind more of an earlier one', async () => {
+test('[B32a] what is said elsewhere stands before its answer, also right behind more of an earlier one', async () => {
   const server = new FakeServer();
   const before = [
     says('a1', 'assistant', 'One.'),

@@ -89,7 +89,7 @@ const partOf = ({ messages }: Chat, id: string) =>
     .flatMap(({ parts }) => parts as { toolCallId?: string; state?: string; approval?: { id: string } }[])
     .find(({ toolCallId }) => toolCallId === id);
 
-describe.each(sdks)('[T17] an approval and a browser tool in one step, %s', (_sdk, useChat, ai) => {
+describe.each(sdks)('[T17d] an approval and a browser tool in one step, %s', (_sdk, useChat, ai) => {
   describe.each(rules)('with %s', (rule) => {
     const ruleOf = (transport: DuologueTransport<Message>) =>
       rule === 'the resume rule'

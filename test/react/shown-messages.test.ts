@@ -44,7 +44,7 @@ describe('[R5] after a reset a page shows', () => {
   });
 });
 
-test('[B28] of a message that was interrupted, only what was heard stays', () => {
+test('[B28b] of a message that was interrupted, only what was heard stays', () => {
   const chat = { messages: [said('u1'), answer('a1', 'One two')] };
   chat.messages[1]?.parts.push({ type: 'text', text: ' three', state: 'done' });
   const shown = new ShownMessages(chat);

@@ -1,8 +1,7 @@
 import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { TRANSIENT_DATA } from '../../src/protocol/chunks.ts';
-import { DATA_FIELDS } from '../../src/protocol/fields.ts';
-import { FRAME_SCHEMAS } from '../../src/protocol/frame-schemas.ts';
+import { DATA } from '../../src/protocol/wire/data.ts';
+import { CLIENT_FRAMES } from '../../src/protocol/wire/frames.ts';
 import { importsOf, isRelative } from './support/module.ts';
 import { read, sourcesUnder } from './support/repository.ts';
 
@@ -25,29 +24,30 @@ const importersWithin = (folder: string, name: string): string[] =>
   sourcesUnder(folder).filter((file) => importsOf(file).some(({ specifier }) => specifier === `./${name}`));
 
 describe('what a change touches (CONTRIBUTING.md)', () => {
-  test.each(Object.keys(FRAME_SCHEMAS).filter((type) => type.includes('_')))(
-    'the frame %s is named by its schema, by its reader and where it is done, and nowhere else on the server',
+  test.each(Object.keys(CLIENT_FRAMES).filter((type) => type.includes('_')))(
+    'the frame %s is named by its declaration, by its reader and where it is done, and nowhere else on the server',
     (type) => {
       const naming = [...sourcesUnder('src/protocol'), ...sourcesUnder('src/server')].filter((file) =>
         new RegExp(`'${type}'|\\b${type}:`).test(read(file)),
       );
       const places = [
-        'src/protocol/frame-schemas.ts',
+        'src/protocol/wire/frames.ts',
         'src/protocol/frames.ts',
         'src/server/socket/incoming.ts',
       ];
       expect(naming.filter((file) => !places.includes(file))).toEqual([]);
-      expect(naming).toContain('src/protocol/frame-schemas.ts');
+      expect(naming).toContain('src/protocol/wire/frames.ts');
     },
   );
 
-  test.each(TRANSIENT_DATA)(
-    'in the protocol the chunk data-%s is named by its data and its fields, and nowhere else',
+  test.each(Object.keys(DATA))(
+    'in the protocol the chunk data-%s is named by its declaration, and nowhere else',
     (name) => {
       const naming = sourcesUnder('src/protocol').filter((file) => read(file).includes(`'data-${name}'`));
-      const places = ['src/protocol/chunks.ts', 'src/protocol/fields.ts'];
-      expect(naming.filter((file) => !places.includes(file))).toEqual([]);
-      expect(Object.keys(DATA_FIELDS)).toContain(name);
+      // A user message may hold pictures as `data-image` parts, too.
+      expect(naming).toEqual(name === 'image' ? ['src/protocol/read.ts'] : []);
+      const declaring = new RegExp(`^  (${name}|'${name}'): entry\\(`, 'm');
+      expect(declaring.test(read('src/protocol/wire/data.ts'))).toBe(true);
     },
   );
 

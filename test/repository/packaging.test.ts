@@ -11,6 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -61,6 +62,7 @@ const OTHERS = [
   'PROTOCOL.md',
   'README.md',
   'SECURITY.md',
+  'docs/protocol.schema.json',
   'package.json',
 ];
 
@@ -213,6 +215,11 @@ describe('the packed library', () => {
 
   test.each(written)('%s has its types beside it', (_name, entry) => {
     expect(existsSync(join(installed, entry.compiled.replace(/\.js$/, '.d.ts')))).toBe(true);
+  });
+
+  test('duologue/protocol/schema.json is the JSON Schema of the protocol, with no peer installed', () => {
+    const schema = createRequire(join(alone, 'index.js'))(`${manifest.name}/protocol/schema.json`) as object;
+    expect(Object.keys(schema)).toContain('$defs');
   });
 
   test.each(commands)('the command %s runs with no peer installed', (name) => {

@@ -7,13 +7,13 @@ import { read, repositoryFiles, root, sourcesUnder } from './support/repository.
 
 /** The rules of a protocol text: lines that begin with `**T4**`, in a list or not. */
 function rulesIn(text: string): string[] {
-  return [...text.matchAll(/^(?:[-*] )?\*\*([A-Z]{1,2}\d+)\*\*/gm)].flatMap(([, id]) => id ?? []);
+  return [...text.matchAll(/^(?:[-*] )?\*\*([A-Z]{1,2}\d+[a-z]?)\*\*/gm)].flatMap(([, id]) => id ?? []);
 }
 
 /** The rules that lead a test's name: `[T4] ...`, or several, `[T4][T5] ...`. */
 function citationsIn(name: string): string[] {
-  const lead = /^(?:\[[A-Z]{1,2}\d+\]\s*)+/.exec(name)?.[0] ?? '';
-  return [...lead.matchAll(/\[([A-Z]{1,2}\d+)\]/g)].flatMap(([, id]) => id ?? []);
+  const lead = /^(?:\[[A-Z]{1,2}\d+[a-z]?\]\s*)+/.exec(name)?.[0] ?? '';
+  return [...lead.matchAll(/\[([A-Z]{1,2}\d+[a-z]?)\]/g)].flatMap(([, id]) => id ?? []);
 }
 
 /** The rules cited in a test file: by names of tests, and by names that a table holds for them. */
@@ -34,7 +34,7 @@ function citationsInFile(path: string, text?: string): string[] {
 function citationsInTranscripts(): string[] {
   return repositoryFiles()
     .filter((path) => path.startsWith('test/transcripts/') && !/\.tsx?$/.test(path))
-    .flatMap((path) => [...read(path).matchAll(/\[([A-Z]{1,2}\d+)\]/g)].flatMap(([, id]) => id ?? []));
+    .flatMap((path) => [...read(path).matchAll(/\[([A-Z]{1,2}\d+[a-z]?)\]/g)].flatMap(([, id]) => id ?? []));
 }
 
 describe('the rules of PROTOCOL.md', () => {
@@ -61,6 +61,59 @@ describe('the rules of PROTOCOL.md', () => {
 
   test('are what the tests cite: no test cites a rule that does not exist', () => {
     expect([...cited].filter((id) => !rules.includes(id))).toEqual([]);
+  });
+});
+
+/** The rules of a protocol text, each with its sentence. */
+function sentencesIn(text: string): [id: string, sentence: string][] {
+  return [...text.matchAll(/^\*\*([A-Z]{1,2}\d+[a-z]?)\*\* (.+)$/gm)].map(([, id = '', sentence = '']) => [
+    id,
+    sentence,
+  ]);
+}
+
+/** What is wrong with the sentence of a rule. */
+function faultsOf(sentence: string): string[] {
+  const words = sentence.split(/\s+/).length;
+  return [
+    ...(words > 40 ? [`has ${words} words`] : []),
+    ...(/\b(?:MUST|SHOULD|MAY)\b/.test(sentence) ? [] : ['says neither MUST nor SHOULD nor MAY']),
+  ];
+}
+
+describe('the sentences of PROTOCOL.md', () => {
+  const text = read('PROTOCOL.md');
+
+  test('have at most 40 words each, and say MUST, SHOULD or MAY', () => {
+    const sentences = sentencesIn(text);
+    expect(sentences.map(([id]) => id)).toEqual(rulesIn(text));
+    expect(
+      sentences.flatMap(([id, sentence]) => faultsOf(sentence).map((fault) => `${id} ${fault}`)),
+    ).toEqual([]);
+  });
+
+  test('the check would notice a long one and a vague one', () => {
+    expect(faultsOf(`The server MUST ${'wait '.repeat(38)}`.trim())).toEqual(['has 41 words']);
+    expect(faultsOf('The server waits.')).toEqual(['says neither MUST nor SHOULD nor MAY']);
+  });
+
+  test('name only rules that exist', () => {
+    const known = new Set(rulesIn(text));
+    const named = [...text.matchAll(/(?<![\w`-])([CTSBREA]\d+[a-z]?)(?![\w`-])/g)].flatMap(
+      ([, id]) => id ?? [],
+    );
+    expect(named.length).toBeGreaterThan(known.size);
+    expect([...new Set(named)].filter((id) => !known.has(id))).toEqual([]);
+  });
+
+  test('keep the numbers that rules had before they were split', () => {
+    const counts = { C: 18, T: 29, S: 32, B: 35, R: 7, E: 10, A: 14 };
+    const numbers = Object.entries(counts).flatMap(([letter, count]) =>
+      Array.from({ length: count }, (_, index) => `${letter}${index + 1}`),
+    );
+    const [, moved = ''] = text.split('## Moved numbers');
+    const known = new Set(rulesIn(text));
+    expect(numbers.filter((id) => !known.has(id) && !moved.includes(`| ${id}`))).toEqual([]);
   });
 });
 

@@ -30,9 +30,9 @@ describe('where a request comes from', () => {
     options: Partial<DuologueOptions>,
     status: number,
   ][] = [
-    ['[A6] curl on this machine', 'localhost:3000', null, {}, 200],
-    ['[A6] curl to the address', '127.0.0.1:3000', null, {}, 200],
-    ['[A6] curl to the address of version 6', '[::1]:3000', null, {}, 200],
+    ['[A6b] curl on this machine', 'localhost:3000', null, {}, 200],
+    ['[A6b] curl to the address', '127.0.0.1:3000', null, {}, 200],
+    ['[A6b] curl to the address of version 6', '[::1]:3000', null, {}, 200],
     ['[A6] the own page', 'localhost:3000', 'http://localhost:3000', {}, 200],
     ['[A6] another port of this machine', 'localhost:3000', 'http://localhost:5173', {}, 403],
     ['[A6] a foreign page', 'localhost:3000', 'https://evil.example', {}, 403],
@@ -132,13 +132,13 @@ describe('where a request comes from', () => {
     }
   });
 
-  it('[A13] a link in a foreign page opens a page of the application', async () => {
+  it('[A13a] a link in a foreign page opens a page of the application', async () => {
     const { duologue } = server();
     const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
     expect(await duologue.respond(new Request('http://localhost:3000/', { headers }))).toBeNull();
   });
 
-  it('[A6] a probe asks for the health under an address; a foreign page hears nothing of it', async () => {
+  it('[A6a] a probe asks for the health under an address; a foreign page hears nothing of it', async () => {
     const asked = (headers: Record<string, string>) => ask({}, 'http://10.0.0.7:3000/health', headers);
     expect((await asked({ host: '10.0.0.7:3000' })).status).toBe(200);
     expect((await asked({ host: '10.0.0.7:3000', origin: 'https://evil.example' })).status).toBe(403);
@@ -189,11 +189,11 @@ describe('who makes a request', () => {
 
   it.each([
     ['[A5] no key', {}, 401],
-    ['[A5] the key as a bearer', { authorization: `Bearer ${apiKey}` }, 200],
+    ['[A5a] the key as a bearer', { authorization: `Bearer ${apiKey}` }, 200],
     ['[A5] the key as a bearer in small letters', { authorization: `bearer ${apiKey}` }, 200],
-    ['[A5] the key as a header', { 'x-api-key': apiKey }, 200],
+    ['[A5a] the key as a header', { 'x-api-key': apiKey }, 200],
     [
-      '[A5] the key as a subprotocol',
+      '[A5a] the key as a subprotocol',
       { 'sec-websocket-protocol': `duologue.v1, duologue.key.${base64url}` },
       200,
     ],
@@ -212,7 +212,7 @@ describe('who makes a request', () => {
     if (status === 401) expect((await response.json()).error.code).toBe('unauthorized');
   });
 
-  it('[A5] the key in an address is not looked at', async () => {
+  it('[A5b] the key in an address is not looked at', async () => {
     for (const query of [`?key=${apiKey}`, `?api_key=${apiKey}`, `?authorization=Bearer ${apiKey}`]) {
       expect((await ask({ apiKey }, `http://localhost/sessions${query}`, {})).status).toBe(401);
     }
@@ -222,7 +222,7 @@ describe('who makes a request', () => {
     expect((await ask({ apiKey }, 'http://localhost/health', {})).status).toBe(200);
   });
 
-  it('[A5] log in once, and the cookie stands for the key', async () => {
+  it('[A5a] [A5c] log in once, and the cookie stands for the key', async () => {
     const made = server({ apiKey });
     const login = (key: unknown, url = 'http://localhost/login') =>
       made.duologue.fetch(
@@ -248,7 +248,7 @@ describe('who makes a request', () => {
     expect((await made.get('/sessions', { cookie: 'duologue=planted; duologue=other' })).status).toBe(401);
   });
 
-  it('[A5] behind a proxy that speaks TLS the cookie is for TLS alone', async () => {
+  it('[A5c] behind a proxy that speaks TLS the cookie is for TLS alone', async () => {
     const served = await serve(server({ apiKey }).duologue, { port: 0 });
     const cookies = ['https', 'https, http', 'http', undefined].map(async (proto) => {
       const headers = { 'content-type': 'application/json', ...(proto && { 'x-forwarded-proto': proto }) };
@@ -301,7 +301,7 @@ describe('who makes a request', () => {
     expect(made.model.requests).toEqual([]);
   });
 
-  it('[A6] a public address with neither a key nor authenticate is refused at the start', async () => {
+  it('[A6c] a public address with neither a key nor authenticate is refused at the start', async () => {
     for (const host of ['0.0.0.0', '::', '192.168.1.4', 'chat.example']) {
       await expect(serve(server().duologue, { host, port: 0 })).rejects.toThrow('without a key');
     }

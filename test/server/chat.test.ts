@@ -91,7 +91,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     { approved: false, reason: undefined },
     { approved: false, reason: 'too much' },
   ])(
-    '[S6][T4] a card answered with $approved and reason $reason takes two responses',
+    '[S1] [S6] [T4] a card answered with $approved and reason $reason takes two responses',
     async ({ approved, reason }) => {
       const made = server([[call('process_payment', pay('Hanako').args)], [text('After.')]]);
       const { chat, answer, quiet, exchanges } = client(sdk, made.duologue, {
@@ -120,7 +120,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     [true, false],
     [false, true],
     [false, false],
-  ])('[S5][T17] two cards at once, answered %s and %s, go in one request', async (alice, bob) => {
+  ])('[S5] [S5a] [T17b] two cards at once, answered %s and %s, go in one request', async (alice, bob) => {
     const made = server([[calls(pay('Alice', 30), pay('Bob', 40))], [text('Both settled.')]]);
     const { chat, answer, quiet, exchanges } = client(sdk, made.duologue, {
       sendAutomaticallyWhen: approvalHelper,
@@ -213,7 +213,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     });
   });
 
-  it('[T19] an approved client tool with the stock helper takes three responses', async () => {
+  it('[T19a] [T14b] an approved client tool with the stock helper takes three responses', async () => {
     const made = server([[call('get_location')], [text('You are here.')]]);
     const { chat, answer, quiet, exchanges } = client(sdk, made.duologue, {
       sendAutomaticallyWhen: approvalHelper,
@@ -300,7 +300,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     expect(await stored(made)).toEqual(plain(answer()));
   });
 
-  it('[T14] the stock tool-calls helper stops after one request that is answered with nothing', async () => {
+  it('[T14d] the stock tool-calls helper stops after one request that is answered with nothing', async () => {
     const made = server([[call('get_weather', weather.args)], [text('Sunny.')]]);
     const { chat, quiet, exchanges } = client(sdk, made.duologue, { sendAutomaticallyWhen: toolCallsHelper });
     await chat.sendMessage({ text: 'weather' });
@@ -311,7 +311,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     expect(await stored(made)).toMatchObject({ parts: [weatherPart, said('Sunny.')] });
   });
 
-  it('[T4] tool-output-denied instead of an error, when the server is told so', async () => {
+  it('[T4a] tool-output-denied instead of an error, when the server is told so', async () => {
     const made = server([[call('process_payment', pay('Hanako').args)], [text('After.')]], {
       denials: 'tool-output-denied',
     });
@@ -352,7 +352,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     ]);
   });
 
-  it('[S11] regenerate answers the same question again and forgets the first answer', async () => {
+  it('[S11a] regenerate answers the same question again and forgets the first answer', async () => {
     const made = server([[text('One.')], [text('Two.')]]);
     const { chat, quiet, answer } = client(sdk, made.duologue);
     await chat.sendMessage({ text: 'first' });
@@ -365,7 +365,7 @@ describe.each(sdks)('the chat of ai %s with its own transport and approval helpe
     expect(made.model.lastContents.map(({ parts }) => parts?.[0]?.text)).toEqual(['first']);
   });
 
-  it('[S11] regenerating again forgets the answer before it as well', async () => {
+  it('[S11a] regenerating again forgets the answer before it as well', async () => {
     const made = server([[text('One.')], [text('Two.')], [text('Three.')]]);
     const { chat, quiet, answer } = client(sdk, made.duologue);
     await chat.sendMessage({ text: 'first' });

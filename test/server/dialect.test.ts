@@ -29,7 +29,7 @@ const stored = async ({ get }: Harness): Promise<Message[]> =>
   (await (await get('/sessions/chat-1')).json()).messages;
 
 describe('the confirmation dialect', () => {
-  it('[T21] asks with a call of its own, and the original call follows the answer', async () => {
+  it('[T21a] [T21b] [C8b] asks with a call of its own, and the original call follows the answer', async () => {
     const made = server([[call('process_payment', args, 'function-call-123')], [text('送金しました。')]]);
     const first = await made.post(say('花子さんに50ドル送金してください'));
     const toolMetadata = { runsOn: 'client', asks: false };
@@ -73,7 +73,7 @@ describe('the confirmation dialect', () => {
     expect(grammar.end()).toEqual([]);
   });
 
-  it('[T21] on denial the original call is shown too, with the denial', async () => {
+  it('[T21c] on denial the original call is shown too, with the denial', async () => {
     const made = server([[call('process_payment', args)], [text('やめました。')]]);
     const first = await made.post(say('pay'));
     const second = await answers(made, first, confirm(false));
@@ -102,7 +102,7 @@ describe('the confirmation dialect', () => {
   });
 
   it.each([{}, { confirmed: 'yes' }, null, 'true', { confirmed: 1 }])(
-    '[T21] the output %j decides nothing',
+    '[T21b] the output %j decides nothing',
     async (given) => {
       const made = server([[call('process_payment', args)], [text('Ok')]]);
       const first = await made.post(say('pay'));

@@ -27,7 +27,7 @@ it('[B21] 200 frames may come at once, and 100 in each second after', () => {
   expect(count(300, () => meter.allows())).toBe(100);
 });
 
-it('[B21] frames of sound and their bytes have limits of their own, eight seconds of them at once', () => {
+it('[B21a] frames of sound and their bytes have limits of their own, eight seconds of them at once', () => {
   const { clock, meter, count } = meterOf();
   expect(count(5000, () => meter.allowsMedia(640))).toBe(4000);
   expect(count(20, () => meter.allowsMediaBytes(1024 * 1024))).toBe(13);
@@ -37,7 +37,7 @@ it('[B21] frames of sound and their bytes have limits of their own, eight second
   expect(count(2, () => meter.allowsMedia(2 * 1024 * 1024))).toBe(0);
 });
 
-it('[B21] of 100 dropped frames one is told, and after 2,000 the connection is flooded', () => {
+it('[B21b] of 100 dropped frames one is told, and after 2,000 the connection is flooded', () => {
   const { told, meter, count } = meterOf();
   count(200 + 2000, () => meter.allows());
   expect(told).toEqual(Array.from({ length: 20 }, () => 'rate_limited'));

@@ -15,11 +15,11 @@ describe('what was heard of a message', () => {
     ['😀😀😀😀', 0.4, '😀'],
     ['Hello', 0.5, ''],
     ['', 0.5, ''],
-  ])('[B28] of %j the share %d is %j', (text, share, heard) => {
+  ])('[B28a] of %j the share %d is %j', (text, share, heard) => {
     expect(text.slice(0, heardLength(text, share))).toBe(heard);
   });
 
-  it('[B28] is what is left of its text, whatever stands between', () => {
+  it('[B28a] is what is left of its text, whatever stands between', () => {
     const message: Message = {
       id: 'm',
       role: 'assistant',

@@ -14,7 +14,7 @@ hubContract({
   lose: async (key) => shared.lose(key),
 });
 
-test('[S3] an answer of 60 words, 20 ms apart, is kept in 21 calls: its first word and its end at once', async () => {
+test('[S3a] an answer of 60 words, 20 ms apart, is kept in 21 calls: its first word and its end at once', async () => {
   const hub = new MemoryHub(new SharedMemory());
   const clock = new ManualClock();
   const quiet = () => undefined;

@@ -60,32 +60,32 @@ describe('bad input', () => {
     ['[C14] no messages', { id: 'chat-1' }, 400, 'bad_request'],
     ['[C14] an empty list of messages', { id: 'chat-1', messages: [] }, 400, 'bad_request'],
     ['[C14] messages that are no list', { id: 'chat-1', messages: 'hi' }, 400, 'bad_request'],
-    ['[C14] a last message that is no object', { id: 'chat-1', messages: ['hi'] }, 400, 'bad_request'],
-    ['[C14] a message without a role', { id: 'chat-1', messages: [{ parts: [] }] }, 400, 'bad_request'],
+    ['[C14a] a last message that is no object', { id: 'chat-1', messages: ['hi'] }, 400, 'bad_request'],
+    ['[C14a] a message without a role', { id: 'chat-1', messages: [{ parts: [] }] }, 400, 'bad_request'],
     [
-      '[C14] a message of the system',
+      '[C14a] a message of the system',
       { id: 'chat-1', messages: [{ role: 'system', parts: [] }] },
       400,
       'bad_request',
     ],
-    ['[C16] an empty message', user(), 400, 'empty_message'],
-    ['[C16] a message of spaces', user({ type: 'text', text: '  \n' }), 400, 'empty_message'],
-    ['[C16] a part without a type', user({ text: 'hi' }), 400, 'bad_request'],
-    ['[C16] a text part without text', user({ type: 'text' }), 400, 'bad_request'],
+    ['[C16b] an empty message', user(), 400, 'empty_message'],
+    ['[C16b] a message of spaces', user({ type: 'text', text: '  \n' }), 400, 'empty_message'],
+    ['[C16a] a part without a type', user({ text: 'hi' }), 400, 'bad_request'],
+    ['[C16a] a text part without text', user({ type: 'text' }), 400, 'bad_request'],
     [
-      '[C16] parts that are no list',
+      '[C16a] parts that are no list',
       { id: 'chat-1', messages: [{ role: 'user', parts: 'hi' }] },
       400,
       'bad_request',
     ],
     [
-      '[T14] an assistant message that answers nothing',
+      '[T14c] an assistant message that answers nothing',
       { id: 'chat-1', messages: [{ role: 'assistant', parts: [] }] },
       409,
       'nothing_to_answer',
     ],
     [
-      '[T6] a dynamic tool without a name',
+      '[T6d] a dynamic tool without a name',
       {
         id: 'chat-1',
         messages: [
@@ -110,31 +110,31 @@ describe('bad input', () => {
       400,
       'bad_request',
     ],
-    ['[A1] half a character', { ...user({ type: 'text', text: 'hi' }), id: 'x\ud83d' }, 400, 'bad_request'],
-    ['[A1] the folder itself', { ...user({ type: 'text', text: 'hi' }), id: '.' }, 400, 'bad_request'],
-    ['[A1] the folder above', { ...user({ type: 'text', text: 'hi' }), id: '..' }, 400, 'bad_request'],
+    ['[A1c] half a character', { ...user({ type: 'text', text: 'hi' }), id: 'x\ud83d' }, 400, 'bad_request'],
+    ['[A1c] the folder itself', { ...user({ type: 'text', text: 'hi' }), id: '.' }, 400, 'bad_request'],
+    ['[A1c] the folder above', { ...user({ type: 'text', text: 'hi' }), id: '..' }, 400, 'bad_request'],
     ['[A1] an empty session id', { ...user({ type: 'text', text: 'hi' }), id: '' }, 400, 'bad_request'],
     [
-      '[A1] a session id that is too long',
+      '[A1b] a session id that is too long',
       { ...user({ type: 'text', text: 'hi' }), id: 'x'.repeat(257) },
       400,
       'bad_request',
     ],
     [
-      '[A1] a message id that is too long',
+      '[A1b] a message id that is too long',
       { id: 'c', messages: [{ id: 'x'.repeat(257), role: 'user', parts: [{ type: 'text', text: 'hi' }] }] },
       400,
       'bad_request',
     ],
     ['[A1] too much text', user({ type: 'text', text: 'x'.repeat(100_001) }), 413, 'too_large'],
     [
-      '[A1] an image of one by 20 million pixels',
+      '[A1a] an image of one by 20 million pixels',
       user(image(dataUrl(sized(1, 20_000_000)))),
       413,
       'too_large',
     ],
-    ['[A1] an image of 20 million by one', user(image(dataUrl(sized(20_000_000, 1)))), 413, 'too_large'],
-    ['[A1] an image of too many pixels', user(image(dataUrl(sized(10_001, 10_000)))), 413, 'too_large'],
+    ['[A1a] an image of 20 million by one', user(image(dataUrl(sized(20_000_000, 1)))), 413, 'too_large'],
+    ['[A1a] an image of too many pixels', user(image(dataUrl(sized(10_001, 10_000)))), 413, 'too_large'],
     ['[A1] five images', user(...Array.from({ length: 5 }, () => image(dataUrl(png)))), 413, 'too_large'],
     [
       '[A1] an image of more than 5 MB',
@@ -162,13 +162,13 @@ describe('bad input', () => {
       'unsupported_media',
     ],
     [
-      '[A3] a file by a foreign address',
+      '[A3] [C15c] a file by a foreign address',
       user(image('https://example.org/cat.png')),
       415,
       'unsupported_media',
     ],
-    ['[A3] a file by a local address', user(image('file:///etc/passwd')), 415, 'unsupported_media'],
-    ['[A3] a data URL that is not base64', user(image('data:image/png,abc')), 400, 'bad_request'],
+    ['[A3] [C15c] a file by a local address', user(image('file:///etc/passwd')), 415, 'unsupported_media'],
+    ['[A3] [C15c] a data URL that is not base64', user(image('data:image/png,abc')), 400, 'bad_request'],
   ];
 
   it.each(table)('%s gets its status and code, and leaves nothing behind', async (_, body, status, code) => {
@@ -208,7 +208,7 @@ describe('bad input', () => {
     ['POST', '/approvals/x', 'GET'],
     ['POST', '/stream/x/stream', 'GET'],
     ['HEAD', '/sessions', 'GET'],
-  ])('[A8] %s %s is not allowed, and Allow says what is', async (method, path, allow) => {
+  ])('[A8a] %s %s is not allowed, and Allow says what is', async (method, path, allow) => {
     const [status, wire, headers] = await send(server(), path, { method });
     expect([status, headers.get('allow')]).toEqual([405, allow]);
     if (method !== 'HEAD') expect(wire?.error.code).toBe('method_not_allowed');
@@ -354,7 +354,7 @@ describe('input of many shapes', () => {
     },
   );
 
-  it('[S12] an image that the agent makes is streamed as it is and stored by its address', async () => {
+  it('[S12a] an image that the agent makes is streamed as it is and stored by its address', async () => {
     const data = Buffer.from(png).toString('base64');
     const made = harness([
       [{ content: { role: 'model', parts: [{ inlineData: { mimeType: 'image/png', data } }] } }],
@@ -370,7 +370,7 @@ describe('input of many shapes', () => {
 });
 
 describe('sessions', () => {
-  it('[S2] a post without an id gets a session of its own, and the header names it', async () => {
+  it('[S2a] [A4a] a post without an id gets a session of its own, and the header names it', async () => {
     const made = server();
     const { headers } = await made.post({ messages: user({ type: 'text', text: 'hi' }).messages });
     const id = decodeURIComponent(headers.get('x-duologue-session') ?? '');
@@ -383,7 +383,7 @@ describe('sessions', () => {
     ['half a character', 'u\ud83d'],
     ['the other half', '\ude00'],
     ['a slash and a blank', 'a/b c'],
-  ])('[S2] a user whose name has %s goes on in a session of their own, and deletes it', async (_, name) => {
+  ])('[S2b] a user whose name has %s goes on in a session of their own, and deletes it', async (_, name) => {
     const folder = mkdtempSync(join(tmpdir(), 'duologue-ids-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const store = await openSqliteStore(folder);
@@ -400,7 +400,7 @@ describe('sessions', () => {
     }
   });
 
-  it('[S2] users whose names do not fit into an id have different ids', async () => {
+  it('[S2b] users whose names do not fit into an id have different ids', async () => {
     const ids = new Set<string>();
     for (const name of ['u\ud83d', 'u\ud83e', 'u'.repeat(300), 'u'.repeat(301)]) {
       const made = server({ authenticate: () => name, newId: () => 'same' });
@@ -416,7 +416,7 @@ describe('sessions', () => {
     expect((await made.get('/sessions/mine')).status).toBe(200);
   });
 
-  it('[S1] the headers are those of a UI message stream', async () => {
+  it('[S1a] the headers are those of a UI message stream', async () => {
     const made = server();
     const { headers, dones, ids } = await made.post(say('hi'));
     expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
@@ -489,7 +489,7 @@ describe('sessions', () => {
 });
 
 describe('limits', () => {
-  it('[A7][E2] a user who asks too often is told how long to wait; others are not held up', async () => {
+  it('[A7] [E2a] a user who asks too often is told how long to wait; others are not held up', async () => {
     const clock = fakeClock();
     const authenticate = (request: Request) => request.headers.get('x-user');
     const made = server({ clock, authenticate, rateLimit: { burst: 3, perMinute: 60 } });
@@ -509,7 +509,7 @@ describe('limits', () => {
     expect((await made.get('/sessions', { 'x-user': 'alice' })).status).toBe(200);
   });
 
-  it('[A7] a clock that is set back an hour lets nobody wait longer', async () => {
+  it('[A7c] a clock that is set back an hour lets nobody wait longer', async () => {
     const clock = fakeClock();
     const made = server({ clock, rateLimit: { burst: 1, perMinute: 60 } });
     expect((await made.post(say('q1'))).status).toBe(200);
@@ -528,7 +528,7 @@ describe('limits', () => {
     expect(statuses).toEqual([...Array.from({ length: 60 }, () => 400), 429]);
   });
 
-  it('[A9][E2] a user who begins too many sessions is told how long to wait; those there are go on', async () => {
+  it('[A9a] [E2a] a user who begins too many sessions is told how long to wait; those there are go on', async () => {
     const clock = fakeClock();
     const authenticate = (request: Request) => request.headers.get('x-user');
     const made = server({ clock, authenticate, newSessions: { burst: 2, perMinute: 60 } });
@@ -556,7 +556,7 @@ describe('limits', () => {
     expect((await ask('alice', 'three')).status).toBe(200);
   });
 
-  it('[A9] 120 new sessions at once by default, and none is counted where requests are not', async () => {
+  it('[A9a] 120 new sessions at once by default, and none is counted where requests are not', async () => {
     const clock = fakeClock();
     const begun = async (options: Partial<DuologueOptions>) => {
       const made = harness([], [], { clock, ...options });

@@ -41,7 +41,7 @@ describe('the events behind a conversation', () => {
     expect(body.events[1].content.parts).toEqual([{ text: 'Hello.' }]);
   });
 
-  it('[S16] are told from a place on', async () => {
+  it('[S16a] are told from a place on', async () => {
     const server = await talked(true);
     const rest = await (await server.get('/sessions/chat-1/events?from=1', ann)).json();
     expect(rest.events).toHaveLength(1);
@@ -58,7 +58,7 @@ describe('the events behind a conversation', () => {
     expect((await server.get('/sessions/chat-1/events')).status).toBe(401);
   });
 
-  it.each([undefined, false])('[S16] are nowhere when the server is not set to it: %s', async (inspect) => {
+  it.each([undefined, false])('[S16b] are nowhere when the server is not set to it: %s', async (inspect) => {
     const server = await talked(inspect);
     expect((await server.get('/sessions/chat-1/events', ann)).status).toBe(404);
   });

@@ -86,7 +86,7 @@ async function killedAt(
 }
 
 describe('a server that is killed', { timeout: 180_000 }, () => {
-  it('[R7] [B16] while messages wait: each is answered after the restart, once and in its order', async () => {
+  it('[R7e] [B16b] while messages wait: each is answered after the restart, once and in its order', async () => {
     const folder = folderOfItsOwn();
     const first = await start(folder);
     const socket = await connect(first.url);
@@ -128,7 +128,7 @@ describe('a server that is killed', { timeout: 180_000 }, () => {
     expect((await messagesIn(next.url)).map(({ role }) => role)).toEqual(['user', 'assistant']);
   });
 
-  it('[T15] after the card is written down, before it is shown: it cannot be answered, and the same message asks anew', async () => {
+  it('[T15] [T11b] after the card is written down, before it is shown: it cannot be answered, and the same message asks anew', async () => {
     const folder = folderOfItsOwn();
     const server = await start(folder, 'after-issue');
     const asking = post(server.url, say('pay')).catch(() => null);
@@ -144,7 +144,7 @@ describe('a server that is killed', { timeout: 180_000 }, () => {
     expect(next.lines.filter((line) => line === 'paid')).toHaveLength(1);
   });
 
-  it('[T15][R7] while a card waits: it is there after the restart and can be answered', async () => {
+  it('[T15a] [R7] while a card waits: it is there after the restart and can be answered', async () => {
     const folder = folderOfItsOwn();
     const server = await start(folder);
     const first = await post(server.url, say('pay'));

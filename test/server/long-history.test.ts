@@ -51,7 +51,7 @@ describe('pictures of a long conversation', () => {
     ],
   });
 
-  it('[S27] are stored once, and given to the model up to a limit, the newest first', async () => {
+  it('[S27] [S27a] are stored once, and given to the model up to a limit, the newest first', async () => {
     const store = createMemoryStore();
     const options = { store, history: { maxImageBytes: 100_000 } };
     const { post, model } = harness([[text('one')], [text('two')], [text('three')]], [], options);
@@ -76,7 +76,7 @@ describe('pictures of a long conversation', () => {
 });
 
 describe('a session that has reached its size limit', () => {
-  it('[S26] refuses messages with a text that says why, and can be read and removed', async () => {
+  it('[S26] [S26a] refuses messages with a text that says why, and can be read and removed', async () => {
     const store = createMemoryStore();
     const limited = { store, history: { maxSessionBytes: 20_000 } };
     const { post, get } = harness([[text('one')]], [], limited);

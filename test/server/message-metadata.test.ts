@@ -49,7 +49,7 @@ describe('[C18] the metadata of a message of the person', () => {
     ['more than 16 kB', { x: 'é'.repeat(8_200) }, 413],
     ['too deep', JSON.parse(`${'{"a":'.repeat(200)}1${'}'.repeat(200)}`), 413],
     ['null', null, 200],
-  ])('%s', async (_what, metadata, status) => {
+  ])('[C18a] %s', async (_what, metadata, status) => {
     const { post } = harness([[text('Hello.')]]);
     expect((await post(said(metadata))).status).toBe(status);
   });

@@ -62,7 +62,7 @@ afterEach(() => {
 
 describe('a model that is not configured', () => {
   it.each(CELLS)(
-    '[E7] is reported to the person, with a code, and to the log: %s, %s',
+    '[E7] [E7a] is reported to the person, with a code, and to the log: %s, %s',
     async (_, way, model, text) => {
       const logged: unknown[] = [];
       const logger = {

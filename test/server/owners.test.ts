@@ -63,7 +63,7 @@ it('a conversation that begins is looked for, made and owned once, and not read'
 });
 
 describe('a server that lost a session to another', () => {
-  it('[E6] over SSE ends the response in words and without [DONE], and stores nothing more', async () => {
+  it('[E6a] over SSE ends the response in words and without [DONE], and stores nothing more', async () => {
     const store = shared();
     const { turn, go } = held();
     const first = harness([turn], [], { store, newId: randomUUID });
@@ -119,7 +119,7 @@ describe('a server that lost a session to another', () => {
     ]);
   });
 
-  it('[E6] [E5] closes the socket with the words, and the client finds the session again', async () => {
+  it('[E6a] [E5] closes the socket with the words, and the client finds the session again', async () => {
     const store = shared();
     const { turn, go } = held();
     const first = await live([turn, [text('Back.')]], [], { store, newId: randomUUID });
@@ -140,7 +140,7 @@ describe('a server that lost a session to another', () => {
   });
 
   it.each(['that waits for the other', 'that comes to this one'])(
-    '[E6] [T12] does not run a payment that was approved there, and the person %s pays once',
+    '[E6b] [T12] does not run a payment that was approved there, and the person %s pays once',
     async (where) => {
       const store = shared();
       const log: string[] = [];
@@ -170,7 +170,7 @@ describe('a server that lost a session to another', () => {
   );
 
   it.each(['before', 'after'] as const)(
-    '[E6] [T9] [T12] and is given a yes %s the card expires with the other: the first of the two counts, once',
+    '[E6c] [T9] [T12] [T16d] and is given a yes %s the card expires with the other: the first of the two counts, once',
     async (when) => {
       const store = shared();
       const log: string[] = [];

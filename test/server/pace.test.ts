@@ -154,7 +154,7 @@ describe.each([
     );
   });
 
-  test.each(urgent)('[S3] %s never waits, and takes along the words before it', async (_what, chunk) => {
+  test.each(urgent)('[S3b] %s never waits, and takes along the words before it', async (_what, chunk) => {
     const { say, left } = open();
     for (const delta of ['one', 'two']) await say(word(delta));
     await say(chunk);
@@ -169,7 +169,7 @@ describe.each([
     expect(left).toEqual(['tool-input-start tool-input-available tool-approval-request']);
   });
 
-  test('[S3] the end never waits', async () => {
+  test('[S3b] the end never waits', async () => {
     const { say, left } = open();
     for (const delta of ['one', 'two']) await say(word(delta));
     await say(null);

@@ -24,7 +24,7 @@ async function longSession(count: number, length: number) {
 }
 
 describe('a long conversation', () => {
-  it('[S18] is told in pages from its end, each with the way to the one before', async () => {
+  it('[S18] [S18a] is told in pages from its end, each with the way to the one before', async () => {
     const { store, messages } = await longSession(250, 10);
     const { get } = harness([], [], { store });
     const seen: string[] = [];
@@ -48,7 +48,7 @@ describe('a long conversation', () => {
     expect((JSON.parse(text) as { messages: unknown[] }).messages).toHaveLength(5);
   });
 
-  it('[R5] is sent as one page to a client that cannot resume where it was', async () => {
+  it('[R5a] is sent as one page to a client that cannot resume where it was', async () => {
     const { store, messages } = await longSession(250, 10);
     const { get } = harness([], [], { store });
     const reader = (await get('/sessions/long/watch?last=gone:7')).body?.getReader();
@@ -111,7 +111,7 @@ describe('many conversations', () => {
 });
 
 describe('reading', () => {
-  it('[A7] is limited for each user, renaming, removing and handshakes too; posts are counted apart', async () => {
+  it('[A7a] is limited for each user, renaming, removing and handshakes too; posts are counted apart', async () => {
     const { store } = await longSession(1, 10);
     const server = await live([], [], {
       store,
@@ -133,7 +133,7 @@ describe('reading', () => {
     await expect(new TestSocket(server.url).opened()).rejects.toThrow('429');
   });
 
-  it('[A7] what one user reads follows one after the other, and others come in between', async () => {
+  it('[A7b] what one user reads follows one after the other, and others come in between', async () => {
     const turnstile = new Turnstile();
     const order: string[] = [];
     const work = (name: string) => () => void order.push(name);

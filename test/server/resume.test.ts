@@ -45,7 +45,7 @@ const messagesOf = async ({ get }: Harness): Promise<Message[]> =>
 describe.each(sdks)('a page of ai %s that is loaded again', (_, sdk) => {
   const approvalHelper = sdk.lastAssistantMessageIsCompleteWithApprovalResponses;
 
-  it('[R3] in mid-answer goes on with the answer, and nothing is lost or repeated', async () => {
+  it('[R3b] in mid-answer goes on with the answer, and nothing is lost or repeated', async () => {
     const door = latch();
     const made = harness([halting(door, 'One ', 'two ', 'three.')]);
     const before = client(sdk, made.duologue);
@@ -62,7 +62,7 @@ describe.each(sdks)('a page of ai %s that is loaded again', (_, sdk) => {
     expect((await messagesOf(made))[1]).toEqual(plain(after.answer()));
   });
 
-  it('[R3] during a continuation shows the whole message, and the decided card is not asked again', async () => {
+  it('[R3a] during a continuation shows the whole message, and the decided card is not asked again', async () => {
     const door = latch();
     const { payment } = fourTools();
     const made = harness(
@@ -187,7 +187,7 @@ describe('a client that names the last chunk it has', () => {
     ]);
   });
 
-  it('[R2] a client that has all but the end gets 204, as an EventSource that comes back wants', async () => {
+  it('[R2b] a client that has all but the end gets 204, as an EventSource that comes back wants', async () => {
     const made = harness([streamed('Hello')]);
     const { ids } = await made.post(say('hi'));
     const [before, last] = ids.slice(-2);
@@ -252,7 +252,7 @@ describe('going away and stopping', () => {
     expect(messages[1]?.parts).toEqual([{ type: 'text', text: 'One two.', state: 'done' }]);
   });
 
-  it('[S8] stop ends the text; what was said stays in the history and the next turn works', async () => {
+  it('[S8a] [S8b] stop ends the text; what was said stays in the history and the next turn works', async () => {
     const made = harness([halting(latch(), 'One ', 'two.'), [text('Again.')]]);
     const running = await open(made, say('count'));
     await running.until((chunks) => chunks.some(({ type }) => type === 'text-delta'));
@@ -279,7 +279,7 @@ describe('going away and stopping', () => {
     });
   });
 
-  it('[S8] stop ends a tool that ADK runs, and the history stays sound', async () => {
+  it('[S8a] stop ends a tool that ADK runs, and the history stays sound', async () => {
     let aborted = false;
     const started = latch();
     const slow = defineTool({
@@ -316,7 +316,7 @@ describe('going away and stopping', () => {
     ]);
   });
 
-  it('[S8] stop ends an approved tool that does not listen, and starts none of those that follow', async () => {
+  it('[S8a] stop ends an approved tool that does not listen, and starts none of those that follow', async () => {
     const log: string[] = [];
     const started = latch();
     const tool = defineTool({
@@ -349,7 +349,7 @@ describe('going away and stopping', () => {
     ]);
   });
 
-  it('[S10] posts wait their turn; when 16 wait the next is busy', async () => {
+  it('[S10] [S10a] posts wait their turn; when 16 wait the next is busy', async () => {
     const door = latch();
     const made = harness(
       [halting(door, 'One ', 'two.'), ...Array.from({ length: 16 }, (_, n) => [text(`${n}`)])],

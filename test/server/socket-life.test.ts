@@ -45,7 +45,7 @@ describe('the life of a socket', () => {
     expect(ended).toHaveLength(1);
   });
 
-  it('[B19] is over when nothing is said for 30 minutes, however alive the other side is', () => {
+  it('[B19a] is over when nothing is said for 30 minutes, however alive the other side is', () => {
     pass(30 * MINUTE);
     expect(ended).toEqual([]);
     pass(MINUTE);

@@ -93,7 +93,7 @@ describe('a turn over SSE', () => {
     expect(session.messages[1].parts[0].state).toBe('output-available');
   });
 
-  it('[S2] [T11] answers without an id find their session by the approval, and only that of their user', async () => {
+  it('[S2c] [T11a] answers without an id find their session by the approval, and only that of their user', async () => {
     const log: string[] = [];
     const { payment } = fourTools(log);
     const { post } = harness(

@@ -72,7 +72,7 @@ describe('a session whose owner died', () => {
     await socket.closed();
   });
 
-  it('[R2] over SSE the rest of the response comes with the ids that go on, and one [DONE]', async () => {
+  it('[R2] [R4a] over SSE the rest of the response comes with the ids that go on, and one [DONE]', async () => {
     const { options } = group();
     const { turn, go } = held();
     const first = harness([turn], [], options());
@@ -134,7 +134,7 @@ describe('a session whose owner died', () => {
     await socket.closed();
   });
 
-  it('[R4] an owner writes the log again that the hub has lost, and its clients notice nothing', async () => {
+  it('[R4a] an owner writes the log again that the hub has lost, and its clients notice nothing', async () => {
     const { shared, options } = group();
     const { turn, go } = held();
     const first = await live([turn], [], options());
@@ -171,7 +171,7 @@ describe('a session whose owner died', () => {
     expect(shape(socket.chunks).slice(-2)).toEqual(['text-end', 'finish']);
   });
 
-  it('[E11] while the hub is away for seconds, every client is told once that the answer waits, and gets it whole when the hub is back', async () => {
+  it('[E11] [E11a] while the hub is away for seconds, every client is told once that the answer waits, and gets it whole when the hub is back', async () => {
     const { shared, options } = group();
     const { turn, go } = held();
     const first = await live([turn], [], options());

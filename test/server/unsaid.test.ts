@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 const idsIn = async (store: Store) => (await store.listSessions(app, user)).map(({ id }) => id);
 
 describe('a session in which nothing was said', () => {
-  it('[S20] is not made by a GET', async () => {
+  it('[S20c] is not made by a GET', async () => {
     const store = createMemoryStore();
     const { get } = harness([], [], { store });
     expect((await get('/sessions/new/watch')).status).toBe(404);

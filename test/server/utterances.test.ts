@@ -30,7 +30,7 @@ describe('the sound of a session', () => {
     ]);
   });
 
-  it('[B27] is gone on with from any sample of the newest utterance, and of no other', () => {
+  it('[B27c] is gone on with from any sample of the newest utterance, and of no other', () => {
     const utterances = new Utterances();
     utterances.add('a', 24_000, pcm(9, 0));
     utterances.add('b', 24_000, pcm(1, 0, 2, 0));
@@ -53,7 +53,7 @@ describe('the sound of a session', () => {
     expect(utterances.add('b', 24_000, pcm(4, 0)).at).toBe(3);
   });
 
-  it('[B27] is kept up to 2 MB', () => {
+  it('[B27c] is kept up to 2 MB', () => {
     const utterances = new Utterances();
     const quarter = Buffer.alloc(1024 * 256).toString('base64');
     for (let count = 0; count < 12; count++) utterances.add('a', 24_000, quarter);

@@ -38,7 +38,7 @@ const storedIn = async (store: Store) =>
 const waitingIn = async (store: Store) => (await store.waitingMessages(key)).map(({ message }) => message.id);
 
 describe('messages that wait', () => {
-  it('[R7] [B16] outlive their server, with their files, and are answered in order when the person is back', async () => {
+  it('[R7e] [B16b] outlive their server, with their files, and are answered in order when the person is back', async () => {
     const store = shared();
     const first = await live([silent], [], { store });
     const socket = await first.connect(QUERY);
@@ -73,7 +73,7 @@ describe('messages that wait', () => {
     expect(heard(third)).toEqual(['hi']);
   });
 
-  it('[R7] [B24] a message that was accepted and that nothing was said to yet is answered after the restart, beside an open card', async () => {
+  it('[R7e] [B24] [B26e] a message that was accepted and that nothing was said to yet is answered after the restart, beside an open card', async () => {
     const store = shared();
     const { payment } = fourTools();
     const pay = call('process_payment', { amount: 50, recipient: 'Hanako' }, 'pay-1');

@@ -1,5 +1,4 @@
-import { BINARY, encodeBinary } from '../../protocol/codec.ts';
-import { encodeFrame } from '../../protocol/encode-frame.ts';
+import { BINARY, encodeBinary, encodeFrame } from '../../protocol/codec.ts';
 import type { Connection } from '../connection.ts';
 
 const SAMPLE_RATE = 16_000;

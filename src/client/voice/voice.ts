@@ -1,4 +1,4 @@
-import { encodeFrame } from '../../protocol/encode-frame.ts';
+import { encodeFrame } from '../../protocol/codec.ts';
 import { AudioError } from '../audio/audio-error.ts';
 import type { ConnectionEvent } from '../incoming.ts';
 import type { Played } from '../played.ts';

@@ -1,4 +1,4 @@
-import { BINARY_HEADER, writeBinaryHeader } from '../../protocol/binary-header.ts';
+import { BINARY_HEADER, writeBinaryHeader } from '../../protocol/codec.ts';
 import { BINARY, base64Bytes, encodeBinary } from '../../protocol/index.ts';
 
 /** A piece of sound for the person: which utterance it belongs to, and how many samples of that come before it. */

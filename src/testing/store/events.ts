@@ -97,7 +97,7 @@ export function eventsSuite({ test, expect, beforeEach }: TestRunner, { store, c
     ['a key of the app', 'app:open', { at: [9] }],
     ['a key named like a property of objects', '__proto__', 1],
   ])(
-    '[T23] a change of %s that was made from another value is not written, nor is anything with it',
+    '[T23a] a change of %s that was made from another value is not written, nor is anything with it',
     async (_, name, value) => {
       const delta = (own: unknown) => Object.fromEntries([[name, own]]);
       const sibling = keyOf('s2');

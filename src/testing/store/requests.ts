@@ -44,7 +44,7 @@ export function requestsSuite({ test, expect }: TestRunner, { store }: Opened): 
     expect(await store().acceptedRequests(key)).toEqual([]);
   });
 
-  test('[B24] are kept up to 256 of a session', async () => {
+  test('[B24c] are kept up to 256 of a session', async () => {
     await store().createSession(key, {});
     await store().createSession(keyOf('s2'), {});
     await store().acceptRequest(keyOf('s2'), request('other'));

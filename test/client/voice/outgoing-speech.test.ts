@@ -27,7 +27,7 @@ const STOP = ['audio_control', 'stop'];
 const sound = (value: number) => [1, 16_000, value];
 
 describe('what the person says aloud', () => {
-  test('[B4] [B29] goes up between its two ends, and nothing does outside of them', () => {
+  test('[B4b] [B29] goes up between its two ends, and nothing does outside of them', () => {
     const { connection, sent } = wire();
     const speech = new OutgoingSpeech(false);
     speech.connect(connection);

@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import type { Chunk, GrammarMode, TokenUsage, ToolFacts } from '../../../src/protocol/index.ts';
 
+const NO_USAGE: TokenUsage = {
+  input: null,
+  output: null,
+  cacheRead: null,
+  cacheWrite: null,
+  reasoning: null,
+  total: null,
+};
+
 /** What happens to one assistant message: chunks of a response, or a click of the person between two responses. */
 export type Act =
   | { kind: 'response'; chunks: Chunk[] }
@@ -189,7 +198,7 @@ class Story {
         this.say({
           type: 'message-metadata',
           messageMetadata: {
-            usage: pick % 3 ? ({ [pick % 5 ? 'input' : 'output']: pick } as unknown as TokenUsage) : null,
+            usage: pick % 3 ? { ...NO_USAGE, [pick % 5 ? 'input' : 'output']: pick } : null,
             ...(pick % 2 ? { rawFinishReason: word } : {}),
             ...(Array.isArray(value) ? { citations: [] } : {}),
           },

@@ -71,7 +71,7 @@ export function rulesOf(type: string): readonly string[] {
 /** Every rule of the document, by its number. */
 export function rulesIn(document: string): ReadonlyMap<string, string> {
   const rules = new Map<string, string>();
-  for (const [, number = '', text = ''] of document.matchAll(/^\*\*([A-Z]\d+)\*\* (.+)$/gm)) {
+  for (const [, number = '', text = ''] of document.matchAll(/^\*\*([A-Z]\d+[a-z]?)\*\* (.+)$/gm)) {
     rules.set(number, text);
   }
   return rules;

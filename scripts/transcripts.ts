@@ -1,0 +1,9 @@
+// `npm run transcripts`: holds the exchanges of docs/transcripts with a real server and a scripted model, and writes what crossed the wire.
+import { writeFileSync } from 'node:fs';
+import { EXCHANGES, pageOf } from './transcripts/exchanges.ts';
+
+for (const exchange of EXCHANGES) {
+  const page = await pageOf(exchange);
+  writeFileSync(new URL(`../docs/transcripts/${exchange.file}.md`, import.meta.url), page);
+  console.log(`docs/transcripts/${exchange.file}.md: ${page.split('\n').length} lines`);
+}

@@ -1,0 +1,168 @@
+import { z } from 'zod/v4';
+import { DATA, type DataName } from './data.ts';
+import { entry, id, json, messageMetadata, milliseconds, toolFacts } from './values.ts';
+
+const author = z
+  .object({ duologue: z.object({ author: z.string() }) })
+  .optional()
+  .describe('the agent that writes the block (C17)');
+const metadata = messageMetadata.describe('to merge into the metadata of the message (C12)');
+const example = { toolCallId: 'call-1', toolName: 'process_payment' };
+
+/** The chunks that a server sends, beside `data-*`: the subset of the UI message stream that clients of ai 6 and 7 accept. */
+export const CHUNKS = {
+  start: entry({
+    about:
+      'First chunk of a response. The chunks after it belong to the message `messageId`; a continuation repeats the id.',
+    fields: z.object({ messageId: id, messageMetadata: metadata.optional() }),
+    example: { messageId: 'msg-2', messageMetadata: { createdAt: 1_763_000_000_000 } },
+  }),
+  'text-start': entry({
+    about: 'A text block begins.',
+    fields: z.object({ id, providerMetadata: author }),
+    example: { id: '1', providerMetadata: { duologue: { author: 'critic' } } },
+  }),
+  'text-delta': entry({
+    about: 'The next piece of an open text block.',
+    fields: z.object({ id, delta: z.string() }),
+    example: { id: '1', delta: 'It is sunny' },
+  }),
+  'text-end': entry({
+    about: 'A text block is complete.',
+    fields: z.object({ id }),
+    example: { id: '1' },
+  }),
+  'reasoning-start': entry({
+    about: 'A block of reasoning begins.',
+    fields: z.object({ id, providerMetadata: author }),
+    example: { id: '0' },
+  }),
+  'reasoning-delta': entry({
+    about: 'The next piece of an open reasoning block.',
+    fields: z.object({ id, delta: z.string() }),
+    example: { id: '0', delta: 'The user wants' },
+  }),
+  'reasoning-end': entry({
+    about: 'A reasoning block is complete.',
+    fields: z.object({ id }),
+    example: { id: '0' },
+  }),
+  'tool-input-start': entry({
+    about: 'The model calls a tool. State `input-streaming`.',
+    fields: z.object({ toolCallId: id, toolName: z.string(), toolMetadata: toolFacts }),
+    example: { ...example, toolMetadata: { runsOn: 'server', asks: true } },
+  }),
+  'tool-input-available': entry({
+    about:
+      'The input of the call is complete. State `input-available`. When the tool runs on the client and does not ask, the client runs it now.',
+    fields: z.object({ toolCallId: id, toolName: z.string(), input: json, toolMetadata: toolFacts }),
+    example: { ...example, input: { amount: 50 }, toolMetadata: { runsOn: 'server', asks: true } },
+  }),
+  'tool-approval-request': entry({
+    about:
+      'The server asks the user to approve the call. State `approval-requested`. The client shows an approval card.',
+    fields: z.object({
+      toolCallId: id,
+      approvalId: id,
+      approvalDescriptor: z
+        .object({
+          expiresAt: milliseconds.optional().describe('absent: no time limit'),
+          queued: z.number().optional().describe('requests of the message that follow'),
+        })
+        .optional(),
+    }),
+    example: {
+      toolCallId: 'call-1',
+      approvalId: 'approval-1',
+      approvalDescriptor: { expiresAt: 1_763_000_030_000 },
+    },
+  }),
+  'tool-output-available': entry({
+    about: 'The call has its output. State `output-available`.',
+    fields: z.object({ toolCallId: id, output: json }),
+    example: { toolCallId: 'call-1', output: { paid: true } },
+  }),
+  'tool-output-error': entry({
+    about:
+      'The call ended without an output: it failed, was denied, timed out or was interrupted. State `output-error`.',
+    fields: z.object({ toolCallId: id, errorText: z.string() }),
+    example: { toolCallId: 'call-1', errorText: 'User denied the tool call: too dear' },
+  }),
+  'tool-output-denied': entry({
+    about: 'The user denied the call, on a server that is set to this chunk (T4). State `output-denied`.',
+    fields: z.object({ toolCallId: id }),
+    example: { toolCallId: 'call-1' },
+  }),
+  'start-step': entry({
+    about: 'Over BIDI: approval requests follow. A client that builds messages ignores it (C8).',
+    fields: z.object({}),
+    example: {},
+  }),
+  'finish-step': entry({
+    about:
+      'Over BIDI: the approval requests are complete. A transport for `useChat` ends its response here (B12).',
+    fields: z.object({}),
+    example: {},
+  }),
+  file: entry({
+    about: 'An image that the agent made.',
+    fields: z.object({ url: z.string(), mediaType: z.string() }),
+    example: { url: '/sessions/chat-1/files/1.png', mediaType: 'image/png' },
+  }),
+  'source-url': entry({
+    about: 'A page that the model used.',
+    fields: z.object({ sourceId: id, url: z.string(), title: z.string().optional() }),
+    example: { sourceId: 's-1', url: 'https://example.org', title: 'Example' },
+  }),
+  'message-metadata': entry({
+    about: 'Metadata to merge into the message before its `finish`.',
+    fields: z.object({ messageMetadata: metadata }),
+    example: { messageMetadata: { modelVersion: 'rules-1' } },
+  }),
+  error: entry({
+    about: 'The agent or the model failed. `finish` with the reason `error` follows.',
+    fields: z.object({ errorText: z.string().describe('for the user') }),
+    example: { errorText: 'The model cannot be reached. Please try again.' },
+  }),
+  finish: entry({
+    about: 'Last chunk of a response.',
+    fields: z.object({
+      finishReason: z.enum(['stop', 'length', 'content-filter', 'tool-calls', 'error', 'other']),
+      messageMetadata: metadata.optional(),
+    }),
+    example: {
+      finishReason: 'stop',
+      messageMetadata: {
+        usage: { input: 12, output: 5, cacheRead: null, cacheWrite: null, reasoning: null, total: 17 },
+      },
+    },
+  }),
+};
+
+/** The types of `CHUNKS`. */
+export const CHUNK_TYPES = Object.keys(CHUNKS) as (keyof typeof CHUNKS)[];
+
+/** What surrounds the data of a `data-*` chunk. */
+export const dataEnvelope = z.object({
+  data: json,
+  id: id.optional().describe('a later chunk with the same type and id replaces the data'),
+  transient: z.boolean().optional(),
+});
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+/** The schema of a whole chunk, `type` included; null when the protocol has no such chunk. Unknown fields are an error. */
+export function chunkSchema(type: string): z.ZodType | null {
+  if (Object.hasOwn(CHUNKS, type)) {
+    const { fields } = CHUNKS[type as keyof typeof CHUNKS];
+    return z.strictObject({ type: z.literal(type), ...(fields.shape as Shape) });
+  }
+  const name = type.replace(/^data-/, '');
+  if (name === type || !Object.hasOwn(DATA, name)) return null;
+  const { fields } = DATA[name as DataName];
+  return z.strictObject({
+    type: z.literal(type),
+    ...dataEnvelope.shape,
+    data: z.strictObject(fields.shape as Shape),
+  });
+}

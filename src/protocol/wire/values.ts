@@ -1,0 +1,119 @@
+import type { UIMessage } from 'ai';
+import { z } from 'zod/v4';
+import { LIMITS } from '../limits.ts';
+
+/** One entry of the protocol: a chunk, the data of a `data-*` chunk, a client frame or a server frame. */
+export interface Entry<Fields extends z.ZodType = z.ZodType> {
+  /** Who sends it, when, and what it means, in full sentences. */
+  readonly about: string;
+  /** Its fields: types, validators, the tables of PROTOCOL.md and the JSON Schema come from this. */
+  readonly fields: Fields;
+  /** An example as it crosses the wire. A test parses it with `fields`. */
+  readonly example: z.input<Fields>;
+}
+
+/** Declares an entry, and checks that its example has the type of its fields. */
+export function entry<Fields extends z.ZodType, More extends object>(
+  declared: Entry<Fields> & More,
+): Entry<Fields> & More {
+  return declared;
+}
+
+/** An id that the other side of the connection chose. */
+export const id = z.string();
+
+/** An id that a client may send. */
+export const clientId = z.string().min(1).max(LIMITS.idLength).describe('1 to 256 characters');
+
+export const count = z.number().int().nonnegative();
+export const milliseconds = z.number().describe('milliseconds since 1970, by the clock of the server');
+export const base64 = z.string().describe('base64');
+
+/** Any JSON value. It must be there: a JSON encoder drops a field that is undefined. */
+export const json = z.unknown().refine((value) => value !== undefined);
+
+const tokens = z.number().nullable();
+
+/** `toolMetadata` of a call: where its tool runs, and whether the user is asked first. */
+export const toolFacts = z.object({
+  runsOn: z.enum(['server', 'client']),
+  asks: z.boolean().describe('whether the user is asked for approval first'),
+  optimistic: z
+    .literal(true)
+    .optional()
+    .describe('over SSE the server continues with an output of its own; the browser acts and sends none'),
+});
+
+const tokenUsage = z.object({
+  input: tokens,
+  output: tokens,
+  cacheRead: tokens,
+  cacheWrite: tokens,
+  reasoning: tokens,
+  total: tokens,
+  audio: z
+    .object({ input: tokens, output: tokens, cacheRead: tokens })
+    .optional()
+    .describe('the share of sound, where the model reports it'),
+});
+
+const citation = z.object({
+  startIndex: z.number().nullable(),
+  endIndex: z.number().nullable(),
+  uri: z.string().nullable(),
+  title: z.string().nullable(),
+  license: z.string().nullable(),
+});
+
+/** What the server writes into `metadata` of an assistant message. */
+export const messageMetadata = z.object({
+  usage: tokenUsage
+    .nullable()
+    .optional()
+    .describe('tokens of the whole message; null where the model reports none'),
+  modelVersion: z.string().optional(),
+  rawFinishReason: z.string().optional().describe('the finish reason in the words of the model'),
+  finishReason: z
+    .enum(['length', 'content-filter', 'stop'])
+    .optional()
+    .describe('why the message was cut; `stop` when it was continued afterwards'),
+  citations: z.array(citation).optional(),
+  audio: z
+    .object({ chunks: z.number(), bytes: z.number(), sampleRate: z.number(), duration: z.number() })
+    .optional()
+    .describe('the sound of the message'),
+  interrupted: z.boolean().optional().describe('whether the message was stopped before its end'),
+  cutOff: z.boolean().optional().describe('whether the server stopped in the middle of the message'),
+  failed: z.boolean().optional().describe('whether the message ended with an error'),
+  createdAt: milliseconds.optional(),
+});
+
+const outline = z.looseObject({
+  id,
+  role: z.enum(['system', 'user', 'assistant']),
+  metadata: z.unknown().optional(),
+  parts: z.array(z.looseObject({ type: z.string() })),
+});
+
+/** A message of the AI SDK. Only its outline is checked: the SDK owns the shapes of its parts. */
+export const message = outline as unknown as z.ZodType<UIMessage, UIMessage>;
+
+/** A request that the server accepted. */
+export const acceptedRequest = z.object({
+  requestId: id,
+  messageId: id.optional().describe('the assistant message that will answer the request'),
+});
+
+/** A call that waits for an answer of a client. */
+export const waitingCall = z.object({
+  toolCallId: id,
+  messageId: id,
+  waitsFor: z.enum(['person', 'client']),
+});
+
+/** What a model accepts and produces beside text. */
+export const modelCapabilities = z.object({
+  hears: z.boolean().describe('accepts sound'),
+  sees: z.boolean().describe('accepts pictures'),
+  speaks: z.boolean().describe('produces sound'),
+});
