@@ -10,6 +10,7 @@ import { openRedisHub } from 'duologue/server/redis';
 import { openSqliteStore } from 'duologue/server/sqlite';
 import { loadTools } from '../tools/load.ts';
 import { createAgent } from './agent.ts';
+import { createImageDecoder } from './decode-image.ts';
 import { loadProvider } from './providers.ts';
 import { readSettings } from './settings.ts';
 import { COMMON_WORDS } from './voice/best-transcript.ts';
@@ -27,7 +28,7 @@ async function main(): Promise<void> {
   const tools = await loadTools();
   const chosen = await chooseModel(process.env, {
     load: loadProvider,
-    embedded: { rules: tools.flatMap(({ rules }) => rules) },
+    embedded: { rules: tools.flatMap(({ rules }) => rules), decodeImage: createImageDecoder() },
   });
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const { shared } = settings;

@@ -1,4 +1,5 @@
 export { CONTINUE } from './continue.ts';
+export { imageHeader } from './embedded/image-header.ts';
 export { instrumentModels } from './instrument-models.ts';
 export { noticeOf } from './notice.ts';
 export type { Patience } from './patience.ts';

@@ -3,8 +3,8 @@ import { type Bilingual, say } from './understand/language.ts';
 
 const GENERAL: readonly Bilingual[] = [
   {
-    en: 'pictures: send one, and I tell its format, size and main colours',
-    ja: '画像：送っていただくと、形式・大きさ・主な色をお答えします',
+    en: 'pictures: send one, and I tell its format, its size and, if I can decode it, its main colours',
+    ja: '画像：送っていただくと、形式・大きさと、復号できれば主な色をお答えします',
   },
   {
     en: 'this conversation: “What did I ask before?”, “What is my name?”',

@@ -1,10 +1,9 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
 import { TurnBasedLiveConnection } from '../turn-based-live.ts';
+import type { DecodeImage } from './colours.ts';
 import { readContinuation } from './continuation.ts';
 import { readConversation } from './conversation.ts';
-import { createDecoder } from './image/decode.ts';
-import type { DecodeImage } from './image/pixels.ts';
 import { pause, piecesOf } from './pieces.ts';
 import type { Reply, Rule } from './rule.ts';
 import { FIRST_RULES, LAST_RULES } from './rules/index.ts';
@@ -22,7 +21,7 @@ export interface EmbeddedModelOptions {
   thinks?: boolean;
   /** Rules of your own, one or more for each of your tools. They are asked before general talk. */
   rules?: readonly Rule[];
-  /** How pictures become pixels, to support more formats. */
+  /** Decodes pictures, for their main colours. Without it the model tells only the format and size of a picture. */
   decodeImage?: DecodeImage;
 }
 
@@ -42,7 +41,7 @@ export class EmbeddedModel extends BaseLlm {
     this.paceMs = options.paceMs ?? 15;
     this.thinks = options.thinks ?? true;
     this.rules = [...FIRST_RULES, ...(options.rules ?? []), ...LAST_RULES];
-    this.decodeImage = options.decodeImage ?? createDecoder();
+    this.decodeImage = options.decodeImage ?? (async () => null);
   }
 
   override async *generateContentAsync(

@@ -1,5 +1,5 @@
+import type { DecodeImage } from './colours.ts';
 import type { Conversation } from './conversation.ts';
-import type { DecodeImage } from './image/pixels.ts';
 import type { Settled } from './results/outcome.ts';
 import type { Bilingual, Language } from './understand/language.ts';
 

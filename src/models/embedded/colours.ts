@@ -1,4 +1,12 @@
-import type { Pixels } from './pixels.ts';
+/** Pixels of a picture, four bytes each (red, green, blue, alpha). A decoder may return a reduced picture. */
+export interface Pixels {
+  width: number;
+  height: number;
+  rgba: Uint8Array;
+}
+
+/** Decodes the bytes of a picture. Resolves to null for bytes that it cannot decode; a rejection fails the model call. */
+export type DecodeImage = (bytes: Uint8Array) => Promise<Pixels | null>;
 
 /** A colour of a picture: its name in both languages, the mean of its pixels, and how much of the picture it covers. */
 export interface ColourShare {
