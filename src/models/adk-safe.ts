@@ -7,15 +7,15 @@ import {
   type LlmResponse,
 } from '@google/adk';
 import { takeLiveTap } from '../adk/tap.ts';
-import { DuologueGemini } from './gemini.ts';
-import { isLiveModelName } from './gemini-families.ts';
-import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './gemini-live.ts';
-import { guardConnection } from './guard-connection.ts';
+import { isLiveModelName } from './gemini/families.ts';
+import { DuologueGemini } from './gemini/index.ts';
+import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './live/connection.ts';
+import { guardConnection } from './live/guard.ts';
+import { TurnBasedLiveConnection } from './live/turn-based.ts';
 import { callModel } from './model-call.ts';
 import { liveOf } from './pair.ts';
-import type { Patience } from './patience.ts';
 import { failedWith } from './provider-error.ts';
-import { TurnBasedLiveConnection } from './turn-based-live.ts';
+import type { Patience } from './retry-policy.ts';
 
 /** ADK tells a Gemini model by this key. */
 const GEMINI = Symbol.for('google.adk.geminiModel');

@@ -3,8 +3,8 @@ import { FinishReason, type GenerateContentResponseUsageMetadata, type Part } fr
 import { markUnreadable } from '../adk/unreadable.ts';
 import { keepMetadata, toCallOptions } from './ai-sdk-prompt.ts';
 import type { AiSdkModel, CallOptions, StreamPart, Usage } from './ai-sdk-types.ts';
+import { TurnBasedLiveConnection } from './live/turn-based.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';
-import { TurnBasedLiveConnection } from './turn-based-live.ts';
 
 export type { AiSdkModel } from './ai-sdk-types.ts';
 

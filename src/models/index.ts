@@ -7,8 +7,6 @@ export { type AdkSafeOptions, adkSafe } from './adk-safe.ts';
 export { type AiSdkModel, type FromAiSdkOptions, fromAiSdk } from './ai-sdk.ts';
 export { checkModel } from './check.ts';
 export { type ChooseOptions, type ChosenModel, chooseModel } from './choose.ts';
-export type { EarsOptions, Recognise, Speak } from './ears/options.ts';
-export { withEars } from './ears/with-ears.ts';
 export {
   type DecodeImage,
   EMBEDDED_MODEL,
@@ -20,10 +18,12 @@ export {
   type RuleContext,
   type ToolRequest,
 } from './embedded/index.ts';
-export { DuologueGemini, type DuologueGeminiParams } from './gemini.ts';
-export type { GeminiLiveOptions } from './gemini-live.ts';
+export { DuologueGemini, type DuologueGeminiParams } from './gemini/index.ts';
 export { instrumentModels } from './instrument-models.ts';
+export type { GeminiLiveOptions } from './live/connection.ts';
+export { TurnBasedLiveConnection } from './live/turn-based.ts';
 export { type Notice, noticeOf, readNotice } from './notice.ts';
 export { pairOf } from './pair.ts';
-export type { Patience } from './patience.ts';
-export { TurnBasedLiveConnection } from './turn-based-live.ts';
+export type { Patience } from './retry-policy.ts';
+export { withEars } from './speech/index.ts';
+export type { EarsOptions, Recognise, Speak } from './speech/options.ts';

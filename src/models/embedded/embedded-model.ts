@@ -1,6 +1,6 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
-import { TurnBasedLiveConnection } from '../turn-based-live.ts';
+import { TurnBasedLiveConnection } from '../live/turn-based.ts';
 import type { DecodeImage } from './colours.ts';
 import { readContinuation } from './continuation.ts';
 import { readConversation } from './conversation.ts';

@@ -14,7 +14,7 @@ import {
 } from '@google/adk';
 import type { Content, GenerateContentConfig, Part } from '@google/genai';
 import { instrumentModels } from '../../../src/models/instrument-models.ts';
-import type { Patience } from '../../../src/models/patience.ts';
+import type { Patience } from '../../../src/models/retry-policy.ts';
 
 setLogLevel(LogLevel.ERROR);
 

@@ -1,6 +1,6 @@
 import type { Blob, FunctionResponse } from '@google/genai';
-import type { LiveFamily } from '../../../src/models/gemini-families.ts';
-import { LiveConversation } from '../../../src/models/live-conversation.ts';
+import type { LiveFamily } from '../../../src/models/gemini/families.ts';
+import { LiveConversation } from '../../../src/models/live/turn-based-history.ts';
 import { noticeOf } from '../../../src/models/notice.ts';
 import type { Answer, Asked } from '../providers/dialect.ts';
 import { pieces } from '../providers/dialect.ts';

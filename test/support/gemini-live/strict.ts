@@ -1,4 +1,4 @@
-import type { LiveFamily } from '../../../src/models/gemini-families.ts';
+import type { LiveFamily } from '../../../src/models/gemini/families.ts';
 
 /** A message that the service would not take: it closes with this code and reason. */
 export class Refusal extends Error {

@@ -1,0 +1,71 @@
+import type { BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
+import type { Content, FunctionResponse } from '@google/genai';
+import { newCallId } from '../call-id.ts';
+import { callIdsIn, callsIn, withoutCalls } from '../function-calls.ts';
+import { admitUnknownTools } from '../unknown-tool.ts';
+
+/**
+ * A model's own live connection, made safe for ADK: tools that do not exist are answered instead of ending the run, no call is
+ * made from a partial response, and every call has an id of its own, which the model never sees changed.
+ */
+export function guardConnection(connection: BaseLlmConnection, request: LlmRequest): BaseLlmConnection {
+  const used = callIdsIn(request.contents);
+  /** The model's own ids of calls that were given another. */
+  const replaced = new Map<string, string | undefined>();
+
+  const withOwnId = (response: FunctionResponse): FunctionResponse => {
+    if (response.id === undefined || !replaced.has(response.id)) return response;
+    const own = replaced.get(response.id);
+    const { id: _, ...rest } = response;
+    return own === undefined ? rest : { ...rest, id: own };
+  };
+
+  /** Calls that the model takes back are named as ADK knows them: the newest of that id. */
+  const withGivenIds = (response: LlmResponse): LlmResponse => {
+    const { toolCallCancellation: ids } = response.customMetadata ?? {};
+    if (!Array.isArray(ids) || replaced.size === 0) return response;
+    const given = ids.map((id) => [...replaced].findLast(([, own]) => own === id)?.[0] ?? id);
+    return { ...response, customMetadata: { ...response.customMetadata, toolCallCancellation: given } };
+  };
+
+  async function* receive(): AsyncGenerator<LlmResponse, void, void> {
+    for await (const response of connection.receive()) {
+      const calls = callsIn(response.content);
+      if (calls.length > 0 && response.partial) {
+        const rest = withoutCalls(response);
+        if (rest) yield rest;
+        continue;
+      }
+      admitUnknownTools(request.toolsDict, calls);
+      for (const call of calls) {
+        if (!call.id || used.has(call.id)) {
+          const id = newCallId();
+          replaced.set(id, call.id);
+          call.id = id;
+        }
+        used.add(call.id);
+      }
+      yield withGivenIds(response);
+    }
+  }
+
+  return {
+    receive,
+    sendHistory: (history) => connection.sendHistory(history),
+    sendContent: (content) => connection.sendContent(mapResponses(content, withOwnId)),
+    sendRealtime: (blob) => connection.sendRealtime(blob),
+    sendActivityStart: async () => connection.sendActivityStart?.(),
+    sendActivityEnd: async () => connection.sendActivityEnd?.(),
+    close: () => connection.close(),
+  };
+}
+
+function mapResponses(content: Content, map: (response: FunctionResponse) => FunctionResponse): Content {
+  if (!content.parts?.some((part) => part.functionResponse)) return content;
+  return {
+    ...content,
+    parts: content.parts.map((part) =>
+      part.functionResponse ? { ...part, functionResponse: map(part.functionResponse) } : part,
+    ),
+  };
+}

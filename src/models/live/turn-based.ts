@@ -1,0 +1,205 @@
+import type { BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
+import type { Blob, Content, FunctionResponse, Part } from '@google/genai';
+import type { Tap } from '../../adk/tap.ts';
+import { callsIn } from '../function-calls.ts';
+import { callModel } from '../model-call.ts';
+import { noticeOf } from '../notice.ts';
+import { messageOf } from '../provider-error.ts';
+import type { Patience } from '../retry-policy.ts';
+import { endsInTransfer, TRANSFER } from '../transfer.ts';
+import { LiveResponses } from './response-queue.ts';
+import { LiveConversation } from './turn-based-history.ts';
+
+/** One model call in progress and what it has said so far. */
+interface Generation {
+  controller: AbortController;
+  said: Part[];
+}
+
+/** ADK's own limit. */
+const MAX_CALLS = 500;
+
+/** How a model that is called turn by turn is used live. */
+export interface TurnBasedLiveOptions {
+  /** How many times in a row the model may be called without the person saying anything. */
+  maxCalls?: number;
+  patience?: Partial<Patience> | undefined;
+  /** Takes partial texts past whoever reads the connection, while that one waits for the next response. */
+  tap?: Tap | undefined;
+}
+
+/**
+ * A live connection to a model that has none: it is called again whenever something is said or a call is answered. It hears no
+ * sound. `sendActivityStart` is the person interrupting: the generation ends and so does the turn.
+ */
+export class TurnBasedLiveConnection implements BaseLlmConnection {
+  private readonly model: BaseLlm;
+  private readonly request: LlmRequest;
+  private readonly patience: Partial<Patience> | undefined;
+  private readonly maxCalls: number;
+  private readonly conversation = new LiveConversation();
+  private readonly tap: Tap | undefined;
+  private readonly out = new LiveResponses();
+  private generation: Generation | undefined;
+  /** Notices of answers that came late, waiting for the generation to end. */
+  private late: string[] = [];
+  private callsInARow = 0;
+  private isClosed = false;
+
+  constructor(model: BaseLlm, request: LlmRequest, options: TurnBasedLiveOptions = {}) {
+    this.model = model;
+    this.request = request;
+    this.patience = options.patience;
+    this.tap = options.tap;
+    this.maxCalls = options.maxCalls ?? MAX_CALLS;
+    // Given something to resume from, ADK trusts the far side to know the history; here is no far side.
+    if (request.liveConnectConfig.sessionResumption?.handle) this.conversation.addHistory(request.contents);
+  }
+
+  async sendHistory(history: Content[]): Promise<void> {
+    this.conversation.addHistory(history);
+    if (endsInTransfer(history)) this.generate();
+  }
+
+  async sendContent(content: Content): Promise<void> {
+    if (this.isClosed) return;
+    const parts = content.parts ?? [];
+    let isDue = false;
+    for (const { functionResponse } of parts) {
+      if (!functionResponse) continue;
+      const answered = this.conversation.answer(functionResponse);
+      if (answered.kind === 'due') isDue ||= !handsOver(functionResponse);
+      if (answered.kind === 'late') {
+        const { name = '', response = {} } = functionResponse;
+        this.late.push(noticeOf(name, answered.args, response));
+      }
+    }
+    const said = parts.filter((part) => !part.functionResponse);
+    if (said.length > 0) {
+      this.interrupt();
+      this.tellLate();
+      this.conversation.addUser({ ...content, parts: said });
+      this.callsInARow = 0;
+      this.generate();
+    } else if (!this.generation && (this.tellLate() || isDue)) this.generate();
+  }
+
+  async sendRealtime(_blob: Blob): Promise<void> {}
+
+  async sendActivityStart(): Promise<void> {
+    if (this.isClosed) return;
+    const wasWaiting = this.conversation.isWaiting;
+    const wasTalking = this.interrupt();
+    this.tellLate();
+    this.conversation.moveOn();
+    if (!wasTalking && wasWaiting) this.out.push({ interrupted: true });
+    if (wasTalking || wasWaiting) this.endTurn({ goesOn: false });
+    // Whoever interrupts waits for an end: here there is nothing to end.
+    else this.endTurn({ goesOn: false, isIdle: true });
+  }
+
+  async sendActivityEnd(): Promise<void> {}
+
+  receive(): AsyncGenerator<LlmResponse, void, void> {
+    return this.out.read();
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.generation?.controller.abort();
+    this.generation = undefined;
+    this.out.close();
+  }
+
+  /** Ends the generation in progress, if there is one. What it has said stays said. */
+  private interrupt(): boolean {
+    const { generation } = this;
+    if (!generation) return false;
+    this.generation = undefined;
+    generation.controller.abort();
+    if (generation.said.length > 0) {
+      const content = { role: 'model', parts: generation.said };
+      this.conversation.addModel(content);
+      this.out.push({ content, partial: false });
+    }
+    this.out.push({ interrupted: true });
+    return true;
+  }
+
+  private tellLate(): boolean {
+    if (this.late.length === 0) return false;
+    this.conversation.addUser({ role: 'user', parts: this.late.map((text) => ({ text })) });
+    this.late = [];
+    return true;
+  }
+
+  private generate(): void {
+    this.callsInARow += 1;
+    if (this.callsInARow > this.maxCalls) {
+      this.finish({
+        errorCode: 'TOO_MANY_CALLS',
+        errorMessage: `The model was called ${this.maxCalls} times in a row without an end.`,
+      });
+      return;
+    }
+    const generation: Generation = { controller: new AbortController(), said: [] };
+    this.generation = generation;
+    this.play(generation).catch((error: unknown) => this.out.fail(error));
+  }
+
+  /** What goes wrong with the model is told as a response. */
+  private async play(generation: Generation): Promise<void> {
+    const request = {
+      ...this.request,
+      contents: this.conversation.contents(),
+      config: { ...this.request.config },
+    };
+    const { patience } = this;
+    const { signal } = generation.controller;
+    // Tokens are many: they are passed on as they come, and nobody asks for each.
+    const tap = (partial: LlmResponse): Promise<void> | undefined => {
+      if (this.generation !== generation) return undefined;
+      remember(generation.said, partial.content?.parts ?? []);
+      if (this.tap && this.out.isAwaited) return this.tap(partial);
+      this.out.push(partial);
+      return undefined;
+    };
+    try {
+      for await (const response of callModel(this.model, request, { stream: true, signal, patience, tap })) {
+        if (this.generation !== generation) return;
+        if (response.partial) this.out.push(response);
+        else this.finish(response);
+      }
+    } catch (error) {
+      if (this.generation !== generation) return;
+      this.finish({ errorCode: 'MODEL_ERROR', errorMessage: messageOf(error) });
+    }
+  }
+
+  /** `goesOn`: the model is called again at once. `isIdle`: it was not at work. */
+  private endTurn(customMetadata: { goesOn: boolean; isIdle?: true }): void {
+    this.out.push({ turnComplete: true, customMetadata });
+  }
+
+  private finish(response: LlmResponse): void {
+    this.generation = undefined;
+    if (response.content) this.conversation.addModel(response.content);
+    this.out.push(response);
+    if (callsIn(response.content).length === 0) this.endTurn({ goesOn: this.late.length > 0 });
+    if (this.tellLate()) this.generate();
+  }
+}
+
+function remember(said: Part[], parts: Part[]): void {
+  for (const { text, thought } of parts) {
+    if (!text) continue;
+    const last = said.at(-1);
+    if (last && (last.thought ?? false) === (thought ?? false)) last.text += text;
+    else said.push(thought ? { text, thought } : { text });
+  }
+}
+
+/** Whether the conversation goes to another agent, whose connection is about to replace this one. */
+function handsOver({ name, response }: FunctionResponse): boolean {
+  return name === TRANSFER && response?.error === undefined;
+}
