@@ -1,8 +1,9 @@
 import type { Event } from '@google/adk';
 import type { Part } from '@google/genai';
 import { finishOf } from '../parse/finish.ts';
-import type { Chunk, Citation, DataParts, MessageMetadata, TokenUsage } from '../protocol/index.ts';
+import type { Chunk, Citation, MessageMetadata, TokenUsage } from '../protocol/index.ts';
 import { aiSdkFinishOf } from './ai-sdk-finish.ts';
+import { liveFactsOf } from './live-facts.ts';
 import { addUsage, citationsOf, sourcesOf, usageOf } from './metadata.ts';
 
 /** What comes out of the events of a message: chunks, and what the session must act on. */
@@ -84,7 +85,7 @@ export class MessageChunks {
       return out;
     }
     this.remember(event);
-    const waiting = event.customMetadata?.waiting as DataParts['waiting'] | undefined;
+    const { waiting, continues, wasIdle, cancelledCalls } = liveFactsOf(event);
     if (waiting) out.push({ type: 'data-waiting', data: waiting, transient: true });
     // What the person said stands in the history as content too; here it is only heard.
     if (parts && !event.inputTranscription) this.final(parts, event, out);
@@ -94,15 +95,10 @@ export class MessageChunks {
       this.transcript(this.writerOf(event), event.outputTranscription, event.content !== undefined, out);
     this.fail(event, out);
     if (event.interrupted) {
-      out.push(...this.close(), { type: 'interrupted', cancelled: cancelledIn(event) });
+      out.push(...this.close(), { type: 'interrupted', cancelled: cancelledCalls ?? [] });
     }
     if (event.turnComplete) {
-      const { goesOn, isIdle } = event.customMetadata ?? {};
-      out.push(...this.close(), {
-        type: 'turn-complete',
-        goesOn: typeof goesOn === 'boolean' ? goesOn : undefined,
-        isIdle: isIdle === true,
-      });
+      out.push(...this.close(), { type: 'turn-complete', goesOn: continues, isIdle: wasIdle === true });
     }
     return out;
   }
@@ -367,10 +363,4 @@ function closeBlock(writer: Writer, kind: BlockKind, out: (Chunk | MessageOutput
   if (id === null) return;
   out.push({ type: END[kind], id });
   writer[kind].id = null;
-}
-
-/** The calls that the model takes back with an event. */
-export function cancelledIn(event: Event): string[] {
-  const ids = event.customMetadata?.toolCallCancellation;
-  return Array.isArray(ids) ? ids.filter((id): id is string => typeof id === 'string') : [];
 }

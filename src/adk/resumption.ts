@@ -1,7 +1,7 @@
 import { type Event, getFunctionResponses } from '@google/adk';
 import { type FunctionResponse, FunctionResponseScheduling } from '@google/genai';
 import { isRewind } from './history.ts';
-import { cancelledIn } from './message-chunks.ts';
+import { liveFactsOf } from './live-facts.ts';
 
 /** A live session that a model still has, and what it may not have heard of its calls. */
 export interface Resumption {
@@ -34,8 +34,8 @@ export function resumptionOf(events: readonly Event[], now: number): Resumption 
   const spoke = since.findLastIndex(
     (event) => event.author !== 'user' && (event.turnComplete || event.content?.role === 'model'),
   );
-  // One that ran when the model took its call back has a result, and the model is not told of it.
-  const cancelled = new Set(events.flatMap(cancelledIn));
+  // A call that ran although the model had cancelled it has a result, which the model does not want.
+  const cancelled = new Set(events.flatMap((event) => liveFactsOf(event).cancelledCalls ?? []));
   const responses = since
     .slice(spoke + 1)
     .flatMap((event) => getFunctionResponses(event))

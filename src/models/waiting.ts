@@ -1,5 +1,6 @@
 import type { LlmResponse } from '@google/adk';
-import type { DataParts, WaitingReason } from '../protocol/index.ts';
+import { withLiveFacts } from '../adk/live-facts.ts';
+import type { WaitingReason } from '../protocol/index.ts';
 
 /** The response that tells that the model is asked again later. ADK passes it on as an event that it does not keep. */
 export function waitingResponse(reason: WaitingReason, retryAt: number): LlmResponse {
@@ -7,6 +8,6 @@ export function waitingResponse(reason: WaitingReason, retryAt: number): LlmResp
     partial: true,
     // ADK drops what has neither content nor counts.
     usageMetadata: {},
-    customMetadata: { waiting: { reason, retryAt } satisfies DataParts['waiting'] },
+    ...withLiveFacts({ waiting: { reason, retryAt } }),
   };
 }

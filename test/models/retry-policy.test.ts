@@ -1,7 +1,9 @@
 import type { LlmRequest, LlmResponse } from '@google/adk';
 import { describe, expect, it } from 'vitest';
+import { withLiveFacts } from '../../src/adk/live-facts.ts';
 import { callModel } from '../../src/models/model-call.ts';
 import type { Patience } from '../../src/models/retry-policy.ts';
+import type { WaitingReason } from '../../src/protocol/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness, say } from '../support/harness.ts';
@@ -38,10 +40,10 @@ function calling(turns: ScriptedTurn[], patience: Partial<Patience> = {}, signal
   return { clock, model, responses };
 }
 
-const waiting = (reason: string, ms: number) => ({
+const waiting = (reason: WaitingReason, ms: number) => ({
   partial: true,
   usageMetadata: {},
-  customMetadata: { waiting: { reason, retryAt: START + ms } },
+  ...withLiveFacts({ waiting: { reason, retryAt: START + ms } }),
 });
 
 /** Everything that is left to say. */
@@ -61,7 +63,7 @@ describe('a model that fails before it said anything', () => {
     ['503', failing(503), 'overloaded'],
     ['529', failing(529), 'overloaded'],
     ['a reset', reset(), 'unreachable'],
-  ])('[S17] is asked again after %s', async (_name, error, reason) => {
+  ] as const)('[S17] is asked again after %s', async (_name, error, reason) => {
     const { clock, model, responses } = calling([[error], streamed('Back.')]);
     expect((await responses.next()).value).toEqual(waiting(reason, 1000));
     const next = responses.next();

@@ -1,5 +1,6 @@
 import type { BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
 import type { Content, FunctionResponse } from '@google/genai';
+import { liveFactsOf, withLiveFacts } from '../../adk/live-facts.ts';
 import { newCallId } from '../call-id.ts';
 import { callIdsIn, callsIn, withoutCalls } from '../function-calls.ts';
 import { admitUnknownTools } from '../unknown-tool.ts';
@@ -22,10 +23,12 @@ export function guardConnection(connection: BaseLlmConnection, request: LlmReque
 
   /** Calls that the model takes back are named as ADK knows them: the newest of that id. */
   const withGivenIds = (response: LlmResponse): LlmResponse => {
-    const { toolCallCancellation: ids } = response.customMetadata ?? {};
-    if (!Array.isArray(ids) || replaced.size === 0) return response;
-    const given = ids.map((id) => [...replaced].findLast(([, own]) => own === id)?.[0] ?? id);
-    return { ...response, customMetadata: { ...response.customMetadata, toolCallCancellation: given } };
+    const facts = liveFactsOf(response);
+    if (!facts.cancelledCalls || replaced.size === 0) return response;
+    const cancelledCalls = facts.cancelledCalls.map(
+      (id) => [...replaced].findLast(([, own]) => own === id)?.[0] ?? id,
+    );
+    return { ...response, ...withLiveFacts({ ...facts, cancelledCalls }) };
   };
 
   async function* receive(): AsyncGenerator<LlmResponse, void, void> {

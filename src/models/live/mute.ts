@@ -1,7 +1,11 @@
 import type { LlmResponse } from '@google/adk';
+import { withLiveFacts } from '../../adk/live-facts.ts';
 
 /** The end that whoever interrupted waits for. */
-const END: LlmResponse = { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } };
+const END = (): LlmResponse => ({
+  turnComplete: true,
+  ...withLiveFacts({ continues: false, wasIdle: true }),
+});
 
 /** Whether the person interrupted something that the model has not ended: nobody hears the model until it does. */
 export class GeminiHush {
@@ -27,7 +31,7 @@ export class GeminiHush {
   lift(): LlmResponse[] {
     if (this.state === 'none') return [];
     this.state = 'none';
-    return [structuredClone(END)];
+    return [END()];
   }
 
   /** So it is, if an answer is to be heard. */

@@ -5,6 +5,7 @@ import type {
   LiveServerMessage,
   LiveServerSessionResumptionUpdate,
 } from '@google/genai';
+import { liveFactsOf, withLiveFacts } from '../../adk/live-facts.ts';
 import { callsIn } from '../function-calls.ts';
 import { GeminiActivity } from '../gemini/activity.ts';
 import {
@@ -44,7 +45,7 @@ export type TalkEffect =
   | { type: 'link'; input: LinkInput };
 
 /** The end of what was said before, or of a turn that made calls: the answer follows. */
-const GOES_ON = { goesOn: true, isIdle: true };
+const CONTINUES = { continues: true, wasIdle: true };
 /** Another connection than this one begins a new session. */
 const NOT_RESUMABLE: LlmResponse = { liveSessionResumptionUpdate: { resumable: false } };
 
@@ -263,31 +264,32 @@ export class GeminiTalk {
 
   private tell(responses: LlmResponse[]): void {
     for (const response of responses) {
-      const { turnComplete, interrupted, customMetadata } = response;
+      const { turnComplete, interrupted } = response;
+      const { cancelledCalls, wasIdle } = liveFactsOf(response);
       if (turnComplete) this.hush.ended();
       const isEarlier = turnComplete === true && this.debt.endedTurn();
       if (isEarlier || (turnComplete && this.calls.areLatestOpen)) {
         this.calls.leaveTurn();
-        this.tellEarlierEnd(customMetadata);
+        this.tellEarlierEnd();
         continue;
       }
       // What was sent caused the interruption: it ends what was said before.
-      if (interrupted && this.debt.hasAsked && !customMetadata?.toolCallCancellation) {
-        this.tellEarlierEnd(undefined);
+      if (interrupted && this.debt.hasAsked && !cancelledCalls) {
+        this.tellEarlierEnd();
         continue;
       }
       this.pass([response]);
       // Who speaks has stopped what they did not want to hear, and is answered: that it is over may not be said.
-      if (interrupted && !customMetadata?.toolCallCancellation) this.pass(this.hush.lift());
-      if (!turnComplete || customMetadata?.isIdle) continue;
+      if (interrupted && !cancelledCalls) this.pass(this.hush.lift());
+      if (!turnComplete || wasIdle) continue;
       this.debt.isAsked = false;
       this.calls.endTurn();
     }
   }
 
-  private tellEarlierEnd(customMetadata: LlmResponse['customMetadata']): void {
+  private tellEarlierEnd(): void {
     this.hush.ended();
-    this.pass([{ turnComplete: true, customMetadata: { ...customMetadata, ...GOES_ON } }]);
+    this.pass([{ turnComplete: true, ...withLiveFacts(CONTINUES) }]);
   }
 
   /** Tells ADK something as it is. */

@@ -1,5 +1,6 @@
 import type { BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
 import type { Blob, Content, FunctionResponse, Part } from '@google/genai';
+import { type LiveFacts, withLiveFacts } from '../../adk/live-facts.ts';
 import type { Tap } from '../../adk/tap.ts';
 import { callsIn } from '../function-calls.ts';
 import { callModel } from '../model-call.ts';
@@ -93,9 +94,9 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.tellLate();
     this.conversation.moveOn();
     if (!wasTalking && wasWaiting) this.out.push({ interrupted: true });
-    if (wasTalking || wasWaiting) this.endTurn({ goesOn: false });
+    if (wasTalking || wasWaiting) this.endTurn({ continues: false });
     // Whoever interrupts waits for an end: here there is nothing to end.
-    else this.endTurn({ goesOn: false, isIdle: true });
+    else this.endTurn({ continues: false, wasIdle: true });
   }
 
   async sendActivityEnd(): Promise<void> {}
@@ -176,16 +177,15 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     }
   }
 
-  /** `goesOn`: the model is called again at once. `isIdle`: it was not at work. */
-  private endTurn(customMetadata: { goesOn: boolean; isIdle?: true }): void {
-    this.out.push({ turnComplete: true, customMetadata });
+  private endTurn(facts: LiveFacts): void {
+    this.out.push({ turnComplete: true, ...withLiveFacts(facts) });
   }
 
   private finish(response: LlmResponse): void {
     this.generation = undefined;
     if (response.content) this.conversation.addModel(response.content);
     this.out.push(response);
-    if (callsIn(response.content).length === 0) this.endTurn({ goesOn: this.late.length > 0 });
+    if (callsIn(response.content).length === 0) this.endTurn({ continues: this.late.length > 0 });
     if (this.tellLate()) this.generate();
   }
 }

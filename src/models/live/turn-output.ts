@@ -7,6 +7,7 @@ import type {
   Part,
   UsageMetadata,
 } from '@google/genai';
+import { withLiveFacts } from '../../adk/live-facts.ts';
 import type { LiveFamily } from '../gemini/families.ts';
 import { usageOf } from '../gemini/usage.ts';
 
@@ -91,7 +92,7 @@ export class GeminiMessages {
       out.push({ content: { role: 'model', parts: calls.map((functionCall) => ({ functionCall })) } });
     }
     if (unwanted.length > 0) {
-      out.push({ interrupted: true, customMetadata: { toolCallCancellation: unwanted } });
+      out.push({ interrupted: true, ...withLiveFacts({ cancelledCalls: unwanted }) });
     }
     return this.named(out);
   }

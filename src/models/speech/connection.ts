@@ -1,5 +1,6 @@
 import { AsyncQueue, type BaseLlmConnection, type LlmResponse } from '@google/adk';
 import type { Blob, Content, Part } from '@google/genai';
+import { withLiveFacts } from '../../adk/live-facts.ts';
 import { messageOf } from '../provider-error.ts';
 import type { EarsOptions } from './options.ts';
 import { Sentences } from './sentences.ts';
@@ -148,7 +149,7 @@ export class EarsConnection implements BaseLlmConnection {
       errorCode: 'RECOGNISER_ERROR',
       errorMessage: `What was said could not be understood: ${why}`,
     });
-    this.out.push({ turnComplete: true, customMetadata: { goesOn: false } });
+    this.out.push({ turnComplete: true, ...withLiveFacts({ continues: false }) });
   }
 
   /** Passes on what the model says, and has it spoken. A turn ends when all of it has been spoken. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { liveFactsOf } from '../../../src/adk/live-facts.ts';
 import { DuologueGemini } from '../../../src/models/gemini/index.ts';
 import { connectGemini, type GeminiLiveOptions } from '../../../src/models/live/connection.ts';
 import { guardConnection } from '../../../src/models/live/guard.ts';
@@ -110,7 +111,7 @@ describe('calls that a live server takes back', () => {
         const { value } = await responses.next();
         const [part] = value?.content?.parts ?? [];
         if (part?.functionCall) return `${part.functionCall.id}`;
-        const ids = value?.customMetadata?.toolCallCancellation;
+        const ids = value && liveFactsOf(value).cancelledCalls;
         if (ids) return `not ${ids}`;
         if (!value || value.turnComplete) return 'end';
       }

@@ -1,6 +1,7 @@
 import { createEvent, Gemini } from '@google/adk';
 import type { GenerateContentConfig } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { withLiveFacts } from '../../../src/adk/live-facts.ts';
 import { adkSafe } from '../../../src/models/adk-safe.ts';
 import { DuologueGemini } from '../../../src/models/gemini/index.ts';
 import { connectGemini, type GeminiLiveOptions } from '../../../src/models/live/connection.ts';
@@ -496,7 +497,7 @@ describe('what the live server says', () => {
       await hear([{ toolCall: { functionCalls: [functionCall] } }, { toolCallCancellation: { ids } }], 2),
     ).toEqual([
       { content: { role: 'model', parts: [{ functionCall }] } },
-      { interrupted: true, customMetadata: { toolCallCancellation: ['function-call-9'] } },
+      { interrupted: true, ...withLiveFacts({ cancelledCalls: ['function-call-9'] }) },
     ]);
   });
 

@@ -1,5 +1,6 @@
 import type { LiveServerContent, LiveServerMessage } from '@google/genai';
 import { expect, test } from 'vitest';
+import { liveFactsOf, withLiveFacts } from '../../../src/adk/live-facts.ts';
 import { liveFamilyOf } from '../../../src/models/gemini/families.ts';
 import { GeminiTalk } from '../../../src/models/live/session.ts';
 
@@ -98,7 +99,7 @@ test('what was on its way when the person said something else is no answer to th
   one.take({ content: { role: 'user', parts: [{ text: 'Stop. Hello?' }] } }, 200);
   hear(SOUND, 210);
   expect(one.isBusy).toBe(true);
-  const ends = { turnComplete: true, customMetadata: { goesOn: true, isIdle: true } };
+  const ends = { turnComplete: true, ...withLiveFacts({ continues: true, wasIdle: true }) };
   expect(hear({ interrupted: true }, 220)).toEqual([ends]);
   expect(hear({ turnComplete: true }, 221)).toEqual([ends]);
   // A model that says nothing to it is noticed.
@@ -116,7 +117,9 @@ test('what is said just when the model ends its turn is answered in the next', (
   one.take({ content: { role: 'user', parts: [{ text: 'Hello?' }] } }, 200);
   hear(SOUND, 210);
   hear({ turnComplete: true }, 220);
-  expect(wait(520)).toMatchObject([{ turnComplete: true, customMetadata: { goesOn: true } }]);
+  expect(wait(520)).toMatchObject([
+    { turnComplete: true, ...withLiveFacts({ continues: true, wasIdle: true }) },
+  ]);
   hear(SOUND, 1000);
   hear({ turnComplete: true }, 2000);
   expect(wait(2300)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
@@ -158,7 +161,7 @@ test('what was interrupted before the model began with it is over when the perso
   one.take(typed('Tell me a story.'), 0);
   expect(one.take({ activity: 'start' }, 10)).toEqual([]);
   expect(one.take(typed('Hello?'), 20)).toEqual([
-    { type: 'tell', response: { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } } },
+    { type: 'tell', response: { turnComplete: true, ...withLiveFacts({ continues: false, wasIdle: true }) } },
     { type: 'send', frame: { realtimeInput: { text: 'Hello?' } } },
   ]);
   hear(SOUND, 100);
@@ -184,7 +187,7 @@ test('what the person speaks after they interrupted is answered, whether or not 
   one.take({ activity: 'start' }, 200);
   expect(hear({ interrupted: true }, 300)).toMatchObject([
     { interrupted: true },
-    { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } },
+    { turnComplete: true, ...withLiveFacts({ continues: false, wasIdle: true }) },
   ]);
   hear({ inputTranscription: { text: 'Hello?' } }, 400);
   hear(SOUND, 500);
@@ -211,7 +214,7 @@ test('one that ends its turn after that is not waited for', () => {
 });
 
 test('what was asked after an interruption has its end, or its answer over another socket, though the model does not stop', () => {
-  const over = { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } };
+  const over = { turnComplete: true, ...withLiveFacts({ continues: false, wasIdle: true }) };
   for (const isLost of [true, false]) {
     const { talk: one, hear, wait } = talk();
     const typed = (text: string) => ({ content: { role: 'user', parts: [{ text }] } });
@@ -237,7 +240,7 @@ test.each([
 ])('%s behind the end of what was interrupted are not taken for the end of the answer', (_, late) => {
   const { talk: one, hear, wait } = talk();
   const typed = (text: string) => ({ content: { role: 'user', parts: [{ text }] } });
-  const earlier = { turnComplete: true, customMetadata: { goesOn: true, isIdle: true } };
+  const earlier = { turnComplete: true, ...withLiveFacts({ continues: true, wasIdle: true }) };
   one.take(typed('Tell me a story.'), 0);
   hear(SOUND, 100);
   one.take({ activity: 'start' }, 200);
@@ -311,7 +314,7 @@ class Waiting {
   private hear(effects: ReturnType<GeminiTalk['time']>): void {
     for (const effect of effects) {
       if (effect.type !== 'tell' || !effect.response.turnComplete) continue;
-      if (!this.isMuted && !effect.response.customMetadata?.isIdle) this.isAnswered = true;
+      if (!this.isMuted && !liveFactsOf(effect.response).wasIdle) this.isAnswered = true;
       this.isMuted = false;
     }
   }
@@ -385,7 +388,7 @@ test('the answer to a result that is given just when the model ends its turn bel
   const response = { id: 'locate', name: 'locate', response: { city: 'Kyoto' } };
   one.take({ content: { role: 'user', parts: [{ functionResponse: response }] } }, 250);
   expect(hear(SOUND, 300)).toMatchObject([
-    { turnComplete: true, customMetadata: { goesOn: true, isIdle: true } },
+    { turnComplete: true, ...withLiveFacts({ continues: true, wasIdle: true }) },
     { content: SOUND.modelTurn },
   ]);
   expect(wait(600)).toEqual([]);

@@ -3,6 +3,7 @@ import type { Content } from '@google/genai';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { PENDING_RESPONSE } from '../../../src/adk/history.ts';
+import { withLiveFacts } from '../../../src/adk/live-facts.ts';
 import { TurnBasedLiveConnection } from '../../../src/models/live/turn-based.ts';
 import { noticeOf } from '../../../src/models/notice.ts';
 import {
@@ -454,7 +455,7 @@ describe('the connection by itself', () => {
     await connection.sendActivityEnd();
     await connection.sendActivityStart();
     expect(await drain(connection)).toEqual([
-      { turnComplete: true, customMetadata: { goesOn: false, isIdle: true } },
+      { turnComplete: true, ...withLiveFacts({ continues: false, wasIdle: true }) },
     ]);
     await connection.sendContent({ role: 'user', parts: [{ text: 'hi' }] });
     expect(model.requests).toEqual([]);

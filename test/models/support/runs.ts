@@ -13,6 +13,7 @@ import {
   setLogLevel,
 } from '@google/adk';
 import type { Content, GenerateContentConfig, Part } from '@google/genai';
+import { liveFactsOf } from '../../../src/adk/live-facts.ts';
 import { instrumentModels } from '../../../src/models/instrument-models.ts';
 import type { Patience } from '../../../src/models/retry-policy.ts';
 
@@ -175,7 +176,7 @@ export function plain(event: Event): Record<string, unknown> {
   );
   if (!event.turnComplete) return kept;
   const { customMetadata, ...rest } = kept;
-  return event.customMetadata?.isIdle ? { ...rest, isIdle: true } : rest;
+  return liveFactsOf(event).wasIdle ? { ...rest, isIdle: true } : rest;
 }
 
 /** Contents as lines: who said which kinds of things. */
