@@ -9,7 +9,7 @@ import {
 import { takeLiveTap } from '../adk/tap.ts';
 import { isLiveModelName } from './gemini/families.ts';
 import { DuologueGemini } from './gemini/index.ts';
-import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './live/connection.ts';
+import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './gemini/live-provider.ts';
 import { guardConnection } from './live/guard.ts';
 import { TurnBasedLiveConnection } from './live/turn-based.ts';
 import { callModel } from './model-call.ts';

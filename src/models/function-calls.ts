@@ -1,4 +1,5 @@
-import type { LlmResponse } from '@google/adk';
+import { randomBytes } from 'node:crypto';
+import { BaseTool, type LlmRequest, type LlmResponse } from '@google/adk';
 import type { Content, FunctionCall } from '@google/genai';
 
 /** The function calls of a content. */
@@ -33,5 +34,39 @@ export function releaseUsedIds(calls: FunctionCall[], used: Set<string>): void {
     if (!call.id) continue;
     if (used.has(call.id)) delete call.id;
     else used.add(call.id);
+  }
+}
+
+/** A new id for a call of a live run, in the form that Gemini's live models use. */
+export function newCallId(): string {
+  return `function-call-${randomBytes(8).readBigUInt64BE().toString().padStart(20, '0')}`;
+}
+
+/** Stands for a tool that does not exist. Running it fails, and the model reads why. */
+class UnknownTool extends BaseTool {
+  constructor(name: string) {
+    super({ name, description: '' });
+  }
+
+  override runAsync(): Promise<unknown> {
+    return Promise.reject(new Error(`There is no tool named "${this.name}".`));
+  }
+}
+
+/**
+ * Makes every call one that ADK can answer. ADK ends a live run and loops in the other mode when a model calls a tool that
+ * does not exist; with a stand-in the model reads an error and goes on.
+ */
+export function admitUnknownTools(toolsDict: LlmRequest['toolsDict'], calls: Iterable<FunctionCall>): void {
+  for (const call of calls) {
+    call.name ||= 'unnamed_tool';
+    if (Object.hasOwn(toolsDict, call.name)) continue;
+    // Not an assignment: a model may come up with `__proto__`.
+    Object.defineProperty(toolsDict, call.name, {
+      value: new UnknownTool(call.name),
+      enumerable: false,
+      configurable: true,
+      writable: true,
+    });
   }
 }

@@ -19,8 +19,8 @@ export {
   type ToolRequest,
 } from './embedded/index.ts';
 export { DuologueGemini, type DuologueGeminiParams } from './gemini/index.ts';
+export type { GeminiLiveOptions } from './gemini/live-provider.ts';
 export { instrumentModels } from './instrument-models.ts';
-export type { GeminiLiveOptions } from './live/connection.ts';
 export { TurnBasedLiveConnection } from './live/turn-based.ts';
 export { type Notice, noticeOf, readNotice } from './notice.ts';
 export { pairOf } from './pair.ts';

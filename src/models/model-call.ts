@@ -4,12 +4,10 @@ import { type Tap, takeTap } from '../adk/tap.ts';
 import { isUnreadable, markUnreadable } from '../adk/unreadable.ts';
 import { ARGUMENTS_UNREADABLE } from '../protocol/index.ts';
 import { FinalResponse } from './final-response.ts';
-import { callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';
+import { admitUnknownTools, callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';
 import { callGemini, keepsStockCalls } from './gemini/call.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';
-import { elapsed, type Patience, patienceOf, waitBefore } from './retry-policy.ts';
-import { admitUnknownTools } from './unknown-tool.ts';
-import { waitingResponse } from './waiting.ts';
+import { elapsed, type Patience, patienceOf, waitBefore, waitingResponse } from './retry-policy.ts';
 
 /** How a model is called. */
 export interface CallModelOptions {

@@ -1,6 +1,5 @@
 import { errorFrom, errorOf } from '../parse/errors.ts';
 import type { WaitingReason } from '../protocol/index.ts';
-import { inWords, withoutKeys } from './words.ts';
 
 /** What a failed model call is known by: the HTTP status, or one of the codes below. */
 export type FailureCode =
@@ -199,4 +198,26 @@ function retryAfterOf(error: unknown, said: Said): number | undefined {
   if (seconds >= 0) return seconds * 1000;
   const date = Date.parse(after);
   return Number.isNaN(date) ? said.retryAfterMs : Math.max(0, date - Date.now());
+}
+
+/** Keys of the known providers, and words that stand before one. */
+const KEY =
+  /(\b(?:sk-|AIza|AQ\.|AKIA|ASIA|ABSK|ya29\.|gsk_|xai-|hf_)|\b(?:bearer|basic)\s+|(?:key|token|secret|credential|signature)["']?\s*[:=]\s*["']?)[\w\-.~+/=*%]{6,}/gi;
+
+const MAX_MESSAGE = 500;
+
+/** Removes keys from a text: the given secrets, and everything that looks like a key. */
+export function withoutKeys(text: string, secrets: readonly string[] = []): string {
+  let clean = text;
+  // A short secret would match ordinary words. No provider issues one.
+  for (const secret of secrets) if (secret.length >= 6) clean = clean.replaceAll(secret, '…');
+  return clean.replace(KEY, '$1…');
+}
+
+/** A message of a provider as one line: the title of a web page, the beginning of a long text. */
+export function inWords(text: string): string {
+  const isPage = /<(!doctype|html|head|body)\b/i.test(text);
+  const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim();
+  const words = isPage ? (title ? `a web page: ${title}` : 'a web page instead of an answer') : text;
+  return words.replace(/\s+/g, ' ').trim().slice(0, MAX_MESSAGE);
 }

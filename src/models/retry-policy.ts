@@ -1,3 +1,6 @@
+import type { LlmResponse } from '@google/adk';
+import { withLiveFacts } from '../adk/live-facts.ts';
+import type { WaitingReason } from '../protocol/index.ts';
 import type { ModelFailure } from './provider-error.ts';
 
 /** Time, as a model call needs it. */
@@ -64,4 +67,14 @@ export function waitBefore(tries: number, failure: ModelFailure, patience: Patie
   if (retryAfterMs !== undefined) return retryAfterMs > patience.maxWaitMs ? undefined : retryAfterMs;
   const longest = Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), patience.maxWaitMs);
   return Math.round(longest * (0.5 + patience.random() / 2));
+}
+
+/** The response that announces another attempt at `retryAt`. ADK passes it on as an event that it does not store. */
+export function waitingResponse(reason: WaitingReason, retryAt: number): LlmResponse {
+  return {
+    partial: true,
+    // ADK drops a response that has neither content nor token counts.
+    usageMetadata: {},
+    ...withLiveFacts({ waiting: { reason, retryAt } }),
+  };
 }

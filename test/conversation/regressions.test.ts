@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
 import { withLiveFacts } from '../../src/adk/live-facts.ts';
-import { waitingResponse } from '../../src/models/waiting.ts';
+import { waitingResponse } from '../../src/models/retry-policy.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { turns as until } from '../server/support/turns.ts';
 import { fourTools } from '../support/demo-tools.ts';

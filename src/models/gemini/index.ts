@@ -11,8 +11,8 @@ import {
   type LlmResponse,
 } from '@google/adk';
 import type { HttpOptions } from '@google/genai';
-import { connectGemini, type GeminiLiveOptions } from '../live/connection.ts';
 import { callGemini } from './call.ts';
+import { connectGemini, type GeminiLiveOptions } from './live-provider.ts';
 
 /** Options of a Gemini model: ADK's own, where the service is, and how it is used live. */
 export interface DuologueGeminiParams extends GeminiParams {

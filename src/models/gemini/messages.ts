@@ -1,14 +1,77 @@
-import type { LiveServerMessage } from '@google/genai';
+import type {
+  GenerateContentResponseUsageMetadata,
+  LiveServerContent,
+  LiveServerMessage,
+  UsageMetadata,
+} from '@google/genai';
+import { callsIn } from '../function-calls.ts';
+import type { LiveMessage, LiveOutput } from '../live/provider.ts';
 
-/** Sound of any other rate is none. */
+/** Audio of any other sample rate is invalid. */
 const MIN_RATE = 8000;
 const MAX_RATE = 96_000;
+/** Reasons for the end of a turn that are no failure. */
+const GOOD_REASONS = ['TURN_COMPLETE_REASON_UNSPECIFIED', 'NEED_MORE_INPUT'];
 
 /**
- * Whether a message has the shape that the service documents, as far as it is read: anything else would be taken for words,
- * for sound or for a call.
+ * Maps a message of the service. `reportsIdle`: the model family may continue after a turn. Returns null when the message has
+ * not the shape that the service documents: it would be taken for words, sound or a call.
  */
-export function hasShape(message: LiveServerMessage): boolean {
+export function readMessage(message: LiveServerMessage, reportsIdle: boolean): LiveMessage | null {
+  if (!hasShape(message)) return null;
+  const { serverContent, toolCall, toolCallCancellation, sessionResumptionUpdate, goAway, usageMetadata } =
+    message;
+  const calls = [...(toolCall?.functionCalls ?? []), ...callsIn(serverContent?.modelTurn)];
+  const { newHandle: handle, resumable } = sessionResumptionUpdate ?? {};
+  return {
+    ...(usageMetadata ? { usage: usageOf(usageMetadata) } : {}),
+    ...(serverContent ? { output: outputOf(serverContent, reportsIdle) } : {}),
+    ...(toolCall || calls.length > 0 ? { calls } : {}),
+    ...(toolCallCancellation?.ids ? { cancelledCalls: toolCallCancellation.ids } : {}),
+    // While it generates, the service may say that it cannot be resumed. From the last handle it still can.
+    ...(handle ? { resumption: { handle, ...(resumable === undefined ? {} : { resumable }) } } : {}),
+    ...(goAway ? { goAwayMs: millisecondsIn(goAway.timeLeft) } : {}),
+  };
+}
+
+function outputOf(content: LiveServerContent, reportsIdle: boolean): LiveOutput {
+  const { groundingMetadata, inputTranscription, modelTurn, outputTranscription } = content;
+  const { turnCompleteReason: reason, interactionStatus } = content;
+  const continues = reportsIdle && interactionStatus === 'IN_PROGRESS';
+  const error = reason && !GOOD_REASONS.includes(reason) ? reason : undefined;
+  return {
+    ...(groundingMetadata ? { grounding: groundingMetadata } : {}),
+    ...(inputTranscription ? { userTranscript: inputTranscription } : {}),
+    ...(modelTurn?.parts ? { parts: modelTurn.parts } : {}),
+    ...(content.generationComplete ? { isGenerated: true } : {}),
+    ...(outputTranscription ? { modelTranscript: outputTranscription } : {}),
+    ...(content.interrupted ? { isInterrupted: true } : {}),
+    ...(content.turnComplete ? { turnEnd: { continues, ...(error ? { error } : {}) } } : {}),
+  };
+}
+
+/** Token counts under the names that ADK reads. The total of a live session leaves out the thoughts; here it has them. */
+function usageOf(usage: UsageMetadata): GenerateContentResponseUsageMetadata {
+  const { responseTokenCount, responseTokensDetails, promptTokenCount, totalTokenCount, thoughtsTokenCount } =
+    usage;
+  const lacksThoughts =
+    thoughtsTokenCount !== undefined &&
+    totalTokenCount === (promptTokenCount ?? 0) + (responseTokenCount ?? 0);
+  return {
+    ...usage,
+    ...(responseTokenCount === undefined ? {} : { candidatesTokenCount: responseTokenCount }),
+    ...(responseTokensDetails === undefined ? {} : { candidatesTokensDetails: responseTokensDetails }),
+    ...(lacksThoughts ? { totalTokenCount: (totalTokenCount ?? 0) + (thoughtsTokenCount ?? 0) } : {}),
+  } as GenerateContentResponseUsageMetadata;
+}
+
+/** A duration as Google writes it: `50s`, `1.5s`. Any other text is no time at all. */
+function millisecondsIn(text: string | undefined): number {
+  const seconds = Number.parseFloat(text ?? '');
+  return Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0;
+}
+
+function hasShape(message: LiveServerMessage): boolean {
   const { serverContent, toolCall, toolCallCancellation, sessionResumptionUpdate, goAway, usageMetadata } =
     message;
   return (
@@ -19,12 +82,6 @@ export function hasShape(message: LiveServerMessage): boolean {
     or(goAway, (one) => isObject(one) && or(one.timeLeft, isText)) &&
     or(usageMetadata, isObject)
   );
-}
-
-/** A duration as Google writes it: `50s`, `1.5s`. What is none is no time at all. */
-export function millisecondsIn(text: string | undefined): number {
-  const seconds = Number.parseFloat(text ?? '');
-  return Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0;
 }
 
 type Fields = Record<string, unknown>;
@@ -76,7 +133,7 @@ function isListOf(value: unknown, isOne: (one: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(isOne);
 }
 
-/** What may be left out. */
+/** Whether a field is absent or valid. */
 function or(value: unknown, isRight: (value: unknown) => boolean): boolean {
   return value === undefined || value === null || isRight(value);
 }

@@ -1,31 +1,24 @@
 import type { GoogleGenAI, LiveConnectConfig, LiveServerMessage, Session } from '@google/genai';
-import type { Closed } from '../live/close.ts';
-import type { Frame } from './frames.ts';
+import type { LiveInput, LiveSocket, LiveSocketEvents, SocketClose } from '../live/provider.ts';
+import type { FrameEncoder } from './frames.ts';
+import { readMessage } from './messages.ts';
 
-/** What a socket is opened with. */
+/** How a socket is opened. */
 export interface SocketSetup {
   model: string;
   config: LiveConnectConfig;
-  /** Whether the setup says that a history follows, which the client's own types leave no room for. */
+  /** Whether the setup announces a history. The client of Google has no option for it. */
   announcesHistory: boolean;
+  /** Whether the model family may continue after a turn. */
+  reportsIdle: boolean;
 }
 
-/** What comes of a socket. After `onClose` nothing comes. */
-export interface SocketEvents {
-  onOpen: () => void;
-  onMessage: (message: LiveServerMessage) => void;
-  onPong: () => void;
-  /** A frame came that is not JSON. */
-  onUnreadable: () => void;
-  onClose: (closed: Closed) => void;
-}
-
-/** Four minutes of sound: no frame is larger. */
+/** The largest frame that is read: four minutes of sound. */
 const MAX_FRAME = 16 * 1024 * 1024;
-/** Frames that may come before the answer to the setup. */
+/** How many frames may come before the server accepts the setup. */
 const MAX_EARLY = 100;
 
-/** What the client's socket is, behind its types. */
+/** The socket inside the client of Google, which its types hide. */
 interface RawSocket {
   send: (text: string) => void;
   close: () => void;
@@ -46,30 +39,39 @@ interface RawCallbacks {
 type Factory = { create: (url: unknown, headers: unknown, callbacks: RawCallbacks) => RawSocket };
 
 /**
- * One socket to Gemini's live server. The client keeps a socket whose session never came to be out of reach, and a frame that
- * is not JSON would end the process: so its door is watched.
+ * One socket to Gemini's live server. Google's client hides a socket until its session starts, and throws in an event handler
+ * when a frame is not JSON, which would end the process. So this class wraps the factory that creates the socket.
  */
-export class GeminiSocket {
-  private readonly events: SocketEvents;
+export class GeminiSocket implements LiveSocket {
+  private readonly events: LiveSocketEvents;
+  private readonly encoder: FrameEncoder;
+  private readonly reportsIdle: boolean;
   private raw: RawSocket | undefined;
   private session: Session | undefined;
   private isOver = false;
-  /** Whether it is not read for now. */
-  isPaused = false;
+  private paused = false;
   private listensForPongs = false;
   private failure = '';
 
-  constructor(client: GoogleGenAI, setup: SocketSetup, events: SocketEvents) {
+  constructor(client: GoogleGenAI, setup: SocketSetup, encoder: FrameEncoder, events: LiveSocketEvents) {
     this.events = events;
+    this.encoder = encoder;
+    this.reportsIdle = setup.reportsIdle;
     this.open(this.watched(client, setup), setup).catch((error: unknown) => {
       this.over({ code: 1006, reason: error instanceof Error ? error.message : String(error) });
     });
   }
 
-  /** Sends a frame. One that the client refuses ends this socket, never the process. */
-  send(frame: Frame): void {
+  get isPaused(): boolean {
+    return this.paused;
+  }
+
+  /** Sends an input. One that the client refuses ends this socket, never the process. */
+  send(input: LiveInput): void {
     const { session } = this;
     if (!session || this.isOver) return;
+    const frame = this.encoder.encode(input);
+    if (!frame) return;
     try {
       if ('clientContent' in frame) session.sendClientContent(frame.clientContent);
       else if ('realtimeInput' in frame) session.sendRealtimeInput(frame.realtimeInput);
@@ -80,36 +82,33 @@ export class GeminiSocket {
     }
   }
 
-  /** Reads no further for now: what comes waits at the server. */
   pause(): void {
-    if (this.isPaused || this.isOver) return;
-    this.isPaused = true;
+    if (this.paused || this.isOver) return;
+    this.paused = true;
     this.raw?.ws?.pause?.();
   }
 
   resume(): void {
-    if (!this.isPaused || this.isOver) return;
-    this.isPaused = false;
+    if (!this.paused || this.isOver) return;
+    this.paused = false;
     this.raw?.ws?.resume?.();
   }
 
-  /** Asks for a sign of life. A socket that cannot be asked, or is not read, counts as alive. */
   ping(): void {
     const { ws } = this.raw ?? {};
-    if (!ws?.ping || !ws.on || this.isPaused) return this.events.onPong();
+    if (!ws?.ping || !ws.on || this.paused) return this.events.onPong();
     if (!this.listensForPongs) ws.on('pong', () => this.isOver || this.events.onPong());
     this.listensForPongs = true;
     if (ws.readyState === 1) ws.ping();
   }
 
-  /** Closes it; one that is dead without waiting for the other side. */
   close(isDead = false): void {
     this.isOver = true;
     try {
-      if ((isDead || this.isPaused) && this.raw?.ws?.terminate) this.raw.ws.terminate();
+      if ((isDead || this.paused) && this.raw?.ws?.terminate) this.raw.ws.terminate();
       else this.raw?.close();
     } catch {
-      // It was never connected.
+      // The socket was never connected.
     }
   }
 
@@ -121,7 +120,7 @@ export class GeminiSocket {
       callbacks: {
         onmessage: (message) => {
           if (!this.session) early.push(message);
-          else if (!this.isOver) this.events.onMessage(message);
+          else this.read(message);
         },
         onerror: (event) => {
           // The close event follows.
@@ -133,31 +132,40 @@ export class GeminiSocket {
     if (this.isOver) return session.close();
     this.session = session;
     this.events.onOpen();
-    for (const message of early) if (!this.isOver) this.events.onMessage(message);
+    for (const message of early) this.read(message);
   }
 
-  private over(closed: Closed): void {
+  private read(message: LiveServerMessage): void {
+    if (this.isOver) return;
+    const read = readMessage(message, this.reportsIdle);
+    if (read) return this.events.onMessage(read);
+    this.isOver = true;
+    this.events.onUnreadable();
+  }
+
+  private over(close: SocketClose): void {
     if (this.isOver) return;
     this.isOver = true;
-    const status = /unexpected server response: (\d{3})/i.exec(this.failure || closed.reason)?.[1];
-    this.events.onClose({ ...closed, ...(status ? { status: Number(status) } : {}) });
+    const status = /unexpected server response: (\d{3})/i.exec(this.failure || close.reason)?.[1];
+    this.events.onClose({ ...close, ...(status ? { status: Number(status) } : {}) });
   }
 
+  /** The client's live API with a socket factory that checks every frame. */
   private watched(client: GoogleGenAI, { announcesHistory }: SocketSetup): GoogleGenAI['live'] {
     const { live } = client;
     const { webSocketFactory: factory } = live as unknown as { webSocketFactory?: Factory };
     if (typeof factory?.create !== 'function') return live;
     const create: Factory['create'] = (url, headers, callbacks) => {
-      // Who signs in takes time, and meanwhile nobody may want it any more.
-      if (this.isOver) throw new Error('The socket was given up before it was opened.');
+      // Signing in takes time. Meanwhile the connection may have been closed.
+      if (this.isOver) throw new Error('The socket was closed before it was opened.');
       let isAsked = false;
       let early = 0;
       const onmessage: RawCallbacks['onmessage'] = ({ data }) => {
         if (this.isOver) return;
-        // Node's socket gives a text or its bytes.
+        // The socket of Node passes a text or its bytes.
         const { length = 0 } = data as { length?: number };
         const text = length > MAX_FRAME ? '' : String(data);
-        // Whoever answers before the setup was sent finds a client that has no session yet, and throws where nobody hears it.
+        // A frame before the setup finds a client without a session, which throws in an event handler.
         const isInTurn = isAsked && (this.session !== undefined || ++early <= MAX_EARLY);
         if (isInTurn && isObject(text)) return callbacks.onmessage({ data: text });
         this.isOver = true;
@@ -177,7 +185,7 @@ export class GeminiSocket {
   }
 }
 
-/** Puts the announcement of a history into a setup. */
+/** Adds the announcement of a history to a setup. */
 function withHistory(text: string): string {
   const { setup, ...rest } = JSON.parse(text) as { setup: Record<string, unknown> };
   return JSON.stringify({

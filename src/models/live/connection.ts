@@ -1,199 +1,140 @@
-import {
-  AsyncQueue,
-  type BaseLlmConnection,
-  type BaseTool,
-  Gemini,
-  type LlmRequest,
-  type LlmResponse,
-} from '@google/adk';
-import type { Blob, Content, GoogleGenAI, LiveConnectConfig, LiveServerMessage } from '@google/genai';
+import { AsyncQueue, type BaseLlmConnection, type LlmResponse } from '@google/adk';
+import type { Blob, Content } from '@google/genai';
 import { exhaustive } from '../../protocol/exhaustive.ts';
-import { newCallId } from '../call-id.ts';
-import { asksForSignals, mayBeForSignals, withoutSignals } from '../gemini/activity.ts';
-import { liveFamilyOf, onVertex } from '../gemini/families.ts';
-import { hasShape } from '../gemini/messages.ts';
-import { liveConfigOf, nonBlockingNames } from '../gemini/setup.ts';
-import { GeminiSocket } from '../gemini/socket.ts';
-import { elapsed, patienceOf, type Timer } from '../retry-policy.ts';
-import { waitingResponse } from '../waiting.ts';
-import type { Given } from './held.ts';
-import { seedOf } from './history.ts';
-import { GeminiLink, LINK_LIMITS, type LinkEffect, type LinkInput, type LinkLimits } from './link.ts';
-import { GeminiTalk, type TalkEffect } from './session.ts';
+import { newCallId } from '../function-calls.ts';
+import { elapsed, systemClock, type Timer, waitingResponse } from '../retry-policy.ts';
+import { LINK_LIMITS, type LinkEffect, type LinkInput, type LinkLimits, LiveLink } from './link.ts';
+import type { UserInput } from './pending-input.ts';
+import type { LiveMessage, LiveProvider, LiveSocket } from './provider.ts';
+import { LiveSession, type SessionEffect } from './session.ts';
 
-/** So many responses wait for ADK, then the server is read no further until most of them are gone. */
-const MOST_WAITING = 200;
-const FEW_WAITING = 50;
+/** When this many responses wait for ADK, the socket is paused until no more than `RESUME_AT` are left. */
+const PAUSE_AT = 200;
+const RESUME_AT = 50;
 
-/** Those that do not let the person say when they speak: they are not asked again. */
-const REFUSING = new WeakSet<GoogleGenAI>();
-
-/** How a live connection to Gemini is made. */
-export interface GeminiLiveOptions {
+/** The timeouts and retries of a live connection, for every provider. */
+export interface LiveConnectionOptions {
   /** How long the server may take to accept the setup; 10 seconds by default. */
   setupTimeoutMs?: number;
-  /**
-   * Which tools the model goes on talking past, where it can: those that wait for a person or a browser, and with 3.8 all
-   * that may change something. By default the tools say so by `nonBlocking: true` and `changesNothing: true`.
-   */
-  nonBlocking?: (tool: BaseTool) => boolean;
-  /** When old turns are dropped from what the model is reminded of; null is never, and such a session ends by itself. */
-  compression?: LiveConnectConfig['contextWindowCompression'] | null;
-  /** How often a silent server is asked for a sign of life, and when it counts as lost; null asks never. */
+  /** How often to ping a silent server, and when it counts as lost; null never pings. */
   ping?: LinkLimits['ping'];
   timer?: Timer;
-  /** A number from 0 to 1, for the pauses between tries. */
+  /** Returns a number from 0 to 1, for the pauses between attempts. */
   random?: () => number;
 }
 
-/** Whether a model still has ADK's own live connection, with the defects that `connectGemini` does not have. */
-export function keepsStockConnection(model: Gemini): boolean {
-  return model.connect === Gemini.prototype.connect;
+/** The session that a connection starts with. */
+export interface LiveStart {
+  /** What a new session is told. */
+  history: readonly Content[];
+  /** The session to resume; null starts a new one. */
+  handle: string | null;
 }
 
 /**
- * Opens a live connection. It is given at once; whatever goes wrong with it is told by what it receives. It lives over many
- * sockets: one that is lost is replaced without ADK knowing.
+ * A live connection for ADK that outlives its sockets: a lost socket is replaced without ADK knowing. `LiveLink` decides about
+ * sockets and `LiveSession` about the conversation; this class does what they decide, and owns the socket, the timer and the
+ * queue to ADK. The constructor returns at once. A failure ends `receive()` with an error.
  */
-export async function connectGemini(
-  model: Gemini,
-  request: LlmRequest,
-  options: GeminiLiveOptions = {},
-): Promise<BaseLlmConnection> {
-  return new GeminiLiveConnection(model.liveApiClient, request.model ?? model.model, request, options);
-}
-
-/** One connection to Gemini's live server: the machines that decide, and the hands that do what they say. */
-class GeminiLiveConnection implements BaseLlmConnection {
-  private readonly client: GoogleGenAI;
-  private readonly model: string;
-  private readonly config: (handle: string | undefined) => LiveConnectConfig;
-  private readonly announces: boolean;
+export class LiveConnection implements BaseLlmConnection {
+  private readonly provider: LiveProvider;
   private readonly limits: LinkLimits;
-  private link: GeminiLink;
-  private readonly talk: GeminiTalk;
   private readonly timer: Timer;
+  private readonly session: LiveSession;
   private readonly out = new AsyncQueue<LlmResponse>();
-  /** Whether the person says when they speak: `none`, when the server was to find out from the beginning. */
-  private signals: 'none' | 'asked' | 'taken' | 'refused';
-  private socket: GeminiSocket | undefined;
+  private sockets: LiveLink;
+  private socket: LiveSocket | undefined;
   private wakesAt: number | null = null;
   private cancelWake: () => void = () => undefined;
   private isOver = false;
 
-  constructor(client: GoogleGenAI, model: string, request: LlmRequest, options: GeminiLiveOptions) {
-    const known = liveFamilyOf(model);
-    const family = client.vertexai ? onVertex(known) : known;
-    const nonBlocking = nonBlockingNames(request, family, options.nonBlocking);
-    this.client = client;
-    this.model = model;
-    const { compression } = options;
-    const configOf = (handle?: string) =>
-      liveConfigOf(request, { model, family, nonBlocking, handle, compression });
-    const config = configOf();
-    this.config = (handle) => (this.detectsActivity ? withoutSignals(configOf(handle)) : configOf(handle));
-    if (!asksForSignals(config)) this.signals = 'none';
-    else this.signals = REFUSING.has(client) ? 'refused' : 'asked';
-    this.announces = family.announcesHistory && seedOf(request.contents).length > 0;
-    this.timer = options.timer ?? patienceOf().timer;
-    this.limits = {
-      ...LINK_LIMITS,
-      ...(options.setupTimeoutMs === undefined ? {} : { setupMs: options.setupTimeoutMs }),
-      ...(options.ping === undefined ? {} : { ping: options.ping }),
-      ...(options.random ? { random: options.random } : {}),
-    };
-    this.link = new GeminiLink(this.limits);
-    this.talk = new GeminiTalk({
-      modelVersion: model,
-      family,
-      isSpoken:
-        config.outputAudioTranscription !== undefined &&
-        (config.responseModalities ?? []).every((modality) => modality === 'AUDIO'),
-      detectsActivity: () => this.detectsActivity,
-      hasIds: !client.vertexai,
-      nonBlocking,
-      history: request.contents,
-      newCallId,
-    });
-    const { handle } = request.liveConnectConfig.sessionResumption ?? {};
-    this.push({ type: 'start', handle: handle ?? null });
+  constructor(provider: LiveProvider, { history, handle }: LiveStart, options: LiveConnectionOptions = {}) {
+    const { setupTimeoutMs: setupMs = LINK_LIMITS.setupMs, ping = LINK_LIMITS.ping } = options;
+    this.provider = provider;
+    this.timer = options.timer ?? systemClock;
+    this.limits = { ...LINK_LIMITS, setupMs, ping, random: options.random ?? LINK_LIMITS.random };
+    this.sockets = new LiveLink(this.limits, provider.closeReasons);
+    this.session = new LiveSession(provider.traits, history, newCallId);
+    this.link({ type: 'start', handle });
   }
 
   async sendHistory(history: Content[]): Promise<void> {
-    this.talk.tellHistory(history);
+    this.session.setHistory(history);
   }
 
   async sendContent(content: Content): Promise<void> {
-    this.give({ content });
+    this.add({ content });
   }
 
   async sendRealtime(blob: Blob): Promise<void> {
-    this.give({ blob });
+    this.add({ blob });
   }
 
   async sendActivityStart(): Promise<void> {
-    this.give({ activity: 'start' });
+    this.add({ activity: 'start' });
   }
 
   async sendActivityEnd(): Promise<void> {
-    this.give({ activity: 'end' });
+    this.add({ activity: 'end' });
   }
 
   async *receive(): AsyncGenerator<LlmResponse, void, void> {
     for await (const response of this.out) {
-      if (this.out.size <= FEW_WAITING) this.socket?.resume();
+      if (this.out.size <= RESUME_AT) this.socket?.resume();
       yield response;
     }
   }
 
   async close(): Promise<void> {
-    this.push({ type: 'close' });
+    this.link({ type: 'close' });
   }
 
-  /** Waits are measured, and do not change when somebody sets the time of the machine. */
+  /** Elapsed time, which does not jump when the clock of the machine is set. */
   private get now(): number {
     return elapsed(this.timer);
   }
 
-  /** Whether the server finds out by itself when the person speaks. */
-  private get detectsActivity(): boolean {
-    return this.signals === 'none' || this.signals === 'refused';
+  private add(input: UserInput): void {
+    this.run(this.session.add(input, this.now));
   }
 
-  private give(given: Given): void {
-    this.do(this.talk.take(given, this.now));
-  }
-
-  private push(input: LinkInput): void {
-    for (const effect of this.link.push(input, this.now)) this.act(effect);
+  private link(input: LinkInput): void {
+    for (const effect of this.sockets.push(input, this.now)) this.runLink(effect);
     this.arm();
   }
 
-  private act(effect: LinkEffect): void {
-    const { talk, timer } = this;
+  private run(effects: SessionEffect[]): void {
+    for (const effect of effects) {
+      if (effect.type === 'send') this.socket?.send(effect.input);
+      else if (effect.type === 'emit') this.out.push(effect.response);
+      else this.link(effect.input);
+    }
+    this.arm();
+  }
+
+  private runLink(effect: LinkEffect): void {
+    const { session, provider } = this;
     switch (effect.type) {
       case 'open':
         return this.open(effect.n, effect.handle);
       case 'drop':
         this.socket?.close(effect.isDead);
         this.socket = undefined;
-        return this.do(talk.lost());
+        return this.run(session.socketLost());
       case 'ping':
         return this.socket?.ping();
       case 'ready':
-        if (this.signals === 'asked') this.signals = 'taken';
-        if (this.signals === 'refused') REFUSING.add(this.client);
-        return this.do(talk.ready(effect.isResumed, this.now));
+        provider.onAccepted?.();
+        return this.run(session.socketOpened(effect.isResumed, this.now));
       case 'waiting':
-        return this.out.push(waitingResponse('unreachable', timer.now() + effect.until - this.now));
+        return this.out.push(waitingResponse('unreachable', this.timer.now() + effect.until - this.now));
       case 'forget':
         return this.out.push({ liveSessionResumptionUpdate: { resumable: false } });
       case 'over':
-        if (this.signals === 'asked' && effect.failure && mayBeForSignals(effect.failure))
-          return this.listen();
+        if (effect.failure && provider.simplifySetup?.(effect.failure)) return this.restart();
         this.isOver = true;
         this.cancelWake();
-        this.do(talk.end());
+        this.run(session.end());
         if (effect.failure) this.out.fail(effect.failure);
         else this.out.close();
         return;
@@ -202,67 +143,55 @@ class GeminiLiveConnection implements BaseLlmConnection {
     }
   }
 
-  /** Begins once more with a server that finds out by itself when the person speaks. */
-  private listen(): void {
-    this.signals = 'refused';
-    this.link = new GeminiLink(this.limits);
-    this.push({ type: 'busy', isBusy: this.talk.isBusy });
-    this.push({ type: 'start', handle: null });
-  }
-
-  private do(effects: TalkEffect[]): void {
-    for (const effect of effects) {
-      if (effect.type === 'send') this.socket?.send(effect.frame);
-      else if (effect.type === 'tell') this.out.push(effect.response);
-      else this.push(effect.input);
-    }
-    this.arm();
+  /** Starts once more, with a setup that the provider has simplified. */
+  private restart(): void {
+    this.sockets = new LiveLink(this.limits, this.provider.closeReasons);
+    this.link({ type: 'busy', isBusy: this.session.isBusy });
+    this.link({ type: 'start', handle: null });
   }
 
   private open(n: number, handle: string | null): void {
-    const setup = {
-      model: this.model,
-      config: this.config(handle ?? undefined),
-      announcesHistory: this.announces && handle === null,
-    };
-    this.socket = new GeminiSocket(this.client, setup, {
-      onOpen: () => this.push({ type: 'opened', n }),
-      onPong: () => this.push({ type: 'heard', n }),
-      onUnreadable: () => this.push({ type: 'unreadable', n }),
-      onMessage: (message) => this.read(n, message),
-      onClose: (closed) => {
-        this.do(this.talk.lost());
-        this.push({ type: 'closed', n, closed });
+    this.socket = this.provider.open(
+      { handle },
+      {
+        onOpen: () => this.link({ type: 'opened', n }),
+        onPong: () => this.link({ type: 'alive', n }),
+        onUnreadable: () => this.link({ type: 'unreadable', n }),
+        onMessage: (message) => this.read(n, message),
+        onClose: (close) => {
+          this.run(this.session.socketLost());
+          this.link({ type: 'closed', n, close });
+        },
       },
-    });
+    );
   }
 
-  /** A message that is JSON may still be nonsense inside. */
-  private read(n: number, message: LiveServerMessage): void {
-    this.push({ type: 'heard', n });
-    let effects: TalkEffect[];
+  private read(n: number, message: LiveMessage): void {
+    this.link({ type: 'alive', n });
+    let effects: SessionEffect[];
     try {
-      if (!hasShape(message)) return this.push({ type: 'unreadable', n });
-      effects = this.talk.push(message, this.now);
+      effects = this.session.receive(message, this.now);
     } catch {
-      return this.push({ type: 'unreadable', n });
+      // The message has the right shape, and makes no sense.
+      return this.link({ type: 'unreadable', n });
     }
-    this.do(effects);
-    if (this.out.size > MOST_WAITING) this.socket?.pause();
+    this.run(effects);
+    if (this.out.size > PAUSE_AT) this.socket?.pause();
   }
 
-  /** Comes back in time. A timer that is early does no harm: it is set again when it is due. */
+  /** Sets the timer. One that rings early does no harm: it is set again. */
   private arm(): void {
-    const { link, talk, timer } = this;
+    const { sockets, session, timer } = this;
     if (this.isOver) return;
-    const at = Math.min(link.wakesAt ?? Number.POSITIVE_INFINITY, talk.wakesAt ?? Number.POSITIVE_INFINITY);
-    if (at === Number.POSITIVE_INFINITY || (this.wakesAt !== null && this.wakesAt <= at)) return;
+    const never = Number.POSITIVE_INFINITY;
+    const at = Math.min(sockets.wakesAt ?? never, session.wakesAt ?? never);
+    if (at === never || (this.wakesAt !== null && this.wakesAt <= at)) return;
     this.cancelWake();
     this.wakesAt = at;
     this.cancelWake = timer.after(at - this.now, () => {
       this.wakesAt = null;
-      this.do(talk.time(this.now, !this.socket?.isPaused));
-      this.push({ type: 'time' });
+      this.run(session.advance(this.now, !this.socket?.isPaused));
+      this.link({ type: 'time' });
     });
   }
 }

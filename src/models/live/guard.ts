@@ -1,9 +1,7 @@
 import type { BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
 import type { Content, FunctionResponse } from '@google/genai';
 import { liveFactsOf, withLiveFacts } from '../../adk/live-facts.ts';
-import { newCallId } from '../call-id.ts';
-import { callIdsIn, callsIn, withoutCalls } from '../function-calls.ts';
-import { admitUnknownTools } from '../unknown-tool.ts';
+import { admitUnknownTools, callIdsIn, callsIn, newCallId, withoutCalls } from '../function-calls.ts';
 
 /**
  * A model's own live connection, made safe for ADK: tools that do not exist are answered instead of ending the run, no call is

@@ -1,12 +1,22 @@
 import type { Content, FunctionCall, Part } from '@google/genai';
 import { noticeOf } from '../notice.ts';
 
-/** How much of a history a new session is told, in characters: the newest of it. */
-const MOST = 100_000;
+/** How many characters of a history a new session gets, the newest. */
+const MAX_CHARACTERS = 100_000;
+
+/** ADK's tool by which an agent hands the conversation to another agent. */
+export const TRANSFER = 'transfer_to_agent';
+
+/** Whether a history ends with a transfer. The agent that the conversation was handed to then speaks first. */
+export function endsInTransfer(history: readonly Content[]): boolean {
+  return (history.at(-1)?.parts ?? []).some((part) =>
+    part.text?.includes(`tool \`${TRANSFER}\` returned result:`),
+  );
+}
 
 /**
- * What a live session that begins is told of what was said before: texts and pictures, and each call with its result in
- * words, since ids of another session mean nothing to it. Who spoke twice in a row spoke once.
+ * The history for a new session: texts and pictures, and results of calls as text, because a session knows no ids of another
+ * one. Consecutive contents of the same role are merged.
  */
 export function seedOf(history: readonly Content[]): Content[] {
   const calls = new Map<string, FunctionCall>();
@@ -31,12 +41,12 @@ function replayable(part: Part, calls: ReadonlyMap<string, FunctionCall>): Part[
   }
   if (part.thought) return [];
   if (text) return [{ text }];
-  // Sound in a history spoils a session.
+  // Sessions fail after sound in their history.
   return inlineData?.mimeType?.startsWith('image/') ? [{ inlineData }] : [];
 }
 
 function newest(turns: Content[]): Content[] {
-  let left = MOST;
+  let left = MAX_CHARACTERS;
   const from = turns.findLastIndex(({ parts = [] }) => {
     left -= parts.reduce((sum, { text = '' }) => sum + text.length, 0);
     return left < 0;

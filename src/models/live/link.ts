@@ -1,16 +1,17 @@
 import { exhaustive } from '../../protocol/exhaustive.ts';
 import { ModelFailure } from '../provider-error.ts';
-import { type Closed, meaningOf } from './close.ts';
+import { classifyClose } from './close.ts';
+import type { CloseReason, SocketClose } from './provider.ts';
 
-/** How patient a live connection is. */
+/** The timeouts and retries of a live connection. */
 export interface LinkLimits {
   /** How long the server may take to accept a setup. */
   setupMs: number;
-  /** How often the server is asked for a sign of life, and how long it may give none; null asks never. */
+  /** How often to ping the server, and after how much silence it counts as lost; null never pings. */
   ping: { everyMs: number; lostMs: number } | null;
-  /** How many sockets in a row may come to nothing, while a session is resumed. */
+  /** How many sockets in a row may fail while a session is resumed. */
   tries: number;
-  /** A number from 0 to 1, so that many who lost their connection together do not come back together. */
+  /** A number from 0 to 1. It spreads the reconnects of connections that were lost together. */
   random: () => number;
 }
 
@@ -21,36 +22,36 @@ export const LINK_LIMITS: LinkLimits = {
   random: Math.random,
 };
 
-/** What happens to the connection. Sockets have numbers: what comes of an older one is passed over. */
+/** What happens to the connection. Sockets are numbered; inputs from an older socket are ignored. */
 export type LinkInput =
   | { type: 'start'; handle: string | null }
   | { type: 'opened'; n: number }
-  /** A frame or a pong came. */
-  | { type: 'heard'; n: number }
-  | { type: 'closed'; n: number; closed: Closed }
+  /** The server sent a frame or a pong. */
+  | { type: 'alive'; n: number }
+  | { type: 'closed'; n: number; close: SocketClose }
   | { type: 'unreadable'; n: number }
-  /** From where to resume; null: from nowhere any more. */
+  /** The session can be resumed from this handle; null: it cannot be resumed. */
   | { type: 'handle'; handle: string | null }
-  /** The server will leave. */
+  /** The server announces that it will close the connection. */
   | { type: 'goAway'; inMs: number }
-  /** Whether the model is in the middle of something. */
+  /** Whether the model is generating, or has pending input. */
   | { type: 'busy'; isBusy: boolean }
   | { type: 'time' }
   | { type: 'close' };
 
-/** What is to be done. `over` without a failure: there is nothing to tell, a new connection can be made when one is needed. */
+/** What the connection has to do. `over` without a failure: nothing was lost, and the next input may open a new connection. */
 export type LinkEffect =
   | { type: 'open'; n: number; handle: string | null }
-  /** `isDead`: nobody answers there, not even that the socket is closed. */
+  /** Closes the socket. `isDead`: the server does not answer, so it will not confirm the close. */
   | { type: 'drop'; n: number; isDead?: true }
   | { type: 'ping'; n: number }
   | { type: 'ready'; isResumed: boolean }
   | { type: 'waiting'; until: number }
-  /** The session cannot be resumed any more. */
+  /** The session can no longer be resumed. */
   | { type: 'forget' }
   | { type: 'over'; failure: ModelFailure | null };
 
-/** Where the connection is. */
+/** The state of the connection. */
 type State =
   | { is: 'idle' }
   | { is: 'connecting'; until: number }
@@ -59,38 +60,40 @@ type State =
   | { is: 'open'; since: number; heardAt: number; askedAt: number; leaveAt: number | null }
   | { is: 'over' };
 
-/** The first wait before another socket: the service refuses a resume within a second of an idle loss. */
+/** The first wait before another socket: Gemini refuses to resume within a second after an idle socket was lost. */
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 8000;
-/** A first session is tried less often: somebody waits for it. One that another process had is given up before. */
+/** A first session gets fewer attempts, because the user waits for it. A session of another process gets fewer still. */
 const FIRST_TRIES = 3;
 const OLD_SESSION_TRIES = 2;
-/** A connection that lived so long was a good one: what was tried before counts no more. */
+/** A connection that lasted this long resets the count of failed attempts. */
 const STABLE_MS = 10_000;
-/** So long before it has to, a busy server is left; but it is always let finish for so long. */
+/** Leave a busy server this long before it closes, but never sooner than `LEAST_MS` after it announced the close. */
 const MARGIN_MS = 3000;
 const LEAST_MS = 5000;
 
 /**
- * The connection to a live server over many sockets: it is made, resumed where that is possible, and given up after a few
- * tries. It knows nothing of what is said.
+ * Decides when to connect, resume, ping and give up, over many sockets of one connection. It does no input or output, reads no
+ * clock, and knows nothing of the conversation.
  */
-export class GeminiLink {
+export class LiveLink {
   private readonly limits: LinkLimits;
+  private readonly closeReasons: readonly CloseReason[];
   private state: State = { is: 'idle' };
   private n = 0;
   private handle: string | null = null;
-  /** Whether a session was open on this connection: what is said since is known to it alone. */
+  /** Whether a session was open on this connection: only that session knows what was said since. */
   private wasOpen = false;
   private isBusy = false;
   private tries = 0;
   private out: LinkEffect[] = [];
 
-  constructor(limits: LinkLimits) {
+  constructor(limits: LinkLimits, closeReasons: readonly CloseReason[]) {
     this.limits = limits;
+    this.closeReasons = closeReasons;
   }
 
-  /** When to come back, if nothing happens. */
+  /** When to push `time`, unless something else happens before; null: never. */
   get wakesAt(): number | null {
     const { state } = this;
     const { ping } = this.limits;
@@ -110,11 +113,11 @@ export class GeminiLink {
   }
 
   push(input: LinkInput, now: number): LinkEffect[] {
-    this.take(input, now);
+    this.apply(input, now);
     return this.out.splice(0);
   }
 
-  private take(input: LinkInput, now: number): void {
+  private apply(input: LinkInput, now: number): void {
     const { state } = this;
     if (state.is === 'over') return;
     if ('n' in input && input.n !== this.n) return;
@@ -130,7 +133,7 @@ export class GeminiLink {
         this.out.push({ type: 'ready', isResumed });
         return;
       }
-      case 'heard':
+      case 'alive':
         if (state.is === 'open') state.heardAt = now;
         return;
       case 'handle':
@@ -150,7 +153,7 @@ export class GeminiLink {
         return this.end(new ModelFailure('UNREADABLE', message));
       }
       case 'closed':
-        return this.closed(input.closed, now);
+        return this.closed(input.close, now);
       case 'time':
         return this.time(state, now);
       case 'close':
@@ -168,7 +171,7 @@ export class GeminiLink {
         if (now < state.until) return;
         const message = `The live model did not answer the setup within ${this.limits.setupMs} ms.`;
         this.out.push({ type: 'drop', n: this.n });
-        // A setup that hangs once hangs again.
+        // A server that does not answer a first setup does not answer the next one either.
         if (state.is === 'connecting') return this.end(new ModelFailure('SILENT', message));
         this.forget();
         return this.lost(new ModelFailure('SILENT', message), now);
@@ -177,15 +180,15 @@ export class GeminiLink {
         if (now >= state.until) this.open(now);
         return;
       case 'open':
-        return this.look(state, now);
+        return this.check(state, now);
       default:
-        // Nothing is waited for.
+        // No timeout runs in the other states.
         return;
     }
   }
 
-  /** Looks whether the server is still there, and whether it is time to leave it. */
-  private look(state: Extract<State, { is: 'open' }>, now: number): void {
+  /** Pings the server, gives it up when it is silent, and leaves it when it announced a close. */
+  private check(state: Extract<State, { is: 'open' }>, now: number): void {
     const { ping } = this.limits;
     if (state.leaveAt !== null && now >= state.leaveAt) return this.leave(state, now);
     if (!ping) return;
@@ -198,17 +201,17 @@ export class GeminiLink {
     this.out.push({ type: 'ping', n: this.n });
   }
 
-  /** Leaves a server that is about to leave: between two turns, or when its time is up. */
+  /** Leaves a server that announced a close: between two turns, or when its time is up. */
   private leave(state: Extract<State, { is: 'open' }>, now: number): void {
     if (state.leaveAt === null) return;
     if (this.isBusy && now < state.leaveAt) return;
-    // With nothing to resume from it is listened to until it closes.
+    // Without a handle the session ends with this socket, so it is used until the server closes it.
     if (this.handle === null) {
       state.leaveAt = null;
       return;
     }
     this.out.push({ type: 'drop', n: this.n });
-    // A server that leaves again and again is as good as one that cannot be reached.
+    // A server that closes every connection soon counts as unreachable.
     this.tries = this.isStable(state, now) ? 0 : this.tries + 1;
     if (this.tries >= this.limits.tries) {
       const message = 'The live model ended every connection at once.';
@@ -222,28 +225,28 @@ export class GeminiLink {
     return now - state.since >= STABLE_MS;
   }
 
-  private closed(closed: Closed, now: number): void {
+  private closed(close: SocketClose, now: number): void {
     const { state } = this;
     const isSetUp = state.is === 'open';
     const isResuming = state.is === 'resuming';
     if (!isSetUp && !isResuming && state.is !== 'connecting') return;
-    const { then, failure } = meaningOf(closed, { isSetUp, isResuming });
+    const { then, failure } = classifyClose(close, this.closeReasons, { isSetUp, isResuming });
     if (then === 'stop') return this.end(failure);
-    if (then === 'anew') this.forget();
+    if (then === 'restart') this.forget();
     this.lost(failure, now);
   }
 
-  /** The socket is gone: the session is taken up with another one, if there is a way. */
+  /** The socket is lost: connects again, or ends the connection. */
   private lost(failure: ModelFailure, now: number): void {
     const { state } = this;
     if (state.is === 'open' && this.isStable(state, now)) this.tries = 0;
     this.tries += 1;
     if (!this.wasOpen && this.tries >= OLD_SESSION_TRIES) this.forget();
-    // Without a way back, what is being said breaks off; otherwise the next thing said begins a new session.
-    const isOwed = this.isBusy || !this.wasOpen;
-    const canGoOn = this.handle !== null || !this.wasOpen;
+    // An idle connection ends without an error: the next input starts a new session.
+    const isAwaited = this.isBusy || !this.wasOpen;
+    const canRetry = this.handle !== null || !this.wasOpen;
     const most = this.wasOpen ? this.limits.tries : FIRST_TRIES;
-    if (!canGoOn || this.tries >= most) return this.end(isOwed ? failure : null);
+    if (!canRetry || this.tries >= most) return this.end(isAwaited ? failure : null);
     const isUrgent = state.is === 'open' && this.isBusy && this.tries === 1;
     this.backOff(isUrgent ? now : now + this.wait());
   }

@@ -1,41 +1,38 @@
 import type { LlmResponse } from '@google/adk';
 import { withLiveFacts } from '../../adk/live-facts.ts';
 
-/** The end that whoever interrupted waits for. */
-const END = (): LlmResponse => ({
-  turnComplete: true,
-  ...withLiveFacts({ continues: false, wasIdle: true }),
-});
+/**
+ * Whether the user interrupted output that the model has not ended. The server discards output until it gets a `turnComplete`,
+ * so this tracks whether one is due: the model may never send it.
+ */
+export class Mute {
+  /** `asked`: the user sent something since the interruption, and its answer must be heard. */
+  private state: 'off' | 'on' | 'asked' = 'off';
 
-/** Whether the person interrupted something that the model has not ended: nobody hears the model until it does. */
-export class GeminiHush {
-  /** `asked`: the person asked something else since, and its answer is to be heard. */
-  private state: 'none' | 'hushed' | 'asked' = 'none';
-
-  /** The person interrupts. */
-  begin(): void {
-    this.state = 'hushed';
+  /** The user interrupts. */
+  start(): void {
+    this.state = 'on';
   }
 
-  /** The person asks something. */
-  asked(): void {
-    if (this.state === 'hushed') this.state = 'asked';
+  /** The user sends something that the model will answer. */
+  expectAnswer(): void {
+    if (this.state === 'on') this.state = 'asked';
   }
 
-  /** The model has ended what was interrupted. */
-  ended(): void {
-    this.state = 'none';
+  /** The model ended the interrupted output. */
+  end(): void {
+    this.state = 'off';
   }
 
-  /** What was interrupted is over, whether or not the model says so: returns its end, if there is one to tell. */
-  lift(): LlmResponse[] {
-    if (this.state === 'none') return [];
-    this.state = 'none';
-    return [END()];
+  /** Ends the interrupted output in place of the model: returns the `turnComplete` that is due, if one is. */
+  release(): LlmResponse[] {
+    if (this.state === 'off') return [];
+    this.state = 'off';
+    return [{ turnComplete: true, ...withLiveFacts({ continues: false, wasIdle: true }) }];
   }
 
-  /** So it is, if an answer is to be heard. */
-  liftForAnswer(): LlmResponse[] {
-    return this.state === 'asked' ? this.lift() : [];
+  /** Does the same if an answer is expected; otherwise the output stays muted. */
+  releaseForAnswer(): LlmResponse[] {
+    return this.state === 'asked' ? this.release() : [];
   }
 }

@@ -1,119 +1,161 @@
-import type { Content, FunctionResponse, LiveServerMessage } from '@google/genai';
-import { isSpokenOf } from '../gemini/frames.ts';
+import type { Blob, Content, FunctionResponse } from '@google/genai';
+import type { LiveMessage, LiveTraits } from './provider.ts';
 
-/** A response that the server may not have got. */
-interface Unconfirmed {
-  response: FunctionResponse;
-  isRepeated: boolean;
+/** Input of ADK or of the user, before it is encoded. */
+export type UserInput = { content: Content } | { blob: Blob } | { activity: 'start' | 'end' };
+
+/** Sound that is kept while there is no socket: the newest two seconds. */
+const MAX_MEDIA = 100;
+
+/** Input that came while there is no socket, in order. */
+export class OfflineInput {
+  private inputs: UserInput[] = [];
+
+  /** Whether it holds a message or a response, which the model has to react to. */
+  get hasContent(): boolean {
+    return this.inputs.some((input) => 'content' in input);
+  }
+
+  /** Adds an input. Of sound and pictures only the newest are kept. */
+  add(input: UserInput): void {
+    this.inputs.push(input);
+    const media = this.inputs.filter((one) => 'blob' in one);
+    if (media.length > MAX_MEDIA) this.inputs = this.inputs.filter((one) => one !== media[0]);
+  }
+
+  /** Removes and returns everything. */
+  drain(): UserInput[] {
+    return this.inputs.splice(0);
+  }
 }
 
-/** What a live model owes: it was asked something, or given a result, and has not reacted. */
-export class GeminiDebt {
-  private owed: { content: Content; isRepeated: boolean } | null = null;
-  private unconfirmed: Unconfirmed[] = [];
-  /** Whether the model was asked something since it ended its turn. */
-  isAsked = false;
-  /** Whether the session was taken up again and nothing came since. */
-  isFresh = false;
-  /** Whether the model has begun a turn and not ended it. */
+/**
+ * Input that was sent to the model and that the model has not reacted to: the last message, and unacknowledged responses to
+ * calls. After a lost socket this says what to send once more; during silence, whether the model still has to answer.
+ */
+export class PendingInput {
+  private readonly repliesTo: LiveTraits['repliesTo'];
+  private message: { content: Content; isRepeated: boolean } | null = null;
+  private responses: { response: FunctionResponse; isRepeated: boolean }[] = [];
+  private isExpected = false;
+  private isFresh = false;
+  /** Whether the model has started a turn and not ended it. */
   private isInTurn = false;
-  /** Whether something was sent in the middle of a turn: the end of that turn is not the end of the answer. */
+  /** Whether input was sent in the middle of a turn: the end of that turn is not the end of the answer. */
   private endsEarlier = false;
-  /** Whether the model was interrupted by what was said: what was on its way then is no reaction to it. */
-  private isCutting = false;
+  /** Whether the message interrupts the model: output that is already on its way is no reaction to it. */
+  private isInterrupting = false;
 
-  /** Whether the model has yet to react to what it was sent. */
+  constructor({ repliesTo }: Pick<LiveTraits, 'repliesTo'>) {
+    this.repliesTo = repliesTo;
+  }
+
+  /** Whether the model has yet to react. */
   get isOpen(): boolean {
-    return this.hasAsked || this.unconfirmed.some(({ response }) => isSpokenOf(response));
+    return this.hasMessage || this.responses.some(({ response }) => this.repliesTo(response));
   }
 
-  /** Whether it has yet to react to words. */
-  get hasAsked(): boolean {
-    return this.owed !== null;
+  /** Whether the model has yet to react to a message. */
+  get hasMessage(): boolean {
+    return this.message !== null;
   }
 
-  /** The model is told something. `isCutting`: while it speaks. */
-  said(content: Content, isCutting = false): void {
-    this.owed = { content, isRepeated: false };
-    this.isCutting = isCutting;
-    this.asked();
+  /** Whether the model got anything to answer since it ended its turn. */
+  get expectsAnswer(): boolean {
+    return this.isExpected;
   }
 
-  /** The model is given results. */
-  gave(responses: readonly FunctionResponse[]): void {
-    for (const response of responses) this.unconfirmed.push({ response, isRepeated: false });
-    this.asked();
+  /** Whether the session was resumed while the model was busy, and the server has sent nothing since. */
+  get isJustResumed(): boolean {
+    return this.isFresh;
   }
 
-  /** The model takes calls back: results of theirs that it may not have got are not sent once more. */
-  cancelled(ids: readonly string[]): void {
-    for (const one of this.unconfirmed) if (ids.includes(one.response.id ?? '')) one.isRepeated = true;
+  /** A message was sent. `isInterrupting`: the model is speaking. */
+  addMessage(content: Content, isInterrupting = false): void {
+    this.message = { content, isRepeated: false };
+    this.isInterrupting = isInterrupting;
+    this.expectAnswer();
+    this.endsEarlier = this.isInTurn;
   }
 
-  /** The session goes on over another socket: returns the results to send once more. */
-  resumed(isBusy: boolean): FunctionResponse[] {
+  /** Responses to calls were sent. */
+  addResponses(responses: readonly FunctionResponse[]): void {
+    for (const response of responses) this.responses.push({ response, isRepeated: false });
+    this.expectAnswer();
+    this.endsEarlier = this.isInTurn;
+  }
+
+  /** The model has something to answer, such as speech that it heard. */
+  expectAnswer(): void {
+    this.isExpected = true;
+  }
+
+  /** The model cancelled these calls: their responses are not sent once more. */
+  cancel(ids: readonly string[]): void {
+    for (const one of this.responses) if (ids.includes(one.response.id ?? '')) one.isRepeated = true;
+  }
+
+  /** The session continues over another socket. Returns the responses to send once more; each is repeated once. */
+  resume(isBusy: boolean): FunctionResponse[] {
     this.isFresh = isBusy;
-    this.isCutting = false;
-    const repeated = this.unconfirmed.filter(({ isRepeated }) => !isRepeated);
+    this.isInterrupting = false;
+    const repeated = this.responses.filter(({ isRepeated }) => !isRepeated);
     for (const one of repeated) one.isRepeated = true;
     return repeated.map(({ response }) => response);
   }
 
-  /**
-   * The server says something: it reacts to what it was sent, or not yet. `isClosing`: it has just ended a turn, and its last
-   * words may follow.
-   */
-  heard({ serverContent, toolCall }: LiveServerMessage, isClosing: boolean): void {
-    if (!serverContent && !toolCall) return;
+  /** The server sent a message. `isClosing`: the model just ended a turn, and the last words of it may follow. */
+  observe({ output, calls }: LiveMessage, isClosing: boolean): void {
+    if (!output && !calls) return;
     this.isFresh = false;
-    const { modelTurn, outputTranscription, turnComplete, interrupted } = serverContent ?? {};
-    const words = isClosing && this.hasAsked ? '' : outputTranscription?.text;
-    const says = Boolean(toolCall || modelTurn?.parts?.length || words);
+    const { parts, modelTranscript, turnEnd, isInterrupted } = output ?? {};
+    const words = isClosing && this.hasMessage ? '' : modelTranscript?.text;
+    const says = Boolean(calls || parts?.length || words);
     if (says) this.isInTurn = true;
-    if (serverContent?.inputTranscription) this.isAsked = true;
-    if (this.isCutting) {
-      if (!interrupted && !turnComplete) return;
-      // It has stopped, or had ended before it heard. The answer is still to come.
-      this.isCutting = false;
-      this.endsEarlier = !turnComplete;
+    if (output?.userTranscript) this.expectAnswer();
+    if (this.isInterrupting) {
+      if (!isInterrupted && !turnEnd) return;
+      // The model stopped, or had ended before it got the message. The answer is still to come.
+      this.isInterrupting = false;
+      this.endsEarlier = !turnEnd;
       return;
     }
-    // An interruption is a reaction to what was sent: the answer is still to come.
-    if (interrupted && !says) return;
-    if (says || (turnComplete && !this.endsEarlier)) this.settle();
+    // The message caused the interruption. Its answer is still to come.
+    if (isInterrupted && !says) return;
+    if (says || (turnEnd && !this.endsEarlier)) this.acknowledge();
   }
 
-  /** The model has ended a turn. Whether that was an earlier one, and what it owes follows. */
-  endedTurn(): boolean {
+  /** The model ended a turn. Returns whether that was an earlier turn, so that the answer to pending input follows. */
+  endTurn(): boolean {
     this.isInTurn = false;
     if (!this.isOpen) return false;
     this.endsEarlier = false;
     return true;
   }
 
-  /** What may never have arrived and is to be said once more; null when there is no such thing. */
-  toRepeat(): Content | null {
-    const { owed } = this;
-    if (!this.isFresh || !owed || owed.isRepeated) return null;
-    owed.isRepeated = true;
-    return owed.content;
+  /** The model ended its turn, and has nothing left to answer. */
+  completeTurn(): void {
+    this.isExpected = false;
   }
 
-  /** Nothing is waited for any more. */
-  forgive(): void {
-    this.settle();
-    this.isCutting = false;
+  /** The message that may never have arrived over the lost socket, once; otherwise null. */
+  takeRepeat(): Content | null {
+    const { message } = this;
+    if (!this.isFresh || !message || message.isRepeated) return null;
+    message.isRepeated = true;
+    return message.content;
+  }
+
+  /** Stops waiting for a reaction. */
+  clear(): void {
+    this.acknowledge();
+    this.isInterrupting = false;
     this.isFresh = false;
   }
 
-  private settle(): void {
-    this.owed = null;
-    this.unconfirmed = [];
+  private acknowledge(): void {
+    this.message = null;
+    this.responses = [];
     this.endsEarlier = false;
-  }
-
-  private asked(): void {
-    this.isAsked = true;
-    this.endsEarlier = this.isInTurn;
   }
 }

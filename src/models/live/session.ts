@@ -1,308 +1,279 @@
 import type { LlmResponse } from '@google/adk';
-import type {
-  Content,
-  FunctionResponse,
-  LiveServerMessage,
-  LiveServerSessionResumptionUpdate,
-} from '@google/genai';
+import type { Content, FunctionResponse } from '@google/genai';
 import { liveFactsOf, withLiveFacts } from '../../adk/live-facts.ts';
-import { callsIn } from '../function-calls.ts';
-import { GeminiActivity } from '../gemini/activity.ts';
-import {
-  type Frame,
-  frameOfContent,
-  frameOfMedia,
-  type ResponseOptions,
-  responseFor,
-} from '../gemini/frames.ts';
-import { millisecondsIn } from '../gemini/messages.ts';
-import { endsInTransfer } from '../transfer.ts';
-import { GeminiCalls } from './calls.ts';
-import { GeminiHeld, type Given } from './held.ts';
-import { seedOf } from './history.ts';
+import { LiveCalls } from './calls.ts';
+import { endsInTransfer, seedOf } from './history.ts';
 import type { LinkInput } from './link.ts';
-import { GeminiHush } from './mute.ts';
-import { GeminiDebt } from './pending-input.ts';
-import { GeminiSilence } from './silence.ts';
-import { GeminiMessages } from './turn-output.ts';
+import { Mute } from './mute.ts';
+import { OfflineInput, PendingInput, type UserInput } from './pending-input.ts';
+import type { LiveInput, LiveMessage, LiveTraits } from './provider.ts';
+import { SilenceTimeout } from './silence.ts';
+import { TurnOutput } from './turn-output.ts';
 
-/** What is known when a session begins. */
-export interface TalkOptions extends ResponseOptions {
-  modelVersion: string;
-  isSpoken: boolean;
-  /** Whether the server finds out by itself when the person speaks; known when it has taken the setup. */
-  detectsActivity: () => boolean;
-  /** What was said before; told to a session that is new. */
-  history: readonly Content[];
-  /** For calls that come without an id. */
-  newCallId: () => string;
-}
-
-/** What is to be done: something is sent, told to ADK, or said to the link. */
-export type TalkEffect =
-  | { type: 'send'; frame: Frame }
-  | { type: 'tell'; response: LlmResponse }
+/** What the connection has to do: send an input, pass a response to ADK, or push an input to the link. */
+export type SessionEffect =
+  | { type: 'send'; input: LiveInput }
+  | { type: 'emit'; response: LlmResponse }
   | { type: 'link'; input: LinkInput };
 
-/** The end of what was said before, or of a turn that made calls: the answer follows. */
+/** Marks the end of earlier output, or of a turn that made calls: the answer follows. */
 const CONTINUES = { continues: true, wasIdle: true };
-/** Another connection than this one begins a new session. */
+/** Another connection has to start a new session. */
 const NOT_RESUMABLE: LlmResponse = { liveSessionResumptionUpdate: { resumable: false } };
 
-/** What is said on a live connection, in both directions, without any socket or clock: a session over many sockets. */
-export class GeminiTalk {
-  private readonly options: TalkOptions;
-  private readonly messages: GeminiMessages;
-  private readonly calls = new GeminiCalls();
-  private readonly debt = new GeminiDebt();
+/**
+ * One live session over many sockets, in both directions. It owns the calls, the pending input, the current turn and the muting,
+ * and decides what ADK sees of them. It does no input or output, and reads no clock.
+ */
+export class LiveSession {
+  private readonly calls = new LiveCalls();
+  private readonly pending: PendingInput;
+  private readonly turn: TurnOutput;
+  private readonly silence: SilenceTimeout;
+  private readonly offline = new OfflineInput();
+  private readonly mute = new Mute();
+  private readonly newCallId: () => string;
   private history: readonly Content[];
   private isReady = false;
   private hasBegun = false;
-  /** Whether the session is one that another connection began. */
+  /** Whether another connection started the session. */
   private isOld = false;
-  private readonly held = new GeminiHeld();
-  private readonly hush = new GeminiHush();
-  private readonly activity: GeminiActivity;
+  /** Results of calls that the session does not know, as text. */
   private notices: { text: string; isSilent: boolean }[] = [];
-  private readonly silence: GeminiSilence;
   private wasBusy = false;
-  private out: TalkEffect[] = [];
+  private out: SessionEffect[] = [];
 
-  constructor(options: TalkOptions) {
-    this.options = options;
-    this.messages = new GeminiMessages(options);
-    this.activity = new GeminiActivity(options);
-    const { messages, calls, debt } = this;
-    const { family, nonBlocking } = options;
-    this.silence = new GeminiSilence({ messages, calls, debt, family, nonBlocking });
-    this.history = options.history;
+  /** `history`: what a new session is told. `newCallId`: for calls that come without an id. */
+  constructor(traits: LiveTraits, history: readonly Content[], newCallId: () => string) {
+    this.history = history;
+    this.newCallId = newCallId;
+    this.pending = new PendingInput(traits);
+    this.turn = new TurnOutput(traits);
+    this.silence = new SilenceTimeout(this.turn, this.calls, this.pending, traits);
   }
 
-  /** Whether the model is in the middle of something, or owes a reaction. */
+  /** Whether the model is in the middle of a turn, or has to react to input. */
   get isBusy(): boolean {
-    return this.messages.isBusy || this.debt.isOpen || this.held.hasContent;
+    return this.turn.isBusy || this.pending.isOpen || this.offline.hasContent;
   }
 
-  /** When to come back, if nothing happens. */
+  /** When to call `advance`, if nothing happens before; null: never. */
   get wakesAt(): number | null {
-    const { wakesAt } = this.messages;
-    const silentAt = this.isReady ? this.silence.endsAt : null;
-    if (wakesAt === null) return silentAt;
-    return silentAt === null ? wakesAt : Math.min(wakesAt, silentAt);
+    const { wakesAt } = this.turn;
+    const { expiresAt } = this;
+    if (wakesAt === null) return expiresAt;
+    return expiresAt === null ? wakesAt : Math.min(wakesAt, expiresAt);
   }
 
-  /** ADK gives what was said before. */
-  tellHistory(history: Content[]): void {
+  /** Replaces the history that a new session is told. */
+  setHistory(history: readonly Content[]): void {
     this.history = history;
   }
 
-  /** A socket is open. */
-  ready(isResumed: boolean, now: number): TalkEffect[] {
+  /** A socket is open. `isResumed`: the session continues; otherwise it is new. */
+  socketOpened(isResumed: boolean, now: number): SessionEffect[] {
     const isFirst = !this.hasBegun;
     this.hasBegun = true;
     this.isReady = true;
-    this.silence.moved(now);
-    // Nobody knows whether what was interrupted over the lost socket is ended over this one.
-    this.pass(this.hush.liftForAnswer());
+    this.silence.restart(now);
+    // The model may not end over this socket what was interrupted over the lost one.
+    this.emit(this.mute.releaseForAnswer());
     if (isResumed) {
       if (isFirst) {
         this.isOld = true;
-        this.calls.tell(this.history, true);
+        this.calls.addHistory(this.history, true);
       }
-      for (const response of this.debt.resumed(this.isBusy)) this.send({ functionResponses: [response] });
-    } else this.begin();
-    for (const given of this.held.take()) this.give(given);
+      for (const response of this.pending.resume(this.isBusy))
+        this.send({ type: 'responses', responses: [response] });
+    } else this.sendHistory();
+    for (const input of this.offline.drain()) this.sendInput(input);
     return this.done();
   }
 
-  /** The socket is gone; another one may follow. */
-  lost(): TalkEffect[] {
+  /** The socket is lost; another one may follow. */
+  socketLost(): SessionEffect[] {
     this.isReady = false;
     return this.done();
   }
 
-  /** Something for the model: at once, or when there is a socket. */
-  take(given: Given, now: number): TalkEffect[] {
-    if ('content' in given) this.silence.moved(now);
-    const isInterrupted = 'activity' in given && given.activity === 'start';
-    if (isInterrupted) this.hush.begin();
-    // Whoever interrupts waits for an end: here there is nothing to end.
-    if (isInterrupted && !this.isBusy) this.pass(this.hush.lift());
-    if (this.isReady) this.give(given);
-    else this.held.add(given);
+  /** Takes input for the model. It is sent at once, or when there is a socket. */
+  add(input: UserInput, now: number): SessionEffect[] {
+    if ('content' in input) this.silence.restart(now);
+    if ('activity' in input && input.activity === 'start') {
+      this.mute.start();
+      // An interruption is always answered by the end of a turn. Here there is no turn that could end.
+      if (!this.isBusy) this.emit(this.mute.release());
+    }
+    if (this.isReady) this.sendInput(input);
+    else this.offline.add(input);
     return this.done();
   }
 
-  push(message: LiveServerMessage, now: number): TalkEffect[] {
-    this.silence.moved(now);
-    const { serverContent, toolCall, toolCallCancellation, sessionResumptionUpdate, goAway } = message;
-    // Words may come behind the end of a turn. Anything else is the answer to what was asked meanwhile.
-    const says = Boolean(toolCall || serverContent?.modelTurn?.parts?.length);
-    if (says && this.debt.isOpen) this.tell(this.messages.complete());
-    this.debt.heard(message, this.messages.isClosing);
-    // Whoever speaks while a call waits is answered in another turn.
-    if (serverContent?.inputTranscription?.text) this.calls.leaveTurn();
-    const calls = [...(toolCall?.functionCalls ?? []), ...callsIn(serverContent?.modelTurn)].map((call) => ({
-      ...call,
-      id: call.id || this.options.newCallId(),
-    }));
-    const { fresh, responses: known } = this.calls.take(calls);
-    const cancelled = toolCallCancellation?.ids ?? [];
+  /** Takes a message of the server. Throws when the server is broken. */
+  receive(message: LiveMessage, now: number): SessionEffect[] {
+    const { turn, pending } = this;
+    const { output, resumption, goAwayMs } = message;
+    this.silence.restart(now);
+    // Words may arrive after the end of their turn. Anything else is the answer to later input.
+    if ((message.calls || output?.parts?.length) && pending.isOpen) this.deliver(turn.complete());
+    pending.observe(message, turn.isClosing);
+    // Speech during an open call is answered in another turn.
+    if (output?.userTranscript?.text) this.calls.leaveTurn();
+    const calls = (message.calls ?? []).map((call) => ({ ...call, id: call.id || this.newCallId() }));
+    const { fresh, responses } = this.calls.add(calls);
+    const cancelled = message.cancelledCalls ?? [];
     const unwanted = this.calls.cancel(cancelled);
-    this.debt.cancelled(cancelled);
-    this.tell(this.messages.push(message, now, fresh, unwanted));
-    if (cancelled.length > 0 && this.calls.haveOtherIds) this.tell([NOT_RESUMABLE]);
-    if (sessionResumptionUpdate) this.resumable(sessionResumptionUpdate);
-    if (goAway) this.link({ type: 'goAway', inMs: millisecondsIn(goAway.timeLeft) });
-    const responses = known.filter(({ id = '' }) => !cancelled.includes(id));
-    if (responses.length > 0) this.respond(responses);
+    pending.cancel(cancelled);
+    this.deliver(turn.push(message, now, fresh, unwanted));
+    if (cancelled.length > 0 && this.calls.haveOtherIds) this.deliver([NOT_RESUMABLE]);
+    if (resumption) this.setResumption(resumption);
+    if (goAwayMs !== undefined) this.link({ type: 'goAway', inMs: goAwayMs });
+    this.sendResponses(responses.filter(({ id = '' }) => !cancelled.includes(id)));
     return this.done();
   }
 
-  /** Time has passed. `isHeard`: the server is being read, so that silence is its own. */
-  time(now: number, isHeard = true): TalkEffect[] {
-    if (!isHeard) this.silence.moved(now);
-    this.tell(this.messages.complete(now));
-    const silentAt = this.isReady ? this.silence.endsAt : null;
-    if (silentAt !== null && now >= silentAt) this.silent(now);
+  /** Time has passed. `isReading`: the server is being read, so its silence is its own. */
+  advance(now: number, isReading = true): SessionEffect[] {
+    if (!isReading) this.silence.restart(now);
+    this.deliver(this.turn.complete(now));
+    const { expiresAt } = this;
+    if (expiresAt !== null && now >= expiresAt) this.endSilence(now);
     return this.done();
   }
 
-  /** The connection is over: what was said and not yet told as a whole. */
-  end(): TalkEffect[] {
+  /** The connection is over. Returns what was not yet emitted as a whole. */
+  end(): SessionEffect[] {
     this.isReady = false;
-    this.tell(this.messages.end());
+    this.deliver(this.turn.end());
     return this.out.splice(0);
   }
 
-  /** A session that is new is told what was said before. Nobody speaks because of it. */
-  private begin(): void {
-    this.calls.tell(this.history, false);
-    const turns = seedOf(this.history);
-    if (turns.length === 0) return;
-    const turnComplete = this.options.family.announcesHistory || endsInTransfer(this.history);
-    if (endsInTransfer(this.history)) this.debt.isAsked = true;
-    this.send({ clientContent: { turns, turnComplete } });
+  private get expiresAt(): number | null {
+    return this.isReady ? this.silence.expiresAt : null;
   }
 
-  private give(given: Given): void {
-    if ('content' in given) return this.sendContent(given.content);
-    const frame =
-      'blob' in given ? frameOfMedia(given.blob) : this.activity.frame(given.activity, this.isBusy);
-    if (frame) this.send(frame);
+  /** Tells a new session what was said before. The model answers it only after a transfer from another agent. */
+  private sendHistory(): void {
+    this.calls.addHistory(this.history, false);
+    const turns = seedOf(this.history);
+    if (turns.length === 0) return;
+    const startsTurn = endsInTransfer(this.history);
+    if (startsTurn) this.pending.expectAnswer();
+    this.send({ type: 'history', turns, startsTurn });
+  }
+
+  private sendInput(input: UserInput): void {
+    if ('content' in input) return this.sendContent(input.content);
+    if ('blob' in input) return this.send({ type: 'media', blob: input.blob });
+    this.send({ type: 'activity', activity: input.activity, isBusy: this.isBusy });
   }
 
   private sendContent(content: Content): void {
-    const responses = (content.parts ?? []).flatMap((part) => part.functionResponse ?? []);
-    if (responses.length > 0) return this.answer(responses);
-    this.tell(this.messages.complete());
-    // What the model had not begun to say when it was interrupted may never have an end of its own.
-    if (!this.messages.isBusy) this.pass(this.hush.lift());
-    this.hush.asked();
-    this.tellNotices(false);
+    const given = (content.parts ?? []).flatMap((part) => part.functionResponse ?? []);
+    if (given.length > 0) {
+      const { responses, notices } = this.calls.answer(given, this.isOld);
+      this.notices.push(...notices);
+      this.sendResponses(responses);
+      return this.sendNotices(true);
+    }
+    this.deliver(this.turn.complete());
+    // Output that was interrupted before the model started it may never get an end of its own.
+    if (!this.turn.isBusy) this.emit(this.mute.release());
+    this.mute.expectAnswer();
+    this.sendNotices(false);
     this.calls.leaveTurn();
-    this.debt.said(content, this.messages.isBusy);
-    this.send(frameOfContent(content, this.options.family));
+    this.pending.addMessage(content, this.turn.isBusy);
+    this.send({ type: 'message', content });
   }
 
-  private answer(given: FunctionResponse[]): void {
-    const { responses, notices } = this.calls.answer(given, this.isOld);
-    this.notices.push(...notices);
-    if (responses.length > 0) this.respond(responses);
-    this.tellNotices(true);
+  private sendResponses(responses: FunctionResponse[]): void {
+    if (responses.length === 0) return;
+    this.pending.addResponses(responses);
+    this.send({ type: 'responses', responses });
   }
 
-  private respond(responses: FunctionResponse[]): void {
-    const functionResponses = responses.map((response) => responseFor(response, this.options));
-    this.debt.gave(functionResponses);
-    this.send({ functionResponses });
-  }
-
-  /** Results that the session does not know: content interrupts the model, so they wait until it has ended its turn. */
-  private tellNotices(turnComplete: boolean): void {
-    if (this.notices.length === 0 || !this.isReady || (turnComplete && this.isBusy)) return;
+  /** Sends results that the session does not know. A note interrupts the model, so it waits until the model is idle. */
+  private sendNotices(startsTurn: boolean): void {
+    if (this.notices.length === 0 || !this.isReady || (startsTurn && this.isBusy)) return;
     const notices = this.notices.splice(0);
-    const isHeard = turnComplete && notices.some(({ isSilent }) => !isSilent);
-    const turn: Content = { role: 'user', parts: notices.map(({ text }) => ({ text })) };
-    this.send({ clientContent: { turns: [turn], turnComplete: isHeard } });
-    if (isHeard) this.debt.said(turn);
+    const isAnswered = startsTurn && notices.some(({ isSilent }) => !isSilent);
+    const content: Content = { role: 'user', parts: notices.map(({ text }) => ({ text })) };
+    this.send({ type: 'note', content, startsTurn: isAnswered });
+    if (isAnswered) this.pending.addMessage(content);
   }
 
-  private resumable({ newHandle, resumable }: LiveServerSessionResumptionUpdate): void {
-    // While it is at work the server may say that it cannot be resumed now: from the last handle it still can.
-    if (!newHandle) return;
-    this.link({ type: 'handle', handle: newHandle });
+  private setResumption({ handle, resumable }: NonNullable<LiveMessage['resumption']>): void {
+    this.link({ type: 'handle', handle });
     if (this.calls.haveOtherIds) return;
-    this.tell([
-      { liveSessionResumptionUpdate: { newHandle, ...(resumable === undefined ? {} : { resumable }) } },
-    ]);
+    const update = { newHandle: handle, ...(resumable === undefined ? {} : { resumable }) };
+    this.deliver([{ liveSessionResumptionUpdate: update }]);
   }
 
-  /** What it was asked may never have arrived, and is said once more; otherwise its turn has ended. */
-  private silent(now: number): void {
-    const { debt, messages } = this;
-    this.silence.moved(now);
-    const again = messages.isBusy ? null : debt.toRepeat();
-    if (again) return this.send(frameOfContent(again, this.options.family));
-    const { isFresh } = debt;
-    // What it has made it has said, whether or not it says that this is over.
-    const isWhole = messages.isPlaying && !debt.isOpen;
-    const isOwed = debt.isAsked && !messages.isCut && !isWhole;
-    const errorCode = isFresh ? 'INCOMPLETE' : 'SILENT';
-    debt.forgive();
-    this.pass(this.hush.liftForAnswer());
-    this.tell([
-      ...messages.end(),
-      ...(isOwed ? [{ errorCode, errorMessage: 'The live model said nothing any more.' }] : []),
+  /** The model is silent for too long: repeats the message that may never have arrived, or ends the turn. */
+  private endSilence(now: number): void {
+    const { pending, turn } = this;
+    this.silence.restart(now);
+    const repeat = turn.isBusy ? null : pending.takeRepeat();
+    if (repeat) return this.send({ type: 'message', content: repeat });
+    const errorCode = pending.isJustResumed ? 'INCOMPLETE' : 'SILENT';
+    // Output that is fully generated is whole, whether or not the model ends its turn.
+    const isWhole = turn.isPlaying && !pending.isOpen;
+    const isMissing = pending.expectsAnswer && !turn.isCut && !isWhole;
+    pending.clear();
+    this.emit(this.mute.releaseForAnswer());
+    this.deliver([
+      ...turn.end(),
+      ...(isMissing ? [{ errorCode, errorMessage: 'The live model said nothing any more.' }] : []),
       { turnComplete: true },
     ]);
   }
 
-  private send(frame: Frame): void {
-    this.out.push({ type: 'send', frame });
-  }
-
-  private tell(responses: LlmResponse[]): void {
+  /** Passes responses on, and decides which end of a turn is the end of an answer. */
+  private deliver(responses: LlmResponse[]): void {
     for (const response of responses) {
-      const { turnComplete, interrupted } = response;
+      const { turnComplete } = response;
       const { cancelledCalls, wasIdle } = liveFactsOf(response);
-      if (turnComplete) this.hush.ended();
-      const isEarlier = turnComplete === true && this.debt.endedTurn();
+      const isInterrupted = response.interrupted === true && !cancelledCalls;
+      if (turnComplete) this.mute.end();
+      const isEarlier = turnComplete === true && this.pending.endTurn();
       if (isEarlier || (turnComplete && this.calls.areLatestOpen)) {
         this.calls.leaveTurn();
-        this.tellEarlierEnd();
+        this.emitEarlierEnd();
         continue;
       }
-      // What was sent caused the interruption: it ends what was said before.
-      if (interrupted && this.debt.hasAsked && !cancelledCalls) {
-        this.tellEarlierEnd();
+      // The pending message caused the interruption: it ends the output before it.
+      if (isInterrupted && this.pending.hasMessage) {
+        this.emitEarlierEnd();
         continue;
       }
-      this.pass([response]);
-      // Who speaks has stopped what they did not want to hear, and is answered: that it is over may not be said.
-      if (interrupted && !cancelledCalls) this.pass(this.hush.lift());
+      this.emit([response]);
+      // A user who speaks is answered. The model may never end the output that they interrupted.
+      if (isInterrupted) this.emit(this.mute.release());
       if (!turnComplete || wasIdle) continue;
-      this.debt.isAsked = false;
+      this.pending.completeTurn();
       this.calls.endTurn();
     }
   }
 
-  private tellEarlierEnd(): void {
-    this.hush.ended();
-    this.pass([{ turnComplete: true, ...withLiveFacts(CONTINUES) }]);
+  private emitEarlierEnd(): void {
+    this.mute.end();
+    this.emit([{ turnComplete: true, ...withLiveFacts(CONTINUES) }]);
   }
 
-  /** Tells ADK something as it is. */
-  private pass(responses: LlmResponse[]): void {
-    for (const response of responses) this.out.push({ type: 'tell', response });
+  private emit(responses: LlmResponse[]): void {
+    for (const response of responses) this.out.push({ type: 'emit', response });
+  }
+
+  private send(input: LiveInput): void {
+    this.out.push({ type: 'send', input });
   }
 
   private link(input: LinkInput): void {
     this.out.push({ type: 'link', input });
   }
 
-  private done(): TalkEffect[] {
-    this.tellNotices(true);
+  private done(): SessionEffect[] {
+    this.sendNotices(true);
     const { isBusy } = this;
     if (isBusy !== this.wasBusy) this.link({ type: 'busy', isBusy });
     this.wasBusy = isBusy;

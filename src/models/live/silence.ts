@@ -1,57 +1,53 @@
-import type { LiveFamily } from '../gemini/families.ts';
-import type { GeminiCalls } from './calls.ts';
-import type { GeminiDebt } from './pending-input.ts';
-import type { GeminiMessages } from './turn-output.ts';
+import type { LiveCalls } from './calls.ts';
+import type { PendingInput } from './pending-input.ts';
+import type { LiveTraits } from './provider.ts';
+import type { TurnOutput } from './turn-output.ts';
 
-/** How long a model that was asked something may say nothing: usually, and after its session was taken up again. */
-const SILENT_MS = 60_000;
+/** How long a model may be silent that has something to answer: usually, and after its session was resumed. */
+const ANSWER_MS = 60_000;
 const RESUMED_MS = 10_000;
-/** How long a model may pause that says something nobody asked for, or was interrupted, before that counts as over. */
+/** How long a model may pause that speaks unasked, or was interrupted, before its turn counts as over. */
 const UNASKED_MS = 3000;
-/** How long what a model has made may play before it says that its turn is over. */
+/** How long generated audio may play before the model ends its turn. */
 const PLAYING_MS = 600_000;
 
-/** What the patience with a silent model depends on. */
-export interface SilenceContext {
-  messages: GeminiMessages;
-  calls: GeminiCalls;
-  debt: GeminiDebt;
-  family: LiveFamily;
-  /** The tools whose calls go on beside the conversation. */
-  nonBlocking: ReadonlySet<string>;
-}
+/** The timeout of a silent model: in the middle of a turn, and while input is pending. It reads the state of others only. */
+export class SilenceTimeout {
+  private readonly turn: TurnOutput;
+  private readonly calls: LiveCalls;
+  private readonly pending: PendingInput;
+  private readonly traits: LiveTraits;
+  private since = 0;
 
-/** How long a live model may be silent: in the middle of a turn, and when it owes one. */
-export class GeminiSilence {
-  private readonly context: SilenceContext;
-  private movedAt = 0;
-
-  constructor(context: SilenceContext) {
-    this.context = context;
+  constructor(turn: TurnOutput, calls: LiveCalls, pending: PendingInput, traits: LiveTraits) {
+    this.turn = turn;
+    this.calls = calls;
+    this.pending = pending;
+    this.traits = traits;
   }
 
-  /** Something came, or was sent that the model has to think about. */
-  moved(now: number): void {
-    this.movedAt = now;
+  /** The server sent something, or got something to answer. */
+  restart(now: number): void {
+    this.since = now;
   }
 
-  /** When the model has been silent for too long; null while it owes nothing, or waits for us. */
-  get endsAt(): number | null {
-    const { messages, debt, calls } = this.context;
-    if (messages.isCut && !debt.isOpen) return this.movedAt + UNASKED_MS;
-    if (calls.areOpen && !this.isDueBeside()) return null;
-    // Over another socket than the one that was lost, nobody may say that it is over.
-    if (messages.isPlaying && !debt.isOpen) return this.movedAt + (debt.isFresh ? UNASKED_MS : PLAYING_MS);
-    if (messages.isBusy && !debt.isAsked) return this.movedAt + UNASKED_MS;
-    if (!messages.isBusy && !debt.isOpen) return null;
-    return this.movedAt + (debt.isFresh ? RESUMED_MS : SILENT_MS);
+  /** When the model has been silent for too long; null while it has nothing to say, or waits for a response. */
+  get expiresAt(): number | null {
+    const { turn, pending, calls, since } = this;
+    if (turn.isCut && !pending.isOpen) return since + UNASKED_MS;
+    if (calls.areOpen && !this.isDueBesideCalls()) return null;
+    // After a lost socket the server may never say that the turn is over.
+    if (turn.isPlaying && !pending.isOpen) return since + (pending.isJustResumed ? UNASKED_MS : PLAYING_MS);
+    if (turn.isBusy && !pending.expectsAnswer) return since + UNASKED_MS;
+    if (!turn.isBusy && !pending.isOpen) return null;
+    return since + (pending.isJustResumed ? RESUMED_MS : ANSWER_MS);
   }
 
-  /** Whether the model has something to say while calls are open: it speaks, or was told something that it need not wait with. */
-  private isDueBeside(): boolean {
-    const { messages, debt, calls, family, nonBlocking } = this.context;
-    // One that says when it rests is at work until its calls are answered.
-    if (messages.isBusy && !family.saysWhenIdle) return true;
-    return debt.hasAsked && !calls.holdUp(nonBlocking);
+  /** Whether the model has to say something although calls are open: it is speaking, or no call keeps it from answering. */
+  private isDueBesideCalls(): boolean {
+    const { turn, pending, calls, traits } = this;
+    // A model that reports when it is idle works until its calls are answered.
+    if (turn.isBusy && !traits.reportsIdle) return true;
+    return pending.hasMessage && !calls.areBlocking(traits.nonBlocking);
   }
 }

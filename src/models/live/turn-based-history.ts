@@ -1,7 +1,6 @@
 import type { Content, FunctionCall, FunctionResponse } from '@google/genai';
 import { PENDING_RESPONSE } from '../../adk/history.ts';
-import { newCallId } from '../call-id.ts';
-import { callsIn } from '../function-calls.ts';
+import { callsIn, newCallId } from '../function-calls.ts';
 
 /** A call and, once it is there, its response. */
 interface Slot {

@@ -7,7 +7,7 @@ import { callModel } from '../model-call.ts';
 import { noticeOf } from '../notice.ts';
 import { messageOf } from '../provider-error.ts';
 import type { Patience } from '../retry-policy.ts';
-import { endsInTransfer, TRANSFER } from '../transfer.ts';
+import { endsInTransfer, TRANSFER } from './history.ts';
 import { LiveResponses } from './response-queue.ts';
 import { LiveConversation } from './turn-based-history.ts';
 

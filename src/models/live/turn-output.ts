@@ -1,59 +1,41 @@
 import type { LlmResponse } from '@google/adk';
-import type {
-  FunctionCall,
-  GroundingMetadata,
-  LiveServerContent,
-  LiveServerMessage,
-  Part,
-  UsageMetadata,
-} from '@google/genai';
+import type { FunctionCall, GroundingMetadata, Part, Transcription } from '@google/genai';
 import { withLiveFacts } from '../../adk/live-facts.ts';
-import type { LiveFamily } from '../gemini/families.ts';
-import { usageOf } from '../gemini/usage.ts';
+import type { LiveMessage, LiveOutput, LiveTraits } from './provider.ts';
 
-/** What is known of a session when it is read. */
-export interface ReadingOptions {
-  modelVersion: string;
-  family: LiveFamily;
-  /** Whether the model speaks and its words come as transcripts: a text beside them is a thought, and never spoken. */
-  isSpoken: boolean;
-}
-
-/** More than a model can say, or a person, in one turn. */
-const MOST_WORDS = 1_000_000;
-/** Counts that come when no turn is open. */
-const MOST_COUNTS = 100;
-/** What a part can say. A call is made apart, and a signature alone says nothing. */
-const SAID = ['text', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult'] as const;
-/** How long the end of a spoken turn waits: transcripts and counts may come behind it. */
+/** More text than a model or a user can say in one turn: such a server is broken. */
+const MAX_CHARACTERS = 1_000_000;
+/** How many token counts are kept that came between two turns. */
+const MAX_COUNTS = 100;
+/** The fields by which a part says something. Calls are handled apart, and a signature alone says nothing. */
+const SAYING = ['text', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult'] as const;
+/** How long the end of a spoken turn is held back: its transcripts and token counts may arrive after it. */
 const LATE_MS = 300;
 
 /**
- * Turns the messages of Gemini's live server into responses for ADK: push each message and the time, and `end` when the
- * connection does.
+ * Turns the output of a live model into responses for ADK. Transcripts and texts are passed on as partial responses, collected,
+ * and repeated as a whole when they end. It does no input or output, and reads no clock.
  */
-export class GeminiMessages {
-  private readonly options: ReadingOptions;
-  /** Text and thoughts said in this turn and not yet told as a whole. */
-  private said: Part[] = [];
-  private heard = '';
-  private spoken = '';
+export class TurnOutput {
+  private readonly traits: LiveTraits;
+  /** Text and thoughts of this turn that were not yet repeated as a whole. */
+  private texts: Part[] = [];
+  private userTranscript = '';
+  private modelTranscript = '';
   private grounding: GroundingMetadata | undefined;
-  /** Counts that came when no turn was open: they are told with the next. */
+  /** Token counts that came between two turns; the next turn reports them. */
   private usage: LlmResponse[] = [];
   private hasSpoken = false;
-  /** The end of a turn that is still waited with. */
+  /** The end of a turn that is held back until `at`. */
   private closing: { at: number; response: LlmResponse } | null = null;
   private isGenerating = false;
-  /** Whether it has said or called something since it last ended a turn. */
+  /** Whether the model has said or called something since it last ended a turn. */
   private isInTurn = false;
-  /** Whether the model has made all of its turn, and only waits until that is played. */
-  isPlaying = false;
-  /** Whether it was interrupted in the middle of a turn, and has not said that this is over. */
-  isCut = false;
+  private playing = false;
+  private cut = false;
 
-  constructor(options: ReadingOptions) {
-    this.options = options;
+  constructor(traits: LiveTraits) {
+    this.traits = traits;
   }
 
   /** Whether the model is in the middle of a turn. */
@@ -61,43 +43,48 @@ export class GeminiMessages {
     return this.isGenerating || this.closing !== null;
   }
 
-  /** Whether the end of a turn is still waited with: words that come now may be the last of it. */
+  /** Whether the end of a turn is held back: words that come now may be the last of it. */
   get isClosing(): boolean {
     return this.closing !== null;
   }
 
-  /** When to come back, if nothing is pushed. */
+  /** Whether the model has generated its whole turn, and only its audio is still playing. */
+  get isPlaying(): boolean {
+    return this.playing;
+  }
+
+  /** Whether the model was interrupted in the middle of a turn, and has not ended it. */
+  get isCut(): boolean {
+    return this.cut;
+  }
+
+  /** When to call `complete`, if nothing is pushed before; null: never. */
   get wakesAt(): number | null {
     return this.closing?.at ?? null;
   }
 
-  /** `calls`: the calls of the message that are to be made. `unwanted`: those that are to be made no more. */
-  push(
-    message: LiveServerMessage,
-    now: number,
-    calls: FunctionCall[],
-    unwanted: string[] = [],
-  ): LlmResponse[] {
+  /** Takes a message. `calls`: the new calls of it. `cancelled`: ids of calls that are cancelled for good. Throws when the server is broken. */
+  push(message: LiveMessage, now: number, calls: FunctionCall[], cancelled: string[] = []): LlmResponse[] {
     const out: LlmResponse[] = [];
-    if (message.usageMetadata) this.count(message.usageMetadata, out);
-    if (message.serverContent) this.pushContent(message.serverContent, now, out);
-    if (this.words > MOST_WORDS) throw new Error('The live model says more than anybody can hear.');
+    if (message.usage) this.count({ usageMetadata: message.usage }, out);
+    if (message.output) this.pushOutput(message.output, now, out);
+    if (this.characters > MAX_CHARACTERS) throw new Error('The live model sends a turn without end.');
     if (calls.length > 0) {
       out.push(...this.complete(), ...this.usage.splice(0), ...this.flush());
-      // The model waits for the responses, or says by itself that it goes on.
+      // The model waits for the responses. One that continues says so by itself.
       this.isGenerating = false;
       this.isInTurn = true;
-      this.isPlaying = false;
-      this.isCut = false;
+      this.playing = false;
+      this.cut = false;
       out.push({ content: { role: 'model', parts: calls.map((functionCall) => ({ functionCall })) } });
     }
-    if (unwanted.length > 0) {
-      out.push({ interrupted: true, ...withLiveFacts({ cancelledCalls: unwanted }) });
+    if (cancelled.length > 0) {
+      out.push({ interrupted: true, ...withLiveFacts({ cancelledCalls: cancelled }) });
     }
     return this.named(out);
   }
 
-  /** The end of a turn that was waited with, when nothing may follow any more. */
+  /** The end of a turn that was held back, if its time is over. Without a time, in any case. */
   complete(now = Number.POSITIVE_INFINITY): LlmResponse[] {
     const { closing } = this;
     if (!closing || now < closing.at) return [];
@@ -106,81 +93,78 @@ export class GeminiMessages {
     return this.named([...this.flush(), closing.response]);
   }
 
-  /** What was said or heard and not yet told as a whole. */
+  /** Ends the turn in place of the model: everything that was not yet repeated as a whole. */
   end(): LlmResponse[] {
     this.isGenerating = false;
     this.isInTurn = false;
-    this.isPlaying = false;
-    this.isCut = false;
+    this.playing = false;
+    this.cut = false;
     return [...this.complete(), ...this.named([...this.usage.splice(0), ...this.flush()])];
   }
 
-  /** How long what was said and heard is, and not yet told as a whole. */
-  private get words(): number {
-    let count = this.heard.length + this.spoken.length;
-    for (const { text = '' } of this.said) count += text.length;
+  private get characters(): number {
+    let count = this.userTranscript.length + this.modelTranscript.length;
+    for (const { text = '' } of this.texts) count += text.length;
     return count;
   }
 
   private named(responses: LlmResponse[]): LlmResponse[] {
-    return responses.map((response) => ({ modelVersion: this.options.modelVersion, ...response }));
+    return responses.map((response) => ({ modelVersion: this.traits.modelVersion, ...response }));
   }
 
-  private count(usage: UsageMetadata, out: LlmResponse[]): void {
-    const response = { usageMetadata: usageOf(usage) };
+  private count(response: LlmResponse, out: LlmResponse[]): void {
     if (this.isBusy) out.push(response);
-    else if (this.usage.push(response) > MOST_COUNTS) this.usage.shift();
+    else if (this.usage.push(response) > MAX_COUNTS) this.usage.shift();
   }
 
-  private pushContent(content: LiveServerContent, now: number, out: LlmResponse[]): void {
-    if (content.groundingMetadata) this.grounding = content.groundingMetadata;
-    this.hear(content, out);
-    const parts = (content.modelTurn?.parts ?? []).filter((part) => SAID.some((kind) => part[kind]));
-    const { outputTranscription: output, interrupted, turnComplete } = content;
-    if (parts.length > 0 || output?.text) this.begin(out);
-    if (content.generationComplete) this.isPlaying = this.isGenerating;
+  private pushOutput(output: LiveOutput, now: number, out: LlmResponse[]): void {
+    const { grounding, userTranscript, modelTranscript: words, isInterrupted, turnEnd } = output;
+    if (grounding) this.grounding = grounding;
+    if (userTranscript) this.pushUserTranscript(userTranscript, out);
+    const parts = (output.parts ?? []).filter((part) => SAYING.some((field) => part[field]));
+    if (parts.length > 0 || words?.text) this.begin(out);
+    if (output.isGenerated) this.playing = this.isGenerating;
     this.pushParts(parts, out);
-    if (output?.text) {
+    if (words?.text) {
       this.hasSpoken = true;
-      out.push(...this.flushHeard());
-      this.spoken += output.text;
-      out.push({ outputTranscription: { text: output.text, finished: false }, partial: true });
+      out.push(...this.flushUserTranscript());
+      this.modelTranscript += words.text;
+      out.push({ outputTranscription: { text: words.text, finished: false }, partial: true });
     }
-    if (output?.finished) {
-      out.push(...this.flushSpoken());
+    if (words?.finished) {
+      out.push(...this.flushModelTranscript());
       this.hasSpoken = false;
     }
-    if (interrupted) this.interrupt(turnComplete === true, out);
-    else if (turnComplete) this.completeTurn(content, now, out);
+    if (isInterrupted) this.interrupt(turnEnd !== undefined, out);
+    else if (turnEnd) this.endTurn(turnEnd, now, out);
   }
 
-  private hear({ inputTranscription: input }: LiveServerContent, out: LlmResponse[]): void {
-    if (input?.text) {
-      // Whatever is heard now was said after the turn that is being closed.
+  private pushUserTranscript({ text, finished }: Transcription, out: LlmResponse[]): void {
+    const { wholeUtterances } = this.traits;
+    if (text) {
+      // The user said this after the turn whose end is held back.
       out.push(...this.complete());
-      this.heard += input.text;
-      if (!this.options.family.hearsWholeUtterances) {
-        out.push({ inputTranscription: { text: input.text, finished: false }, partial: true });
-      }
+      this.userTranscript += text;
+      if (!wholeUtterances) out.push({ inputTranscription: { text, finished: false }, partial: true });
     }
-    if (input?.finished || this.options.family.hearsWholeUtterances) out.push(...this.flushHeard());
+    if (finished || wholeUtterances) out.push(...this.flushUserTranscript());
   }
 
-  /** The model says something: what came between two turns belongs to this one. */
+  /** The model starts to say something. Token counts that came between two turns belong to this one. */
   private begin(out: LlmResponse[]): void {
     if (this.closing) return;
     this.isGenerating = true;
     this.isInTurn = true;
-    this.isCut = false;
+    this.cut = false;
     out.push(...this.usage.splice(0));
   }
 
-  private interrupt(turnComplete: boolean, out: LlmResponse[]): void {
-    const ends = turnComplete || this.closing !== null;
+  private interrupt(isEnd: boolean, out: LlmResponse[]): void {
+    const ends = isEnd || this.closing !== null;
     this.isInTurn &&= !ends;
-    this.isCut = this.isInTurn;
+    this.cut = this.isInTurn;
     this.isGenerating = false;
-    this.isPlaying = false;
+    this.playing = false;
     this.closing = null;
     this.hasSpoken = false;
     out.push(...this.usage.splice(0), ...this.flush(), {
@@ -190,12 +174,14 @@ export class GeminiMessages {
     });
   }
 
-  private completeTurn(content: LiveServerContent, now: number, out: LlmResponse[]): void {
-    const { turnCompleteReason: reason, interactionStatus, waitingForInput } = content;
-    this.isPlaying = false;
-    this.isCut = false;
-    const goesOn = this.options.family.saysWhenIdle && interactionStatus === 'IN_PROGRESS';
-    if (goesOn) {
+  private endTurn(
+    { continues, error }: NonNullable<LiveOutput['turnEnd']>,
+    now: number,
+    out: LlmResponse[],
+  ): void {
+    this.playing = false;
+    this.cut = false;
+    if (continues) {
       out.push(...this.flush());
       this.isGenerating = true;
       return;
@@ -203,70 +189,65 @@ export class GeminiMessages {
     this.isGenerating = false;
     this.isInTurn = false;
     const { hasSpoken } = this;
-    // A second end is that of another turn: what came between them was no late part of the first.
-    out.push(...this.complete(), ...this.usage.splice(0), ...this.flushHeard(), ...this.flushSaid());
+    // A second end belongs to another turn: output between the two ends was no late part of the first turn.
+    out.push(
+      ...this.complete(),
+      ...this.usage.splice(0),
+      ...this.flushUserTranscript(),
+      ...this.flushTexts(),
+    );
     this.hasSpoken = hasSpoken;
-    if (reason && reason !== 'TURN_COMPLETE_REASON_UNSPECIFIED' && reason !== 'NEED_MORE_INPUT') {
-      out.push({ errorCode: reason, errorMessage: 'The live model gave no other reason.' });
-    }
-    const status = {
-      ...(interactionStatus ? { interactionStatus } : {}),
-      ...(reason ? { turnCompleteReason: reason } : {}),
-      ...(waitingForInput ? { waitingForInput } : {}),
-    };
-    const response: LlmResponse = {
-      turnComplete: true,
-      ...this.takeGrounding(),
-      ...(Object.keys(status).length > 0 ? { customMetadata: status } : {}),
-    };
-    this.closing = { at: now + (this.hasSpoken ? LATE_MS : 0), response };
+    if (error) out.push({ errorCode: error, errorMessage: 'The live model gave no other reason.' });
+    const response: LlmResponse = { turnComplete: true, ...this.takeGrounding() };
+    this.closing = { at: now + (hasSpoken ? LATE_MS : 0), response };
     out.push(...this.complete(now));
   }
 
   private pushParts(parts: Part[], out: LlmResponse[]): void {
+    const { transcribesOutput } = this.traits;
     for (const part of parts) {
       if (part.text) {
-        const isThought = part.thought === true || this.options.isSpoken;
-        this.say(part.text, isThought);
-        const words: Part = { text: part.text, ...(isThought ? { thought: true } : {}) };
-        out.push({ content: { role: 'model', parts: [words] }, partial: true });
+        const isThought = part.thought === true || transcribesOutput;
+        this.addText(part.text, isThought);
+        const text: Part = { text: part.text, ...(isThought ? { thought: true } : {}) };
+        out.push({ content: { role: 'model', parts: [text] }, partial: true });
         continue;
       }
-      // Sound goes along with what is said; anything else has its place in the order.
-      if (!part.inlineData) out.push(...this.flushSaid());
-      else this.hasSpoken ||= this.options.isSpoken;
+      // Sound runs beside text. Every other part has its place in the order.
+      if (!part.inlineData) out.push(...this.flushTexts());
+      else this.hasSpoken ||= transcribesOutput;
       out.push({ content: { role: 'model', parts: [part] } });
     }
   }
 
-  private say(text: string, thought: boolean): void {
-    const last = this.said.at(-1);
+  private addText(text: string, thought: boolean): void {
+    const last = this.texts.at(-1);
     if (last && (last.thought ?? false) === thought) last.text += text;
-    else this.said.push(thought ? { text, thought } : { text });
+    else this.texts.push(thought ? { text, thought } : { text });
   }
 
   private flush(): LlmResponse[] {
-    return [...this.flushHeard(), ...this.flushSpoken(), ...this.flushSaid()];
+    return [...this.flushUserTranscript(), ...this.flushModelTranscript(), ...this.flushTexts()];
   }
 
-  private flushSaid(): LlmResponse[] {
-    if (this.said.length === 0) return [];
-    const parts = this.said;
-    this.said = [];
+  private flushTexts(): LlmResponse[] {
+    if (this.texts.length === 0) return [];
+    const parts = this.texts;
+    this.texts = [];
     return [{ content: { role: 'model', parts }, partial: false, ...this.takeGrounding() }];
   }
 
-  private flushHeard(): LlmResponse[] {
-    if (!this.heard) return [];
-    const text = this.heard;
-    this.heard = '';
+  private flushUserTranscript(): LlmResponse[] {
+    if (!this.userTranscript) return [];
+    const text = this.userTranscript;
+    this.userTranscript = '';
     return [{ inputTranscription: { text, finished: true }, partial: false }];
   }
 
-  private flushSpoken(): LlmResponse[] {
-    if (!this.spoken) return [];
-    const text = this.spoken;
-    this.spoken = '';
+  private flushModelTranscript(): LlmResponse[] {
+    if (!this.modelTranscript) return [];
+    const text = this.modelTranscript;
+    this.modelTranscript = '';
     return [{ outputTranscription: { text, finished: true }, partial: false }];
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveFactsOf } from '../../../src/adk/live-facts.ts';
 import { DuologueGemini } from '../../../src/models/gemini/index.ts';
-import { connectGemini, type GeminiLiveOptions } from '../../../src/models/live/connection.ts';
+import { connectGemini, type GeminiLiveOptions } from '../../../src/models/gemini/live-provider.ts';
 import { guardConnection } from '../../../src/models/live/guard.ts';
 import { failOnUnhandled } from '../../contract/support/unhandled.ts';
 import { ManualClock } from '../../support/clock.ts';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { withLiveFacts } from '../../../src/adk/live-facts.ts';
 import { adkSafe } from '../../../src/models/adk-safe.ts';
 import { DuologueGemini } from '../../../src/models/gemini/index.ts';
-import { connectGemini, type GeminiLiveOptions } from '../../../src/models/live/connection.ts';
+import { connectGemini, type GeminiLiveOptions } from '../../../src/models/gemini/live-provider.ts';
 import { noticeOf } from '../../../src/models/notice.ts';
 import { failOnUnhandled } from '../../contract/support/unhandled.ts';
 import { ManualClock } from '../../support/clock.ts';

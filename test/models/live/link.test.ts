@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { type Closed, meaningOf } from '../../../src/models/live/close.ts';
-import { GeminiLink, LINK_LIMITS, type LinkEffect, type LinkInput } from '../../../src/models/live/link.ts';
+import { CLOSE_REASONS } from '../../../src/models/gemini/live-provider.ts';
+import { classifyClose } from '../../../src/models/live/close.ts';
+import { LINK_LIMITS, type LinkEffect, type LinkInput, LiveLink } from '../../../src/models/live/link.ts';
+import type { SocketClose } from '../../../src/models/live/provider.ts';
 
-const LOST: Closed = { code: 1006, reason: '' };
+const LOST: SocketClose = { code: 1006, reason: '' };
 
 /** A connection on a clock of its own: gives what comes of each input, in short. */
 function connection(handle: string | null = null) {
-  const link = new GeminiLink({ ...LINK_LIMITS, ping: null, random: () => 0 });
+  const link = new LiveLink({ ...LINK_LIMITS, ping: null, random: () => 0 }, CLOSE_REASONS);
   let now = 0;
   const short = (effect: LinkEffect) => {
     switch (effect.type) {
@@ -57,7 +59,7 @@ describe('the link to a live server', () => {
     expect(one.begin()).toEqual(['open 1']);
     expect(one.push({ type: 'opened', n: 1 })).toEqual(['ready']);
     expect(one.push({ type: 'close' })).toEqual(['drop', 'over']);
-    expect(one.push({ type: 'closed', n: 1, closed: LOST })).toEqual([]);
+    expect(one.push({ type: 'closed', n: 1, close: LOST })).toEqual([]);
   });
 
   test('gives up a setup that is not answered in ten seconds', () => {
@@ -70,25 +72,25 @@ describe('the link to a live server', () => {
   test('tries a first connection three times, ever slower, and says so', () => {
     const one = connection();
     one.begin();
-    expect(one.push({ type: 'closed', n: 1, closed: LOST })).toEqual([]);
+    expect(one.push({ type: 'closed', n: 1, close: LOST })).toEqual([]);
     expect(one.wait()).toEqual(['open 2']);
     expect(one.now).toBe(1000);
-    expect(one.push({ type: 'closed', n: 2, closed: LOST })).toEqual(['waiting']);
+    expect(one.push({ type: 'closed', n: 2, close: LOST })).toEqual(['waiting']);
     expect(one.wait()).toEqual(['open 3']);
     expect(one.now).toBe(3000);
-    expect(one.push({ type: 'closed', n: 3, closed: LOST })).toEqual(['over: UNREACHABLE']);
+    expect(one.push({ type: 'closed', n: 3, close: LOST })).toEqual(['over: UNREACHABLE']);
   });
 
   test('an idle loss is resumed after a second, a busy one at once', () => {
     const idle = open();
-    expect(idle.push({ type: 'closed', n: 1, closed: LOST })).toEqual([]);
+    expect(idle.push({ type: 'closed', n: 1, close: LOST })).toEqual([]);
     expect(idle.link.wakesAt).toBe(idle.now + 1000);
     expect(idle.wait()).toEqual(['open 2 from H']);
     expect(idle.push({ type: 'opened', n: 2 })).toEqual(['ready again']);
 
     const busy = open();
     busy.push({ type: 'busy', isBusy: true });
-    busy.push({ type: 'closed', n: 1, closed: LOST });
+    busy.push({ type: 'closed', n: 1, close: LOST });
     expect(busy.link.wakesAt).toBe(busy.now);
     expect(busy.wait()).toEqual(['open 2 from H']);
   });
@@ -97,11 +99,11 @@ describe('the link to a live server', () => {
     for (const isBusy of [true, false]) {
       const one = open();
       one.push({ type: 'busy', isBusy });
-      const seen = one.push({ type: 'closed', n: 1, closed: LOST });
+      const seen = one.push({ type: 'closed', n: 1, close: LOST });
       for (let n = 2; n <= 5; n++) {
         seen.push(...one.wait());
         const closed = { code: 1011, reason: 'Internal error encountered.' };
-        seen.push(...one.push({ type: 'closed', n, closed }));
+        seen.push(...one.push({ type: 'closed', n, close: closed }));
       }
       expect(seen.filter((what) => what.startsWith('open'))).toHaveLength(4);
       expect(seen.at(-1)).toBe(isBusy ? 'over: UNREACHABLE' : 'over');
@@ -113,9 +115,7 @@ describe('the link to a live server', () => {
       const one = open();
       one.push({ type: 'handle', handle: null });
       one.push({ type: 'busy', isBusy });
-      expect(one.push({ type: 'closed', n: 1, closed: LOST })).toEqual([
-        isBusy ? 'over: INCOMPLETE' : 'over',
-      ]);
+      expect(one.push({ type: 'closed', n: 1, close: LOST })).toEqual([isBusy ? 'over: INCOMPLETE' : 'over']);
     }
   });
 
@@ -123,7 +123,7 @@ describe('the link to a live server', () => {
     const one = connection('OLD');
     expect(one.begin()).toEqual(['open 1 from OLD']);
     const gone = { code: 1008, reason: 'Requested entity was not found.' };
-    expect(one.push({ type: 'closed', n: 1, closed: gone })).toEqual(['forget']);
+    expect(one.push({ type: 'closed', n: 1, close: gone })).toEqual(['forget']);
     expect(one.wait()).toEqual(['open 2']);
     expect(one.push({ type: 'opened', n: 2 })).toEqual(['ready']);
   });
@@ -168,11 +168,11 @@ describe('the link to a live server', () => {
   });
 
   test('a server that gives no sign of life is lost', () => {
-    const link = new GeminiLink({ ...LINK_LIMITS, random: () => 0 });
+    const link = new LiveLink({ ...LINK_LIMITS, random: () => 0 }, CLOSE_REASONS);
     link.push({ type: 'start', handle: 'H' }, 0);
     link.push({ type: 'opened', n: 1 }, 0);
     expect(link.push({ type: 'time' }, 5000)).toEqual([{ type: 'ping', n: 1 }]);
-    link.push({ type: 'heard', n: 1 }, 5020);
+    link.push({ type: 'alive', n: 1 }, 5020);
     for (const at of [10_000, 15_000, 20_000, 25_000]) link.push({ type: 'time' }, at);
     expect(link.push({ type: 'time' }, 25_020)).toEqual([{ type: 'drop', n: 1, isDead: true }]);
     expect(link.wakesAt).toBe(26_020);
@@ -180,7 +180,7 @@ describe('the link to a live server', () => {
 
   test('what comes of an older socket is passed over', () => {
     const one = open();
-    one.push({ type: 'closed', n: 1, closed: LOST });
+    one.push({ type: 'closed', n: 1, close: LOST });
     one.wait();
     expect(one.push({ type: 'opened', n: 1 })).toEqual([]);
     expect(one.push({ type: 'unreadable', n: 1 })).toEqual([]);
@@ -189,37 +189,37 @@ describe('the link to a live server', () => {
 });
 
 describe('what the end of a socket means', () => {
-  const read = (closed: Closed, isSetUp = true, isResuming = false) => {
-    const { then, failure } = meaningOf(closed, { isSetUp, isResuming });
+  const read = (closed: SocketClose, isSetUp = true, isResuming = false) => {
+    const { then, failure } = classifyClose(closed, CLOSE_REASONS, { isSetUp, isResuming });
     return `${then} ${failure.code}`;
   };
 
   test.each<[number, string, string]>([
-    [1000, '', 'again INCOMPLETE'],
-    [1001, '', 'again INCOMPLETE'],
-    [1006, '', 'again INCOMPLETE'],
-    [1007, 'Request contains an invalid argument.', 'anew INCOMPLETE'],
-    [1008, 'The operation was aborted.', 'again INCOMPLETE'],
-    [1008, 'Operation is not implemented, or supported, or enabled.', 'again INCOMPLETE'],
-    [1008, 'Requested entity was not found.', 'anew INCOMPLETE'],
-    [1009, 'Message too big', 'anew INCOMPLETE'],
-    [1011, 'Deadline expired before operation could complete.', 'again INCOMPLETE'],
-    [1011, 'The service is currently unavailable.', 'again 503'],
+    [1000, '', 'retry INCOMPLETE'],
+    [1001, '', 'retry INCOMPLETE'],
+    [1006, '', 'retry INCOMPLETE'],
+    [1007, 'Request contains an invalid argument.', 'restart INCOMPLETE'],
+    [1008, 'The operation was aborted.', 'retry INCOMPLETE'],
+    [1008, 'Operation is not implemented, or supported, or enabled.', 'retry INCOMPLETE'],
+    [1008, 'Requested entity was not found.', 'restart INCOMPLETE'],
+    [1009, 'Message too big', 'restart INCOMPLETE'],
+    [1011, 'Deadline expired before operation could complete.', 'retry INCOMPLETE'],
+    [1011, 'The service is currently unavailable.', 'retry 503'],
     [1011, 'You exceeded your current quota, please check your plan and billing details.', 'stop QUOTA'],
   ])('in a session: %s %s', (code, reason, meaning) => {
     expect(read({ code, reason })).toBe(meaning);
   });
 
-  test.each<[Closed, string]>([
+  test.each<[SocketClose, string]>([
     [{ code: 1006, reason: 'Unexpected server response: 401', status: 401 }, 'stop 401'],
     [{ code: 1006, reason: 'Unexpected server response: 403', status: 403 }, 'stop 403'],
     [{ code: 1006, reason: 'Unexpected server response: 404', status: 404 }, 'stop 404'],
-    [{ code: 1006, reason: 'Unexpected server response: 503', status: 503 }, 'again 503'],
+    [{ code: 1006, reason: 'Unexpected server response: 503', status: 503 }, 'retry 503'],
     [{ code: 1007, reason: 'API key not valid. Please pass a valid API key.' }, 'stop 401'],
     [{ code: 1008, reason: 'Method does not allow unregistered callers' }, 'stop 401'],
     [{ code: 1008, reason: 'models/gemini-x is not found for API version v1alpha' }, 'stop 404'],
     [{ code: 1007, reason: `Unknown name "x" at 'setup': Cannot find field.` }, 'stop SETUP'],
-    [{ code: 1006, reason: 'connect ECONNREFUSED 127.0.0.1:9' }, 'again UNREACHABLE'],
+    [{ code: 1006, reason: 'connect ECONNREFUSED 127.0.0.1:9' }, 'retry UNREACHABLE'],
     [{ code: 1006, reason: 'Could not load the default credentials.' }, 'stop NO_CREDENTIALS'],
   ])('before one: %j', (closed, meaning) => {
     expect(read(closed, false)).toBe(meaning);
@@ -227,16 +227,19 @@ describe('what the end of a socket means', () => {
 
   test('a resume that is refused as long as the old socket is held is tried again', () => {
     expect(read({ code: 1011, reason: 'Internal error encountered.' }, false, true)).toBe(
-      'again UNREACHABLE',
+      'retry UNREACHABLE',
     );
     expect(read({ code: 1007, reason: 'Request contains an invalid argument.' }, false, true)).toBe(
-      'anew INCOMPLETE',
+      'restart INCOMPLETE',
     );
   });
 
   test('ADK finds no word in it after which it would try again by itself, and nobody finds a key', () => {
     const reason = 'connection closed: read ECONNRESET at ?key=AIzaSecret0123456789';
-    const { failure } = meaningOf({ code: 1006, reason }, { isSetUp: true, isResuming: false });
+    const { failure } = classifyClose({ code: 1006, reason }, CLOSE_REASONS, {
+      isSetUp: true,
+      isResuming: false,
+    });
     expect(failure.message).toBe(
       'The live model ended the connection (1006): connection ended: read cut off at ?key=…',
     );

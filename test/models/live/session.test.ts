@@ -1,32 +1,78 @@
-import type { LiveServerContent, LiveServerMessage } from '@google/genai';
+import type { FunctionResponse, LiveServerContent, LiveServerMessage } from '@google/genai';
 import { expect, test } from 'vitest';
 import { liveFactsOf, withLiveFacts } from '../../../src/adk/live-facts.ts';
-import { liveFamilyOf } from '../../../src/models/gemini/families.ts';
-import { GeminiTalk } from '../../../src/models/live/session.ts';
+import { type LiveFamily, liveFamilyOf } from '../../../src/models/gemini/families.ts';
+import { type Frame, FrameEncoder } from '../../../src/models/gemini/frames.ts';
+import { readMessage } from '../../../src/models/gemini/messages.ts';
+import type { UserInput } from '../../../src/models/live/pending-input.ts';
+import { LiveSession, type SessionEffect } from '../../../src/models/live/session.ts';
+
+type Effect = { type: 'send'; frame: Frame } | Exclude<SessionEffect, { type: 'send' }>;
+
+/** A session with Gemini: reads its messages, and gives the frames to it. */
+class GeminiSession {
+  private readonly family: LiveFamily;
+  private readonly encoder: FrameEncoder;
+  private readonly session: LiveSession;
+
+  constructor(model: string, nonBlocking: ReadonlySet<string>) {
+    this.family = liveFamilyOf(model);
+    this.encoder = new FrameEncoder({
+      family: this.family,
+      nonBlocking,
+      hasIds: true,
+      detectsSpeech: () => true,
+    });
+    const traits = {
+      modelVersion: 'gemini-3.8-live',
+      transcribesOutput: true,
+      wholeUtterances: this.family.hearsWholeUtterances,
+      reportsIdle: this.family.saysWhenIdle,
+      nonBlocking,
+      repliesTo: (response: FunctionResponse) => this.encoder.isAnswered(response),
+    };
+    this.session = new LiveSession(traits, [], () => 'call-1');
+  }
+
+  get isBusy() {
+    return this.session.isBusy;
+  }
+  get wakesAt() {
+    return this.session.wakesAt;
+  }
+  socketOpened = (isResumed: boolean, now: number) => this.encoded(this.session.socketOpened(isResumed, now));
+  socketLost = () => this.encoded(this.session.socketLost());
+  add = (input: UserInput, now: number) => this.encoded(this.session.add(input, now));
+  advance = (now: number) => this.encoded(this.session.advance(now));
+
+  receive(message: Partial<LiveServerMessage>, now: number): Effect[] {
+    const read = readMessage(message as LiveServerMessage, this.family.saysWhenIdle);
+    if (!read) throw new Error('The message has a wrong shape.');
+    return this.encoded(this.session.receive(read, now));
+  }
+
+  private encoded(effects: SessionEffect[]): Effect[] {
+    return effects.flatMap((effect): Effect[] => {
+      if (effect.type !== 'send') return [effect];
+      const frame = this.encoder.encode(effect.input);
+      return frame ? [{ type: 'send', frame }] : [];
+    });
+  }
+}
 
 /** A conversation with a spoken model that is open since time 0. */
 function talk(options: { model?: string; nonBlocking?: string[] } = {}) {
   const { model = 'gemini-3.8-live', nonBlocking = [] } = options;
-  const one = new GeminiTalk({
-    modelVersion: 'gemini-3.8-live',
-    family: liveFamilyOf(model),
-    isSpoken: true,
-    detectsActivity: () => true,
-    hasIds: true,
-    nonBlocking: new Set(nonBlocking),
-    history: [],
-    newCallId: () => 'call-1',
-  });
-  one.ready(false, 0);
-  const told = (effects: ReturnType<typeof one.time>) =>
-    effects.flatMap((effect) => (effect.type === 'tell' ? [effect.response] : []));
+  const one = new GeminiSession(model, new Set(nonBlocking));
+  one.socketOpened(false, 0);
+  const emitted = (effects: Effect[]) =>
+    effects.flatMap((effect) => (effect.type === 'emit' ? [effect.response] : []));
   return {
     talk: one,
     make: (name: string) =>
-      told(one.push({ toolCall: { functionCalls: [{ id: name, name, args: {} }] } } as LiveServerMessage, 0)),
-    hear: (serverContent: LiveServerContent, now: number) =>
-      told(one.push({ serverContent } as LiveServerMessage, now)),
-    wait: (now: number) => told(one.time(now)),
+      emitted(one.receive({ toolCall: { functionCalls: [{ id: name, name, args: {} }] } }, 0)),
+    hear: (serverContent: LiveServerContent, now: number) => emitted(one.receive({ serverContent }, now)),
+    wait: (now: number) => emitted(one.advance(now)),
   };
 }
 
@@ -49,8 +95,8 @@ test('one whose connection is lost while that is played has its end soon, and ha
   hear({ inputTranscription: { text: 'Tell me a story.' } }, 0);
   hear(SOUND, 1000);
   hear({ generationComplete: true }, 1100);
-  one.lost();
-  one.ready(true, 2000);
+  one.socketLost();
+  one.socketOpened(true, 2000);
   expect(one.wakesAt).toBe(5000);
   expect(wait(5000)).toEqual([{ turnComplete: true }]);
   expect([one.isBusy, one.wakesAt]).toEqual([false, null]);
@@ -63,7 +109,7 @@ test('a model that has nothing to play is not waited for, and one that was asked
   const { talk: one, hear } = talk();
   hear({ inputTranscription: { text: 'Tell me a story.' } }, 0);
   hear({ ...SOUND, generationComplete: true }, 1000);
-  one.take({ content: { role: 'user', parts: [{ text: 'Stop. Hello?' }] } }, 2000);
+  one.add({ content: { role: 'user', parts: [{ text: 'Stop. Hello?' }] } }, 2000);
   expect(one.wakesAt).toBe(62_000);
 });
 
@@ -81,11 +127,11 @@ test('a model that falls silent in the middle of an answer has its end with an e
 
 test('what was said before a loss and never reacted to is said once more, and then given up', () => {
   const { talk: one } = talk();
-  one.take({ content: { role: 'user', parts: [{ text: 'hi' }] } }, 1000);
-  one.lost();
-  one.ready(true, 2000);
-  expect(one.time(12_000)).toEqual([{ type: 'send', frame: { realtimeInput: { text: 'hi' } } }]);
-  expect(one.time(22_000)).toMatchObject([
+  one.add({ content: { role: 'user', parts: [{ text: 'hi' }] } }, 1000);
+  one.socketLost();
+  one.socketOpened(true, 2000);
+  expect(one.advance(12_000)).toEqual([{ type: 'send', frame: { realtimeInput: { text: 'hi' } } }]);
+  expect(one.advance(22_000)).toMatchObject([
     { response: { errorCode: 'INCOMPLETE' } },
     { response: { turnComplete: true } },
     { type: 'link', input: { type: 'busy', isBusy: false } },
@@ -96,7 +142,7 @@ test('what was on its way when the person said something else is no answer to th
   const { talk: one, hear, wait } = talk();
   hear({ inputTranscription: { text: 'Tell me a story.' } }, 0);
   hear(SOUND, 100);
-  one.take({ content: { role: 'user', parts: [{ text: 'Stop. Hello?' }] } }, 200);
+  one.add({ content: { role: 'user', parts: [{ text: 'Stop. Hello?' }] } }, 200);
   hear(SOUND, 210);
   expect(one.isBusy).toBe(true);
   const ends = { turnComplete: true, ...withLiveFacts({ continues: true, wasIdle: true }) };
@@ -114,7 +160,7 @@ test('what is said just when the model ends its turn is answered in the next', (
   const { talk: one, hear, wait } = talk();
   hear({ inputTranscription: { text: 'Hi.' } }, 0);
   hear(SOUND, 100);
-  one.take({ content: { role: 'user', parts: [{ text: 'Hello?' }] } }, 200);
+  one.add({ content: { role: 'user', parts: [{ text: 'Hello?' }] } }, 200);
   hear(SOUND, 210);
   hear({ turnComplete: true }, 220);
   expect(wait(520)).toMatchObject([
@@ -131,21 +177,21 @@ test('a model that says nothing to what is said beside an open card is noticed, 
   beside.make('pay');
   beside.hear({ turnComplete: true }, 0);
   expect(beside.talk.wakesAt).toBeNull();
-  beside.talk.take(typed, 1000);
+  beside.talk.add(typed, 1000);
   expect(beside.talk.wakesAt).toBe(61_000);
   expect(beside.wait(61_000)).toMatchObject([{ errorCode: 'SILENT' }, { turnComplete: true }]);
   expect([beside.talk.isBusy, beside.talk.wakesAt]).toEqual([false, null]);
 
   const held = talk({ model: 'gemini-2.5-flash-native-audio-latest' });
   held.make('pay');
-  held.talk.take(typed, 1000);
+  held.talk.add(typed, 1000);
   expect(held.talk.wakesAt).toBeNull();
 });
 
 test('one that falls silent in the middle of a word beside an open card is noticed, one that thinks until then is not', () => {
   const { talk: one, make, hear, wait } = talk({ nonBlocking: ['pay'] });
   make('pay');
-  one.take({ content: { role: 'user', parts: [{ text: 'hello' }] } }, 1000);
+  one.add({ content: { role: 'user', parts: [{ text: 'hello' }] } }, 1000);
   hear(SOUND, 2000);
   expect(wait(62_000)).toMatchObject([{ errorCode: 'SILENT' }, { turnComplete: true }]);
 
@@ -158,10 +204,10 @@ test('one that falls silent in the middle of a word beside an open card is notic
 test('what was interrupted before the model began with it is over when the person goes on', () => {
   const { talk: one, hear, wait } = talk();
   const typed = (text: string) => ({ content: { role: 'user', parts: [{ text }] } });
-  one.take(typed('Tell me a story.'), 0);
-  expect(one.take({ activity: 'start' }, 10)).toEqual([]);
-  expect(one.take(typed('Hello?'), 20)).toEqual([
-    { type: 'tell', response: { turnComplete: true, ...withLiveFacts({ continues: false, wasIdle: true }) } },
+  one.add(typed('Tell me a story.'), 0);
+  expect(one.add({ activity: 'start' }, 10)).toEqual([]);
+  expect(one.add(typed('Hello?'), 20)).toEqual([
+    { type: 'emit', response: { turnComplete: true, ...withLiveFacts({ continues: false, wasIdle: true }) } },
     { type: 'send', frame: { realtimeInput: { text: 'Hello?' } } },
   ]);
   hear(SOUND, 100);
@@ -182,9 +228,9 @@ test('two turns that end at once have two ends', () => {
 test('what the person speaks after they interrupted is answered, whether or not the model ends what it had begun', () => {
   const { talk: one, hear, wait } = talk();
   const typed = (text: string) => ({ content: { role: 'user', parts: [{ text }] } });
-  one.take(typed('Tell me a story.'), 0);
+  one.add(typed('Tell me a story.'), 0);
   hear(SOUND, 100);
-  one.take({ activity: 'start' }, 200);
+  one.add({ activity: 'start' }, 200);
   expect(hear({ interrupted: true }, 300)).toMatchObject([
     { interrupted: true },
     { turnComplete: true, ...withLiveFacts({ continues: false, wasIdle: true }) },
@@ -218,16 +264,16 @@ test('what was asked after an interruption has its end, or its answer over anoth
   for (const isLost of [true, false]) {
     const { talk: one, hear, wait } = talk();
     const typed = (text: string) => ({ content: { role: 'user', parts: [{ text }] } });
-    one.take(typed('Tell me a story.'), 0);
+    one.add(typed('Tell me a story.'), 0);
     hear(SOUND, 100);
-    one.take({ activity: 'start' }, 200);
-    one.take(typed('Hello?'), 300);
+    one.add({ activity: 'start' }, 200);
+    one.add(typed('Hello?'), 300);
     if (!isLost) {
       expect(wait(60_300)).toMatchObject([over, { errorCode: 'SILENT' }, { turnComplete: true }]);
       continue;
     }
-    one.lost();
-    expect(one.ready(true, 400)).toMatchObject([{ type: 'tell', response: over }]);
+    one.socketLost();
+    expect(one.socketOpened(true, 400)).toMatchObject([{ type: 'emit', response: over }]);
     hear(SOUND, 500);
     hear({ turnComplete: true }, 600);
     expect(wait(900)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
@@ -241,10 +287,10 @@ test.each([
   const { talk: one, hear, wait } = talk();
   const typed = (text: string) => ({ content: { role: 'user', parts: [{ text }] } });
   const earlier = { turnComplete: true, ...withLiveFacts({ continues: true, wasIdle: true }) };
-  one.take(typed('Tell me a story.'), 0);
+  one.add(typed('Tell me a story.'), 0);
   hear(SOUND, 100);
-  one.take({ activity: 'start' }, 200);
-  one.take(typed('Hello?'), 300);
+  one.add({ activity: 'start' }, 200);
+  one.add(typed('Hello?'), 300);
   const told = [...hear({ turnComplete: true }, 400), ...hear(late, 410), ...wait(710)];
   expect(told.filter(({ turnComplete }) => turnComplete)).toEqual([earlier]);
   hear(SOUND, 1000);
@@ -258,8 +304,8 @@ test('one that is interrupted when it has made a call, and whose connection is l
   hear({ inputTranscription: { text: 'Pay.' } }, 0);
   make('pay');
   hear({ interrupted: true }, 200);
-  one.lost();
-  one.ready(true, 1000);
+  one.socketLost();
+  one.socketOpened(true, 1000);
   expect(wait(4000)).toMatchObject([{ turnComplete: true }]);
   expect([one.isBusy, one.wakesAt]).toEqual([false, null]);
 });
@@ -275,13 +321,13 @@ class Waiting {
     ask: () => {
       if (!this.isAnswered) return;
       this.isAnswered = false;
-      this.hear(this.talk.take({ content: { role: 'user', parts: [{ text: 'Hello?' }] } }, this.now));
+      this.hear(this.talk.add({ content: { role: 'user', parts: [{ text: 'Hello?' }] } }, this.now));
     },
     interrupt: () => {
       if (this.isAnswered) return;
       this.isAnswered = true;
       this.isMuted = true;
-      this.hear(this.talk.take({ activity: 'start' }, this.now));
+      this.hear(this.talk.add({ activity: 'start' }, this.now));
     },
     sound: () => this.push(SOUND),
     words: () => this.push({ outputTranscription: { text: 'Once' } }),
@@ -289,12 +335,12 @@ class Waiting {
     stopped: () => this.push({ interrupted: true }),
     ended: () => this.push({ turnComplete: true }),
     lost: () => {
-      this.hear(this.talk.lost());
-      this.hear(this.talk.ready(true, this.now));
+      this.hear(this.talk.socketLost());
+      this.hear(this.talk.socketOpened(true, this.now));
     },
     late: () => {
       this.now += 300;
-      this.hear(this.talk.time(this.now));
+      this.hear(this.talk.advance(this.now));
     },
   };
 
@@ -302,18 +348,18 @@ class Waiting {
   fallSilent(): void {
     for (let { wakesAt } = this.talk; wakesAt !== null; { wakesAt } = this.talk) {
       this.now = wakesAt;
-      this.hear(this.talk.time(this.now));
+      this.hear(this.talk.advance(this.now));
     }
   }
 
   private push(serverContent: LiveServerContent): void {
     this.now += 10;
-    this.hear(this.talk.push({ serverContent } as LiveServerMessage, this.now));
+    this.hear(this.talk.receive({ serverContent } as LiveServerMessage, this.now));
   }
 
-  private hear(effects: ReturnType<GeminiTalk['time']>): void {
+  private hear(effects: Effect[]): void {
     for (const effect of effects) {
-      if (effect.type !== 'tell' || !effect.response.turnComplete) continue;
+      if (effect.type !== 'emit' || !effect.response.turnComplete) continue;
       if (!this.isMuted && !liveFactsOf(effect.response).wasIdle) this.isAnswered = true;
       this.isMuted = false;
     }
@@ -344,10 +390,10 @@ test('a result that the model took back after it was sent is not sent once more'
   const sent = (isTakenBack: boolean) => {
     const { talk: one, make } = talk({ nonBlocking: ['pay'] });
     make('pay');
-    one.take({ content: result }, 100);
-    if (isTakenBack) one.push({ toolCallCancellation: { ids: ['pay'] } } as LiveServerMessage, 200);
-    one.lost();
-    return one.ready(true, 300).filter(({ type }) => type === 'send').length;
+    one.add({ content: result }, 100);
+    if (isTakenBack) one.receive({ toolCallCancellation: { ids: ['pay'] } } as LiveServerMessage, 200);
+    one.socketLost();
+    return one.socketOpened(true, 300).filter(({ type }) => type === 'send').length;
   };
   expect([sent(false), sent(true)]).toEqual([1, 0]);
 });
@@ -355,25 +401,25 @@ test('a result that the model took back after it was sent is not sent once more'
 test('a call that is made again and taken back at once gets no answer', () => {
   const { talk: one, make } = talk({ nonBlocking: ['pay'] });
   make('pay');
-  one.take(
+  one.add(
     { content: { role: 'user', parts: [{ functionResponse: { id: 'pay', name: 'pay', response: {} } }] } },
     100,
   );
   const again = { id: 'other', name: 'pay', args: {} };
   const message = { toolCall: { functionCalls: [again] }, toolCallCancellation: { ids: ['other'] } };
-  expect(one.push(message as LiveServerMessage, 200).filter(({ type }) => type === 'send')).toEqual([]);
+  expect(one.receive(message as LiveServerMessage, 200).filter(({ type }) => type === 'send')).toEqual([]);
 });
 
 test('a session that knows a call only by an id that no history has is taken up by no other connection', () => {
   const { talk: one, make } = talk({ nonBlocking: ['pay'] });
   make('pay');
   const again = { toolCall: { functionCalls: [{ id: 'other', name: 'pay', args: {} }] } };
-  one.push(again as LiveServerMessage, 100);
-  expect(one.push({ toolCallCancellation: { ids: ['pay'] } } as LiveServerMessage, 200)).toEqual([
-    { type: 'tell', response: { liveSessionResumptionUpdate: { resumable: false } } },
+  one.receive(again as LiveServerMessage, 100);
+  expect(one.receive({ toolCallCancellation: { ids: ['pay'] } } as LiveServerMessage, 200)).toEqual([
+    { type: 'emit', response: { liveSessionResumptionUpdate: { resumable: false } } },
   ]);
   const update = { sessionResumptionUpdate: { newHandle: 'h', resumable: true } };
-  expect(one.push(update as LiveServerMessage, 300)).toEqual([
+  expect(one.receive(update as LiveServerMessage, 300)).toEqual([
     { type: 'link', input: { type: 'handle', handle: 'h' } },
   ]);
 });
@@ -386,7 +432,7 @@ test('the answer to a result that is given just when the model ends its turn bel
   // The end of a spoken turn is held back for 300 ms, in case its last words arrive after it.
   expect(hear({ turnComplete: true }, 200)).toEqual([]);
   const response = { id: 'locate', name: 'locate', response: { city: 'Kyoto' } };
-  one.take({ content: { role: 'user', parts: [{ functionResponse: response }] } }, 250);
+  one.add({ content: { role: 'user', parts: [{ functionResponse: response }] } }, 250);
   expect(hear(SOUND, 300)).toMatchObject([
     { turnComplete: true, ...withLiveFacts({ continues: true, wasIdle: true }) },
     { content: SOUND.modelTurn },
