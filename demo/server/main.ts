@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LogLevel, setLogLevel } from '@google/adk';
-import { checkModel, chooseModel, withEars } from 'duologue/models';
+import { checkModel, chooseModel, withSpeech } from 'duologue/models';
 import { createDuologue } from 'duologue/server';
 import { nodeListener, serve } from 'duologue/server/node';
 import { openPostgresStore } from 'duologue/server/postgres';
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   const isLive = chosen.live !== chosen.turn;
   const duologue = createDuologue({
     agent: createAgent({
-      model: isLive ? chosen.model : withEars(chosen.turn, voice),
+      model: isLive ? chosen.model : withSpeech(chosen.turn, voice),
       tools,
       surroundings: { env: process.env, dataDir: settings.dataDir },
     }),

@@ -1,8 +1,11 @@
 import {
+  type BaseAgent,
   BaseLlm,
   type BaseLlmConnection,
   Gemini,
   isBaseLlm,
+  isLlmAgent,
+  LLMRegistry,
   type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
@@ -13,9 +16,8 @@ import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './g
 import { guardConnection } from './live/guard.ts';
 import { TurnBasedLiveConnection } from './live/turn-based.ts';
 import { callModel } from './model-call.ts';
-import { liveOf } from './pair.ts';
 import { failedWith } from './provider-error.ts';
-import type { Patience } from './retry-policy.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 
 /** ADK tells a Gemini model by this key. */
 const GEMINI = Symbol.for('google.adk.geminiModel');
@@ -25,7 +27,7 @@ export interface AdkSafeOptions {
   /** For Gemini's live models. */
   live?: GeminiLiveOptions;
   /** How long the provider is waited for, and how often it is asked again. */
-  patience?: Partial<Patience>;
+  retryPolicy?: Partial<RetryPolicy>;
 }
 
 /**
@@ -75,25 +77,25 @@ export class AdkSafeModel extends BaseLlm {
     stream?: boolean,
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
-    const { patience } = this.options;
+    const { retryPolicy } = this.options;
     try {
-      return callModel(this.inner, request, { stream, signal, patience });
+      return callModel(this.inner, request, { stream, signal, retryPolicy });
     } catch (error) {
       return notMade(error);
     }
   }
 
   override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
-    const { patience, live } = this.options;
+    const { retryPolicy, live } = this.options;
     const model = liveOf(this.inner);
     const tap = takeLiveTap(request);
     // ADK names the agent's one model in the request, and Gemini believes the request.
     const own = model === this.inner ? request : { ...request, model: model.model };
-    if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { patience, tap });
+    if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { retryPolicy, tap });
     const isOurs = model instanceof DuologueGemini;
     const connection =
       model instanceof Gemini && (isOurs || keepsStockConnection(model))
-        ? await connectGemini(model, own, { ...timeOf(patience), ...live, ...(isOurs ? model.live : {}) })
+        ? await connectGemini(model, own, { ...timeOf(retryPolicy), ...live, ...(isOurs ? model.live : {}) })
         : await model.connect(own);
     return guardConnection(connection, own);
   }
@@ -111,7 +113,7 @@ async function* notMade(error: unknown): AsyncGenerator<LlmResponse, void> {
 }
 
 /** A live connection goes by the same time as everything else. */
-function timeOf({ timer, random }: Partial<Patience> = {}): GeminiLiveOptions {
+function timeOf({ timer, random }: Partial<RetryPolicy> = {}): GeminiLiveOptions {
   return { ...(timer ? { timer } : {}), ...(random ? { random } : {}) };
 }
 
@@ -119,4 +121,54 @@ function isNativeLive(model: BaseLlm): boolean {
   const { nativeLive } = model as { nativeLive?: unknown };
   if (typeof nativeLive === 'boolean') return nativeLive;
   return model instanceof Gemini && isLiveModelName(model.model);
+}
+
+/** One model out of two: one is called turn by turn, the other is spoken with live. */
+export function pairOf(turn: BaseLlm, live: BaseLlm): BaseLlm {
+  return turn === live ? turn : new PairModel(turn, live);
+}
+
+/** The model that is spoken with live: of a pair its second, else the model itself. */
+function liveOf(model: BaseLlm): BaseLlm {
+  return model instanceof PairModel ? model.live : model;
+}
+
+class PairModel extends BaseLlm {
+  readonly live: BaseLlm;
+  private readonly turn: BaseLlm;
+
+  constructor(turn: BaseLlm, live: BaseLlm) {
+    super({ model: turn.model });
+    this.turn = turn;
+    this.live = live;
+  }
+
+  override generateContentAsync(
+    request: LlmRequest,
+    stream?: boolean,
+    signal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void> {
+    return this.turn.generateContentAsync({ ...request, model: this.turn.model }, stream, signal);
+  }
+
+  override connect(request: LlmRequest): Promise<BaseLlmConnection> {
+    return this.live.connect({ ...request, model: this.live.model });
+  }
+}
+
+/** Wraps the model of every LLM agent of a tree that has its own. Doing it twice changes nothing. */
+export function instrumentModels(root: BaseAgent, options?: AdkSafeOptions): void {
+  for (const agent of agentsIn(root)) {
+    if (!isLlmAgent(agent) || !agent.model) continue;
+    const { model } = agent;
+    if (isBaseLlm(model)) agent.model = adkSafe(model, options);
+    else if (typeof model === 'string') {
+      agent.model = new AdkSafeModel({ name: model, create: () => LLMRegistry.newLlm(model) }, options);
+    }
+  }
+}
+
+function* agentsIn(root: BaseAgent): Generator<BaseAgent> {
+  yield root;
+  for (const agent of root.subAgents) yield* agentsIn(agent);
 }

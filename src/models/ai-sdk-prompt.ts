@@ -8,7 +8,7 @@ import type {
   TextPart,
   ToolResultPart,
 } from './ai-sdk-types.ts';
-import { instructionParts } from './instruction.ts';
+import { instructionParts } from './prompt-texts.ts';
 
 /** Where a part keeps what the provider wants back with it. */
 const METADATA = 'aiSdk';

@@ -1,23 +1,34 @@
 import { type BaseAgent, type BaseLlm, isBaseLlm, isLlmAgent } from '@google/adk';
-import type { ModelSenses } from '../protocol/index.ts';
 import { AdkSafeModel } from './adk-safe.ts';
 
+/** What a model accepts and gives beside text. */
+export interface ModelCapabilities {
+  /** It understands speech. */
+  audioIn: boolean;
+  /** It understands pictures. */
+  imageIn: boolean;
+  /** It answers in speech. */
+  audioOut: boolean;
+}
+
+const NONE: ModelCapabilities = { audioIn: false, imageIn: false, audioOut: false };
+
 /**
- * What the model of an agent takes and gives beside text. A model may say so itself, in a property `senses`; otherwise one that
- * is live hears and speaks, and every one takes pictures.
+ * The capabilities of an agent's model. A model may state them in a property `capabilities`; otherwise a live model has audio
+ * in both directions, and every model accepts pictures.
  */
-export function sensesOf(root: BaseAgent): ModelSenses {
+export function capabilitiesOf(root: BaseAgent): ModelCapabilities {
   try {
     const model = modelOf(root);
-    if (!model) return { hears: false, sees: false, speaks: false };
+    if (!model) return NONE;
     const inner = model instanceof AdkSafeModel ? model.inner : model;
-    const { senses } = inner as BaseLlm & { senses?: ModelSenses };
-    if (senses) return { hears: senses.hears, sees: senses.sees, speaks: senses.speaks };
+    const { capabilities } = inner as BaseLlm & { capabilities?: ModelCapabilities };
+    if (capabilities) return capabilities;
     const isLive = model instanceof AdkSafeModel && model.nativeLive;
-    return { hears: isLive, sees: true, speaks: isLive };
+    return { audioIn: isLive, imageIn: true, audioOut: isLive };
   } catch {
-    // A model that is named may lack its key: whoever speaks to it is told.
-    return { hears: false, sees: false, speaks: false };
+    // A model that is given by name may lack its key. The first request to it says so.
+    return NONE;
   }
 }
 
@@ -27,7 +38,7 @@ export function isLiveOnly(root: BaseAgent): boolean {
   return isOwn || root.subAgents.some(isLiveOnly);
 }
 
-/** The model of the agent, or of the first below it that has one. */
+/** The model of the agent, or of the first agent below it that has one. */
 function modelOf(agent: BaseAgent): BaseLlm | null {
   if (isLlmAgent(agent) && isBaseLlm(agent.model)) return agent.model;
   for (const inner of agent.subAgents) {

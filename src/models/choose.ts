@@ -1,9 +1,9 @@
 import { type BaseLlm, LLMRegistry } from '@google/adk';
+import { pairOf } from './adk-safe.ts';
 import { fromAiSdk } from './ai-sdk.ts';
 import { EMBEDDED_MODEL, EmbeddedModel, type EmbeddedModelOptions } from './embedded/index.ts';
 import { isLiveModelName, liveFamilyOf } from './gemini/families.ts';
 import { DuologueGemini } from './gemini/index.ts';
-import { pairOf } from './pair.ts';
 import { PROVIDERS } from './providers/index.ts';
 import type { Environment, Provider } from './providers/provider.ts';
 

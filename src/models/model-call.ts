@@ -7,13 +7,13 @@ import { FinalResponse } from './final-response.ts';
 import { admitUnknownTools, callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';
 import { callGemini, keepsStockCalls } from './gemini/call.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';
-import { elapsed, type Patience, patienceOf, waitBefore, waitingResponse } from './retry-policy.ts';
+import { elapsed, type RetryPolicy, retryPolicyOf, waitBefore, waitingResponse } from './retry-policy.ts';
 
 /** How a model is called. */
 export interface CallModelOptions {
   stream?: boolean | undefined;
   signal?: AbortSignal | undefined;
-  patience?: Partial<Patience> | undefined;
+  retryPolicy?: Partial<RetryPolicy> | undefined;
   /** Takes partial texts and thoughts instead of whoever reads the call. */
   tap?: Tap | undefined;
 }
@@ -43,7 +43,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private readonly request: LlmRequest;
   private readonly stream: boolean;
   private readonly signal: AbortSignal | undefined;
-  private readonly patience: Patience;
+  private readonly retryPolicy: RetryPolicy;
   private readonly final = new FinalResponse();
   private readonly usedIds: Set<string>;
   private readonly tap: Tap | undefined;
@@ -64,14 +64,14 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private silentSince: number | null = null;
   private cancelTimer: () => void = () => undefined;
 
-  constructor(model: BaseLlm, request: LlmRequest, { stream, signal, patience, tap }: CallModelOptions) {
+  constructor(model: BaseLlm, request: LlmRequest, { stream, signal, retryPolicy, tap }: CallModelOptions) {
     this.model = model;
     this.request = request;
     this.stream = stream ?? false;
     const put = takeTap(request);
     this.tap = this.stream ? (tap ?? put) : undefined;
     this.signal = signal;
-    this.patience = patienceOf(patience);
+    this.retryPolicy = retryPolicyOf(retryPolicy);
     // Read before the call: models may change the request.
     this.usedIds = callIdsIn(request.contents);
     signal?.addEventListener('abort', this.abort, { once: true });
@@ -107,7 +107,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
 
   /** Asks the provider, at once or when it is time to ask again. */
   private begin(): void {
-    const { timer } = this.patience;
+    const { timer } = this.retryPolicy;
     const { retryAt } = this;
     if (retryAt !== undefined) {
       this.retryAt = undefined;
@@ -134,7 +134,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   }
 
   private pull(): void {
-    this.silentSince = elapsed(this.patience.timer);
+    this.silentSince = elapsed(this.retryPolicy.timer);
     this.source?.next().then(this.onStep, this.onError);
   }
 
@@ -179,7 +179,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
       return;
     }
     const { reason } = failure;
-    const wait = this.hasBegun ? undefined : waitBefore(this.tries, failure, this.patience);
+    const wait = this.hasBegun ? undefined : waitBefore(this.tries, failure, this.retryPolicy);
     if (wait === undefined || reason === undefined) {
       // A connection that is lost in the middle of an answer was there before.
       const code = this.hasBegun && failure.code === 'UNREACHABLE' ? 'INCOMPLETE' : failure.code;
@@ -187,7 +187,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
       return;
     }
     this.leave();
-    const { timer } = this.patience;
+    const { timer } = this.retryPolicy;
     this.retryAt = elapsed(timer) + wait;
     if (this.stream) this.settle?.({ done: false, value: waitingResponse(reason, timer.now() + wait) });
     else this.begin();
@@ -195,7 +195,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
 
   /** One timer for the whole call, set again only when it rings: setting one for every token would cost more than the token. */
   private watch(): void {
-    const { timer, firstTokenMs, nextTokenMs } = this.patience;
+    const { timer, firstTokenMs, nextTokenMs } = this.retryPolicy;
     const limit = (this.hasBegun ? nextTokenMs : firstTokenMs) ?? Number.POSITIVE_INFINITY;
     const silence = this.silentSince === null ? 0 : elapsed(timer) - this.silentSince;
     if (silence >= limit) {

@@ -3,34 +3,34 @@ import { withLiveFacts } from '../adk/live-facts.ts';
 import type { WaitingReason } from '../protocol/index.ts';
 import type { ModelFailure } from './provider-error.ts';
 
-/** Time, as a model call needs it. */
+/** The clock of a model call. */
 export interface Timer {
-  /** Milliseconds since 1970, for what is told. May be set back. */
+  /** Milliseconds since 1970, for times that are shown. The clock may be set back. */
   now(): number;
-  /** Milliseconds since some moment, for what is measured. Never set back; without it `now` is taken. */
+  /** Milliseconds since any moment, for measuring. Never set back; without it `now` is used. */
   elapsed?(): number;
   /** Calls back after that many milliseconds; the returned function cancels. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** How long a provider is waited for, and how often it is asked again when it fails before it said anything. */
-export interface Patience {
-  /** How often a call is tried again; 3 by default. */
+/** Timeouts of a model call, and how often it is repeated when the provider fails before its first token. */
+export interface RetryPolicy {
+  /** How often a call is repeated; 3 by default. */
   retries: number;
-  /** The longest wait before another try, 30 seconds by default. A provider that wants a longer one is not asked again. */
+  /** The longest wait before a repetition, 30 seconds by default. When a provider asks for a longer one, the call fails. */
   maxWaitMs: number;
-  /** How long the first token may take, 2 minutes by default; null is for ever. */
+  /** How long the first token may take, 2 minutes by default; null: no limit. */
   firstTokenMs: number | null;
-  /** How long each further token may take, 1 minute by default; null is for ever. */
+  /** How long each further token may take, 1 minute by default; null: no limit. */
   nextTokenMs: number | null;
   timer: Timer;
-  /** A number from 0 to 1, so that many who failed together do not come back together. */
+  /** Returns a number from 0 to 1. It spreads the repetitions of calls that failed together. */
   random: () => number;
 }
 
 const FIRST_WAIT_MS = 1000;
 
-/** The real time. Its timers do not keep the process alive. */
+/** The clock of the machine. Its timers do not keep the process alive. */
 export const systemClock: Required<Timer> = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
@@ -41,7 +41,7 @@ export const systemClock: Required<Timer> = {
   },
 };
 
-const DEFAULTS: Patience = {
+const DEFAULTS: RetryPolicy = {
   retries: 3,
   maxWaitMs: 30_000,
   firstTokenMs: 120_000,
@@ -50,23 +50,23 @@ const DEFAULTS: Patience = {
   random: Math.random,
 };
 
-/** The time by which a timer measures. */
+/** The elapsed time of a timer. */
 export function elapsed(timer: Timer): number {
   return timer.elapsed?.() ?? timer.now();
 }
 
-/** Patience with what is not said filled in. */
-export function patienceOf(given: Partial<Patience> = {}): Patience {
+/** Fills in the defaults. */
+export function retryPolicyOf(given: Partial<RetryPolicy> = {}): RetryPolicy {
   return { ...DEFAULTS, ...given };
 }
 
-/** How long to wait before the next try; undefined when there is none. */
-export function waitBefore(tries: number, failure: ModelFailure, patience: Patience): number | undefined {
-  if (failure.reason === undefined || tries > patience.retries) return undefined;
+/** How long to wait before the next attempt; undefined when there is none. */
+export function waitBefore(tries: number, failure: ModelFailure, policy: RetryPolicy): number | undefined {
+  if (failure.reason === undefined || tries > policy.retries) return undefined;
   const { retryAfterMs } = failure;
-  if (retryAfterMs !== undefined) return retryAfterMs > patience.maxWaitMs ? undefined : retryAfterMs;
-  const longest = Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), patience.maxWaitMs);
-  return Math.round(longest * (0.5 + patience.random() / 2));
+  if (retryAfterMs !== undefined) return retryAfterMs > policy.maxWaitMs ? undefined : retryAfterMs;
+  const longest = Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), policy.maxWaitMs);
+  return Math.round(longest * (0.5 + policy.random() / 2));
 }
 
 /** The response that announces another attempt at `retryAt`. ADK passes it on as an event that it does not store. */

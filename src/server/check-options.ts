@@ -105,7 +105,7 @@ const CHECKS: Record<keyof DuologueOptions, Check> = {
   whenBusy: oneOf('queue', 'interrupt'),
   live: object,
   driver: oneOf('live', 'turn'),
-  patience: fields<NonNullable<DuologueOptions['patience']>>({
+  retryPolicy: fields<NonNullable<DuologueOptions['retryPolicy']>>({
     retries: count,
     maxWaitMs: count,
     firstTokenMs: time,

@@ -1,6 +1,6 @@
 import type { BaseAgent, BasePlugin, RunConfig } from '@google/adk';
 import type { ApprovalOverride, Driver } from '../adk/for-server.ts';
-import type { Patience } from '../models/for-server.ts';
+import type { RetryPolicy } from '../models/for-server.ts';
 import type { Limits } from '../protocol/index.ts';
 import type { AccessOptions } from './access/access.ts';
 import type { BudgetLimits } from './access/byte-budget.ts';
@@ -91,8 +91,8 @@ export interface DuologueOptions {
    * workflows or agents of another kind, or with callbacks, plugins or output schemas that ADK ignores in live runs, turn by turn.
    */
   driver?: Driver;
-  /** How long the model is waited for, and how often it is asked again when it fails before it said anything. */
-  patience?: Partial<Omit<Patience, 'timer'>>;
+  /** Timeouts of the model, and how often it is called again when it fails before its first token. */
+  retryPolicy?: Partial<Omit<RetryPolicy, 'timer'>>;
   /** How much of a long conversation the model is given, and how long one may become. */
   history?: Partial<HistoryOptions>;
   /** How much is taken in one message, body or frame. */

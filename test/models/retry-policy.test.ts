@@ -2,7 +2,7 @@ import type { LlmRequest, LlmResponse } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { withLiveFacts } from '../../src/adk/live-facts.ts';
 import { callModel } from '../../src/models/model-call.ts';
-import type { Patience } from '../../src/models/retry-policy.ts';
+import type { RetryPolicy } from '../../src/models/retry-policy.ts';
 import type { WaitingReason } from '../../src/protocol/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { fourTools } from '../support/demo-tools.ts';
@@ -29,13 +29,13 @@ const reset = () =>
   new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ECONNRESET' }) });
 
 /** A model call whose time passes by hand. */
-function calling(turns: ScriptedTurn[], patience: Partial<Patience> = {}, signal?: AbortSignal) {
+function calling(turns: ScriptedTurn[], retryPolicy: Partial<RetryPolicy> = {}, signal?: AbortSignal) {
   const clock = new ManualClock(START);
   const model = new ScriptedModel(turns);
   const responses = callModel(model, request(), {
     stream: true,
     signal,
-    patience: { timer: clock, random: () => 1, ...patience },
+    retryPolicy: { timer: clock, random: () => 1, ...retryPolicy },
   });
   return { clock, model, responses };
 }
@@ -204,8 +204,8 @@ describe('a model that is silent', () => {
   it('may be so for ever when it is allowed to', async () => {
     const silent = hanging();
     const abort = new AbortController();
-    const patience = { firstTokenMs: null, nextTokenMs: null };
-    const { clock, responses } = calling([silent.turn], patience, abort.signal);
+    const retryPolicy = { firstTokenMs: null, nextTokenMs: null };
+    const { clock, responses } = calling([silent.turn], retryPolicy, abort.signal);
     const first = responses.next();
     clock.advance(1e9);
     await turnOfEvents();
@@ -223,12 +223,12 @@ describe('a model that is silent', () => {
 });
 
 describe('the person', () => {
-  const patience = { retries: 1 };
+  const retryPolicy = { retries: 1 };
   const busy = failing(429, { 'retry-after': '0' });
   const shape = ['start', 'text-start', 'text-delta', 'text-end', 'finish'];
 
   it('[S17] [C10] sees over SSE that the model is asked again', async () => {
-    const { chunks } = await harness([[busy], streamed('Back.')], [], { patience }).post(say('hi'));
+    const { chunks } = await harness([[busy], streamed('Back.')], [], { retryPolicy }).post(say('hi'));
     expect(chunks[1]).toEqual({
       type: 'data-waiting',
       data: { reason: 'rate_limited', retryAt: expect.any(Number) },
@@ -238,7 +238,7 @@ describe('the person', () => {
   });
 
   it('[S17] [C10] sees over BIDI that the model is asked again', async () => {
-    const { connect } = await live([[busy], streamed('Back.')], [], { patience });
+    const { connect } = await live([[busy], streamed('Back.')], [], { retryPolicy });
     const socket = await connect();
     socket.say('hi');
     const { data } = await socket.chunk('data-waiting');
@@ -251,7 +251,7 @@ describe('the person', () => {
   const away = failing(503, { 'retry-after': '29' });
 
   it('[S8] can stop the wait over SSE, and the next message works', async () => {
-    const { duologue, post, model } = harness([[away], streamed('Here.')], [], { patience });
+    const { duologue, post, model } = harness([[away], streamed('Here.')], [], { retryPolicy });
     const response = await duologue.fetch(
       new Request('http://localhost/stream', {
         method: 'POST',
@@ -271,7 +271,7 @@ describe('the person', () => {
   });
 
   it('[B6] can interrupt the wait over BIDI, and the next message works', async () => {
-    const { connect, model } = await live([[away], streamed('Here.')], [], { patience });
+    const { connect, model } = await live([[away], streamed('Here.')], [], { retryPolicy });
     const socket = await connect();
     socket.say('hi');
     await socket.chunk('data-waiting');
@@ -306,10 +306,10 @@ describe('a conversation with a model that falls silent again and again', () => 
     '[S17] [B13] goes on: each of three messages has one end, driven %s',
     async (driver) => {
       const clock = new ManualClock();
-      const patience = { firstTokenMs: 5000, nextTokenMs: 5000, random: () => 1 };
+      const retryPolicy = { firstTokenMs: 5000, nextTokenMs: 5000, random: () => 1 };
       // Fake time runs ahead of the network: the socket is not closed for that.
       const socketLimits = { heartbeatMs: 1e9, silenceMs: 1e9, idleMs: 1e9 };
-      const options = { clock, patience, driver, socketLimits };
+      const options = { clock, retryPolicy, driver, socketLimits };
       const { connect, model } = await live(turns(), [fourTools().weather], options);
       const socket = await connect();
       for (const [index, said] of ['weather?', 'hello', 'still there?'].entries()) {

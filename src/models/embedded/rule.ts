@@ -1,6 +1,6 @@
 import type { DecodeImage } from './colours.ts';
 import type { Conversation } from './conversation.ts';
-import type { Settled } from './results/outcome.ts';
+import type { Settled } from './results.ts';
 import type { Bilingual, Language } from './understand/language.ts';
 
 /** A tool call a rule wants to make. */

@@ -65,7 +65,7 @@ export async function connectGemini(
 }
 
 /** Gemini's live API for one connection: its setup by model family, its traits, and its sockets. */
-export class GeminiLiveProvider implements LiveProvider {
+class GeminiLiveProvider implements LiveProvider {
   readonly closeReasons = CLOSE_REASONS;
   readonly traits: LiveTraits;
   readonly encoder: FrameEncoder;

@@ -1,7 +1,7 @@
 import type { BaseTool, LlmRequest } from '@google/adk';
 import { Behavior, type LiveConnectConfig, ThinkingLevel, type ToolListUnion } from '@google/genai';
 import { exhaustive } from '../../protocol/exhaustive.ts';
-import { instructionParts } from '../instruction.ts';
+import { instructionParts } from '../prompt-texts.ts';
 import { ModelFailure } from '../provider-error.ts';
 import type { LiveFamily } from './families.ts';
 

@@ -2,7 +2,7 @@ import type { Content, FunctionCall, FunctionResponse } from '@google/genai';
 import { PENDING_RESPONSE } from '../../adk/history.ts';
 import { CANCELLED } from '../../protocol/index.ts';
 import { callsIn } from '../function-calls.ts';
-import { noticeOf } from '../notice.ts';
+import { noticeOf } from '../prompt-texts.ts';
 
 /** A call of the model. `ids`: every id under which the session made it; empty when the session only read of the call. */
 interface KnownCall {

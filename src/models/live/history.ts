@@ -1,5 +1,5 @@
 import type { Content, FunctionCall, Part } from '@google/genai';
-import { noticeOf } from '../notice.ts';
+import { noticeOf } from '../prompt-texts.ts';
 
 /** How many characters of a history a new session gets, the newest. */
 const MAX_CHARACTERS = 100_000;

@@ -4,10 +4,9 @@ import { liveFactsOf, withLiveFacts } from '../../adk/live-facts.ts';
 import { LiveCalls } from './calls.ts';
 import { endsInTransfer, seedOf } from './history.ts';
 import type { LinkInput } from './link.ts';
-import { Mute } from './mute.ts';
 import { OfflineInput, PendingInput, type UserInput } from './pending-input.ts';
 import type { LiveInput, LiveMessage, LiveTraits } from './provider.ts';
-import { SilenceTimeout } from './silence.ts';
+import { Mute, SilenceTimeout } from './silence.ts';
 import { TurnOutput } from './turn-output.ts';
 
 /** What the connection has to do: send an input, pass a response to ADK, or push an input to the link. */

@@ -4,9 +4,9 @@ import { type LiveFacts, withLiveFacts } from '../../adk/live-facts.ts';
 import type { Tap } from '../../adk/tap.ts';
 import { callsIn } from '../function-calls.ts';
 import { callModel } from '../model-call.ts';
-import { noticeOf } from '../notice.ts';
+import { noticeOf } from '../prompt-texts.ts';
 import { messageOf } from '../provider-error.ts';
-import type { Patience } from '../retry-policy.ts';
+import type { RetryPolicy } from '../retry-policy.ts';
 import { endsInTransfer, TRANSFER } from './history.ts';
 import { LiveResponses } from './response-queue.ts';
 import { LiveConversation } from './turn-based-history.ts';
@@ -24,7 +24,7 @@ const MAX_CALLS = 500;
 export interface TurnBasedLiveOptions {
   /** How many times in a row the model may be called without the person saying anything. */
   maxCalls?: number;
-  patience?: Partial<Patience> | undefined;
+  retryPolicy?: Partial<RetryPolicy> | undefined;
   /** Takes partial texts past whoever reads the connection, while that one waits for the next response. */
   tap?: Tap | undefined;
 }
@@ -36,7 +36,7 @@ export interface TurnBasedLiveOptions {
 export class TurnBasedLiveConnection implements BaseLlmConnection {
   private readonly model: BaseLlm;
   private readonly request: LlmRequest;
-  private readonly patience: Partial<Patience> | undefined;
+  private readonly retryPolicy: Partial<RetryPolicy> | undefined;
   private readonly maxCalls: number;
   private readonly conversation = new LiveConversation();
   private readonly tap: Tap | undefined;
@@ -50,7 +50,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
   constructor(model: BaseLlm, request: LlmRequest, options: TurnBasedLiveOptions = {}) {
     this.model = model;
     this.request = request;
-    this.patience = options.patience;
+    this.retryPolicy = options.retryPolicy;
     this.tap = options.tap;
     this.maxCalls = options.maxCalls ?? MAX_CALLS;
     // Given something to resume from, ADK trusts the far side to know the history; here is no far side.
@@ -155,7 +155,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
       contents: this.conversation.contents(),
       config: { ...this.request.config },
     };
-    const { patience } = this;
+    const { retryPolicy } = this;
     const { signal } = generation.controller;
     // Tokens are many: they are passed on as they come, and nobody asks for each.
     const tap = (partial: LlmResponse): Promise<void> | undefined => {
@@ -166,7 +166,12 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
       return undefined;
     };
     try {
-      for await (const response of callModel(this.model, request, { stream: true, signal, patience, tap })) {
+      for await (const response of callModel(this.model, request, {
+        stream: true,
+        signal,
+        retryPolicy,
+        tap,
+      })) {
         if (this.generation !== generation) return;
         if (response.partial) this.out.push(response);
         else this.finish(response);

@@ -2,44 +2,53 @@ import { AsyncQueue, type BaseLlmConnection, type LlmResponse } from '@google/ad
 import type { Blob, Content, Part } from '@google/genai';
 import { withLiveFacts } from '../../adk/live-facts.ts';
 import { messageOf } from '../provider-error.ts';
-import type { EarsOptions } from './options.ts';
+import type { RetryPolicy } from '../retry-policy.ts';
 import { Sentences } from './sentences.ts';
-import { Voice } from './speaker.ts';
-import { Utterance } from './utterance.ts';
-import { Ear, type Heard } from './utterances.ts';
+import { Speaker, type TextToSpeech } from './speaker.ts';
+import { type SpeechEvent, type SpeechToText, Utterance, UtteranceDetector } from './utterance.ts';
 
-/** So many things that were said may wait to be understood. */
-const MOST_UNHEARD = 4;
+/** How a model gets speech. */
+export interface SpeechOptions {
+  speechToText: SpeechToText;
+  /** Without it the model understands speech, and answers in writing. */
+  textToSpeech?: TextToSpeech;
+  /** Called when an answer could not be spoken. Its text arrives all the same. */
+  onSpeechError?: (error: unknown) => void;
+  retryPolicy?: Partial<RetryPolicy>;
+}
+
+/** How many utterances may wait for speech-to-text. */
+const MAX_WAITING = 4;
 
 /**
- * A live connection that hears and speaks, around one that reads and writes. Sound is cut into utterances, each is understood and handed on
- * as text; what is written is spoken as well, if the person spoke. Whoever begins to speak interrupts.
+ * A live connection with audio around one with text. Sound is cut into utterances; each becomes a message of the user, in the
+ * order in which they were spoken. The answer to a spoken message is spoken. Speech interrupts the model.
  */
-export class EarsConnection implements BaseLlmConnection {
+export class SpeechConnection implements BaseLlmConnection {
   private readonly inner: BaseLlmConnection;
-  private readonly options: EarsOptions;
-  private readonly ear: Ear;
-  private readonly voice: Voice | undefined;
+  private readonly speechToText: SpeechToText;
+  private readonly detector: UtteranceDetector;
+  private readonly speaker: Speaker | undefined;
   private readonly sentences = new Sentences();
   private readonly out = new AsyncQueue<LlmResponse>();
   private utterance: Utterance | undefined;
-  /** What was said is handed on in the order in which it was said. */
+  /** Resolves when all earlier utterances were passed on. */
   private understood: Promise<void> = Promise.resolve();
-  private readonly unheard = new Set<Utterance>();
-  /** The newest picture of a camera, until somebody says something. */
+  private readonly waiting = new Set<Utterance>();
+  /** The newest picture of a camera, which goes with the next message. */
   private picture: Part | undefined;
-  /** What of the model's answer has been read for speaking. */
+  /** The text of the model's answer that was given to the speaker. */
   private read = '';
   private isSpoken = false;
   private isClosed = false;
 
-  constructor(inner: BaseLlmConnection, options: EarsOptions & { marked: boolean }) {
+  constructor(inner: BaseLlmConnection, options: SpeechOptions, { hasSignals }: { hasSignals: boolean }) {
+    const { textToSpeech, onSpeechError = () => undefined } = options;
     this.inner = inner;
-    this.options = options;
-    this.ear = new Ear({ marked: options.marked });
-    const { speak, onSpeakError = () => undefined } = options;
-    if (speak)
-      this.voice = new Voice({ speak, out: (samples) => this.sound(samples), onError: onSpeakError });
+    this.speechToText = options.speechToText;
+    this.detector = new UtteranceDetector({ hasSignals });
+    if (textToSpeech)
+      this.speaker = new Speaker(textToSpeech, (samples) => this.emit(samples), onSpeechError);
   }
 
   sendHistory(history: Content[]): Promise<void> {
@@ -48,9 +57,9 @@ export class EarsConnection implements BaseLlmConnection {
 
   async sendContent(content: Content): Promise<void> {
     if (content.parts?.every((part) => part.functionResponse)) return this.inner.sendContent(content);
-    // Who types wants to read.
+    // A typed message is answered in writing.
     this.isSpoken = false;
-    this.hush();
+    this.mute();
     return this.inner.sendContent(this.withPicture(content));
   }
 
@@ -60,17 +69,17 @@ export class EarsConnection implements BaseLlmConnection {
       this.picture = { inlineData: { mimeType: blob.mimeType, data: blob.data } };
       return;
     }
-    if (blob.mimeType?.startsWith('audio/pcm')) await this.take(this.ear.push(samplesOf(blob.data)));
+    if (blob.mimeType?.startsWith('audio/pcm')) await this.apply(this.detector.push(samplesOf(blob.data)));
   }
 
   async sendActivityStart(): Promise<void> {
-    this.ear.press();
-    this.hush();
+    this.detector.start();
+    this.mute();
     await this.inner.sendActivityStart?.();
   }
 
   async sendActivityEnd(): Promise<void> {
-    await this.take(this.ear.release());
+    await this.apply(this.detector.stop());
   }
 
   async *receive(): AsyncGenerator<LlmResponse, void, void> {
@@ -82,103 +91,102 @@ export class EarsConnection implements BaseLlmConnection {
 
   async close(): Promise<void> {
     this.isClosed = true;
-    for (const utterance of this.unheard) utterance.drop();
-    this.utterance?.drop();
-    this.hush();
+    for (const utterance of this.waiting) utterance.cancel();
+    this.utterance?.cancel();
+    this.mute();
     await this.inner.close();
     this.out.close();
   }
 
-  private async take(heard: Heard[]): Promise<void> {
-    for (const one of heard) {
-      if (one.type === 'begins') await this.begin();
-      else if (one.type === 'sound') this.utterance?.push(one.samples);
-      else this.end();
+  private async apply(events: SpeechEvent[]): Promise<void> {
+    for (const event of events) {
+      if (event.type === 'start') await this.startUtterance();
+      else if (event.type === 'sound') this.utterance?.push(event.samples);
+      else this.endUtterance();
     }
   }
 
-  private async begin(): Promise<void> {
-    this.hush();
-    if (this.unheard.size >= MOST_UNHEARD) return this.misunderstood('too much was said at once.');
-    const heard = (text: string) => this.hear(text, false);
-    // One at a time: whoever says much does not keep others waiting.
-    const before = Promise.allSettled([...this.unheard].map(({ text }) => text));
-    this.utterance = new Utterance(this.options.recognise, heard, before);
+  private async startUtterance(): Promise<void> {
+    this.mute();
+    if (this.waiting.size >= MAX_WAITING) return this.fail('too much was said at once.');
+    // One utterance at a time: a user who speaks much does not keep others from the engine.
+    const before = Promise.allSettled([...this.waiting].map(({ text }) => text));
+    const onPartial = (text: string) => this.emitTranscript(text, false);
+    this.utterance = new Utterance(this.speechToText, onPartial, before);
     await this.inner.sendActivityStart?.();
   }
 
-  private end(): void {
+  private endUtterance(): void {
     const { utterance } = this;
     if (!utterance) return;
     this.utterance = undefined;
     utterance.end();
-    this.unheard.add(utterance);
-    this.understood = this.understood.then(() => this.understand(utterance));
+    this.waiting.add(utterance);
+    this.understood = this.understood.then(() => this.passOn(utterance));
   }
 
-  /** Never rejects: what was not understood is told. */
-  private async understand(utterance: Utterance): Promise<void> {
+  /** Passes the text of an utterance to the model. Never rejects: a failure becomes a response. */
+  private async passOn(utterance: Utterance): Promise<void> {
     try {
       const text = await utterance.text;
-      if (utterance.isDropped) return;
+      if (utterance.isCancelled) return;
       if (text === '') {
-        // Whoever spoke wants to know that nothing was understood. Nothing of it is kept.
-        this.hear('', true);
+        // Tells the user that nothing was understood. Nothing of it is stored.
+        this.emitTranscript('', true);
         return;
       }
       this.isSpoken = true;
       this.out.push({ inputTranscription: { text, finished: true }, partial: false });
       await this.inner.sendContent(this.withPicture({ role: 'user', parts: [{ text }] }));
     } catch (error) {
-      if (utterance.isDropped) return;
-      // The words so far lead nowhere: what is said next does not continue them.
-      if (utterance.isPartlyHeard) this.hear('', true);
-      this.misunderstood(messageOf(error));
+      if (utterance.isCancelled) return;
+      // Ends the partial transcript, so that the next utterance does not continue it.
+      if (utterance.hasPartials) this.emitTranscript('', true);
+      this.fail(messageOf(error));
     } finally {
-      this.unheard.delete(utterance);
+      this.waiting.delete(utterance);
     }
   }
 
-  /** Tells words that are shown, not kept. */
-  private hear(text: string, finished: boolean): void {
+  /** Emits a transcript that is shown and not stored. */
+  private emitTranscript(text: string, finished: boolean): void {
     this.out.push({ inputTranscription: { text, finished }, partial: true });
   }
 
-  private misunderstood(why: string): void {
-    this.out.push({
-      errorCode: 'RECOGNISER_ERROR',
-      errorMessage: `What was said could not be understood: ${why}`,
-    });
+  private fail(why: string): void {
+    const errorMessage = `What was said could not be understood: ${why}`;
+    this.out.push({ errorCode: 'RECOGNISER_ERROR', errorMessage });
     this.out.push({ turnComplete: true, ...withLiveFacts({ continues: false }) });
   }
 
-  /** Passes on what the model says, and has it spoken. A turn ends when all of it has been spoken. */
+  /** Passes on the responses of the model, and has them spoken. A turn ends when all of it was spoken. */
   private async relay(): Promise<void> {
     for await (const response of this.inner.receive()) {
-      if (response.interrupted) this.hush();
-      if (response.turnComplete) await this.voice?.done;
+      if (response.interrupted) this.mute();
+      if (response.turnComplete) await this.speaker?.done;
       this.out.push(response);
       this.speak(response);
     }
   }
 
   private speak({ content, partial }: LlmResponse): void {
-    if (!this.voice || !this.isSpoken || !content) return;
+    const { speaker, sentences } = this;
+    if (!speaker || !this.isSpoken || !content) return;
     const text = (content.parts ?? []).map((part) => (part.thought ? '' : (part.text ?? ''))).join('');
-    // The whole text comes again at the end.
+    // The final response repeats the whole text.
     const fresh = partial ? text : text.startsWith(this.read) ? text.slice(this.read.length) : '';
     this.read = partial ? this.read + text : '';
-    for (const sentence of this.sentences.push(fresh)) this.voice.say(sentence);
-    if (!partial) for (const sentence of this.sentences.end()) this.voice.say(sentence);
+    for (const sentence of sentences.push(fresh)) speaker.say(sentence);
+    if (!partial) for (const sentence of sentences.end()) speaker.say(sentence);
   }
 
-  private hush(): void {
-    this.voice?.stop();
+  private mute(): void {
+    this.speaker?.stop();
     this.sentences.end();
     this.read = '';
   }
 
-  private sound(samples: Int16Array): void {
+  private emit(samples: Int16Array): void {
     const data = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength).toString('base64');
     const inlineData = { mimeType: 'audio/pcm;rate=24000', data };
     this.out.push({ content: { role: 'model', parts: [{ inlineData }] } });
@@ -193,7 +201,7 @@ export class EarsConnection implements BaseLlmConnection {
 
 function samplesOf(base64: string): Int16Array {
   const bytes = Buffer.from(base64, 'base64');
-  // Copied: a slice of Node's shared memory may begin at an odd address.
+  // Copied, because a slice of Node's shared buffer may begin at an odd address.
   const samples = new Int16Array(bytes.length >> 1);
   for (let i = 0; i < samples.length; i++) samples[i] = bytes.readInt16LE(i * 2);
   return samples;

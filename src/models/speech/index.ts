@@ -1,34 +1,41 @@
 /**
  * Speech for models that only read and write: speech-to-text before the model is called, text-to-speech while it writes. The
- * engines are passed in (`options.ts`), so this folder knows none of them. All state belongs to one live connection
- * (`connection.ts`) and ends with it.
+ * engines are passed in, so this folder knows none of them. All state belongs to one live connection (`connection.ts`) and ends
+ * with it.
  */
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
+import type { ModelCapabilities } from '../capabilities.ts';
 import { TurnBasedLiveConnection } from '../live/turn-based.ts';
-import { EarsConnection } from './connection.ts';
-import type { EarsOptions } from './options.ts';
+import { SpeechConnection, type SpeechOptions } from './connection.ts';
+
+export type { SpeechOptions } from './connection.ts';
+export type { TextToSpeech } from './speaker.ts';
+export type { SpeechToText } from './utterance.ts';
 
 /**
- * Gives ears and a voice to a model that is called turn by turn. Sound that comes in becomes text, the model answers it, and the answer
- * is spoken sentence by sentence while it is written. What is typed is answered in writing.
+ * Adds speech to a model that is called turn by turn. Speech of the user becomes text, the model answers it, and the answer is
+ * spoken sentence by sentence while it is written. Typed messages are answered in writing.
+ *
+ * @example
+ * const model = withSpeech(fromAiSdk(openai('gpt-6-luna')), { speechToText, textToSpeech });
  */
-export function withEars(model: BaseLlm, options: EarsOptions): BaseLlm {
-  return new EarsModel(model, options);
+export function withSpeech(model: BaseLlm, options: SpeechOptions): BaseLlm {
+  return new SpeechModel(model, options);
 }
 
-class EarsModel extends BaseLlm {
+class SpeechModel extends BaseLlm {
   readonly nativeLive = true;
   /** It can be called turn by turn, too. */
   readonly liveOnly = false;
-  readonly senses: { hears: boolean; sees: boolean; speaks: boolean };
+  readonly capabilities: ModelCapabilities;
   private readonly inner: BaseLlm;
-  private readonly options: EarsOptions;
+  private readonly options: SpeechOptions;
 
-  constructor(inner: BaseLlm, options: EarsOptions) {
+  constructor(inner: BaseLlm, options: SpeechOptions) {
     super({ model: inner.model });
     this.inner = inner;
     this.options = options;
-    this.senses = { hears: true, sees: true, speaks: options.speak !== undefined };
+    this.capabilities = { audioIn: true, imageIn: true, audioOut: options.textToSpeech !== undefined };
   }
 
   override generateContentAsync(
@@ -40,11 +47,9 @@ class EarsModel extends BaseLlm {
   }
 
   override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
-    const { patience } = this.options;
+    const { retryPolicy } = this.options;
     const detection = request.liveConnectConfig?.realtimeInputConfig?.automaticActivityDetection;
-    return new EarsConnection(new TurnBasedLiveConnection(this.inner, request, { patience }), {
-      ...this.options,
-      marked: detection?.disabled === true,
-    });
+    const inner = new TurnBasedLiveConnection(this.inner, request, { retryPolicy });
+    return new SpeechConnection(inner, this.options, { hasSignals: detection?.disabled === true });
   }
 }

@@ -1,55 +1,54 @@
-/** 20 ms at 16 kHz: the step in which loudness is looked at. */
+/** At 16 kHz: the 20 ms in which loudness is measured. */
 const STEP = 320;
-/** Speech has begun when so many of the last steps were loud. */
+/** Speech has started when this many of the last steps were loud. */
 const LOUD_STEPS = 3;
 const LOUD_WITHIN = 5;
-/** Speech has ended after so many quiet steps: 700 ms. */
+/** Speech has ended after this many quiet steps: 700 ms. */
 const QUIET_STEPS = 35;
-/** Nothing quieter than this is speech, however silent the room is (of 32,767). */
-const FAINTEST = 350;
+/** Sound below this is no speech, however quiet the room is (of 32,767). */
+const MIN_LOUDNESS = 350;
 /** How much louder than the room speech is. */
 const ABOVE_ROOM = 3;
 
-/**
- * Says when somebody begins and ends to speak, by loudness alone. For clients that do not find it out themselves: it cannot tell a voice
- * from a door.
- */
-export class SpeechGate {
+type Found = 'start' | 'end' | null;
+
+/** Detects voice activity by loudness alone, for clients that have no detector. It cannot tell a voice from a door. */
+export class Vad {
   private rest = new Int16Array(0);
-  private room = FAINTEST / ABOVE_ROOM;
-  private isOpen = false;
+  private room = MIN_LOUDNESS / ABOVE_ROOM;
+  private isSpeech = false;
   private quiet = 0;
   private recent: boolean[] = [];
 
-  /** Takes sound at 16 kHz and returns what happened in it last. */
-  push(samples: Int16Array): 'begins' | 'ends' | null {
+  /** Takes sound at 16 kHz. Returns the last border of speech in it. */
+  push(samples: Int16Array): Found {
     const sound = joined(this.rest, samples);
     let at = 0;
-    let happened: 'begins' | 'ends' | null = null;
+    let found: Found = null;
     for (; at + STEP <= sound.length; at += STEP) {
-      happened = this.step(loudnessOf(sound.subarray(at, at + STEP))) ?? happened;
+      found = this.step(loudnessOf(sound.subarray(at, at + STEP))) ?? found;
     }
     this.rest = sound.slice(at);
-    return happened;
+    return found;
   }
 
-  private step(loudness: number): 'begins' | 'ends' | null {
-    const isLoud = loudness > Math.max(FAINTEST, this.room * ABOVE_ROOM);
-    // The room is known by its quietest moments: it is believed at once when it grows quieter, slowly when it grows louder.
+  private step(loudness: number): Found {
+    const isLoud = loudness > Math.max(MIN_LOUDNESS, this.room * ABOVE_ROOM);
+    // The quietest moments tell the loudness of the room: it falls at once, and rises slowly.
     this.room =
       loudness < this.room ? loudness : this.room + (loudness - this.room) * (isLoud ? 0.002 : 0.05);
-    if (this.isOpen) {
+    if (this.isSpeech) {
       this.quiet = isLoud ? 0 : this.quiet + 1;
       if (this.quiet < QUIET_STEPS) return null;
-      this.isOpen = false;
+      this.isSpeech = false;
       this.recent = [];
-      return 'ends';
+      return 'end';
     }
     this.recent = [...this.recent, isLoud].slice(-LOUD_WITHIN);
     if (this.recent.filter(Boolean).length < LOUD_STEPS) return null;
-    this.isOpen = true;
+    this.isSpeech = true;
     this.quiet = 0;
-    return 'begins';
+    return 'start';
   }
 }
 

@@ -1,7 +1,7 @@
 import type { LlmRequest, LlmResponse } from '@google/adk';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { piecesOf } from '../../../src/models/embedded/embedded-model.ts';
 import { EmbeddedModel, type Rule, say, troubleText } from '../../../src/models/embedded/index.ts';
-import { piecesOf } from '../../../src/models/embedded/pieces.ts';
 import { CONTINUE } from '../../../src/models/for-server.ts';
 import { answered, ask, called, model, requestOf, saidIn, user } from './talk.ts';
 

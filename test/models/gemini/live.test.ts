@@ -5,7 +5,7 @@ import { withLiveFacts } from '../../../src/adk/live-facts.ts';
 import { adkSafe } from '../../../src/models/adk-safe.ts';
 import { DuologueGemini } from '../../../src/models/gemini/index.ts';
 import { connectGemini, type GeminiLiveOptions } from '../../../src/models/gemini/live-provider.ts';
-import { noticeOf } from '../../../src/models/notice.ts';
+import { noticeOf } from '../../../src/models/prompt-texts.ts';
 import { failOnUnhandled } from '../../contract/support/unhandled.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { FakeGemini, type OnLive } from '../../support/fake-gemini.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { adkSafe } from '../../../src/models/adk-safe.ts';
-import { pairOf } from '../../../src/models/pair.ts';
+import { adkSafe, pairOf } from '../../../src/models/adk-safe.ts';
 import { call, calls, ScriptedLiveConnection, ScriptedModel, text } from '../../support/scripted-model.ts';
 import { DeferredTool } from '../support/deferred-tool.ts';
 import { lines, TestRun } from '../support/runs.ts';

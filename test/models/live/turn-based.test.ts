@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { PENDING_RESPONSE } from '../../../src/adk/history.ts';
 import { withLiveFacts } from '../../../src/adk/live-facts.ts';
 import { TurnBasedLiveConnection } from '../../../src/models/live/turn-based.ts';
-import { noticeOf } from '../../../src/models/notice.ts';
+import { noticeOf } from '../../../src/models/prompt-texts.ts';
 import {
   call,
   calls,

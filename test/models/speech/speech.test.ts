@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { withEars } from '../../../src/models/speech/index.ts';
-import type { Recognise, Speak } from '../../../src/models/speech/options.ts';
+import { type SpeechToText, type TextToSpeech, withSpeech } from '../../../src/models/speech/index.ts';
 import { partial, ScriptedModel, streamed, text } from '../../support/scripted-model.ts';
 import { type LiveRun, lines, TestRun } from '../support/runs.ts';
 
@@ -19,15 +18,15 @@ function hear(live: LiveRun, samples: Int16Array): void {
 }
 
 /** Understands the length of what was said. */
-const recognise: Recognise = async (sound, { heard }) => {
+const speechToText: SpeechToText = async (sound, { onPartial }) => {
   let length = 0;
   for await (const samples of sound) length += samples.length;
-  heard('so ');
+  onPartial('so ');
   return `so many: ${Math.round(length / 1600)}`;
 };
 
 /** Speaks a tenth of a second for each word, each sample the number of letters in it. */
-const speak: Speak = async function* (sentence) {
+const textToSpeech: TextToSpeech = async function* (sentence) {
   for (const word of sentence.split(' ')) yield new Int16Array(2400).fill(word.length);
 };
 
@@ -46,7 +45,7 @@ describe('a model with ears', () => {
     const model = new ScriptedModel([
       [partial('It is sunny. '), partial('Take a hat'), text('It is sunny. Take a hat')],
     ]);
-    const live = await new TestRun(withEars(model, { recognise, speak })).live(MARKED);
+    const live = await new TestRun(withSpeech(model, { speechToText, textToSpeech })).live(MARKED);
     live.queue.sendActivityStart();
     hear(live, quiet(500));
     hear(live, loud(500));
@@ -66,7 +65,7 @@ describe('a model with ears', () => {
 
   test('without marks loudness tells where something is said, the moment before it included', async () => {
     const model = new ScriptedModel([streamed('Yes.'), streamed('No.')]);
-    const live = await new TestRun(withEars(model, { recognise })).live();
+    const live = await new TestRun(withSpeech(model, { speechToText })).live();
     const say = (ms: number) => {
       for (let at = 0; at < 1000; at += 20) hear(live, quiet(20));
       for (let at = 0; at < ms; at += 20) hear(live, loud(20));
@@ -84,7 +83,7 @@ describe('a model with ears', () => {
 
   test('without marks, whoever stops the model has not begun to speak, and is heard later', async () => {
     const model = new ScriptedModel([streamed('Typed.'), streamed('Heard.')]);
-    const live = await new TestRun(withEars(model, { recognise })).live();
+    const live = await new TestRun(withSpeech(model, { speechToText })).live();
     live.queue.sendActivityStart();
     for (let at = 0; at < 2000; at += 20) hear(live, quiet(20));
     live.say('hi');
@@ -99,7 +98,7 @@ describe('a model with ears', () => {
 
   test('who types is answered in writing', async () => {
     const model = new ScriptedModel([streamed('Hello there.')]);
-    const live = await new TestRun(withEars(model, { recognise, speak })).live();
+    const live = await new TestRun(withSpeech(model, { speechToText, textToSpeech })).live();
     live.say('hi');
     await live.until((run) => run.turns === 1);
     await live.close();
@@ -121,14 +120,14 @@ describe('a model with ears', () => {
       began = resolve;
     });
     // The first sentence is never spoken to its end.
-    const endless: Speak = async function* (sentence, { signal }) {
+    const endless: TextToSpeech = async function* (sentence, { signal }) {
       yield new Int16Array(2400).fill(sentence.length);
       if (sentence.startsWith('Fine')) return;
       began();
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
       yield new Int16Array(2400).fill(99);
     };
-    const live = await new TestRun(withEars(model, { recognise, speak: endless })).live(MARKED);
+    const live = await new TestRun(withSpeech(model, { speechToText, textToSpeech: endless })).live(MARKED);
     const say = () => {
       live.queue.sendActivityStart();
       hear(live, loud(300));
@@ -149,10 +148,10 @@ describe('a model with ears', () => {
 
   test('a recogniser that fails is told in words, and typing goes on', async () => {
     const model = new ScriptedModel([streamed('Typed.')]);
-    const deaf: Recognise = async () => {
+    const deaf: SpeechToText = async () => {
       throw new Error('its weights are missing');
     };
-    const live = await new TestRun(withEars(model, { recognise: deaf, speak })).live(MARKED);
+    const live = await new TestRun(withSpeech(model, { speechToText: deaf, textToSpeech })).live(MARKED);
     live.queue.sendActivityStart();
     hear(live, loud(300));
     live.queue.sendActivityEnd();
@@ -168,11 +167,11 @@ describe('a model with ears', () => {
 
   test('words that were told of something that is not understood in the end are taken back', async () => {
     const model = new ScriptedModel([]);
-    const broken: Recognise = async (sound, { heard }) => {
-      for await (const _ of sound) heard('so ');
+    const broken: SpeechToText = async (sound, { onPartial }) => {
+      for await (const _ of sound) onPartial('so ');
       throw new Error('it broke');
     };
-    const live = await new TestRun(withEars(model, { recognise: broken, speak })).live(MARKED);
+    const live = await new TestRun(withSpeech(model, { speechToText: broken, textToSpeech })).live(MARKED);
     live.queue.sendActivityStart();
     hear(live, loud(300));
     live.queue.sendActivityEnd();
@@ -190,7 +189,7 @@ describe('a model with ears', () => {
     const model = new ScriptedModel([streamed('Yes.'), streamed('Yes.'), streamed('Yes.'), streamed('Yes.')]);
     const begun: (() => void)[] = [];
     let most = 0;
-    const slow: Recognise = async (sound) => {
+    const slow: SpeechToText = async (sound) => {
       for await (const _ of sound);
       await new Promise<void>((resolve) => {
         begun.push(resolve);
@@ -199,7 +198,7 @@ describe('a model with ears', () => {
       begun.shift();
       return 'so';
     };
-    const live = await new TestRun(withEars(model, { recognise: slow })).live(MARKED);
+    const live = await new TestRun(withSpeech(model, { speechToText: slow })).live(MARKED);
     for (let i = 0; i < 5; i++) {
       live.queue.sendActivityStart();
       hear(live, loud(300));
@@ -223,11 +222,15 @@ describe('a model with ears', () => {
   test('a voice that fails leaves the text whole', async () => {
     const model = new ScriptedModel([streamed('Hello there.')]);
     const errors: unknown[] = [];
-    const mute: Speak = () => {
+    const mute: TextToSpeech = () => {
       throw new Error('no voice');
     };
-    const ears = withEars(model, { recognise, speak: mute, onSpeakError: (error) => errors.push(error) });
-    const live = await new TestRun(ears).live(MARKED);
+    const spoken = withSpeech(model, {
+      speechToText,
+      textToSpeech: mute,
+      onSpeechError: (error) => errors.push(error),
+    });
+    const live = await new TestRun(spoken).live(MARKED);
     live.queue.sendActivityStart();
     hear(live, loud(300));
     live.queue.sendActivityEnd();
@@ -239,7 +242,7 @@ describe('a model with ears', () => {
 
   test('silence between two marks is told, and asks nothing of the model', async () => {
     const model = new ScriptedModel([streamed('Typed.')]);
-    const live = await new TestRun(withEars(model, { recognise: async () => ' ' })).live(MARKED);
+    const live = await new TestRun(withSpeech(model, { speechToText: async () => ' ' })).live(MARKED);
     live.queue.sendActivityStart();
     hear(live, quiet(300));
     live.queue.sendActivityEnd();
@@ -252,7 +255,7 @@ describe('a model with ears', () => {
 
   test('the newest picture of a camera goes with what is said next', async () => {
     const model = new ScriptedModel([streamed('A cat.'), streamed('Nothing new.')]);
-    const live = await new TestRun(withEars(model, { recognise })).live();
+    const live = await new TestRun(withSpeech(model, { speechToText })).live();
     live.queue.sendRealtime({ mimeType: 'image/jpeg', data: 'AAAA' });
     live.queue.sendRealtime({ mimeType: 'image/jpeg', data: 'BBBB' });
     live.say('what do you see');

@@ -14,8 +14,8 @@ import {
 } from '@google/adk';
 import type { Content, GenerateContentConfig, Part } from '@google/genai';
 import { liveFactsOf } from '../../../src/adk/live-facts.ts';
-import { instrumentModels } from '../../../src/models/instrument-models.ts';
-import type { Patience } from '../../../src/models/retry-policy.ts';
+import { instrumentModels } from '../../../src/models/adk-safe.ts';
+import type { RetryPolicy } from '../../../src/models/retry-policy.ts';
 
 setLogLevel(LogLevel.ERROR);
 
@@ -36,13 +36,13 @@ export class TestRun {
       instruction?: string;
       generateContentConfig?: GenerateContentConfig;
       stock?: boolean;
-      patience?: Partial<Patience>;
+      retryPolicy?: Partial<RetryPolicy>;
     } = {},
   ) {
     // A script has one turn for each call: without a word about it, none is tried again.
-    const { stock, patience = { retries: 0 }, ...rest } = options;
+    const { stock, retryPolicy = { retries: 0 }, ...rest } = options;
     this.agent = new LlmAgent({ name: 'assistant', model, ...rest });
-    if (!stock) instrumentModels(this.agent, { patience });
+    if (!stock) instrumentModels(this.agent, { retryPolicy });
     this.runner = new Runner({ appName: APP, agent: this.agent, sessionService: this.sessionService });
   }
 

@@ -1,7 +1,7 @@
 import type { Blob, FunctionResponse } from '@google/genai';
 import type { LiveFamily } from '../../../src/models/gemini/families.ts';
 import { LiveConversation } from '../../../src/models/live/turn-based-history.ts';
-import { noticeOf } from '../../../src/models/notice.ts';
+import { noticeOf } from '../../../src/models/prompt-texts.ts';
 import type { Answer, Asked } from '../providers/dialect.ts';
 import { pieces } from '../providers/dialect.ts';
 import { must, type Quirks, readRealtime, readResponses, readTurns, type Setup } from './strict.ts';

@@ -4,17 +4,11 @@
  * they are asked. A rule keeps no state: all it knows is in the request.
  */
 import type { Rule } from '../rule.ts';
-import { approval } from './approval.ts';
-import { count } from './count.ts';
-import { help } from './help.ts';
-import { identity } from './identity.ts';
-import { markdown } from './markdown.ts';
-import { name } from './name.ts';
-import { past } from './past.ts';
+import { approval, name, past, retry } from './about-conversation.ts';
+import { help, identity } from './about-me.ts';
+import { count, markdown, story } from './long-texts.ts';
 import { picture } from './picture.ts';
-import { retry } from './retry.ts';
 import { smallTalk } from './small-talk.ts';
-import { story } from './story.ts';
 
 /** The rules about the conversation itself: they are asked before those of the application. */
 export const FIRST_RULES: readonly Rule[] = [approval, past];

@@ -2,7 +2,7 @@ import { abilitiesOf } from '../abilities.ts';
 import type { Reply, Rule } from '../rule.ts';
 import { listOf, say } from '../understand/language.ts';
 import { withoutClosing } from '../understand/text.ts';
-import { knownName } from './name.ts';
+import { knownName } from './about-conversation.ts';
 
 /** What is answered, knowing the person's name and what the tools do. */
 type Says = (name: string, abilities: string) => string;

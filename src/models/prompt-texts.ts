@@ -1,3 +1,9 @@
+import type { Content, ContentUnion, Part } from '@google/genai';
+
+/** The instruction that a model gets when a person asks it to continue a cut answer. The person does not see it. */
+export const CONTINUE =
+  'Your last answer was cut off. Continue it exactly where it stopped. Do not repeat what you wrote, and do not comment on the interruption.';
+
 /** The result of a call that arrived after the conversation had gone on. */
 export interface Notice {
   name: string;
@@ -30,4 +36,17 @@ export function readNotice(text: string): Notice | undefined {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The parts of an instruction: ADK's own is a text, an agent's configuration may hold any form of content. */
+export function instructionParts(instruction: ContentUnion): Part[] {
+  const given: (Content | Part | string)[] = Array.isArray(instruction) ? instruction : [instruction];
+  return given.flatMap((item) => {
+    if (typeof item === 'string') return [{ text: item }];
+    return isContent(item) ? (item.parts ?? []) : [item];
+  });
+}
+
+function isContent(value: Content | Part): value is Content {
+  return 'parts' in value;
 }

@@ -1,11 +1,39 @@
 import type { Rule } from '../rule.ts';
-import { say } from '../understand/language.ts';
-import { isNegated } from '../understand/negation.ts';
+import { isNegated, say } from '../understand/language.ts';
 import { coreOf } from '../understand/text.ts';
 
-const ENGLISH =
+const MAX_COUNT = 500;
+const COUNT_EN =
+  /^(?:count|keep counting|count up|count slowly|count for me)(?: for me)?(?: slowly| up)?(?: from (?:1|one))?(?: up)? (?:to|until|till) (?<to>\d{1,9})$/i;
+const COUNT_JA =
+  /^(?:1から|一から|いちから)?(?<to>\d{1,9})まで(?:ゆっくり)?(?:数え|カウントし)て(?:ください|下さい|くれ(?:る|ますか)?|みて)?$/;
+
+/** Counts aloud: a text of a known length. */
+export const count: Rule = {
+  name: 'count',
+  match({ text, language }) {
+    const core = coreOf(text);
+    const wanted = (COUNT_EN.exec(core) ?? COUNT_JA.exec(core))?.groups?.to;
+    if (wanted === undefined) return null;
+    const to = Math.min(Number(wanted), MAX_COUNT);
+    const numbers = Array.from({ length: to }, (_, index) => String(index + 1)).join(' ');
+    const limit =
+      Number(wanted) > MAX_COUNT
+        ? say(language, `\n\nI stop at ${MAX_COUNT}.`, `\n\n${MAX_COUNT}までにします。`)
+        : '';
+    return {
+      thought: say(language, `The person wants me to count to ${wanted}.`, `${wanted}まで数える依頼です。`),
+      text:
+        numbers === ''
+          ? say(language, 'There is nothing to count.', '数えるものがありません。')
+          : `${numbers}${limit}`,
+    };
+  },
+};
+
+const STORY_ASKED_EN =
   /^(?:tell|write|read|give|make up|invent|say|show)(?: me| us)?(?: an?| another| some| the)?(?: (?:long|short|nice|good|little|very long|longer|funny|bedtime))* (?:story|stories|tale|text|answer|fairy tale|essay|something long)$|^(?:long|a long|another) (?:story|text|answer)$|^story$|^(?:say|write) something long$/i;
-const JAPANESE =
+const STORY_ASKED_JA =
   /^(?:何か)?(?:(?:長い|短い|面白い|楽しい|すごく長い|別の|もう一つ)(?:の)?)?(?:お?話|物語|ストーリー|おはなし|昔話|文章|答え|長文)(?:を)?(?:して|聞かせて|書いて|話して|教えて|読んで|作って)?(?:ください|下さい|くれ(?:る|ない|ますか|ませんか)?|ほしい(?:です)?|ちょうだい)?$/;
 
 /** A longer text with Markdown, to watch streaming, rendering and interruption. */
@@ -13,7 +41,7 @@ export const story: Rule = {
   name: 'story',
   match({ text, language }) {
     const core = coreOf(text);
-    if ((!ENGLISH.test(core) && !JAPANESE.test(core)) || isNegated(text)) return null;
+    if ((!STORY_ASKED_EN.test(core) && !STORY_ASKED_JA.test(core)) || isNegated(text)) return null;
     return {
       thought: say(language, 'The person wants a longer text.', '長い文章の依頼です。'),
       text: say(language, STORY_EN, STORY_JA),
@@ -70,3 +98,79 @@ const STORY_JA = `# 二つの灯台
 
 板は今も、少し色あせて掛かっています。夜にそこを通れば、*二つ*のあかりが同時に見えるでしょう。
 `;
+
+const MARKDOWN_EN =
+  /^(?:show|test|demonstrate|give|print|render)(?: me| us)?(?: some| a| the)? ?(?:markdown|formatting|rich text)(?: (?:demo|test|sample|example|features))?$|^markdown(?: (?:demo|test|sample|example))?$/i;
+const MARKDOWN_JA =
+  /^(?:マークダウン|Markdown|markdown|書式)(?:の(?:例|サンプル|テスト|見本))?(?:を)?(?:見せて|表示して|テストして|試して|出して)?(?:ください|下さい|くれ(?:る|ますか)?)?$/;
+
+/** Every kind of Markdown a chat page should show. */
+export const markdown: Rule = {
+  name: 'markdown',
+  match({ text, language }) {
+    const core = coreOf(text);
+    if (!MARKDOWN_EN.test(core) && !MARKDOWN_JA.test(core)) return null;
+    return {
+      thought: say(language, 'The person wants to see Markdown.', 'Markdownの表示例の依頼です。'),
+      text: say(
+        language,
+        sample(
+          'A heading',
+          'Text with **strong**, *emphasis*, `code` and ~~deleted~~ words.',
+          'a point',
+          'a point below it',
+          'first',
+          'second',
+          'A quoted line.',
+          ['Tool', 'Asks'],
+          ['yes', 'no'],
+        ),
+        sample(
+          '見出し',
+          '**強調**、*斜体*、`コード`、~~取り消し~~を含む文です。',
+          '項目',
+          '下の階層の項目',
+          '一番目',
+          '二番目',
+          '引用した行です。',
+          ['ツール', '承認'],
+          ['必要', '不要'],
+        ),
+      ),
+    };
+  },
+};
+
+function sample(
+  heading: string,
+  text: string,
+  point: string,
+  inner: string,
+  first: string,
+  second: string,
+  quote: string,
+  [tool, asks]: [string, string],
+  [yes, no]: [string, string],
+): string {
+  return `## ${heading}
+
+${text}
+
+- ${point}
+  - ${inner}
+
+1. ${first}
+2. ${second}
+
+> ${quote}
+
+| ${tool} | ${asks} |
+|---|---|
+| \`process_payment\` | ${yes} |
+| \`get_weather\` | ${no} |
+
+\`\`\`ts
+const answer: number = 6 * 7;
+\`\`\`
+`;
+}
