@@ -10,6 +10,7 @@ export {
   toResponse,
 } from './deferred.ts';
 export { chooseDriver, type Driver } from './driver.ts';
+export type { Speaker } from './fast-path.ts';
 export { type FileSource, fileReference } from './files.ts';
 export { instrument } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
@@ -19,6 +20,5 @@ export { checkCopy } from './own-copy.ts';
 export { resumptionOf } from './resumption.ts';
 export type { ApprovalOverride, DeferredCall } from './run.ts';
 export { ServerTools } from './server-tools.ts';
-export type { Speaker } from './tap.ts';
 export { knownTools, nearest, unknownTool } from './tool-names.ts';
 export { waitsInAgentTools, waitsInWorkflows } from './workflow.ts';

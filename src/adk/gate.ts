@@ -18,12 +18,12 @@ import type { ToolFacts } from '../protocol/index.ts';
 import { agentsUsedAsTools } from './agent-tools.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
 import { rememberDeclaration } from './declarations.ts';
+import { addFastPath } from './fast-path.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
 import { type InnerRun, innerRunOf, refuseInside } from './inner-runs.ts';
 import { checkState, toJsonOutput } from './json-output.ts';
 import { decide, mayWait, runDecided } from './run.ts';
-import { putTap } from './tap.ts';
 import { DuologueTool } from './tools.ts';
 import { cannotWait, workflowAround } from './workflow.ts';
 
@@ -99,7 +99,7 @@ class Gate extends BaseTool {
 function putGates(request: LlmRequest, context: InvocationContext, agentName: string): void {
   const active = pluginIn(context)?.activeIn(context);
   if (!active && !innerRunOf(context)) return;
-  if (active) putTap(request, context, active.run);
+  if (active) addFastPath(request, context, active.run);
   const { toolsDict } = request;
   const tools = new Map<string, BaseTool>();
   for (const [name, tool] of Object.entries(toolsDict)) {

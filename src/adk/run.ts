@@ -1,8 +1,8 @@
 import { type BaseTool, type Context, isAgentTool } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
+import type { AgentFastPath } from './fast-path.ts';
 import { runAgentTool } from './inner-runs.ts';
 import type { ServerTools } from './server-tools.ts';
-import type { AgentTap } from './tap.ts';
 import { DuologueTool } from './tools.ts';
 
 /** What was found out about a call before it runs: once, so that card, ledger and execution agree. */
@@ -39,8 +39,8 @@ export interface Run {
   readonly live: boolean;
   /** Whether a browser tool that has an optimistic output is answered with it at once. */
   readonly optimistic?: boolean;
-  /** Takes partial texts straight to whoever shows them. */
-  readonly tap?: AgentTap;
+  /** Passes partial texts around ADK. */
+  readonly fastPath?: AgentFastPath;
   /** Runs the tools that ADK's loop calls. */
   readonly tools: ServerTools;
   /** Takes a call that is answered later. Resolves when it is recorded. */

@@ -9,7 +9,7 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
-import { takeLiveTap } from '../adk/tap.ts';
+import { takeLiveFastPath } from '../adk/fast-path.ts';
 import { isLiveModelName } from './gemini/families.ts';
 import { DuologueGemini } from './gemini/index.ts';
 import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './gemini/live-provider.ts';
@@ -88,10 +88,10 @@ export class AdkSafeModel extends BaseLlm {
   override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
     const { retryPolicy, live } = this.options;
     const model = liveOf(this.inner);
-    const tap = takeLiveTap(request);
+    const fastPath = takeLiveFastPath(request);
     // ADK names the agent's one model in the request, and Gemini believes the request.
     const own = model === this.inner ? request : { ...request, model: model.model };
-    if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { retryPolicy, tap });
+    if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { retryPolicy, fastPath });
     const isOurs = model instanceof DuologueGemini;
     const connection =
       model instanceof Gemini && (isOurs || keepsStockConnection(model))

@@ -1,6 +1,6 @@
 import { type BaseLlm, Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
-import { type Tap, takeTap } from '../adk/tap.ts';
+import { type FastPath, takeFastPath } from '../adk/fast-path.ts';
 import { isUnreadable, markUnreadable } from '../adk/unreadable.ts';
 import { ARGUMENTS_UNREADABLE } from '../protocol/index.ts';
 import { FinalResponse } from './final-response.ts';
@@ -15,7 +15,7 @@ export interface CallModelOptions {
   signal?: AbortSignal | undefined;
   retryPolicy?: Partial<RetryPolicy> | undefined;
   /** Takes partial texts and thoughts instead of whoever reads the call. */
-  tap?: Tap | undefined;
+  fastPath?: FastPath | undefined;
 }
 
 /**
@@ -46,7 +46,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private readonly retryPolicy: RetryPolicy;
   private readonly final = new FinalResponse();
   private readonly usedIds: Set<string>;
-  private readonly tap: Tap | undefined;
+  private readonly fastPath: FastPath | undefined;
   private isOver = false;
   /** The step that the caller waits for. */
   private settle: ((step: Step | Promise<Step>) => void) | undefined;
@@ -64,12 +64,16 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private silentSince: number | null = null;
   private cancelTimer: () => void = () => undefined;
 
-  constructor(model: BaseLlm, request: LlmRequest, { stream, signal, retryPolicy, tap }: CallModelOptions) {
+  constructor(
+    model: BaseLlm,
+    request: LlmRequest,
+    { stream, signal, retryPolicy, fastPath }: CallModelOptions,
+  ) {
     this.model = model;
     this.request = request;
     this.stream = stream ?? false;
-    const put = takeTap(request);
-    this.tap = this.stream ? (tap ?? put) : undefined;
+    const put = takeFastPath(request);
+    this.fastPath = this.stream ? (fastPath ?? put) : undefined;
     this.signal = signal;
     this.retryPolicy = retryPolicyOf(retryPolicy);
     // Read before the call: models may change the request.
@@ -154,16 +158,16 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     }
     const partial = withoutCalls(response);
     if (partial) this.final.addPartial(partial);
-    if (partial && this.tap) this.speak(partial, this.tap);
+    if (partial && this.fastPath) this.speak(partial, this.fastPath);
     else if (partial && this.stream)
       this.settle?.(partial === response ? step : { done: false, value: partial });
     else this.pull();
   }
 
   /** Says a partial text past ADK, and reads on. */
-  private speak(partial: LlmResponse, tap: Tap): void {
+  private speak(partial: LlmResponse, fastPath: FastPath): void {
     try {
-      const room = tap(partial);
+      const room = fastPath(partial);
       if (room) room.then(() => this.pull()).catch((error: unknown) => this.fail(error));
       else this.pull();
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
 import type { Blob, Content, FunctionResponse, Part } from '@google/genai';
+import type { FastPath } from '../../adk/fast-path.ts';
 import { type LiveFacts, withLiveFacts } from '../../adk/live-facts.ts';
-import type { Tap } from '../../adk/tap.ts';
 import { callsIn } from '../function-calls.ts';
 import { callModel } from '../model-call.ts';
 import { noticeOf } from '../prompt-texts.ts';
@@ -26,7 +26,7 @@ export interface TurnBasedLiveOptions {
   maxCalls?: number;
   retryPolicy?: Partial<RetryPolicy> | undefined;
   /** Takes partial texts past whoever reads the connection, while that one waits for the next response. */
-  tap?: Tap | undefined;
+  fastPath?: FastPath | undefined;
 }
 
 /**
@@ -39,7 +39,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
   private readonly retryPolicy: Partial<RetryPolicy> | undefined;
   private readonly maxCalls: number;
   private readonly conversation = new LiveConversation();
-  private readonly tap: Tap | undefined;
+  private readonly fastPath: FastPath | undefined;
   private readonly out = new LiveResponses();
   private generation: Generation | undefined;
   /** Notices of answers that came late, waiting for the generation to end. */
@@ -51,7 +51,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.model = model;
     this.request = request;
     this.retryPolicy = options.retryPolicy;
-    this.tap = options.tap;
+    this.fastPath = options.fastPath;
     this.maxCalls = options.maxCalls ?? MAX_CALLS;
     // Given something to resume from, ADK trusts the far side to know the history; here is no far side.
     if (request.liveConnectConfig.sessionResumption?.handle) this.conversation.addHistory(request.contents);
@@ -158,10 +158,10 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     const { retryPolicy } = this;
     const { signal } = generation.controller;
     // Tokens are many: they are passed on as they come, and nobody asks for each.
-    const tap = (partial: LlmResponse): Promise<void> | undefined => {
+    const fastPath = (partial: LlmResponse): Promise<void> | undefined => {
       if (this.generation !== generation) return undefined;
       remember(generation.said, partial.content?.parts ?? []);
-      if (this.tap && this.out.isAwaited) return this.tap(partial);
+      if (this.fastPath && this.out.isAwaited) return this.fastPath(partial);
       this.out.push(partial);
       return undefined;
     };
@@ -170,7 +170,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
         stream: true,
         signal,
         retryPolicy,
-        tap,
+        fastPath,
       })) {
         if (this.generation !== generation) return;
         if (response.partial) this.out.push(response);

@@ -183,11 +183,11 @@ export class AdkRuns {
         await ticket.settled.finally(() => this.tickets.delete(ticket));
       };
       // The machine wants nothing of a partial text but its words.
-      const tap = (response: LlmResponse, from: Speaker) =>
+      const fastPath = (response: LlmResponse, from: Speaker) =>
         run.isOver ? undefined : tell({ ...response, ...from } as Event);
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
-      view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, tap });
+      view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, fastPath });
       // What is stored before ADK has read the session would reach the model twice.
       if (run.queue) {
         view.begun

@@ -14,14 +14,14 @@ function shown({ partial: isPartial, content, interrupted, turnComplete }: LlmRe
   return interrupted ? 'interrupted' : turnComplete ? 'complete' : '?';
 }
 
-/** A connection whose reader takes its time with every response, and what was told by it and by the tap. */
+/** A connection whose reader takes its time with every response, and what was told by it and by the fast path. */
 function listen(turns: ScriptedTurn[], takeTime: () => Promise<unknown> = nextRound) {
   const told: string[] = [];
-  const tapped: string[] = [];
+  const bypassed: string[] = [];
   const connection = new TurnBasedLiveConnection(new ScriptedModel(turns), request(), {
-    tap: (response) => {
+    fastPath: (response) => {
       told.push(shown(response));
-      tapped.push(shown(response));
+      bypassed.push(shown(response));
       return undefined;
     },
   });
@@ -41,17 +41,17 @@ function listen(turns: ScriptedTurn[], takeTime: () => Promise<unknown> = nextRo
     await connection.close();
     await ended;
   };
-  return { connection, told, tapped, say, rest, close };
+  return { connection, told, bypassed, say, rest, close };
 }
 
 describe('partial texts of a live connection that go past its reader', () => {
   it('do so while it waits; the whole goes to the reader', async () => {
-    const { told, tapped, say, close } = listen([[partial('Hel'), partial('lo'), text('Hello')]]);
+    const { told, bypassed, say, close } = listen([[partial('Hel'), partial('lo'), text('Hello')]]);
     await nextRound();
     await say('hi');
     await close();
     expect(told).toEqual(['partial Hel', 'partial lo', 'whole Hello', 'complete']);
-    expect(tapped).toEqual(['partial Hel', 'partial lo']);
+    expect(bypassed).toEqual(['partial Hel', 'partial lo']);
   });
 
   it('never overtake the end of what was interrupted', async () => {
@@ -59,7 +59,7 @@ describe('partial texts of a live connection that go past its reader', () => {
       yield partial('Once ');
       await new Promise(() => undefined);
     };
-    const { told, tapped, say, rest, close } = listen([endless, [partial('Yes?'), text('Yes?')]]);
+    const { told, bypassed, say, rest, close } = listen([endless, [partial('Yes?'), text('Yes?')]]);
     await say('tell');
     await rest();
     await say('wait');
@@ -72,7 +72,7 @@ describe('partial texts of a live connection that go past its reader', () => {
       'whole Yes?',
       'complete',
     ]);
-    expect(tapped).toEqual(['partial Once ']);
+    expect(bypassed).toEqual(['partial Once ']);
   });
 
   it('never overtake the call that they are about', async () => {
