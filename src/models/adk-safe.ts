@@ -19,14 +19,14 @@ import { callModel } from './model-call.ts';
 import { failedWith } from './provider-error.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
-/** ADK tells a Gemini model by this key. */
+/** ADK recognises a Gemini model by this key. */
 const GEMINI = Symbol.for('google.adk.geminiModel');
 
-/** How a wrapped model is used live. */
+/** Options of a wrapped model. */
 export interface AdkSafeOptions {
-  /** For Gemini's live models. */
+  /** Live connections to Gemini. */
   live?: GeminiLiveOptions;
-  /** How long the provider is waited for, and how often it is asked again. */
+  /** Timeouts, and how often a failed call is repeated. */
   retryPolicy?: Partial<RetryPolicy>;
 }
 
@@ -43,24 +43,24 @@ export class AdkSafeModel extends BaseLlm {
     super({ model: isBaseLlm(model) ? model.model : model.name });
     this.resolve = isBaseLlm(model) ? () => model : model.create;
     this.options = options;
-    // ADK continues a stored interaction only for what it takes for a Gemini model.
+    // ADK continues a stored interaction only for a model that it recognises as Gemini.
     if (model instanceof Gemini && model.useInteractionsApi) {
       Object.assign(this, { [GEMINI]: true, useInteractionsApi: true });
     }
   }
 
-  /** The wrapped model. A model given by name is made when it is first used, so that a missing key fails no import. */
+  /** The wrapped model. A model given by name is created when it is first used, so that a missing key fails no import. */
   get inner(): BaseLlm {
     this.resolved ??= this.resolve();
     return this.resolved;
   }
 
-  /** Whether a live run speaks to the model's own live connection. */
+  /** Whether a live run uses a live connection of the model itself. */
   get nativeLive(): boolean {
     return isNativeLive(liveOf(this.inner));
   }
 
-  /** Whether the model can only be used live. A model with a live connection that can be called as well says so by `liveOnly: false`. */
+  /** Whether the model can only be used live. A live model that can also be called turn by turn has `liveOnly: false`. */
   get liveOnly(): boolean {
     // The name alone decides this: creating the model would fail the start when its key is missing.
     if (!this.resolved && isLiveModelName(this.model)) return true;
@@ -89,7 +89,7 @@ export class AdkSafeModel extends BaseLlm {
     const { retryPolicy, live } = this.options;
     const model = liveOf(this.inner);
     const fastPath = takeLiveFastPath(request);
-    // ADK names the agent's one model in the request, and Gemini believes the request.
+    // ADK puts the agent's only model name into the request, and Gemini uses the name in the request.
     const own = model === this.inner ? request : { ...request, model: model.model };
     if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { retryPolicy, fastPath });
     const isOurs = model instanceof DuologueGemini;
@@ -106,13 +106,13 @@ export function adkSafe(model: BaseLlm, options?: AdkSafeOptions): BaseLlm {
   return model instanceof AdkSafeModel ? model : new AdkSafeModel(model, options);
 }
 
-/** The response in place of a model that could not be created, such as one without a key: ADK would drop the error code. */
+/** The response when the model could not be created, such as without a key. ADK would drop the code of a thrown error. */
 async function* notMade(error: unknown): AsyncGenerator<LlmResponse, void> {
   const { code, message } = failedWith(error);
   yield { errorCode: code, errorMessage: message };
 }
 
-/** A live connection goes by the same time as everything else. */
+/** Gives a live connection the same clock as model calls. */
 function timeOf({ timer, random }: Partial<RetryPolicy> = {}): GeminiLiveOptions {
   return { ...(timer ? { timer } : {}), ...(random ? { random } : {}) };
 }
@@ -123,12 +123,12 @@ function isNativeLive(model: BaseLlm): boolean {
   return model instanceof Gemini && isLiveModelName(model.model);
 }
 
-/** One model out of two: one is called turn by turn, the other is spoken with live. */
+/** Combines two models: `turn` is called turn by turn, `live` serves live runs. */
 export function pairOf(turn: BaseLlm, live: BaseLlm): BaseLlm {
   return turn === live ? turn : new PairModel(turn, live);
 }
 
-/** The model that is spoken with live: of a pair its second, else the model itself. */
+/** The model that serves live runs. */
 function liveOf(model: BaseLlm): BaseLlm {
   return model instanceof PairModel ? model.live : model;
 }
@@ -156,7 +156,7 @@ class PairModel extends BaseLlm {
   }
 }
 
-/** Wraps the model of every LLM agent of a tree that has its own. Doing it twice changes nothing. */
+/** Wraps the model of every LLM agent of a tree. Doing it twice changes nothing. */
 export function instrumentModels(root: BaseAgent, options?: AdkSafeOptions): void {
   for (const agent of agentsIn(root)) {
     if (!isLlmAgent(agent) || !agent.model) continue;

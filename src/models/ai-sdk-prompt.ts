@@ -10,15 +10,15 @@ import type {
 } from './ai-sdk-types.ts';
 import { instructionParts } from './prompt-texts.ts';
 
-/** Where a part keeps what the provider wants back with it. */
+/** The key of a part under which metadata of the provider is stored. */
 const METADATA = 'aiSdk';
 
-/** What a provider said about a part, to be kept with it. */
+/** The field of a part that stores metadata of the provider, which gets it back with the part. */
 export function keepMetadata(metadata: ProviderMetadata | undefined): Pick<Part, 'partMetadata'> {
   return metadata ? { partMetadata: { [METADATA]: metadata } } : {};
 }
 
-/** An ADK request as a provider of the AI SDK takes it. */
+/** Converts an ADK request to the call options of the AI SDK. */
 export function toCallOptions(request: LlmRequest, specificationVersion: string): CallOptions {
   const { config = {} } = request;
   const tools = (config.tools ?? []).flatMap((tool) =>
@@ -101,7 +101,7 @@ function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] 
       else (isModel ? assistant : user).push({ type: 'text', text: part.text, ...(isModel ? said : {}) });
     }
   }
-  // A thought that broke off before a word came of it: providers refuse a message with nothing else in it.
+  // Providers refuse a message of thoughts alone, such as one that was cut off before its first word.
   const says = assistant.some(({ type }) => type !== 'reasoning');
   return [
     ...(says ? [{ role: 'assistant' as const, content: assistant }] : []),
@@ -126,7 +126,7 @@ function toFile({ inlineData, fileData }: Part, isBare: boolean): FilePart | und
   return { ...named, data: isBare ? url : { type: 'url', url } };
 }
 
-/** ADK takes its own ids out of what a model sees, and providers want one on every call: call and response meet by name, in order. */
+/** Gives ids to calls without one. ADK removes its own ids, and providers need them: responses match calls by name, in order. */
 class CallIds {
   private readonly open = new Map<string, string[]>();
   private made = 0;

@@ -6,7 +6,7 @@ export interface AiSdkModel {
   doStream(options: never): PromiseLike<{ stream: ReadableStream<unknown> }>;
 }
 
-/** What a provider said about a part and wants back with it. */
+/** Metadata of a provider about a part, which the provider gets back with the part. */
 export type ProviderMetadata = Record<string, Record<string, never>>;
 
 interface Said {
@@ -49,7 +49,7 @@ export type Message =
   | { role: 'assistant'; content: (TextPart | FilePart | ToolCallPart)[] }
   | { role: 'tool'; content: ToolResultPart[] };
 
-/** What a provider is asked for. */
+/** The options of a call. */
 export interface CallOptions {
   prompt: Message[];
   maxOutputTokens?: number;
@@ -67,7 +67,7 @@ export interface CallOptions {
   providerOptions?: Record<string, Record<string, unknown>>;
 }
 
-/** What a provider streams, as far as it is read. */
+/** A part of a provider's stream, with the fields that are read. */
 export type StreamPart =
   | {
       type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end';

@@ -7,7 +7,7 @@ export function callsIn(content: Content | undefined): FunctionCall[] {
   return (content?.parts ?? []).flatMap((part) => part.functionCall ?? []);
 }
 
-/** A partial response without its calls, if anything is left: ADK runs them even from there, and again from the final response. */
+/** A partial response without its calls; undefined when nothing is left. ADK would run them, and again from the final response. */
 export function withoutCalls(response: LlmResponse): LlmResponse | undefined {
   const parts = response.content?.parts ?? [];
   const [only] = parts;
@@ -28,7 +28,7 @@ export function callIdsIn(contents: Content[]): Set<string> {
   return ids;
 }
 
-/** ADK finds a call by its id alone: one that was used before is taken away, and ADK gives its own. */
+/** Removes ids that were used before. ADK finds a call by its id alone, and gives a call without id a new one. */
 export function releaseUsedIds(calls: FunctionCall[], used: Set<string>): void {
   for (const call of calls) {
     if (!call.id) continue;
@@ -54,14 +54,14 @@ class UnknownTool extends BaseTool {
 }
 
 /**
- * Makes every call one that ADK can answer. ADK ends a live run and loops in the other mode when a model calls a tool that
- * does not exist; with a stand-in the model reads an error and goes on.
+ * Adds a stand-in for every tool that does not exist, so that the model reads an error and continues. Without it ADK ends a live
+ * run, and loops in the other mode.
  */
 export function admitUnknownTools(toolsDict: LlmRequest['toolsDict'], calls: Iterable<FunctionCall>): void {
   for (const call of calls) {
     call.name ||= 'unnamed_tool';
     if (Object.hasOwn(toolsDict, call.name)) continue;
-    // Not an assignment: a model may come up with `__proto__`.
+    // Not an assignment: a model may call `__proto__`.
     Object.defineProperty(toolsDict, call.name, {
       value: new UnknownTool(call.name),
       enumerable: false,

@@ -14,14 +14,14 @@ export interface CallModelOptions {
   stream?: boolean | undefined;
   signal?: AbortSignal | undefined;
   retryPolicy?: Partial<RetryPolicy> | undefined;
-  /** Takes partial texts and thoughts instead of whoever reads the call. */
+  /** Takes partial texts and thoughts instead of the caller. */
   fastPath?: FastPath | undefined;
 }
 
 /**
- * One model call as ADK can take it: partial texts and thoughts, then exactly one final response with every part, the usage
- * and the finish reason. A provider that fails before it has said anything is asked again. Aborted, the call ends at once and
- * without a final response, even when the model does not listen.
+ * Calls a model. Yields partial texts and thoughts, then exactly one final response with every part, the usage and the finish
+ * reason. A call that fails before its first token is repeated; a later failure becomes the final response. An aborted call ends at
+ * once and without a final response, even when the model ignores the signal.
  */
 export function callModel(
   model: BaseLlm,
@@ -37,7 +37,7 @@ type Source = AsyncGenerator<LlmResponse, void>;
 const STRUCTURED = 'set_model_response';
 const DONE: Step = { done: true, value: undefined };
 
-/** Written as an iterator, not as a generator: it stands in the way of every token, and a generator costs several times as much. */
+/** An iterator, not a generator: every token passes through it, and a generator costs several times as much. */
 class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private readonly model: BaseLlm;
   private readonly request: LlmRequest;
@@ -56,11 +56,11 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private onStep: (step: Step) => void = () => undefined;
   private onError: (error: unknown) => void = () => undefined;
   private controller = new AbortController();
-  /** Whether the provider has said anything: from then on nothing is asked again. */
+  /** Whether the provider sent a token: from then on the call is not repeated. */
   private hasBegun = false;
-  /** When the provider is asked again, in elapsed time: a wait must not grow when the clock of the machine is set back. */
+  /** When the call is repeated, in elapsed time: a wait must not grow when the clock of the machine is set back. */
   private retryAt: number | undefined;
-  /** Since when the provider is waited for; null while the caller is busy with what it said. */
+  /** Since when the call waits for the provider; null while the caller handles a response. */
   private silentSince: number | null = null;
   private cancelTimer: () => void = () => undefined;
 
@@ -109,7 +109,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     return this;
   }
 
-  /** Asks the provider, at once or when it is time to ask again. */
+  /** Calls the provider, at once or when the wait is over. */
   private begin(): void {
     const { timer } = this.retryPolicy;
     const { retryAt } = this;
@@ -126,7 +126,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
         ? callGemini(model, request, stream, controller.signal)
         : model.generateContentAsync(request, stream, controller.signal);
     this.source = source;
-    // What an abandoned try still says is not heard.
+    // Responses of an abandoned attempt are ignored.
     this.onStep = (step) => {
       if (this.source === source) this.take(step);
     };
@@ -164,7 +164,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     else this.pull();
   }
 
-  /** Says a partial text past ADK, and reads on. */
+  /** Passes a partial text around ADK, and reads on. */
   private speak(partial: LlmResponse, fastPath: FastPath): void {
     try {
       const room = fastPath(partial);
@@ -185,7 +185,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     const { reason } = failure;
     const wait = this.hasBegun ? undefined : waitBefore(this.tries, failure, this.retryPolicy);
     if (wait === undefined || reason === undefined) {
-      // A connection that is lost in the middle of an answer was there before.
+      // The provider was reachable: it had started its answer.
       const code = this.hasBegun && failure.code === 'UNREACHABLE' ? 'INCOMPLETE' : failure.code;
       this.end({ done: false, value: this.final.failed(code, failure.message) });
       return;
@@ -197,7 +197,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     else this.begin();
   }
 
-  /** One timer for the whole call, set again only when it rings: setting one for every token would cost more than the token. */
+  /** Checks the timeouts. One timer serves the whole call: a timer for every token would cost more than the token. */
   private watch(): void {
     const { timer, firstTokenMs, nextTokenMs } = this.retryPolicy;
     const limit = (this.hasBegun ? nextTokenMs : firstTokenMs) ?? Number.POSITIVE_INFINITY;
@@ -211,7 +211,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     if (ring < Number.POSITIVE_INFINITY) this.cancelTimer = timer.after(ring, () => this.watch());
   }
 
-  /** Leaves the try in progress. Not awaited: a generator returns only after what it is waiting for. */
+  /** Abandons the attempt in progress. Not awaited, because a generator returns only after its pending step. */
   private leave(): void {
     const { source } = this;
     this.source = undefined;
@@ -229,7 +229,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private complete(): LlmResponse {
     const response = this.final.response();
     markCutOff(response);
-    // ADK makes the arguments of this call the answer, whatever they are.
+    // ADK makes the arguments of this call the answer, even unreadable ones.
     if (
       response.content?.parts?.some((part) => isUnreadable(part) && part.functionCall?.name === STRUCTURED)
     ) {
@@ -251,7 +251,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   }
 }
 
-/** A model that ran out of tokens right after the name of a tool gave no arguments, and meant some. */
+/** Marks a call without arguments as unreadable when the model ran out of tokens after the name of the tool. */
 function markCutOff({ content, finishReason }: LlmResponse): void {
   if (finishReason !== FinishReason.MAX_TOKENS) return;
   const last = content?.parts?.at(-1);

@@ -1,10 +1,10 @@
 import type { Content, ContentUnion, Part } from '@google/genai';
 
-/** The instruction that a model gets when a person asks it to continue a cut answer. The person does not see it. */
+/** The instruction to continue a cut answer. The user does not see it. */
 export const CONTINUE =
   'Your last answer was cut off. Continue it exactly where it stopped. Do not repeat what you wrote, and do not comment on the interruption.';
 
-/** The result of a call that arrived after the conversation had gone on. */
+/** The result of a call that arrived after the conversation had moved on. */
 export interface Notice {
   name: string;
   args: Record<string, unknown>;
@@ -13,7 +13,7 @@ export interface Notice {
 
 const PREFIX = 'The result of an earlier tool call has arrived: ';
 
-/** Tells a model that a call it knew as pending has its result: one line of text. */
+/** The line of text that gives a model the result of a call that it knows as pending. */
 export function noticeOf(
   name: string,
   args: Record<string, unknown>,
@@ -22,7 +22,7 @@ export function noticeOf(
   return PREFIX + JSON.stringify({ name, args, response });
 }
 
-/** Reads a notice back; undefined when the text is none. A person can type one too: believe it only if the response behind the call says the same. */
+/** Reads a notice; undefined for any other text. A user can type one too: believe it only if the response to the call says the same. */
 export function readNotice(text: string): Notice | undefined {
   if (!text.startsWith(PREFIX)) return undefined;
   try {
@@ -38,7 +38,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The parts of an instruction: ADK's own is a text, an agent's configuration may hold any form of content. */
+/** The parts of an instruction. ADK writes a text; the configuration of an agent may hold any form of content. */
 export function instructionParts(instruction: ContentUnion): Part[] {
   const given: (Content | Part | string)[] = Array.isArray(instruction) ? instruction : [instruction];
   return given.flatMap((item) => {

@@ -11,7 +11,7 @@ import {
   type LlmResponse,
 } from '@google/adk';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { adkSafe } from '../../src/models/index.ts';
+import { adkSafe } from '../../src/models/adk-safe.ts';
 import { harness, say } from '../support/harness.ts';
 import { live } from '../support/live.ts';
 import { partial, ScriptedModel, type ScriptedTurn, text } from '../support/scripted-model.ts';

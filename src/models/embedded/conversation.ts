@@ -34,7 +34,7 @@ export interface Turn {
 }
 
 /**
- * What the model is asked for: to answer the last message, to speak about results, or to go on after its own words
+ * What the model is asked for: to answer the last message, to speak about results, or to continue after its own words
  * (a call of an earlier turn was answered meanwhile).
  */
 export type Asked = 'answer' | 'results' | 'continuation';

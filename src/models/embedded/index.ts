@@ -6,7 +6,7 @@
 
 export type { DecodeImage, Pixels } from './colours.ts';
 export type { Call, Conversation, Picture, Turn } from './conversation.ts';
-export { EMBEDDED_MODEL, EmbeddedModel, type EmbeddedModelOptions } from './embedded-model.ts';
+export { EmbeddedModel, type EmbeddedModelOptions } from './embedded-model.ts';
 export {
   callsOf,
   earlierTurns,

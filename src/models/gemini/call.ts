@@ -4,14 +4,14 @@ import { markUnreadable } from '../../adk/unreadable.ts';
 import { setPartialArg } from '../../parse/partial-args.ts';
 import { failureOf, ModelFailure, messageOf } from '../provider-error.ts';
 
-/** Whether a model still has ADK's own way of calling Gemini, with the defects that `callGemini` does not have. */
+/** Whether a model still has ADK's own call, with the defects that `callGemini` repairs. */
 export function keepsStockCalls(model: Gemini): boolean {
   return model.generateContentAsync === Gemini.prototype.generateContentAsync;
 }
 
 /**
- * Calls Gemini. ADK's own call loses the signatures of texts, and takes a stream that breaks off for one that ended. What
- * is not streamed, and what goes through the Interactions API, is left to it.
+ * Calls Gemini. ADK's own call loses the signatures of texts, and takes a stream that was cut off for one that ended. Calls without
+ * streaming, and calls through the Interactions API, still go through ADK. Throws a `ModelFailure`; an aborted call ends silently.
  */
 export async function* callGemini(
   model: Gemini,
@@ -22,7 +22,7 @@ export async function* callGemini(
   const { vertexai } = model.apiClient;
   const contents = joined(request.contents.map((content) => acceptable(content, vertexai)));
   const isSigned = wantsSignatures(request.model ?? model.model);
-  // ADK keeps it to itself.
+  // The field is private in ADK.
   const { apiKey } = model as unknown as { apiKey?: string };
   const secrets = apiKey ? [apiKey] : [];
   try {
@@ -30,7 +30,7 @@ export async function* callGemini(
       yield* ask(model, { ...request, contents: isSigned ? contents.map(signed) : contents }, stream, signal);
     } catch (error) {
       if (!isSigned || signal?.aborted || !refusesSignatures(error)) throw error;
-      // Another model, or one behind another key, signed what it said in this conversation: only the service can tell.
+      // Another model, or the same under another key, signed parts of this conversation. Only the service can tell.
       const unsigned = contents.map((content) => signed(withoutSignatures(content)));
       yield* ask(model, { ...request, contents: unsigned }, stream, signal);
     }
@@ -39,7 +39,7 @@ export async function* callGemini(
   }
 }
 
-/** Asks Gemini once. It refuses a request before it says anything. */
+/** Calls Gemini once. Gemini refuses a request before its first chunk. */
 async function* ask(
   model: Gemini,
   request: LlmRequest,
@@ -66,7 +66,7 @@ async function* ask(
   yield answer.end();
 }
 
-/** A content as Gemini takes it: without what only we or another provider read, and without names of files on the developer API. */
+/** A content as Gemini accepts it: without metadata of ours or of other providers, and on the developer API without file names. */
 function acceptable(content: Content, vertexai: boolean): Content {
   if (
     !content.parts?.some(({ partMetadata, inlineData, fileData }) => partMetadata ?? inlineData ?? fileData)
@@ -88,7 +88,7 @@ function unnamed(part: Part): Part {
   return { ...part, fileData: rest };
 }
 
-/** Gemini takes a call only behind the person or behind responses: live, a model's words and its calls come one by one. */
+/** Merges consecutive contents of the model. Gemini accepts a call only after the user or after responses, and a live model sends text and calls one by one. */
 function joined(contents: Content[]): Content[] {
   const turns: Content[] = [];
   for (const content of contents) {
@@ -99,15 +99,15 @@ function joined(contents: Content[]): Content[] {
   return turns;
 }
 
-/** What Gemini documents for calls that nobody signed: those that a live model made. */
+/** The stand-in that Gemini documents for unsigned calls, such as those of a live model. */
 const UNSIGNED = 'skip_thought_signature_validator';
 
-/** Whether a model refuses calls in its history that nobody signed. */
+/** Whether a model refuses unsigned calls in its history. */
 function wantsSignatures(model: string): boolean {
   return /gemini-([3-9]|\d\d)|gemini-[\w-]+-latest/.test(model);
 }
 
-/** The first call of a turn has a signature. */
+/** Signs the first call of a content. */
 function signed(content: Content): Content {
   const first = content.parts?.findIndex(({ functionCall }) => functionCall) ?? -1;
   if (first === -1 || content.parts?.[first]?.thoughtSignature) return content;
@@ -117,7 +117,7 @@ function signed(content: Content): Content {
   return { ...content, parts };
 }
 
-/** Whether the service does not know a signature: `Corrupted thought signature`. */
+/** Whether the service refuses a signature: `Corrupted thought signature`. */
 function refusesSignatures(error: unknown): boolean {
   const { status } = error as { status?: unknown };
   return status === 400 && /thought.signature/i.test(messageOf(error));
@@ -125,12 +125,12 @@ function refusesSignatures(error: unknown): boolean {
 
 function withoutSignatures(content: Content): Content {
   const parts = (content.parts ?? []).map(({ thoughtSignature: _, ...part }) => part);
-  // A part that only held a signature is none without it.
+  // Drop parts that held only a signature.
   const kept = parts.filter(({ text, ...others }) => text !== '' || Object.keys(others).length > 0);
   return { ...content, parts: kept.length > 0 ? kept : parts };
 }
 
-/** Gathers what Gemini streams: each chunk is a partial response, the end is the whole answer. */
+/** Collects the stream of Gemini: each chunk becomes a partial response, the end the whole answer. */
 class GeminiAnswer {
   private readonly parts: Part[] = [];
   private readonly tail: LlmResponse = {};
@@ -182,7 +182,7 @@ class GeminiAnswer {
     else this.parts.push(part);
   }
 
-  /** Pieces of a text are one part, up to the piece that is signed. */
+  /** Joins the pieces of a text to one part, up to a signed piece. */
   private say({ text = '', ...rest }: Part): void {
     const last = this.parts.at(-1);
     const isSame = last?.text !== undefined && (last.thought ?? false) === (rest.thought ?? false);

@@ -1,54 +1,54 @@
 import type { Tool } from '@google/genai';
 
-/** A tool that the service itself runs, as a setup names it. */
+/** A tool that the service runs, by its field in a setup. */
 type BuiltIn = Exclude<keyof Tool, 'functionDeclarations'>;
 
-/** What a family of Gemini's live models takes, and how it behaves. */
+/** What a family of Gemini's live models accepts, and how it behaves. */
 export interface LiveFamily {
   name: '2.5' | '3.1' | '3.8' | '3.8 extended thinking';
-  /** How it is told to think. `level`: always with one, since a setup without is refused. */
+  /** How thinking is configured. `level`: always sent, because a setup without one is refused. */
   thinking: 'budget' | 'optional level' | 'none' | 'level';
-  /** Whether its setup may say when it speaks by itself, and that it listens to the tone of a voice. */
-  takesMoods: boolean;
-  /** What may be said about waiting for a call. `all`: every call goes on beside the conversation. */
+  /** Whether the setup may have `proactivity` and `enableAffectiveDialog`. */
+  acceptsMoods: boolean;
+  /** Which `behavior` a tool may declare. `all`: every call is non-blocking. */
   behavior: 'chosen' | 'none' | 'explicit' | 'all';
-  /** The tools of the service itself that it has beside functions. */
+  /** The tools of the service, beside functions. */
   builtIn: readonly BuiltIn[];
-  /** Whether a function response may say when it is spoken of. */
-  takesScheduling: boolean;
+  /** Whether a function response may have `scheduling`. */
+  acceptsScheduling: boolean;
   /** Whether typed text is realtime input, which interrupts by itself. */
   typesInRealtime: boolean;
-  /** Whether a history has to be announced in the setup. Otherwise one that is left open makes nobody speak. */
+  /** Whether the setup has to announce a history. Otherwise a history without `turnComplete` starts no answer. */
   announcesHistory: boolean;
-  /** Whether a piece of the person's transcript is a whole utterance. */
-  hearsWholeUtterances: boolean;
-  /** Whether it may go on after its turn is complete, and says when it rests. */
-  saysWhenIdle: boolean;
+  /** Whether each transcript of the user is a whole utterance. */
+  wholeUtterances: boolean;
+  /** Whether the model may continue after `turnComplete`, and reports when it is idle. */
+  reportsIdle: boolean;
 }
 
 const V2_5: LiveFamily = {
   name: '2.5',
   thinking: 'budget',
-  takesMoods: true,
+  acceptsMoods: true,
   behavior: 'chosen',
   builtIn: ['googleSearch'],
-  takesScheduling: true,
+  acceptsScheduling: true,
   typesInRealtime: false,
   announcesHistory: false,
-  hearsWholeUtterances: false,
-  saysWhenIdle: false,
+  wholeUtterances: false,
+  reportsIdle: false,
 };
 
 const V3_1: LiveFamily = {
   ...V2_5,
   name: '3.1',
   thinking: 'optional level',
-  takesMoods: false,
+  acceptsMoods: false,
   behavior: 'none',
-  takesScheduling: false,
+  acceptsScheduling: false,
   typesInRealtime: true,
   announcesHistory: true,
-  hearsWholeUtterances: true,
+  wholeUtterances: true,
 };
 
 const V3_8: LiveFamily = {
@@ -56,7 +56,7 @@ const V3_8: LiveFamily = {
   name: '3.8',
   thinking: 'none',
   behavior: 'explicit',
-  takesScheduling: true,
+  acceptsScheduling: true,
   announcesHistory: false,
 };
 
@@ -65,11 +65,11 @@ const V3_8_THINKING: LiveFamily = {
   name: '3.8 extended thinking',
   thinking: 'level',
   behavior: 'all',
-  takesScheduling: false,
-  saysWhenIdle: true,
+  acceptsScheduling: false,
+  reportsIdle: true,
 };
 
-/** The first pattern that fits decides. Names that nobody knows yet follow the newest family. */
+/** The first pattern that matches decides. Unknown names follow the newest family. */
 const FAMILIES: readonly [RegExp, LiveFamily | string][] = [
   [/-live-translate|-translate-live/, 'it only translates speech'],
   [/-transcribe-live|-live-transcribe/, 'it only writes down speech'],
@@ -78,7 +78,7 @@ const FAMILIES: readonly [RegExp, LiveFamily | string][] = [
   [/-live-.*thinking/, V3_8_THINKING],
 ];
 
-/** The family of a live model. A model that holds no conversation is refused in words. */
+/** The family of a live model. Throws for a model that holds no conversation. */
 export function liveFamilyOf(model: string): LiveFamily {
   const found = FAMILIES.find(([pattern]) => pattern.test(model))?.[1] ?? V3_8;
   if (typeof found !== 'string') return found;
@@ -87,14 +87,14 @@ export function liveFamilyOf(model: string): LiveFamily {
   );
 }
 
-/** What a family takes on Vertex, which has no calls that go on beside the conversation for 2.5, and tools of its own. */
+/** The family on Vertex, which has more tools, and no non-blocking calls for 2.5. */
 export function onVertex(family: LiveFamily): LiveFamily {
   const builtIn: BuiltIn[] = [...family.builtIn, 'retrieval'];
   if (family.name !== '2.5') return { ...family, builtIn };
-  return { ...family, builtIn: [...builtIn, 'codeExecution'], behavior: 'none', takesScheduling: false };
+  return { ...family, builtIn: [...builtIn, 'codeExecution'], behavior: 'none', acceptsScheduling: false };
 }
 
-/** Whether a model of this name speaks Gemini's live protocol. */
+/** Whether a model of this name has Gemini's live API. */
 export function isLiveModelName(model: string): boolean {
   return /(^|[-/])(live|native-audio)([-/]|$)/.test(model);
 }

@@ -78,7 +78,7 @@ export class FrameEncoder {
     const { family, hasIds, nonBlocking } = this.options;
     const { scheduling, id, ...rest } = given;
     const plain = id === undefined || !hasIds ? rest : { id, ...rest };
-    if (!family.takesScheduling || !nonBlocking.has(given.name ?? '')) return plain;
+    if (!family.acceptsScheduling || !nonBlocking.has(given.name ?? '')) return plain;
     const when = given.response?.interrupted === true ? 'SILENT' : 'WHEN_IDLE';
     return { ...plain, scheduling: scheduling ?? (when as FunctionResponseScheduling) };
   }

@@ -14,14 +14,17 @@ import type { HttpOptions } from '@google/genai';
 import { callGemini } from './call.ts';
 import { connectGemini, type GeminiLiveOptions } from './live-provider.ts';
 
-/** Options of a Gemini model: ADK's own, where the service is, and how it is used live. */
+/** Options of a Gemini model: ADK's own, the address of the service, and live connections. */
 export interface DuologueGeminiParams extends GeminiParams {
-  /** The service's address, for a proxy or a test. */
+  /** The address of the service, for a proxy or a test. */
   baseUrl?: string;
   live?: GeminiLiveOptions;
 }
 
-/** ADK's Gemini that keeps signatures and notices a stream that breaks off; its live connection fails in words, resumes, and delivers interruptions and tool calls at once. */
+/**
+ * ADK's Gemini, repaired: it keeps signatures and notices a stream that was cut off. Its live connection resumes, reports failures as
+ * text, and delivers interruptions and tool calls at once.
+ */
 export class DuologueGemini extends Gemini {
   private readonly baseUrl: string | undefined;
   readonly live: GeminiLiveOptions | undefined;

@@ -98,8 +98,8 @@ class GeminiLiveProvider implements LiveProvider {
       transcribesOutput:
         config.outputAudioTranscription !== undefined &&
         (config.responseModalities ?? []).every((modality) => modality === 'AUDIO'),
-      wholeUtterances: family.hearsWholeUtterances,
-      reportsIdle: family.saysWhenIdle,
+      wholeUtterances: family.wholeUtterances,
+      reportsIdle: family.reportsIdle,
       nonBlocking,
       repliesTo: (response) => this.encoder.isAnswered(response),
     };

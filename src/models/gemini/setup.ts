@@ -5,7 +5,7 @@ import { instructionParts } from '../prompt-texts.ts';
 import { ModelFailure } from '../provider-error.ts';
 import type { LiveFamily } from './families.ts';
 
-/** What an agent's `generateContentConfig` can say that every live session understands too. */
+/** The fields of an agent's `generateContentConfig` that every live session accepts. */
 const SHARED = [
   'temperature',
   'topP',
@@ -16,7 +16,7 @@ const SHARED = [
   'safetySettings',
 ] as const;
 
-/** What ADK's configuration of a live run can say that every live session understands. Anything else is left out. */
+/** The fields of ADK's configuration of a live run that every live session accepts. All others are left out. */
 const LIVE = [
   'responseModalities',
   'speechConfig',
@@ -25,34 +25,33 @@ const LIVE = [
   'realtimeInputConfig',
 ] as const;
 
-/** What only some families take: others refuse a setup with it, even when it is false, or never answer it. */
+/** Fields that only some families accept. Others refuse a setup with them, even when false, or never answer it. */
 const MOODS = ['proactivity', 'enableAffectiveDialog'] as const;
 
-/** Without it a session ends after a quarter of an hour, and every turn is billed with all that was ever said. */
+/** Without compression a session ends after 15 minutes, and every turn is billed with the whole conversation. */
 const COMPRESSION: LiveConnectConfig['contextWindowCompression'] = {
   triggerTokens: '25000',
   slidingWindow: { targetTokens: '8000' },
 };
 
-/** How a setup is made. */
+/** What a setup depends on. */
 export interface SetupOptions {
-  /** What the model is called. */
   model: string;
   family: LiveFamily;
-  /** The calls that go on beside the conversation, by the name of the tool. */
+  /** Names of the tools whose calls the model does not wait for. */
   nonBlocking: ReadonlySet<string>;
   handle?: string | undefined;
-  /** What the model keeps of a long session; null is everything, until the session ends. */
+  /** When the service drops old turns; null: never, until the session ends. */
   compression?: LiveConnectConfig['contextWindowCompression'] | null | undefined;
 }
 
-/** The setup of a live session, from what ADK put into the request: only what the model's family takes. */
+/** The setup of a live session: the fields of ADK's request that the model family accepts. Throws when the family lacks a tool. */
 export function liveConfigOf(request: LlmRequest, options: SetupOptions): LiveConnectConfig {
   const { config = {}, liveConnectConfig } = request;
   const { family, handle, compression = COMPRESSION } = options;
   const { systemInstruction, tools } = config;
-  const moods = family.takesMoods ? pick(liveConnectConfig, MOODS) : {};
-  // The default of ADK is no wish.
+  const moods = family.acceptsMoods ? pick(liveConnectConfig, MOODS) : {};
+  // False is ADK's default, and no choice of the application.
   if (moods.enableAffectiveDialog === false) delete moods.enableAffectiveDialog;
   return {
     ...pick(config, SHARED),
@@ -64,7 +63,7 @@ export function liveConfigOf(request: LlmRequest, options: SetupOptions): LiveCo
       : {}),
     ...(tools ? { tools: withBehavior(known(tools, options), family, options.nonBlocking) } : {}),
     ...(compression ? { contextWindowCompression: compression } : {}),
-    // Always asked for: without it the server never says from where to resume.
+    // Always sent: without it the server never gives a handle.
     sessionResumption: handle === undefined ? {} : { handle },
   };
 }
@@ -88,7 +87,7 @@ function saysNonBlocking(tool: BaseTool): boolean {
   return (tool as { nonBlocking?: unknown }).nonBlocking === true;
 }
 
-/** New input makes such a model forget a call that it waits for, and make it again: so it waits only for what changes nothing. */
+/** New input makes such a model forget a call that it waits for, and repeat it. So it may wait only for tools that change nothing. */
 function mayTakeTime(tool: BaseTool): boolean {
   return saysNonBlocking(tool) || (tool as { changesNothing?: unknown }).changesNothing !== true;
 }
@@ -121,7 +120,7 @@ function thinkingOf(given: Thinking, { thinking }: LiveFamily): { thinkingConfig
   }
 }
 
-/** The tools, if the family has them all: the service would close the connection, and say less about why. */
+/** Checks that the family has all tools. The service would close the connection with a vaguer reason. */
 function known(tools: ToolListUnion, { family, model }: SetupOptions): ToolListUnion {
   const has = new Set<string>(['functionDeclarations', ...family.builtIn]);
   for (const tool of tools) {

@@ -25,7 +25,7 @@ export interface LiveConnectionOptions {
 
 /** The session that a connection starts with. */
 export interface LiveStart {
-  /** What a new session is told. */
+  /** The conversation before a new session. */
   history: readonly Content[];
   /** The session to resume; null starts a new one. */
   handle: string | null;

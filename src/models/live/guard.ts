@@ -4,12 +4,12 @@ import { liveFactsOf, withLiveFacts } from '../../adk/live-facts.ts';
 import { admitUnknownTools, callIdsIn, callsIn, newCallId, withoutCalls } from '../function-calls.ts';
 
 /**
- * A model's own live connection, made safe for ADK: tools that do not exist are answered instead of ending the run, no call is
- * made from a partial response, and every call has an id of its own, which the model never sees changed.
+ * Makes a live connection of a model safe for ADK: a call of a tool that does not exist gets an error instead of ending the run,
+ * calls in partial responses are dropped, and every call has a unique id. The model sees only its own ids.
  */
 export function guardConnection(connection: BaseLlmConnection, request: LlmRequest): BaseLlmConnection {
   const used = callIdsIn(request.contents);
-  /** The model's own ids of calls that were given another. */
+  /** The model's ids of calls that got another id. */
   const replaced = new Map<string, string | undefined>();
 
   const withOwnId = (response: FunctionResponse): FunctionResponse => {
@@ -19,7 +19,7 @@ export function guardConnection(connection: BaseLlmConnection, request: LlmReque
     return own === undefined ? rest : { ...rest, id: own };
   };
 
-  /** Calls that the model takes back are named as ADK knows them: the newest of that id. */
+  /** Names cancelled calls as ADK knows them: the newest call of that id. */
   const withGivenIds = (response: LlmResponse): LlmResponse => {
     const facts = liveFactsOf(response);
     if (!facts.cancelledCalls || replaced.size === 0) return response;

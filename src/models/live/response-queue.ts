@@ -1,8 +1,8 @@
 import { AsyncQueue, type LlmResponse } from '@google/adk';
 
-/** What a live connection says, in order, for the one who reads it. */
+/** The responses of a live connection, in order, for one reader. */
 export class LiveResponses extends AsyncQueue<LlmResponse> {
-  /** Whether the reader waits, and so has done with everything that it got: ADK asks for more only then. */
+  /** Whether the reader waits for the next response. ADK asks for it only after it has handled all earlier ones. */
   isAwaited = false;
 
   override push(response: LlmResponse): void {
@@ -15,7 +15,7 @@ export class LiveResponses extends AsyncQueue<LlmResponse> {
   }
 }
 
-/** Written as an iterator, not as a generator: it stands in the way of every token, and a generator costs several times as much. */
+/** An iterator, not a generator: every token passes through it, and a generator costs several times as much. */
 class Reading implements AsyncGenerator<LlmResponse, void, void> {
   private readonly responses: LiveResponses;
   private readonly source: AsyncIterator<LlmResponse>;

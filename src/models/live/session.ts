@@ -42,7 +42,7 @@ export class LiveSession {
   private wasBusy = false;
   private out: SessionEffect[] = [];
 
-  /** `history`: what a new session is told. `newCallId`: for calls that come without an id. */
+  /** `history`: the conversation before a new session. `newCallId`: for calls that come without an id. */
   constructor(traits: LiveTraits, history: readonly Content[], newCallId: () => string) {
     this.history = history;
     this.newCallId = newCallId;
@@ -64,7 +64,7 @@ export class LiveSession {
     return expiresAt === null ? wakesAt : Math.min(wakesAt, expiresAt);
   }
 
-  /** Replaces the history that a new session is told. */
+  /** Replaces the history for a new session. */
   setHistory(history: readonly Content[]): void {
     this.history = history;
   }

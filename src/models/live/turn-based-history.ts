@@ -2,40 +2,40 @@ import type { Content, FunctionCall, FunctionResponse } from '@google/genai';
 import { PENDING_RESPONSE } from '../../adk/history.ts';
 import { callsIn, newCallId } from '../function-calls.ts';
 
-/** A call and, once it is there, its response. */
+/** A call, with its response once there is one. */
 interface Slot {
   call: FunctionCall;
   response?: Record<string, unknown>;
 }
 
-/** Something that was said, with the calls in it. */
+/** A content, with the calls in it. */
 interface Entry {
   content: Content;
   slots: Slot[];
-  /** Whether the conversation has left it behind: an answer to one of its calls comes late. */
+  /** Whether the conversation has moved on: a response to one of its calls is late. */
   isPast: boolean;
 }
 
-/** What an answer means for the conversation. `due`: the calls it belongs to are all answered. */
+/** What a response means. `due`: all calls of its content are answered, so the model is called; `late`: as a notice. */
 export type Answered =
   | { kind: 'due' | 'waiting' | 'settled' }
   | { kind: 'late'; args: Record<string, unknown> };
 
 /**
- * What a model that is called turn by turn knows of a live conversation. Every call is followed by its response, wherever and
- * whenever that came; an open one by a placeholder.
+ * The history that a model without live API gets in a live conversation. Every call is followed by its response, whenever that
+ * came, or by a placeholder.
  */
 export class LiveConversation {
   private readonly entries: Entry[] = [];
   private readonly ids = new Set<string>();
 
-  /** Whether the calls made last are still to be answered. */
+  /** Whether the last calls are still open. */
   get isWaiting(): boolean {
     const last = this.entries.at(-1);
     return last !== undefined && !last.isPast && last.slots.some(isOpen);
   }
 
-  /** Takes what was said before this live run. */
+  /** Adds what was said before this live run. */
   addHistory(contents: readonly Content[]): void {
     for (const content of contents) {
       const responses = (content.parts ?? []).flatMap((part) => part.functionResponse ?? []);
@@ -44,12 +44,12 @@ export class LiveConversation {
     }
   }
 
-  /** Takes what a person said, or a notice. */
+  /** Adds a message of the user, or a notice. */
   addUser(content: Content): void {
     this.add({ role: 'user', ...content }, true);
   }
 
-  /** Takes what the model said. Each of its calls gets an id that no other has and that ADK leaves alone. */
+  /** Adds a content of the model. Each of its calls gets a unique id that ADK does not remove. */
   addModel(content: Content): void {
     for (const call of callsIn(content)) {
       if (!call.id || call.id.startsWith('adk-') || this.ids.has(call.id)) call.id = newCallId();
@@ -57,7 +57,7 @@ export class LiveConversation {
     this.add(content, false);
   }
 
-  /** Nothing that was said so far is waited for any more. */
+  /** Stops waiting for responses to the calls so far; they will be late. */
   moveOn(): void {
     const last = this.entries.at(-1);
     if (last) last.isPast = true;
@@ -77,7 +77,7 @@ export class LiveConversation {
     return { kind: entry.slots.some((one) => one.response?.interrupted === true) ? 'settled' : 'due' };
   }
 
-  /** The conversation as a model can be shown it. */
+  /** The history for the next call of the model. */
   contents(): Content[] {
     return this.entries.flatMap(({ content, slots }) => {
       const said = { ...content, parts: (content.parts ?? []).map((part) => ({ ...part })) };
@@ -94,14 +94,14 @@ export class LiveConversation {
     this.entries.push({ content, slots, isPast });
   }
 
-  /** Responses of the history stand behind their calls, in the same order where the calls have no ids. */
+  /** Matches responses of the history with their calls: by id, or by name and order where the calls have no ids. */
   private fillIn(responses: FunctionResponse[]): void {
     const taken = new Set<Slot>();
-    const behind = this.entries.findLast((entry) => entry.slots.length > 0)?.slots ?? [];
+    const latest = this.entries.findLast((entry) => entry.slots.length > 0)?.slots ?? [];
     for (const response of responses) {
       const slot =
         this.findById(response.id)?.slot ??
-        behind.find((one) => one.call.name === response.name && isOpen(one) && !taken.has(one));
+        latest.find((one) => one.call.name === response.name && isOpen(one) && !taken.has(one));
       if (!slot) continue;
       taken.add(slot);
       if (response.response && !isPlaceholder(response.response)) slot.response = response.response;
@@ -111,7 +111,7 @@ export class LiveConversation {
   private find(response: FunctionResponse): { entry: Entry; slot: Slot } | undefined {
     const exact = this.findById(response.id);
     if (exact) return exact;
-    // ADK takes its own ids out of the history: such a call is known by its name, the oldest first.
+    // ADK removes its own ids from the history. Such a call is found by its name, the oldest first.
     for (const entry of this.entries) {
       const slot = entry.slots.find(
         (one) =>

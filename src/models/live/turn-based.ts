@@ -11,7 +11,7 @@ import { endsInTransfer, TRANSFER } from './history.ts';
 import { LiveResponses } from './response-queue.ts';
 import { LiveConversation } from './turn-based-history.ts';
 
-/** One model call in progress and what it has said so far. */
+/** One model call in progress, and its text so far. */
 interface Generation {
   controller: AbortController;
   said: Part[];
@@ -20,18 +20,18 @@ interface Generation {
 /** ADK's own limit. */
 const MAX_CALLS = 500;
 
-/** How a model that is called turn by turn is used live. */
+/** Options of a live connection to a model without live API. */
 export interface TurnBasedLiveOptions {
-  /** How many times in a row the model may be called without the person saying anything. */
+  /** How many times in a row the model may be called without input of the user. */
   maxCalls?: number;
   retryPolicy?: Partial<RetryPolicy> | undefined;
-  /** Takes partial texts past whoever reads the connection, while that one waits for the next response. */
+  /** Takes partial texts instead of the reader of the connection, while the reader waits for the next response. */
   fastPath?: FastPath | undefined;
 }
 
 /**
- * A live connection to a model that has none: it is called again whenever something is said or a call is answered. It hears no
- * sound. `sendActivityStart` is the person interrupting: the generation ends and so does the turn.
+ * A live connection to a model without live API. The model is called for every message of the user, and when its calls are
+ * answered. Sound is ignored. `sendActivityStart` is an interruption: it ends the generation and the turn.
  */
 export class TurnBasedLiveConnection implements BaseLlmConnection {
   private readonly model: BaseLlm;
@@ -42,7 +42,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
   private readonly fastPath: FastPath | undefined;
   private readonly out = new LiveResponses();
   private generation: Generation | undefined;
-  /** Notices of answers that came late, waiting for the generation to end. */
+  /** Notices of late responses, which wait for the generation to end. */
   private late: string[] = [];
   private callsInARow = 0;
   private isClosed = false;
@@ -53,7 +53,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.retryPolicy = options.retryPolicy;
     this.fastPath = options.fastPath;
     this.maxCalls = options.maxCalls ?? MAX_CALLS;
-    // Given something to resume from, ADK trusts the far side to know the history; here is no far side.
+    // With a handle ADK sends no history, because the server has it. Here there is no server.
     if (request.liveConnectConfig.sessionResumption?.handle) this.conversation.addHistory(request.contents);
   }
 
@@ -95,7 +95,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.conversation.moveOn();
     if (!wasTalking && wasWaiting) this.out.push({ interrupted: true });
     if (wasTalking || wasWaiting) this.endTurn({ continues: false });
-    // Whoever interrupts waits for an end: here there is nothing to end.
+    // An interruption is always answered by the end of a turn. Here there is no turn that could end.
     else this.endTurn({ continues: false, wasIdle: true });
   }
 
@@ -112,7 +112,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.out.close();
   }
 
-  /** Ends the generation in progress, if there is one. What it has said stays said. */
+  /** Ends the generation in progress. Its text so far stays in the history. Returns false when there was none. */
   private interrupt(): boolean {
     const { generation } = this;
     if (!generation) return false;
@@ -148,7 +148,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.play(generation).catch((error: unknown) => this.out.fail(error));
   }
 
-  /** What goes wrong with the model is told as a response. */
+  /** Calls the model. A failure becomes a response. */
   private async play(generation: Generation): Promise<void> {
     const request = {
       ...this.request,
@@ -157,7 +157,7 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     };
     const { retryPolicy } = this;
     const { signal } = generation.controller;
-    // Tokens are many: they are passed on as they come, and nobody asks for each.
+    // Tokens are pushed as they come. Pulling each would cost a promise a token.
     const fastPath = (partial: LlmResponse): Promise<void> | undefined => {
       if (this.generation !== generation) return undefined;
       remember(generation.said, partial.content?.parts ?? []);
@@ -204,7 +204,7 @@ function remember(said: Part[], parts: Part[]): void {
   }
 }
 
-/** Whether the conversation goes to another agent, whose connection is about to replace this one. */
+/** Whether the response transfers the conversation to another agent, whose connection replaces this one. */
 function handsOver({ name, response }: FunctionResponse): boolean {
   return name === TRANSFER && response?.error === undefined;
 }

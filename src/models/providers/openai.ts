@@ -19,7 +19,7 @@ export const openai: Provider = {
   },
 };
 
-/** Which of OpenAI's two APIs is spoken; undefined leaves it to the provider. */
+/** Which of OpenAI's two APIs the environment chooses; undefined for none. */
 function openaiApi(env: Environment): 'chat' | 'responses' | undefined {
   const api = env.DUOLOGUE_OPENAI_API || undefined;
   if (api === undefined || api === 'chat' || api === 'responses') return api;
@@ -39,12 +39,12 @@ export const compatible: Provider = {
     const apiKey = env.DUOLOGUE_COMPATIBLE_KEY || undefined;
     const secrets = apiKey ? [apiKey] : [];
     if (openaiApi(env) === 'responses') {
-      // OpenAI's own package wants a key, and a local server reads none.
+      // OpenAI's package requires a key. A local server ignores it.
       const settings = { baseURL, name: 'compatible', apiKey: apiKey ?? 'none' };
       return {
         ...OPENAI,
         secrets,
-        // A local server remembers nothing: everything that was said is sent again.
+        // A local server stores nothing, so every request has the whole conversation.
         providerOptions: { openai: { store: false } },
         make: (loaded, id) => maker(loaded, 'createOpenAI')(settings).responses(id),
       };

@@ -1,4 +1,4 @@
-/** A sentence that does not end is spoken in pieces of this length. */
+/** A longer sentence is spoken in pieces. */
 const LONGEST = 240;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'sentence' });
@@ -9,7 +9,7 @@ export class Sentences {
 
   push(delta: string): string[] {
     this.text += delta;
-    // Only what ends a sentence can complete one: most tokens do not.
+    // Most tokens hold no end of a sentence.
     if (!/[.!?。！？\n]/.test(delta) && this.text.length < LONGEST) return [];
     const segments = [...segmenter.segment(this.text)].map(({ segment }) => segment);
     const last = segments.pop() ?? '';
@@ -22,7 +22,7 @@ export class Sentences {
     return segments.map(spoken).filter(isSpeakable);
   }
 
-  /** What is left when the text is over. */
+  /** Ends the text. Returns the last sentence. */
   end(): string[] {
     const rest = spoken(this.text);
     this.text = '';
@@ -38,7 +38,7 @@ function placeToBreathe(text: string): number {
   return LONGEST;
 }
 
-/** Markdown as one would read it aloud. */
+/** Removes Markdown that cannot be spoken. */
 function spoken(text: string): string {
   return text
     .replace(/```[^\n]*|`/g, '')

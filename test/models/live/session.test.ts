@@ -26,8 +26,8 @@ class GeminiSession {
     const traits = {
       modelVersion: 'gemini-3.8-live',
       transcribesOutput: true,
-      wholeUtterances: this.family.hearsWholeUtterances,
-      reportsIdle: this.family.saysWhenIdle,
+      wholeUtterances: this.family.wholeUtterances,
+      reportsIdle: this.family.reportsIdle,
       nonBlocking,
       repliesTo: (response: FunctionResponse) => this.encoder.isAnswered(response),
     };
@@ -46,7 +46,7 @@ class GeminiSession {
   advance = (now: number) => this.encoded(this.session.advance(now));
 
   receive(message: Partial<LiveServerMessage>, now: number): Effect[] {
-    const read = readMessage(message as LiveServerMessage, this.family.saysWhenIdle);
+    const read = readMessage(message as LiveServerMessage, this.family.reportsIdle);
     if (!read) throw new Error('The message has a wrong shape.');
     return this.encoded(this.session.receive(read, now));
   }

@@ -273,7 +273,7 @@ export class LiveSession {
     if (thought && quirks.thinksAloud) {
       this.tell({ serverContent: { modelTurn: { parts: [{ text: thought, thought: true }] } } });
     }
-    if (family.saysWhenIdle && text) {
+    if (family.reportsIdle && text) {
       this.tell({ serverContent: { turnComplete: true, interactionStatus: 'IN_PROGRESS' } });
     }
     const { voice, wait } = this.context;
@@ -358,7 +358,7 @@ export class LiveSession {
     this.tell({
       serverContent: {
         turnComplete: true,
-        ...(family.saysWhenIdle ? { interactionStatus: 'IDLE' } : {}),
+        ...(family.reportsIdle ? { interactionStatus: 'IDLE' } : {}),
       },
       ...(quirks.usage === 'with the end' ? { usageMetadata } : {}),
     });
