@@ -12,6 +12,7 @@ import { loadTools } from '../tools/load.ts';
 import { createAgent } from './agent.ts';
 import { createImageDecoder } from './decode-image.ts';
 import { loadProvider } from './providers.ts';
+import { SAMPLE_TEXTS } from './sample-texts.ts';
 import { readSettings } from './settings.ts';
 import { COMMON_WORDS } from './voice/best-transcript.ts';
 import { detectorFiles } from './voice/detector-files.ts';
@@ -28,7 +29,10 @@ async function main(): Promise<void> {
   const tools = await loadTools();
   const chosen = await chooseModel(process.env, {
     load: loadProvider,
-    embedded: { rules: tools.flatMap(({ rules }) => rules), decodeImage: createImageDecoder() },
+    embedded: {
+      rules: [...tools.flatMap(({ rules }) => rules), ...SAMPLE_TEXTS],
+      decodeImage: createImageDecoder(),
+    },
   });
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const { shared } = settings;

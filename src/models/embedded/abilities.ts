@@ -11,10 +11,6 @@ const GENERAL: readonly Bilingual[] = [
     en: 'this conversation: “What did I ask before?”, “What is my name?”',
     ja: 'この会話のこと：「さっき何を聞いた？」「私の名前は？」',
   },
-  {
-    en: 'longer texts: “Tell me a story”, “Count to 50”, “Show Markdown”',
-    ja: '長い文章：「長い話をして」「50まで数えて」「マークダウンを見せて」',
-  },
 ];
 
 type Known = Pick<RuleContext, 'can' | 'rules'>;

@@ -82,28 +82,10 @@ export const smallTalk: Rule = {
     const phrase = whole ?? (each.every((one) => one !== undefined) ? each.at(-1) : undefined);
     if (phrase === undefined) return null;
     const name = knownName(conversation.turns) ?? '';
-    const does = abilitiesOf(context).map((ability) => ability.does);
+    const does = abilitiesOf(context).flatMap((ability) => ability.does?.[language] ?? []);
     const [en, ja] = phrase.reply;
-    return {
-      thought: say(language, phrase.thought[0], phrase.thought[1]),
-      text: say(
-        language,
-        en(
-          name,
-          listOf(
-            'en',
-            does.map((one) => one.en),
-          ),
-        ),
-        ja(
-          name,
-          listOf(
-            'ja',
-            does.map((one) => one.ja),
-          ),
-        ),
-      ),
-    };
+    const reply = language === 'ja' ? ja : en;
+    return { thought: say(language, ...phrase.thought), text: reply(name, listOf(language, does)) };
   },
 };
 

@@ -1,6 +1,4 @@
-import type { Rule } from '../rule.ts';
-import { isNegated, say } from '../understand/language.ts';
-import { coreOf } from '../understand/text.ts';
+import { coreOf, isNegated, type Rule, say } from 'duologue/models/embedded';
 
 const MAX_COUNT = 500;
 const COUNT_EN =
@@ -9,8 +7,14 @@ const COUNT_JA =
   /^(?:1から|一から|いちから)?(?<to>\d{1,9})まで(?:ゆっくり)?(?:数え|カウントし)て(?:ください|下さい|くれ(?:る|ますか)?|みて)?$/;
 
 /** Counts aloud: a text of a known length. */
-export const count: Rule = {
+const count: Rule = {
   name: 'count',
+  ability: {
+    example: {
+      en: 'longer texts: “Tell me a story”, “Count to 50”, “Show Markdown”',
+      ja: '長い文章：「長い話をして」「50まで数えて」「マークダウンを見せて」',
+    },
+  },
   match({ text, language }) {
     const core = coreOf(text);
     const wanted = (COUNT_EN.exec(core) ?? COUNT_JA.exec(core))?.groups?.to;
@@ -37,7 +41,7 @@ const STORY_ASKED_JA =
   /^(?:何か)?(?:(?:長い|短い|面白い|楽しい|すごく長い|別の|もう一つ)(?:の)?)?(?:お?話|物語|ストーリー|おはなし|昔話|文章|答え|長文)(?:を)?(?:して|聞かせて|書いて|話して|教えて|読んで|作って)?(?:ください|下さい|くれ(?:る|ない|ますか|ませんか)?|ほしい(?:です)?|ちょうだい)?$/;
 
 /** A longer text with Markdown, to watch streaming, rendering and interruption. */
-export const story: Rule = {
+const story: Rule = {
   name: 'story',
   match({ text, language }) {
     const core = coreOf(text);
@@ -105,7 +109,7 @@ const MARKDOWN_JA =
   /^(?:マークダウン|Markdown|markdown|書式)(?:の(?:例|サンプル|テスト|見本))?(?:を)?(?:見せて|表示して|テストして|試して|出して)?(?:ください|下さい|くれ(?:る|ますか)?)?$/;
 
 /** Every kind of Markdown a chat page should show. */
-export const markdown: Rule = {
+const markdown: Rule = {
   name: 'markdown',
   match({ text, language }) {
     const core = coreOf(text);
@@ -174,3 +178,6 @@ const answer: number = 6 * 7;
 \`\`\`
 `;
 }
+
+/** Rules of the embedded model for texts to watch: streaming, Markdown, interruption. */
+export const SAMPLE_TEXTS: readonly Rule[] = [count, story, markdown];
