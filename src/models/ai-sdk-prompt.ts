@@ -10,6 +10,18 @@ import type {
 } from './ai-sdk-types.ts';
 import { instructionParts } from './prompt-texts.ts';
 
+/** The settings of ADK that the AI SDK has under the same name. */
+const SETTINGS = [
+  'temperature',
+  'maxOutputTokens',
+  'topP',
+  'topK',
+  'stopSequences',
+  'presencePenalty',
+  'frequencyPenalty',
+  'seed',
+] as const;
+
 /** The key of a part under which metadata of the provider is stored. */
 const METADATA = 'aiSdk';
 
@@ -24,23 +36,13 @@ export function toCallOptions(request: LlmRequest, specificationVersion: string)
   const tools = (config.tools ?? []).flatMap((tool) =>
     'functionDeclarations' in tool ? (tool.functionDeclarations ?? []) : [],
   );
-  const { temperature, maxOutputTokens, topP, topK, stopSequences, presencePenalty, frequencyPenalty, seed } =
-    config;
-  const set = {
-    temperature,
-    maxOutputTokens,
-    topP,
-    topK,
-    stopSequences,
-    presencePenalty,
-    frequencyPenalty,
-    seed,
-  };
   const toolChoice = toToolChoice(config.toolConfig?.functionCallingConfig?.mode);
   const schema = config.responseJsonSchema ?? config.responseSchema;
   return {
     prompt: toPrompt(request, specificationVersion === 'v3'),
-    ...Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(
+      SETTINGS.flatMap((name) => (config[name] === undefined ? [] : [[name, config[name]]])),
+    ),
     ...(schema || config.responseMimeType === 'application/json'
       ? {
           responseFormat: {
@@ -156,6 +158,9 @@ function toTool(declaration: FunctionDeclaration) {
 
 const LENGTHS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 
+/** Keywords whose values are no schemas. */
+const VALUES = new Set(['enum', 'required', 'default', 'example', 'const']);
+
 /** Google's schema as JSON Schema: types in lower case, lengths as numbers, `nullable` as a type. */
 function toJsonSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(toJsonSchema);
@@ -170,14 +175,7 @@ function toJsonSchema(schema: unknown): unknown {
         Object.entries(value).map(([name, one]) => [name, toJsonSchema(one)]),
       );
     } else if (LENGTHS.has(key) && typeof value === 'string') out[key] = Number(value);
-    else if (
-      key === 'enum' ||
-      key === 'required' ||
-      key === 'default' ||
-      key === 'example' ||
-      key === 'const'
-    )
-      out[key] = value;
+    else if (VALUES.has(key)) out[key] = value;
     else out[key] = toJsonSchema(value);
   }
   if ('nullable' in schema && schema.nullable === true && typeof out.type === 'string')

@@ -110,69 +110,51 @@ export function troubleText(
   reasonsJa: readonly [RegExp, string][] = [],
 ): string | undefined {
   const { en, ja } = subject;
-  const subjectEn = en.charAt(0).toUpperCase() + en.slice(1);
+  const start = en.charAt(0).toUpperCase() + en.slice(1);
+  const notDone = 'so it did not happen.';
+  const words = (english: string, japanese: string) => say(language, english, `${ja}${japanese}`);
   switch (outcome.kind) {
     case 'done':
       return undefined;
     case 'pending':
-      return say(
-        language,
-        `${subjectEn} is still waiting for you.`,
-        `${ja}は、まだあなたの返答を待っています。`,
-      );
+      return words(`${start} is still waiting for you.`, 'は、まだあなたの返答を待っています。');
     case 'denied': {
-      const because =
-        outcome.reason === undefined
-          ? ''
-          : say(language, ` (${outcome.reason})`, `（理由：${outcome.reason}）`);
-      return say(
-        language,
-        `${subjectEn} was denied${because}, so it did not happen.`,
-        `${ja}は承認されなかったため${because}、行っていません。`,
+      const { reason } = outcome;
+      const because = reason === undefined ? '' : say(language, ` (${reason})`, `（理由：${reason}）`);
+      return words(
+        `${start} was denied${because}, ${notDone}`,
+        `は承認されなかったため${because}、行っていません。`,
       );
     }
     case 'approval-timeout':
-      return say(
-        language,
-        `The approval for ${en} timed out, so it did not happen.`,
-        `${ja}は承認の期限が切れたため、行っていません。`,
+      return words(
+        `The approval for ${en} timed out, ${notDone}`,
+        'は承認の期限が切れたため、行っていません。',
       );
     case 'result-timeout':
-      return say(language, `No result came in time for ${en}.`, `${ja}は、時間内に結果が届きませんでした。`);
+      return words(`No result came in time for ${en}.`, 'は、時間内に結果が届きませんでした。');
     case 'unknown':
-      return say(
-        language,
+      return words(
         `The outcome of ${en} is unknown: it may or may not have happened. Please check before you ask again.`,
-        `${ja}は結果が不明です。行われたかどうか分からないため、もう一度依頼する前に確認してください。`,
+        'は結果が不明です。行われたかどうか分からないため、もう一度依頼する前に確認してください。',
       );
     case 'cancelled':
-      return say(
-        language,
-        `${subjectEn} was cancelled, so it did not happen.`,
-        `${ja}は取り消されたため、行っていません。`,
-      );
-    case 'refused':
-      return say(
-        language,
-        `${subjectEn} was refused: ${sentence(outcome.why)}`,
-        `${ja}はできませんでした：${reasonJa(outcome.why, reasonsJa)}`,
-      );
-    case 'failed': {
-      const why =
-        outcome.why === ''
-          ? say(language, 'no reason was given.', '理由は示されませんでした。')
-          : outcome.why;
-      return say(
-        language,
-        `${subjectEn} failed: ${sentence(why)}`,
-        `${ja}は失敗しました：${reasonJa(why, reasonsJa)}`,
+      return words(`${start} was cancelled, ${notDone}`, 'は取り消されたため、行っていません。');
+    case 'refused': {
+      const { why } = outcome;
+      return words(
+        `${start} was refused: ${sentence(why)}`,
+        `はできませんでした：${reasonJa(why, reasonsJa)}`,
       );
     }
+    case 'failed': {
+      const why = outcome.why || say(language, 'no reason was given.', '理由は示されませんでした。');
+      return words(`${start} failed: ${sentence(why)}`, `は失敗しました：${reasonJa(why, reasonsJa)}`);
+    }
     case 'silent':
-      return say(
-        language,
+      return words(
         `I got no result for ${en}, so I cannot say whether it happened.`,
-        `${ja}の結果が届いていないため、行われたかどうか分かりません。`,
+        'の結果が届いていないため、行われたかどうか分かりません。',
       );
     default:
       return exhaustive(outcome);

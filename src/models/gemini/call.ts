@@ -78,14 +78,9 @@ function acceptable(content: Content, vertexai: boolean): Content {
 }
 
 function unnamed(part: Part): Part {
-  const { inlineData, fileData } = part;
-  if (inlineData?.displayName) {
-    const { displayName: _, ...rest } = inlineData;
-    return { ...part, inlineData: rest };
-  }
-  if (!fileData?.displayName) return part;
-  const { displayName: _, ...rest } = fileData;
-  return { ...part, fileData: rest };
+  const { displayName: _, ...inlineData } = part.inlineData ?? {};
+  const { displayName: __, ...fileData } = part.fileData ?? {};
+  return { ...part, ...(part.inlineData ? { inlineData } : {}), ...(part.fileData ? { fileData } : {}) };
 }
 
 /** Merges consecutive contents of the model. Gemini accepts a call only after the user or after responses, and a live model sends text and calls one by one. */

@@ -9,6 +9,8 @@ const MAX_CHARACTERS = 1_000_000;
 const MAX_COUNTS = 100;
 /** The fields by which a part says something. Calls are handled apart, and a signature alone says nothing. */
 const SAYING = ['text', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult'] as const;
+/** The fields of a response for the transcripts of both sides. */
+const TRANSCRIPTS = { user: 'inputTranscription', model: 'outputTranscription' } as const;
 /** How long the end of a spoken turn is held back: its transcripts and token counts may arrive after it. */
 const LATE_MS = 300;
 
@@ -20,8 +22,7 @@ export class TurnOutput {
   private readonly traits: LiveTraits;
   /** Text and thoughts of this turn that were not yet repeated as a whole. */
   private texts: Part[] = [];
-  private userTranscript = '';
-  private modelTranscript = '';
+  private readonly transcripts = { user: '', model: '' };
   private grounding: GroundingMetadata | undefined;
   /** Token counts that came between two turns; the next turn reports them. */
   private usage: LlmResponse[] = [];
@@ -103,7 +104,7 @@ export class TurnOutput {
   }
 
   private get characters(): number {
-    let count = this.userTranscript.length + this.modelTranscript.length;
+    let count = this.transcripts.user.length + this.transcripts.model.length;
     for (const { text = '' } of this.texts) count += text.length;
     return count;
   }
@@ -127,12 +128,12 @@ export class TurnOutput {
     this.pushParts(parts, out);
     if (words?.text) {
       this.hasSpoken = true;
-      out.push(...this.flushUserTranscript());
-      this.modelTranscript += words.text;
+      out.push(...this.flushTranscript('user'));
+      this.transcripts.model += words.text;
       out.push({ outputTranscription: { text: words.text, finished: false }, partial: true });
     }
     if (words?.finished) {
-      out.push(...this.flushModelTranscript());
+      out.push(...this.flushTranscript('model'));
       this.hasSpoken = false;
     }
     if (isInterrupted) this.interrupt(turnEnd !== undefined, out);
@@ -144,10 +145,10 @@ export class TurnOutput {
     if (text) {
       // The user said this after the turn whose end is held back.
       out.push(...this.complete());
-      this.userTranscript += text;
+      this.transcripts.user += text;
       if (!wholeUtterances) out.push({ inputTranscription: { text, finished: false }, partial: true });
     }
-    if (finished || wholeUtterances) out.push(...this.flushUserTranscript());
+    if (finished || wholeUtterances) out.push(...this.flushTranscript('user'));
   }
 
   /** The model starts to say something. Token counts that came between two turns belong to this one. */
@@ -193,7 +194,7 @@ export class TurnOutput {
     out.push(
       ...this.complete(),
       ...this.usage.splice(0),
-      ...this.flushUserTranscript(),
+      ...this.flushTranscript('user'),
       ...this.flushTexts(),
     );
     this.hasSpoken = hasSpoken;
@@ -227,7 +228,7 @@ export class TurnOutput {
   }
 
   private flush(): LlmResponse[] {
-    return [...this.flushUserTranscript(), ...this.flushModelTranscript(), ...this.flushTexts()];
+    return [...this.flushTranscript('user'), ...this.flushTranscript('model'), ...this.flushTexts()];
   }
 
   private flushTexts(): LlmResponse[] {
@@ -237,18 +238,11 @@ export class TurnOutput {
     return [{ content: { role: 'model', parts }, partial: false, ...this.takeGrounding() }];
   }
 
-  private flushUserTranscript(): LlmResponse[] {
-    if (!this.userTranscript) return [];
-    const text = this.userTranscript;
-    this.userTranscript = '';
-    return [{ inputTranscription: { text, finished: true }, partial: false }];
-  }
-
-  private flushModelTranscript(): LlmResponse[] {
-    if (!this.modelTranscript) return [];
-    const text = this.modelTranscript;
-    this.modelTranscript = '';
-    return [{ outputTranscription: { text, finished: true }, partial: false }];
+  private flushTranscript(side: keyof typeof TRANSCRIPTS): LlmResponse[] {
+    const text = this.transcripts[side];
+    if (!text) return [];
+    this.transcripts[side] = '';
+    return [{ [TRANSCRIPTS[side]]: { text, finished: true }, partial: false }];
   }
 
   private takeGrounding(): { groundingMetadata?: GroundingMetadata } {

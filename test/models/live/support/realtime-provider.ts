@@ -16,7 +16,7 @@ export interface RealtimeEvent {
 }
 
 /** Maps an event of the server. An event that says nothing to ADK is an empty message. */
-export function readEvent(event: RealtimeEvent): LiveMessage {
+function readEvent(event: RealtimeEvent): LiveMessage {
   const text = String(event.delta ?? event.transcript ?? '');
   switch (event.type) {
     case 'response.output_audio.delta':
@@ -52,7 +52,7 @@ export function readEvent(event: RealtimeEvent): LiveMessage {
 }
 
 /** The events for an input. */
-export function eventsFor(input: LiveInput): RealtimeEvent[] {
+function eventsFor(input: LiveInput): RealtimeEvent[] {
   const answer = { type: 'response.create' };
   switch (input.type) {
     case 'message':
