@@ -1,14 +1,24 @@
 import type { LlmRequest } from '@google/adk';
 import { type Content, FunctionCallingConfigMode, type FunctionDeclaration, type Part } from '@google/genai';
-import type {
-  CallOptions,
-  FilePart,
-  Message,
-  ProviderMetadata,
-  TextPart,
-  ToolResultPart,
-} from './ai-sdk-types.ts';
+import type { LanguageModel } from 'ai';
 import { instructionParts } from './prompt-texts.ts';
+
+type ModelV3 = Extract<LanguageModel, { specificationVersion: 'v3' }>;
+
+/** The options of a call, as `ai` 6 declares them. */
+export type CallOptions = Parameters<ModelV3['doStream']>[0];
+
+/** A part of a provider's stream. */
+export type StreamPart =
+  Awaited<ReturnType<ModelV3['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never;
+
+type Message = CallOptions['prompt'][number];
+type Assistant = Extract<Message, { role: 'assistant' }>['content'];
+type User = Extract<Message, { role: 'user' }>['content'];
+type FilePart = Extract<User[number], { type: 'file' }>;
+type ToolResults = Extract<Message, { role: 'tool' }>['content'];
+type ProviderMetadata = NonNullable<FilePart['providerOptions']>;
+type JsonObject = ProviderMetadata[string];
 
 /** The settings of ADK that the AI SDK has under the same name. */
 const SETTINGS = [
@@ -69,9 +79,9 @@ function toPrompt(request: LlmRequest, isBare: boolean): Message[] {
 }
 
 function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] {
-  const assistant: Extract<Message, { role: 'assistant' }>['content'] = [];
-  const tool: ToolResultPart[] = [];
-  const user: (TextPart | FilePart)[] = [];
+  const assistant: Assistant = [];
+  const tool: ToolResults = [];
+  const user: User = [];
   const isModel = content.role === 'model';
   for (const part of content.parts ?? []) {
     const said = providerOptionsOf(part);
@@ -93,7 +103,7 @@ function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] 
         output:
           typeof response.error === 'string'
             ? { type: 'error-text', value: response.error }
-            : { type: 'json', value: response },
+            : { type: 'json', value: response as JsonObject },
       });
     } else if (part.inlineData || part.fileData) {
       const file = toFile(part, isBare);
@@ -120,12 +130,13 @@ function providerOptionsOf(part: Part): { providerOptions?: ProviderMetadata } {
 function toFile({ inlineData, fileData }: Part, isBare: boolean): FilePart | undefined {
   const { mimeType: mediaType = 'application/octet-stream', displayName } = inlineData ?? fileData ?? {};
   const named = { type: 'file' as const, mediaType, ...(displayName ? { filename: displayName } : {}) };
-  if (inlineData?.data) {
-    return { ...named, data: isBare ? inlineData.data : { type: 'data', data: inlineData.data } };
-  }
+  const { data } = inlineData ?? {};
+  // `ai` 7 names the kind of the data.
+  const file = (bare: string | URL, kind: object) => ({ ...named, data: isBare ? bare : kind }) as FilePart;
+  if (data) return file(data, { type: 'data', data });
   if (!fileData?.fileUri || !URL.canParse(fileData.fileUri)) return undefined;
   const url = new URL(fileData.fileUri);
-  return { ...named, data: isBare ? url : { type: 'url', url } };
+  return file(url, { type: 'url', url });
 }
 
 /** Gives ids to calls without one. ADK removes its own ids, and providers need them: responses match calls by name, in order. */

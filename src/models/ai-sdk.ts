@@ -1,12 +1,17 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason, type GenerateContentResponseUsageMetadata, type Part } from '@google/genai';
 import { markUnreadable } from '../adk/unreadable.ts';
-import { keepMetadata, toCallOptions } from './ai-sdk-prompt.ts';
-import type { AiSdkModel, CallOptions, StreamPart, Usage } from './ai-sdk-types.ts';
+import { keepMetadata, type StreamPart, toCallOptions } from './ai-sdk-prompt.ts';
 import { TurnBasedLiveConnection } from './live/turn-based.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';
 
-export type { AiSdkModel } from './ai-sdk-types.ts';
+/** A language model of an AI SDK provider, of the contract of `ai` 6 (`v3`) or 7 (`v4`). */
+export interface AiSdkModel {
+  readonly specificationVersion: string;
+  readonly provider: string;
+  readonly modelId: string;
+  doStream(options: never): PromiseLike<{ stream: ReadableStream<unknown> }>;
+}
 
 /** Options of a model of the AI SDK. */
 export interface FromAiSdkOptions {
@@ -42,7 +47,7 @@ class AiSdkLlm extends BaseLlm {
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
     const { providerOptions, secrets } = this.options;
-    const options: CallOptions = {
+    const options = {
       ...toCallOptions(request, this.inner.specificationVersion),
       ...(providerOptions ? { providerOptions } : {}),
       ...(signal ? { abortSignal: signal } : {}),
@@ -118,7 +123,7 @@ class Answer {
         return undefined;
       }
       case 'source':
-        if (part.url) {
+        if (part.sourceType === 'url') {
           this.sources.push({ web: { uri: part.url, ...(part.title ? { title: part.title } : {}) } });
         }
         return undefined;
@@ -191,14 +196,18 @@ function readArguments(input: string): Record<string, unknown> | undefined {
   }
 }
 
-function toBase64(data: Extract<StreamPart, { type: 'file' }>['data']): string | undefined {
+/** The data of a file. `ai` 7 puts it into an object. */
+function toBase64(data: unknown): string | undefined {
   if (typeof data === 'string') return data;
   if (data instanceof Uint8Array) return Buffer.from(data).toString('base64');
-  return data.data === undefined ? undefined : toBase64(data.data);
+  return data ? toBase64((data as { data?: unknown }).data) : undefined;
 }
 
 /** Converts token counts. ADK counts thoughts apart from the answer; providers count them together. */
-function toUsage({ inputTokens, outputTokens }: Usage): GenerateContentResponseUsageMetadata {
+function toUsage({
+  inputTokens,
+  outputTokens,
+}: Extract<StreamPart, { type: 'finish' }>['usage']): GenerateContentResponseUsageMetadata {
   const { total: input, cacheRead, cacheWrite } = inputTokens;
   const { total: output, reasoning } = outputTokens;
   return {

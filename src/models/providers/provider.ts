@@ -1,4 +1,4 @@
-import type { AiSdkModel } from '../ai-sdk-types.ts';
+import type { AiSdkModel } from '../ai-sdk.ts';
 
 /** Environment variables, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
