@@ -46,45 +46,30 @@ const MOST_COLOURS = 3;
 
 /** The dominant colours of a picture, the largest first. */
 export function dominantColours(pixels: Pixels): PictureColours {
-  const total = pixels.width * pixels.height;
+  const { width, height, rgba } = pixels;
+  const total = width * height;
   const step = Math.max(1, Math.floor(total / MOST_SAMPLES));
-  const sums = new Map<ColourName, { red: number; green: number; blue: number; count: number }>();
+  const sums = new Map<ColourName, { rgb: [number, number, number]; count: number }>();
   let seen = 0;
   let transparent = 0;
   for (let index = 0; index < total; index += step) {
-    const at = index * 4;
-    const { rgba } = pixels;
-    const red = rgba[at] ?? 0;
-    const green = rgba[at + 1] ?? 0;
-    const blue = rgba[at + 2] ?? 0;
+    const [red = 0, green = 0, blue = 0, alpha = 255] = rgba.subarray(index * 4, index * 4 + 4);
     seen += 1;
-    if ((rgba[at + 3] ?? 255) < 128) {
+    if (alpha < 128) {
       transparent += 1;
       continue;
     }
     const name = colourName(red, green, blue);
-    let sum = sums.get(name);
-    if (sum === undefined) {
-      sum = { red: 0, green: 0, blue: 0, count: 0 };
-      sums.set(name, sum);
-    }
-    sum.red += red;
-    sum.green += green;
-    sum.blue += blue;
-    sum.count += 1;
+    const { rgb, count } = sums.get(name) ?? { rgb: [0, 0, 0], count: 0 };
+    sums.set(name, { rgb: [rgb[0] + red, rgb[1] + green, rgb[2] + blue], count: count + 1 });
   }
+  const hexOf = (value: number) => Math.round(value).toString(16).padStart(2, '0');
   const colours = [...sums]
-    .map(([name, sum]) => ({
+    .map(([name, { rgb, count }]) => ({
       en: name,
       ja: NAMES[name],
-      hex: `#${[sum.red, sum.green, sum.blue]
-        .map((value) =>
-          Math.round(value / sum.count)
-            .toString(16)
-            .padStart(2, '0'),
-        )
-        .join('')}`,
-      share: sum.count / seen,
+      hex: `#${rgb.map((sum) => hexOf(sum / count)).join('')}`,
+      share: count / seen,
     }))
     .filter((colour) => colour.share >= LEAST_SHARE)
     .sort((one, other) => other.share - one.share)

@@ -68,7 +68,7 @@ export async function connectGemini(
 class GeminiLiveProvider implements LiveProvider {
   readonly closeReasons = CLOSE_REASONS;
   readonly traits: LiveTraits;
-  readonly encoder: FrameEncoder;
+  private readonly encoder: FrameEncoder;
   private readonly client: GoogleGenAI;
   private readonly model: string;
   private readonly configOf: (handle: string | undefined) => LiveConnectConfig;

@@ -23,31 +23,32 @@ export function readMessage(message: LiveServerMessage, reportsIdle: boolean): L
     message;
   const calls = [...(toolCall?.functionCalls ?? []), ...callsIn(serverContent?.modelTurn)];
   const { newHandle: handle, resumable } = sessionResumptionUpdate ?? {};
-  return {
-    ...(usageMetadata ? { usage: usageOf(usageMetadata) } : {}),
-    ...(serverContent ? { output: outputOf(serverContent, reportsIdle) } : {}),
-    ...(toolCall || calls.length > 0 ? { calls } : {}),
-    ...(toolCallCancellation?.ids ? { cancelledCalls: toolCallCancellation.ids } : {}),
-    // While it generates, the service may say that it cannot be resumed. From the last handle it still can.
-    ...(handle ? { resumption: { handle, ...(resumable === undefined ? {} : { resumable }) } } : {}),
-    ...(goAway ? { goAwayMs: millisecondsIn(goAway.timeLeft) } : {}),
-  };
+  const read: LiveMessage = {};
+  if (usageMetadata) read.usage = usageOf(usageMetadata);
+  if (serverContent) read.output = outputOf(serverContent, reportsIdle);
+  if (toolCall || calls.length > 0) read.calls = calls;
+  if (toolCallCancellation?.ids) read.cancelledCalls = toolCallCancellation.ids;
+  // While it generates, the service may say that it cannot be resumed. From the last handle it still can.
+  if (handle) read.resumption = resumable === undefined ? { handle } : { handle, resumable };
+  if (goAway) read.goAwayMs = millisecondsIn(goAway.timeLeft);
+  return read;
 }
 
 function outputOf(content: LiveServerContent, reportsIdle: boolean): LiveOutput {
   const { groundingMetadata, inputTranscription, modelTurn, outputTranscription } = content;
-  const { turnCompleteReason: reason, interactionStatus } = content;
-  const continues = reportsIdle && interactionStatus === 'IN_PROGRESS';
-  const error = reason && !GOOD_REASONS.includes(reason) ? reason : undefined;
-  return {
-    ...(groundingMetadata ? { grounding: groundingMetadata } : {}),
-    ...(inputTranscription ? { userTranscript: inputTranscription } : {}),
-    ...(modelTurn?.parts ? { parts: modelTurn.parts } : {}),
-    ...(content.generationComplete ? { isGenerated: true } : {}),
-    ...(outputTranscription ? { modelTranscript: outputTranscription } : {}),
-    ...(content.interrupted ? { isInterrupted: true } : {}),
-    ...(content.turnComplete ? { turnEnd: { continues, ...(error ? { error } : {}) } } : {}),
-  };
+  const output: LiveOutput = {};
+  if (groundingMetadata) output.grounding = groundingMetadata;
+  if (inputTranscription) output.userTranscript = inputTranscription;
+  if (modelTurn?.parts) output.parts = modelTurn.parts;
+  if (content.generationComplete) output.isGenerated = true;
+  if (outputTranscription) output.modelTranscript = outputTranscription;
+  if (content.interrupted) output.isInterrupted = true;
+  if (content.turnComplete) {
+    const { turnCompleteReason: reason, interactionStatus } = content;
+    output.turnEnd = { continues: reportsIdle && interactionStatus === 'IN_PROGRESS' };
+    if (reason && !GOOD_REASONS.includes(reason)) output.turnEnd.error = reason;
+  }
+  return output;
 }
 
 /** Token counts under the names that ADK reads. The total of a live session leaves out the thoughts; here it has them. */
