@@ -98,11 +98,11 @@ try {
   const { signal } = new AbortController();
   const ways = {
     'as it is': (sound: Int16Array) =>
-      voice.recognise(
+      voice.speechToText(
         (async function* () {
           yield sound;
         })(),
-        { signal, heard: () => undefined },
+        { signal, onPartial: () => undefined },
       ),
     'without the cut': async (sound: Int16Array) => {
       let text = '';

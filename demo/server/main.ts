@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LogLevel, setLogLevel } from '@google/adk';
-import { checkModel, chooseModel, withEars } from 'duologue/models';
+import { checkModel, chooseModel, withSpeech } from 'duologue/models';
 import { createDuologue } from 'duologue/server';
 import { nodeListener, serve } from 'duologue/server/node';
 import { openPostgresStore } from 'duologue/server/postgres';
@@ -10,7 +10,9 @@ import { openRedisHub } from 'duologue/server/redis';
 import { openSqliteStore } from 'duologue/server/sqlite';
 import { loadTools } from '../tools/load.ts';
 import { createAgent } from './agent.ts';
+import { createImageDecoder } from './decode-image.ts';
 import { loadProvider } from './providers.ts';
+import { SAMPLE_TEXTS } from './sample-texts.ts';
 import { readSettings } from './settings.ts';
 import { COMMON_WORDS } from './voice/best-transcript.ts';
 import { detectorFiles } from './voice/detector-files.ts';
@@ -27,7 +29,10 @@ async function main(): Promise<void> {
   const tools = await loadTools();
   const chosen = await chooseModel(process.env, {
     load: loadProvider,
-    embedded: { rules: tools.flatMap(({ rules }) => rules) },
+    embedded: {
+      rules: [...tools.flatMap(({ rules }) => rules), ...SAMPLE_TEXTS],
+      decodeImage: createImageDecoder(),
+    },
   });
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const { shared } = settings;
@@ -44,7 +49,7 @@ async function main(): Promise<void> {
   const isLive = chosen.live !== chosen.turn;
   const duologue = createDuologue({
     agent: createAgent({
-      model: isLive ? chosen.model : withEars(chosen.turn, voice),
+      model: isLive ? chosen.model : withSpeech(chosen.turn, voice),
       tools,
       surroundings: { env: process.env, dataDir: settings.dataDir },
     }),

@@ -1,8 +1,8 @@
 import { type BaseTool, LlmAgent, LogLevel, setLogLevel } from '@google/adk';
 import { WebSocket } from 'ws';
 import { BlockDecoder, decodeBinary, FRAME_VERSION } from '../../src/protocol/index.ts';
-import { createDuologue, type DuologueOptions } from '../../src/server/index.ts';
 import { serve } from '../../src/server/adapters/node.ts';
+import { createDuologue, type DuologueOptions } from '../../src/server/index.ts';
 import { ScriptedModel, type ScriptedTurn } from '../../test/support/scripted-model.ts';
 
 /** A block that a client received: its chunk id, if it has one, and its data. */
@@ -112,7 +112,7 @@ export class Recorder {
     const duologue = createDuologue({
       agent: new LlmAgent({ name: 'assistant', model, tools }),
       newId: () => `id-${String(++id).padStart(4, '0')}`,
-      patience: { retries: 0, firstTokenMs: null, nextTokenMs: null },
+      retryPolicy: { retries: 0, firstTokenMs: null, nextTokenMs: null },
       logger: { info() {}, warn() {}, error() {} },
       ...options,
     });

@@ -18,6 +18,7 @@ export {
   runDeferred,
   toResponse,
 } from './deferred.ts';
+export type { Speaker } from './fast-path.ts';
 export { instrument } from './gate.ts';
 export { GatePlugin, type RunView } from './gate-plugin.ts';
 export {
@@ -31,5 +32,5 @@ export {
   toContent,
 } from './history.ts';
 export { MessageChunks, type MessageOutput, usageIn } from './message-chunks.ts';
-export { type ApprovalOverride, type DeferredCall, type Speaker, unlessAborted } from './run.ts';
+export { type ApprovalOverride, type DeferredCall, unlessAborted } from './run.ts';
 export { ServerTools } from './tools.ts';

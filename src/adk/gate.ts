@@ -17,6 +17,7 @@ import {
 import type { ToolFacts } from '../protocol/index.ts';
 import { agentsUsedAsTools, cannotWait, workflowAround } from './agent-tree.ts';
 import { GATED, guardAgentCallbacks, markRun } from './callbacks.ts';
+import { addFastPath } from './fast-path.ts';
 import { type ActiveRun, pluginIn } from './gate-plugin.ts';
 import { HistoryProcessor } from './history.ts';
 import {
@@ -24,7 +25,6 @@ import {
   type InnerRun,
   innerRunOf,
   mayWait,
-  putTap,
   refuseInside,
   runDecided,
   unlessAborted,
@@ -103,7 +103,7 @@ class Gate extends BaseTool {
 function putGates(request: LlmRequest, context: InvocationContext, agentName: string): void {
   const active = pluginIn(context)?.activeIn(context);
   if (!active && !innerRunOf(context)) return;
-  if (active) putTap(request, context, active.run);
+  if (active) addFastPath(request, context, active.run);
   const { toolsDict } = request;
   const tools = new Map<string, BaseTool>();
   for (const [name, tool] of Object.entries(toolsDict)) {

@@ -11,6 +11,7 @@ import {
 } from '@google/adk';
 import { type Content, type FunctionResponse, FunctionResponseScheduling, type Part } from '@google/genai';
 import type { InputPart } from '../protocol/index.ts';
+import { liveFactsOf } from './live-facts.ts';
 
 /** Key in an event's custom metadata: drop this event and all after it, up to the marker. */
 const REWIND = 'duologueRewind';
@@ -322,18 +323,12 @@ export function resumptionOf(events: readonly Event[], now: number): Resumption 
   const spoke = since.findLastIndex(
     (event) => event.author !== 'user' && (event.turnComplete || event.content?.role === 'model'),
   );
-  // One that ran when the model took its call back has a result, and the model is not told of it.
-  const cancelled = new Set(events.flatMap(cancelledIn));
+  // A call that ran although the model had cancelled it has a result, which the model does not want.
+  const cancelled = new Set(events.flatMap((event) => liveFactsOf(event).cancelledCalls ?? []));
   const responses = since
     .slice(spoke + 1)
     .flatMap((event) => getFunctionResponses(event))
     .filter(({ id = '' }) => !cancelled.has(id));
   const scheduling = FunctionResponseScheduling.SILENT;
   return { handle, responses: responses.map((response) => ({ ...response, scheduling })) };
-}
-
-/** The ids of the calls that the model cancels with an event. */
-export function cancelledIn(event: Event): string[] {
-  const ids = event.customMetadata?.toolCallCancellation;
-  return Array.isArray(ids) ? ids.filter((id): id is string => typeof id === 'string') : [];
 }

@@ -3,8 +3,8 @@ import type { Part } from '@google/genai';
 import { finishOf } from '../parse/finish.ts';
 import type { Finish } from '../parse/reading.ts';
 import { usageOf as parseUsage } from '../parse/usage.ts';
-import type { Chunk, Citation, DataParts, MessageMetadata, TokenUsage } from '../protocol/index.ts';
-import { cancelledIn } from './history.ts';
+import type { Chunk, Citation, MessageMetadata, TokenUsage } from '../protocol/index.ts';
+import { liveFactsOf } from './live-facts.ts';
 
 /** What comes out of the events of a message: chunks, and what the session must act on. */
 export type MessageOutput =
@@ -85,7 +85,7 @@ export class MessageChunks {
       return out;
     }
     this.remember(event);
-    const waiting = event.customMetadata?.waiting as DataParts['waiting'] | undefined;
+    const { waiting, continues, wasIdle, cancelledCalls } = liveFactsOf(event);
     if (waiting) out.push({ type: 'data-waiting', data: waiting, transient: true });
     // What the person said stands in the history as content too; here it is only heard.
     if (parts && !event.inputTranscription) this.final(parts, event, out);
@@ -95,15 +95,10 @@ export class MessageChunks {
       this.transcript(this.writerOf(event), event.outputTranscription, event.content !== undefined, out);
     this.fail(event, out);
     if (event.interrupted) {
-      out.push(...this.close(), { type: 'interrupted', cancelled: cancelledIn(event) });
+      out.push(...this.close(), { type: 'interrupted', cancelled: cancelledCalls ?? [] });
     }
     if (event.turnComplete) {
-      const { goesOn, isIdle } = event.customMetadata ?? {};
-      out.push(...this.close(), {
-        type: 'turn-complete',
-        goesOn: typeof goesOn === 'boolean' ? goesOn : undefined,
-        isIdle: isIdle === true,
-      });
+      out.push(...this.close(), { type: 'turn-complete', goesOn: continues, isIdle: wasIdle === true });
     }
     return out;
   }

@@ -1,31 +1,33 @@
 import {
+  type BaseAgent,
   BaseLlm,
   type BaseLlmConnection,
   Gemini,
   isBaseLlm,
+  isLlmAgent,
+  LLMRegistry,
   type LlmRequest,
   type LlmResponse,
 } from '@google/adk';
-import { takeLiveTap } from '../adk/run.ts';
-import { DuologueGemini } from './gemini.ts';
-import { isLiveModelName } from './gemini-families.ts';
-import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './gemini-live.ts';
-import { guardConnection } from './guard-connection.ts';
+import { takeLiveFastPath } from '../adk/fast-path.ts';
+import { isLiveModelName } from './gemini/families.ts';
+import { DuologueGemini } from './gemini/index.ts';
+import { connectGemini, type GeminiLiveOptions, keepsStockConnection } from './gemini/live-provider.ts';
+import { guardConnection } from './live/guard.ts';
+import { TurnBasedLiveConnection } from './live/turn-based.ts';
 import { callModel } from './model-call.ts';
-import { liveOf } from './pair.ts';
-import type { Patience } from './patience.ts';
 import { failedWith } from './provider-error.ts';
-import { TurnBasedLiveConnection } from './turn-based-live.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 
-/** ADK tells a Gemini model by this key. */
+/** ADK recognises a Gemini model by this key. */
 const GEMINI = Symbol.for('google.adk.geminiModel');
 
-/** How a wrapped model is used live. */
+/** Options of a wrapped model. */
 export interface AdkSafeOptions {
-  /** For Gemini's live models. */
+  /** Live connections to Gemini. */
   live?: GeminiLiveOptions;
-  /** How long the provider is waited for, and how often it is asked again. */
-  patience?: Partial<Patience>;
+  /** Timeouts, and how often a failed call is repeated. */
+  retryPolicy?: Partial<RetryPolicy>;
 }
 
 /**
@@ -41,24 +43,24 @@ export class AdkSafeModel extends BaseLlm {
     super({ model: isBaseLlm(model) ? model.model : model.name });
     this.resolve = isBaseLlm(model) ? () => model : model.create;
     this.options = options;
-    // ADK continues a stored interaction only for what it takes for a Gemini model.
+    // ADK continues a stored interaction only for a model that it recognises as Gemini.
     if (model instanceof Gemini && model.useInteractionsApi) {
       Object.assign(this, { [GEMINI]: true, useInteractionsApi: true });
     }
   }
 
-  /** The wrapped model. A model given by name is made when it is first used, so that a missing key fails no import. */
+  /** The wrapped model. A model given by name is created when it is first used, so that a missing key fails no import. */
   get inner(): BaseLlm {
     this.resolved ??= this.resolve();
     return this.resolved;
   }
 
-  /** Whether a live run speaks to the model's own live connection. */
+  /** Whether a live run uses a live connection of the model itself. */
   get nativeLive(): boolean {
     return isNativeLive(liveOf(this.inner));
   }
 
-  /** Whether the model can only be used live. A model with a live connection that can be called as well says so by `liveOnly: false`. */
+  /** Whether the model can only be used live. A live model that can also be called turn by turn has `liveOnly: false`. */
   get liveOnly(): boolean {
     // The name alone decides this: creating the model would fail the start when its key is missing.
     if (!this.resolved && isLiveModelName(this.model)) return true;
@@ -75,25 +77,25 @@ export class AdkSafeModel extends BaseLlm {
     stream?: boolean,
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
-    const { patience } = this.options;
+    const { retryPolicy } = this.options;
     try {
-      return callModel(this.inner, request, { stream, signal, patience });
+      return callModel(this.inner, request, { stream, signal, retryPolicy });
     } catch (error) {
       return notMade(error);
     }
   }
 
   override async connect(request: LlmRequest): Promise<BaseLlmConnection> {
-    const { patience, live } = this.options;
+    const { retryPolicy, live } = this.options;
     const model = liveOf(this.inner);
-    const tap = takeLiveTap(request);
-    // ADK names the agent's one model in the request, and Gemini believes the request.
+    const fastPath = takeLiveFastPath(request);
+    // ADK puts the agent's only model name into the request, and Gemini uses the name in the request.
     const own = model === this.inner ? request : { ...request, model: model.model };
-    if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { patience, tap });
+    if (!isNativeLive(model)) return new TurnBasedLiveConnection(model, own, { retryPolicy, fastPath });
     const isOurs = model instanceof DuologueGemini;
     const connection =
       model instanceof Gemini && (isOurs || keepsStockConnection(model))
-        ? await connectGemini(model, own, { ...timeOf(patience), ...live, ...(isOurs ? model.live : {}) })
+        ? await connectGemini(model, own, { ...timeOf(retryPolicy), ...live, ...(isOurs ? model.live : {}) })
         : await model.connect(own);
     return guardConnection(connection, own);
   }
@@ -104,14 +106,14 @@ export function adkSafe(model: BaseLlm, options?: AdkSafeOptions): BaseLlm {
   return model instanceof AdkSafeModel ? model : new AdkSafeModel(model, options);
 }
 
-/** The response in place of a model that could not be created, such as one without a key: ADK would drop the error code. */
+/** The response when the model could not be created, such as without a key. ADK would drop the code of a thrown error. */
 async function* notMade(error: unknown): AsyncGenerator<LlmResponse, void> {
   const { code, message } = failedWith(error);
   yield { errorCode: code, errorMessage: message };
 }
 
-/** A live connection goes by the same time as everything else. */
-function timeOf({ timer, random }: Partial<Patience> = {}): GeminiLiveOptions {
+/** Gives a live connection the same clock as model calls. */
+function timeOf({ timer, random }: Partial<RetryPolicy> = {}): GeminiLiveOptions {
   return { ...(timer ? { timer } : {}), ...(random ? { random } : {}) };
 }
 
@@ -119,4 +121,54 @@ function isNativeLive(model: BaseLlm): boolean {
   const { nativeLive } = model as { nativeLive?: unknown };
   if (typeof nativeLive === 'boolean') return nativeLive;
   return model instanceof Gemini && isLiveModelName(model.model);
+}
+
+/** Combines two models: `turn` is called turn by turn, `live` serves live runs. */
+export function pairOf(turn: BaseLlm, live: BaseLlm): BaseLlm {
+  return turn === live ? turn : new PairModel(turn, live);
+}
+
+/** The model that serves live runs. */
+function liveOf(model: BaseLlm): BaseLlm {
+  return model instanceof PairModel ? model.live : model;
+}
+
+class PairModel extends BaseLlm {
+  readonly live: BaseLlm;
+  private readonly turn: BaseLlm;
+
+  constructor(turn: BaseLlm, live: BaseLlm) {
+    super({ model: turn.model });
+    this.turn = turn;
+    this.live = live;
+  }
+
+  override generateContentAsync(
+    request: LlmRequest,
+    stream?: boolean,
+    signal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void> {
+    return this.turn.generateContentAsync({ ...request, model: this.turn.model }, stream, signal);
+  }
+
+  override connect(request: LlmRequest): Promise<BaseLlmConnection> {
+    return this.live.connect({ ...request, model: this.live.model });
+  }
+}
+
+/** Wraps the model of every LLM agent of a tree. Doing it twice changes nothing. */
+export function instrumentModels(root: BaseAgent, options?: AdkSafeOptions): void {
+  for (const agent of agentsIn(root)) {
+    if (!isLlmAgent(agent) || !agent.model) continue;
+    const { model } = agent;
+    if (isBaseLlm(model)) agent.model = adkSafe(model, options);
+    else if (typeof model === 'string') {
+      agent.model = new AdkSafeModel({ name: model, create: () => LLMRegistry.newLlm(model) }, options);
+    }
+  }
+}
+
+function* agentsIn(root: BaseAgent): Generator<BaseAgent> {
+  yield root;
+  for (const agent of root.subAgents) yield* agentsIn(agent);
 }

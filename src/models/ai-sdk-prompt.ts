@@ -1,46 +1,58 @@
 import type { LlmRequest } from '@google/adk';
 import { type Content, FunctionCallingConfigMode, type FunctionDeclaration, type Part } from '@google/genai';
-import type {
-  CallOptions,
-  FilePart,
-  Message,
-  ProviderMetadata,
-  TextPart,
-  ToolResultPart,
-} from './ai-sdk-types.ts';
-import { instructionParts } from './instruction.ts';
+import type { LanguageModel } from 'ai';
+import { instructionParts } from './prompt-texts.ts';
 
-/** Where a part keeps what the provider wants back with it. */
+type ModelV3 = Extract<LanguageModel, { specificationVersion: 'v3' }>;
+
+/** The options of a call, as `ai` 6 declares them. */
+export type CallOptions = Parameters<ModelV3['doStream']>[0];
+
+/** A part of a provider's stream. */
+export type StreamPart =
+  Awaited<ReturnType<ModelV3['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never;
+
+type Message = CallOptions['prompt'][number];
+type Assistant = Extract<Message, { role: 'assistant' }>['content'];
+type User = Extract<Message, { role: 'user' }>['content'];
+type FilePart = Extract<User[number], { type: 'file' }>;
+type ToolResults = Extract<Message, { role: 'tool' }>['content'];
+type ProviderMetadata = NonNullable<FilePart['providerOptions']>;
+type JsonObject = ProviderMetadata[string];
+
+/** The settings of ADK that the AI SDK has under the same name. */
+const SETTINGS = [
+  'temperature',
+  'maxOutputTokens',
+  'topP',
+  'topK',
+  'stopSequences',
+  'presencePenalty',
+  'frequencyPenalty',
+  'seed',
+] as const;
+
+/** The key of a part under which metadata of the provider is stored. */
 const METADATA = 'aiSdk';
 
-/** What a provider said about a part, to be kept with it. */
+/** The field of a part that stores metadata of the provider, which gets it back with the part. */
 export function keepMetadata(metadata: ProviderMetadata | undefined): Pick<Part, 'partMetadata'> {
   return metadata ? { partMetadata: { [METADATA]: metadata } } : {};
 }
 
-/** An ADK request as a provider of the AI SDK takes it. */
+/** Converts an ADK request to the call options of the AI SDK. */
 export function toCallOptions(request: LlmRequest, specificationVersion: string): CallOptions {
   const { config = {} } = request;
   const tools = (config.tools ?? []).flatMap((tool) =>
     'functionDeclarations' in tool ? (tool.functionDeclarations ?? []) : [],
   );
-  const { temperature, maxOutputTokens, topP, topK, stopSequences, presencePenalty, frequencyPenalty, seed } =
-    config;
-  const set = {
-    temperature,
-    maxOutputTokens,
-    topP,
-    topK,
-    stopSequences,
-    presencePenalty,
-    frequencyPenalty,
-    seed,
-  };
   const toolChoice = toToolChoice(config.toolConfig?.functionCallingConfig?.mode);
   const schema = config.responseJsonSchema ?? config.responseSchema;
   return {
     prompt: toPrompt(request, specificationVersion === 'v3'),
-    ...Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(
+      SETTINGS.flatMap((name) => (config[name] === undefined ? [] : [[name, config[name]]])),
+    ),
     ...(schema || config.responseMimeType === 'application/json'
       ? {
           responseFormat: {
@@ -67,9 +79,9 @@ function toPrompt(request: LlmRequest, isBare: boolean): Message[] {
 }
 
 function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] {
-  const assistant: Extract<Message, { role: 'assistant' }>['content'] = [];
-  const tool: ToolResultPart[] = [];
-  const user: (TextPart | FilePart)[] = [];
+  const assistant: Assistant = [];
+  const tool: ToolResults = [];
+  const user: User = [];
   const isModel = content.role === 'model';
   for (const part of content.parts ?? []) {
     const said = providerOptionsOf(part);
@@ -91,7 +103,7 @@ function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] 
         output:
           typeof response.error === 'string'
             ? { type: 'error-text', value: response.error }
-            : { type: 'json', value: response },
+            : { type: 'json', value: response as JsonObject },
       });
     } else if (part.inlineData || part.fileData) {
       const file = toFile(part, isBare);
@@ -101,7 +113,7 @@ function toMessages(content: Content, ids: CallIds, isBare: boolean): Message[] 
       else (isModel ? assistant : user).push({ type: 'text', text: part.text, ...(isModel ? said : {}) });
     }
   }
-  // A thought that broke off before a word came of it: providers refuse a message with nothing else in it.
+  // Providers refuse a message of thoughts alone, such as one that was cut off before its first word.
   const says = assistant.some(({ type }) => type !== 'reasoning');
   return [
     ...(says ? [{ role: 'assistant' as const, content: assistant }] : []),
@@ -118,15 +130,16 @@ function providerOptionsOf(part: Part): { providerOptions?: ProviderMetadata } {
 function toFile({ inlineData, fileData }: Part, isBare: boolean): FilePart | undefined {
   const { mimeType: mediaType = 'application/octet-stream', displayName } = inlineData ?? fileData ?? {};
   const named = { type: 'file' as const, mediaType, ...(displayName ? { filename: displayName } : {}) };
-  if (inlineData?.data) {
-    return { ...named, data: isBare ? inlineData.data : { type: 'data', data: inlineData.data } };
-  }
+  const { data } = inlineData ?? {};
+  // `ai` 7 names the kind of the data.
+  const file = (bare: string | URL, kind: object) => ({ ...named, data: isBare ? bare : kind }) as FilePart;
+  if (data) return file(data, { type: 'data', data });
   if (!fileData?.fileUri || !URL.canParse(fileData.fileUri)) return undefined;
   const url = new URL(fileData.fileUri);
-  return { ...named, data: isBare ? url : { type: 'url', url } };
+  return file(url, { type: 'url', url });
 }
 
-/** ADK takes its own ids out of what a model sees, and providers want one on every call: call and response meet by name, in order. */
+/** Gives ids to calls without one. ADK removes its own ids, and providers need them: responses match calls by name, in order. */
 class CallIds {
   private readonly open = new Map<string, string[]>();
   private made = 0;
@@ -156,6 +169,9 @@ function toTool(declaration: FunctionDeclaration) {
 
 const LENGTHS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 
+/** Keywords whose values are no schemas. */
+const VALUES = new Set(['enum', 'required', 'default', 'example', 'const']);
+
 /** Google's schema as JSON Schema: types in lower case, lengths as numbers, `nullable` as a type. */
 function toJsonSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(toJsonSchema);
@@ -170,14 +186,7 @@ function toJsonSchema(schema: unknown): unknown {
         Object.entries(value).map(([name, one]) => [name, toJsonSchema(one)]),
       );
     } else if (LENGTHS.has(key) && typeof value === 'string') out[key] = Number(value);
-    else if (
-      key === 'enum' ||
-      key === 'required' ||
-      key === 'default' ||
-      key === 'example' ||
-      key === 'const'
-    )
-      out[key] = value;
+    else if (VALUES.has(key)) out[key] = value;
     else out[key] = toJsonSchema(value);
   }
   if ('nullable' in schema && schema.nullable === true && typeof out.type === 'string')

@@ -1,22 +1,27 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason, type GenerateContentResponseUsageMetadata, type Part } from '@google/genai';
 import { markUnreadable } from '../adk/history.ts';
-import { keepMetadata, toCallOptions } from './ai-sdk-prompt.ts';
-import type { AiSdkModel, CallOptions, StreamPart, Usage } from './ai-sdk-types.ts';
+import { keepMetadata, type StreamPart, toCallOptions } from './ai-sdk-prompt.ts';
+import { TurnBasedLiveConnection } from './live/turn-based.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';
-import { TurnBasedLiveConnection } from './turn-based-live.ts';
 
-export type { AiSdkModel } from './ai-sdk-types.ts';
+/** A language model of an AI SDK provider, of the contract of `ai` 6 (`v3`) or 7 (`v4`). */
+export interface AiSdkModel {
+  readonly specificationVersion: string;
+  readonly provider: string;
+  readonly modelId: string;
+  doStream(options: never): PromiseLike<{ stream: ReadableStream<unknown> }>;
+}
 
 /** Options of a model of the AI SDK. */
 export interface FromAiSdkOptions {
-  /** Settings that only this provider knows, as the AI SDK takes them. */
+  /** Settings of this provider, in the form of the AI SDK. */
   providerOptions?: Record<string, Record<string, unknown>>;
-  /** Keys that must appear in no error, whatever the provider says. */
+  /** Keys that are removed from every error. */
   secrets?: readonly string[];
 }
 
-/** Makes any language model of an AI SDK provider (`ai` 6 or 7) one that ADK agents can use, live too. */
+/** Wraps a language model of an AI SDK provider (`ai` 6 or 7) for ADK agents, in live runs too. */
 export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): BaseLlm {
   if (model.specificationVersion !== 'v3' && model.specificationVersion !== 'v4') {
     throw new Error(
@@ -42,7 +47,7 @@ class AiSdkLlm extends BaseLlm {
     signal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
     const { providerOptions, secrets } = this.options;
-    const options: CallOptions = {
+    const options = {
       ...toCallOptions(request, this.inner.specificationVersion),
       ...(providerOptions ? { providerOptions } : {}),
       ...(signal ? { abortSignal: signal } : {}),
@@ -72,10 +77,10 @@ const FINISH: Record<string, FinishReason> = {
   'content-filter': FinishReason.SAFETY,
 };
 
-/** Says nothing, but shows that the model is still writing. */
+/** An empty response, which shows that the model is still writing. */
 const ALIVE: LlmResponse = { partial: true };
 
-/** Gathers what a provider streams: each delta is a partial response, the end is the whole answer. */
+/** Collects the stream of a provider: each delta becomes a partial response, the end the whole answer. */
 class Answer {
   private readonly parts: Part[] = [];
   private readonly texts = new Map<string, Part>();
@@ -108,7 +113,7 @@ class Answer {
       case 'tool-input-delta':
         return ALIVE;
       case 'tool-call':
-        // The provider's own tools have run already.
+        // Tools of the provider itself have run already.
         if (part.providerExecuted) return undefined;
         this.parts.push(toCall(part));
         return undefined;
@@ -118,7 +123,7 @@ class Answer {
         return undefined;
       }
       case 'source':
-        if (part.url) {
+        if (part.sourceType === 'url') {
           this.sources.push({ web: { uri: part.url, ...(part.title ? { title: part.title } : {}) } });
         }
         return undefined;
@@ -127,13 +132,13 @@ class Answer {
         return undefined;
       case 'finish':
         this.finishReason = FINISH[part.finishReason.unified] ?? FinishReason.OTHER;
-        // Where a stream breaks off the SDK says `other`, and no word of the provider's.
+        // For a stream that was cut off the SDK reports `other`, without a reason of the provider.
         this.isWhole = part.finishReason.unified !== 'other' || part.finishReason.raw !== undefined;
         this.usage = toUsage(part.usage);
         return undefined;
       case 'error': {
         const failure = failureOf(part.error);
-        // Some providers name no kind.
+        // Some providers give no status.
         throw failure instanceof ModelFailure ? failure : new ModelFailure('500', failure.message);
       }
       default:
@@ -179,7 +184,7 @@ function toCall(call: Extract<StreamPart, { type: 'tool-call' }>): Part {
   return part;
 }
 
-/** The arguments of a call. Providers send no text, or `null`, for none; anything else but an object cannot be read. */
+/** Parses the arguments of a call. Providers send no text, or `null`, for none; any other value but an object is unreadable. */
 function readArguments(input: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(input.trim() || '{}') ?? {};
@@ -191,20 +196,24 @@ function readArguments(input: string): Record<string, unknown> | undefined {
   }
 }
 
-function toBase64(data: Extract<StreamPart, { type: 'file' }>['data']): string | undefined {
+/** The data of a file. `ai` 7 puts it into an object. */
+function toBase64(data: unknown): string | undefined {
   if (typeof data === 'string') return data;
   if (data instanceof Uint8Array) return Buffer.from(data).toString('base64');
-  return data.data === undefined ? undefined : toBase64(data.data);
+  return data ? toBase64((data as { data?: unknown }).data) : undefined;
 }
 
-/** ADK counts thoughts apart from what the model wrote; providers count them together. */
-function toUsage({ inputTokens, outputTokens }: Usage): GenerateContentResponseUsageMetadata {
+/** Converts token counts. ADK counts thoughts apart from the answer; providers count them together. */
+function toUsage({
+  inputTokens,
+  outputTokens,
+}: Extract<StreamPart, { type: 'finish' }>['usage']): GenerateContentResponseUsageMetadata {
   const { total: input, cacheRead, cacheWrite } = inputTokens;
   const { total: output, reasoning } = outputTokens;
   return {
     ...(input === undefined ? {} : { promptTokenCount: input }),
     ...(cacheRead ? { cachedContentTokenCount: cacheRead } : {}),
-    // Google has no name for it; this is OpenAI's, and like Google's others it is part of the prompt.
+    // Google has no field for it. The name is OpenAI's; the count is part of the prompt, as with Google's fields.
     ...(cacheWrite ? { cache_write_tokens: cacheWrite } : {}),
     ...(output === undefined ? {} : { candidatesTokenCount: output - (reasoning ?? 0) }),
     ...(reasoning ? { thoughtsTokenCount: reasoning } : {}),

@@ -4,7 +4,7 @@ import { failureOf, ModelFailure } from './provider-error.ts';
 /** How long the answer to the question may take. */
 const TIMEOUT_MS = 10_000;
 
-/** What is wrong with a choice that the provider refuses, by the code of the failure. */
+/** What is wrong with a model that its provider refuses, by the code of the failure. */
 const WORDS: Readonly<Record<string, string>> = {
   '401': 'its provider does not accept the key (401)',
   '403': 'its provider does not let this key use it (403)',
@@ -17,7 +17,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /**
  * Asks a model one small question, to find out at the start whether its key and its name are right. Returns a sentence that says
- * what is wrong; null when the model answers, and when nobody can tell: a provider that cannot be reached now may be later.
+ * what is wrong. Returns null when the model answers, and when the provider cannot be reached, because it may be reachable later.
  */
 export async function checkModel(
   model: BaseLlm,

@@ -1,13 +1,13 @@
 import { type BaseLlm, LLMRegistry } from '@google/adk';
+import { pairOf } from './adk-safe.ts';
 import { fromAiSdk } from './ai-sdk.ts';
-import { EMBEDDED_MODEL, EmbeddedModel, type EmbeddedModelOptions } from './embedded/index.ts';
-import { DuologueGemini } from './gemini.ts';
-import { isLiveModelName, liveFamilyOf } from './gemini-families.ts';
-import { pairOf } from './pair.ts';
+import { EMBEDDED_MODEL, EmbeddedModel, type EmbeddedModelOptions } from './embedded/embedded-model.ts';
+import { isLiveModelName, liveFamilyOf } from './gemini/families.ts';
+import { DuologueGemini } from './gemini/index.ts';
 import { PROVIDERS } from './providers/index.ts';
 import type { Environment, Provider } from './providers/provider.ts';
 
-/** The model that was chosen, and how to tell a person about it. */
+/** The chosen model, with sentences for the log. */
 export interface ChosenModel {
   /** For an agent: turns go to `turn`, live runs to `live`. */
   model: BaseLlm;
@@ -24,7 +24,7 @@ export interface ChooseOptions {
   live?: boolean;
   /** Loads an optional package. */
   load?: (name: string) => Promise<unknown>;
-  /** For the embedded model, when that is the one: the rules of your tools, for example. */
+  /** Options of the embedded model, if that is chosen, such as the rules of your tools. */
   embedded?: EmbeddedModelOptions;
 }
 
@@ -75,7 +75,7 @@ function namesFrom(env: Environment): { names: [turn: string, live?: string]; wh
   return { names: ['embedded'], why: 'No key of a model provider is set.' };
 }
 
-/** A name with the model to begin with, where only the provider was named. */
+/** Adds the default model to a name that names only the provider. */
 function wholeName(name: string): string {
   if (name === 'vertex') return `vertex/${GEMINI_TURN}`;
   const model = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name]?.model : null;
@@ -83,7 +83,7 @@ function wholeName(name: string): string {
 }
 
 async function create(name: string, env: Environment, options: ChooseOptions): Promise<BaseLlm> {
-  // Better now than when somebody speaks.
+  // A model without conversation fails here, not at the first live run.
   if (isLiveModelName(name)) liveFamilyOf(name);
   if (name === 'embedded' || name === EMBEDDED_MODEL) return new EmbeddedModel(options.embedded);
   const [prefix = '', ...rest] = name.split('/');
@@ -111,7 +111,7 @@ function createGemini(model: string, env: Environment): BaseLlm {
   return new DuologueGemini({ model, apiKey, ...(baseUrl ? { baseUrl } : {}) });
 }
 
-/** Who asks Vertex is told by Google Cloud's own credentials, which are looked for when it is asked. */
+/** Creates a model on Vertex. Google's client looks for Google Cloud credentials at the first call. */
 function createVertex(model: string, env: Environment): BaseLlm {
   const { GOOGLE_CLOUD_PROJECT: project, GOOGLE_CLOUD_LOCATION, GOOGLE_VERTEX_BASE_URL: baseUrl } = env;
   if (!project) throw new Error(`The model vertex/${model} needs GOOGLE_CLOUD_PROJECT to be set.`);

@@ -1,13 +1,13 @@
 import type { LlmResponse } from '@google/adk';
 import type { Part } from '@google/genai';
 
-/** Gathers the responses of one call into its only final one. */
+/** Collects the responses of one call into its only final response. */
 export class FinalResponse {
   private readonly parts: Part[] = [];
   private readonly tail: LlmResponse = {};
   private thought = '';
   private text = '';
-  /** The usage that came with the newest partial response: some models send none at the end, and one that fails has no end. */
+  /** The usage of the newest partial response. Some models send none at the end, and a failed call has no end. */
   private usage: Pick<LlmResponse, 'usageMetadata'> = {};
 
   addPartial(response: LlmResponse): void {
@@ -24,7 +24,7 @@ export class FinalResponse {
     for (const part of content?.parts ?? []) {
       if (!isEmpty(part)) this.parts.push(part);
     }
-    // ADK takes the finish reason of a response without parts for an error, whatever it is.
+    // ADK makes every finish reason of a response without parts an error.
     if (rest.errorCode === 'STOP') delete rest.errorCode;
     const fields = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
     Object.assign(this.tail, Object.fromEntries(fields));
@@ -43,7 +43,7 @@ export class FinalResponse {
     };
   }
 
-  /** What a person has already read stays in the history; calls that came before the failure are not made. */
+  /** The final response of a failed call. Text that the user has read stays in the history; calls are dropped. */
   failed(errorCode: string, errorMessage: string): LlmResponse {
     const parts = this.withStreamed(this.parts.filter((part) => !part.functionCall));
     return {
@@ -56,7 +56,7 @@ export class FinalResponse {
     };
   }
 
-  /** A final response repeats what was streamed; where a model leaves it out, it is put in. */
+  /** Adds the streamed text where the final response of the model does not repeat it. */
   private withStreamed(parts: Part[]): Part[] {
     const streamed: Part[] = [];
     if (this.thought && !parts.some((part) => part.text && part.thought)) {

@@ -1,7 +1,6 @@
-export { CONTINUE } from './continue.ts';
-export { instrumentModels } from './instrument-models.ts';
-export { noticeOf } from './notice.ts';
-export type { Patience } from './patience.ts';
-export { failedWith } from './provider-error.ts';
-export { isLiveOnly, sensesOf } from './senses.ts';
-export { inWords, withoutKeys } from './words.ts';
+export { instrumentModels } from './adk-safe.ts';
+export { capabilitiesOf, isLiveOnly } from './capabilities.ts';
+export { imageHeader } from './embedded/image-header.ts';
+export { CONTINUE, noticeOf } from './prompt-texts.ts';
+export { failedWith, inWords, withoutKeys } from './provider-error.ts';
+export type { RetryPolicy } from './retry-policy.ts';

@@ -1,4 +1,5 @@
-import type { LlmResponse } from '@google/adk';
+import { randomBytes } from 'node:crypto';
+import { BaseTool, type LlmRequest, type LlmResponse } from '@google/adk';
 import type { Content, FunctionCall } from '@google/genai';
 
 /** The function calls of a content. */
@@ -6,7 +7,7 @@ export function callsIn(content: Content | undefined): FunctionCall[] {
   return (content?.parts ?? []).flatMap((part) => part.functionCall ?? []);
 }
 
-/** A partial response without its calls, if anything is left: ADK runs them even from there, and again from the final response. */
+/** A partial response without its calls; undefined when nothing is left. ADK would run them, and again from the final response. */
 export function withoutCalls(response: LlmResponse): LlmResponse | undefined {
   const parts = response.content?.parts ?? [];
   const [only] = parts;
@@ -27,11 +28,45 @@ export function callIdsIn(contents: Content[]): Set<string> {
   return ids;
 }
 
-/** ADK finds a call by its id alone: one that was used before is taken away, and ADK gives its own. */
+/** Removes ids that were used before. ADK finds a call by its id alone, and gives a call without id a new one. */
 export function releaseUsedIds(calls: FunctionCall[], used: Set<string>): void {
   for (const call of calls) {
     if (!call.id) continue;
     if (used.has(call.id)) delete call.id;
     else used.add(call.id);
+  }
+}
+
+/** A new id for a call of a live run, in the form that Gemini's live models use. */
+export function newCallId(): string {
+  return `function-call-${randomBytes(8).readBigUInt64BE().toString().padStart(20, '0')}`;
+}
+
+/** Stands for a tool that does not exist. Running it fails, and the model reads why. */
+class UnknownTool extends BaseTool {
+  constructor(name: string) {
+    super({ name, description: '' });
+  }
+
+  override runAsync(): Promise<unknown> {
+    return Promise.reject(new Error(`There is no tool named "${this.name}".`));
+  }
+}
+
+/**
+ * Adds a stand-in for every tool that does not exist, so that the model reads an error and continues. Without it ADK ends a live
+ * run, and loops in the other mode.
+ */
+export function admitUnknownTools(toolsDict: LlmRequest['toolsDict'], calls: Iterable<FunctionCall>): void {
+  for (const call of calls) {
+    call.name ||= 'unnamed_tool';
+    if (Object.hasOwn(toolsDict, call.name)) continue;
+    // Not an assignment: a model may call `__proto__`.
+    Object.defineProperty(toolsDict, call.name, {
+      value: new UnknownTool(call.name),
+      enumerable: false,
+      configurable: true,
+      writable: true,
+    });
   }
 }

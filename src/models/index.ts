@@ -1,29 +1,15 @@
 /**
- * Who thinks: models that ADK can run, chosen by the environment or given, asked again when they fail, and usable live
- * whatever they are. A provider is one file in `providers/` and one line of its index. A model keeps nothing between two
- * calls; what a live connection knows belongs to that connection.
+ * Models that ADK can run: chosen by the environment or given, called again when they fail, and usable live whatever they are. What
+ * every live provider needs is in `live/`; a provider for turns is a file in `providers/` and a line of its index. A model keeps
+ * nothing between two calls; the state of a live connection belongs to that connection.
  */
-export { type AdkSafeOptions, adkSafe } from './adk-safe.ts';
+export { pairOf } from './adk-safe.ts';
 export { type AiSdkModel, type FromAiSdkOptions, fromAiSdk } from './ai-sdk.ts';
+export type { ModelCapabilities } from './capabilities.ts';
 export { checkModel } from './check.ts';
 export { type ChooseOptions, type ChosenModel, chooseModel } from './choose.ts';
-export type { EarsOptions, Recognise, Speak } from './ears/options.ts';
-export { withEars } from './ears/with-ears.ts';
-export {
-  type DecodeImage,
-  EMBEDDED_MODEL,
-  EmbeddedModel,
-  type EmbeddedModelOptions,
-  type Pixels,
-  type Reply,
-  type Rule,
-  type RuleContext,
-  type ToolRequest,
-} from './embedded/index.ts';
-export { DuologueGemini, type DuologueGeminiParams } from './gemini.ts';
-export type { GeminiLiveOptions } from './gemini-live.ts';
-export { instrumentModels } from './instrument-models.ts';
-export { type Notice, noticeOf, readNotice } from './notice.ts';
-export { pairOf } from './pair.ts';
-export type { Patience } from './patience.ts';
-export { TurnBasedLiveConnection } from './turn-based-live.ts';
+export { EmbeddedModel, type EmbeddedModelOptions } from './embedded/index.ts';
+export { DuologueGemini, type DuologueGeminiParams } from './gemini/index.ts';
+export type { GeminiLiveOptions } from './gemini/live-provider.ts';
+export type { RetryPolicy } from './retry-policy.ts';
+export { type SpeechOptions, type SpeechToText, type TextToSpeech, withSpeech } from './speech/index.ts';

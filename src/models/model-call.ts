@@ -1,29 +1,27 @@
 import { type BaseLlm, Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
+import { type FastPath, takeFastPath } from '../adk/fast-path.ts';
 import { isUnreadable, markUnreadable } from '../adk/history.ts';
-import { type Tap, takeTap } from '../adk/run.ts';
 import { ARGUMENTS_UNREADABLE } from '../protocol/index.ts';
 import { FinalResponse } from './final-response.ts';
-import { callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';
-import { callGemini, keepsStockCalls } from './gemini-call.ts';
-import { elapsed, type Patience, patienceOf, waitBefore } from './patience.ts';
+import { admitUnknownTools, callIdsIn, callsIn, releaseUsedIds, withoutCalls } from './function-calls.ts';
+import { callGemini, keepsStockCalls } from './gemini/call.ts';
 import { failureOf, ModelFailure } from './provider-error.ts';
-import { admitUnknownTools } from './unknown-tool.ts';
-import { waitingResponse } from './waiting.ts';
+import { elapsed, type RetryPolicy, retryPolicyOf, waitBefore, waitingResponse } from './retry-policy.ts';
 
 /** How a model is called. */
 export interface CallModelOptions {
   stream?: boolean | undefined;
   signal?: AbortSignal | undefined;
-  patience?: Partial<Patience> | undefined;
-  /** Takes partial texts and thoughts instead of whoever reads the call. */
-  tap?: Tap | undefined;
+  retryPolicy?: Partial<RetryPolicy> | undefined;
+  /** Takes partial texts and thoughts instead of the caller. */
+  fastPath?: FastPath | undefined;
 }
 
 /**
- * One model call as ADK can take it: partial texts and thoughts, then exactly one final response with every part, the usage
- * and the finish reason. A provider that fails before it has said anything is asked again. Aborted, the call ends at once and
- * without a final response, even when the model does not listen.
+ * Calls a model. Yields partial texts and thoughts, then exactly one final response with every part, the usage and the finish
+ * reason. A call that fails before its first token is repeated; a later failure becomes the final response. An aborted call ends at
+ * once and without a final response, even when the model ignores the signal.
  */
 export function callModel(
   model: BaseLlm,
@@ -39,16 +37,16 @@ type Source = AsyncGenerator<LlmResponse, void>;
 const STRUCTURED = 'set_model_response';
 const DONE: Step = { done: true, value: undefined };
 
-/** Written as an iterator, not as a generator: it stands in the way of every token, and a generator costs several times as much. */
+/** An iterator, not a generator: every token passes through it, and a generator costs several times as much. */
 class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private readonly model: BaseLlm;
   private readonly request: LlmRequest;
   private readonly stream: boolean;
   private readonly signal: AbortSignal | undefined;
-  private readonly patience: Patience;
+  private readonly retryPolicy: RetryPolicy;
   private readonly final = new FinalResponse();
   private readonly usedIds: Set<string>;
-  private readonly tap: Tap | undefined;
+  private readonly fastPath: FastPath | undefined;
   private isOver = false;
   /** The step that the caller waits for. */
   private settle: ((step: Step | Promise<Step>) => void) | undefined;
@@ -58,22 +56,26 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private onStep: (step: Step) => void = () => undefined;
   private onError: (error: unknown) => void = () => undefined;
   private controller = new AbortController();
-  /** Whether the provider has said anything: from then on nothing is asked again. */
+  /** Whether the provider sent a token: from then on the call is not repeated. */
   private hasBegun = false;
-  /** When the provider is asked again, in elapsed time: a wait must not grow when the clock of the machine is set back. */
+  /** When the call is repeated, in elapsed time: a wait must not grow when the clock of the machine is set back. */
   private retryAt: number | undefined;
-  /** Since when the provider is waited for; null while the caller is busy with what it said. */
+  /** Since when the call waits for the provider; null while the caller handles a response. */
   private silentSince: number | null = null;
   private cancelTimer: () => void = () => undefined;
 
-  constructor(model: BaseLlm, request: LlmRequest, { stream, signal, patience, tap }: CallModelOptions) {
+  constructor(
+    model: BaseLlm,
+    request: LlmRequest,
+    { stream, signal, retryPolicy, fastPath }: CallModelOptions,
+  ) {
     this.model = model;
     this.request = request;
     this.stream = stream ?? false;
-    const put = takeTap(request);
-    this.tap = this.stream ? (tap ?? put) : undefined;
+    const put = takeFastPath(request);
+    this.fastPath = this.stream ? (fastPath ?? put) : undefined;
     this.signal = signal;
-    this.patience = patienceOf(patience);
+    this.retryPolicy = retryPolicyOf(retryPolicy);
     // Read before the call: models may change the request.
     this.usedIds = callIdsIn(request.contents);
     signal?.addEventListener('abort', this.abort, { once: true });
@@ -107,9 +109,9 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     return this;
   }
 
-  /** Asks the provider, at once or when it is time to ask again. */
+  /** Calls the provider, at once or when the wait is over. */
   private begin(): void {
-    const { timer } = this.patience;
+    const { timer } = this.retryPolicy;
     const { retryAt } = this;
     if (retryAt !== undefined) {
       this.retryAt = undefined;
@@ -124,7 +126,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
         ? callGemini(model, request, stream, controller.signal)
         : model.generateContentAsync(request, stream, controller.signal);
     this.source = source;
-    // What an abandoned try still says is not heard.
+    // Responses of an abandoned attempt are ignored.
     this.onStep = (step) => {
       if (this.source === source) this.take(step);
     };
@@ -136,7 +138,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   }
 
   private pull(): void {
-    this.silentSince = elapsed(this.patience.timer);
+    this.silentSince = elapsed(this.retryPolicy.timer);
     this.source?.next().then(this.onStep, this.onError);
   }
 
@@ -156,16 +158,16 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     }
     const partial = withoutCalls(response);
     if (partial) this.final.addPartial(partial);
-    if (partial && this.tap) this.speak(partial, this.tap);
+    if (partial && this.fastPath) this.speak(partial, this.fastPath);
     else if (partial && this.stream)
       this.settle?.(partial === response ? step : { done: false, value: partial });
     else this.pull();
   }
 
-  /** Says a partial text past ADK, and reads on. */
-  private speak(partial: LlmResponse, tap: Tap): void {
+  /** Passes a partial text around ADK, and reads on. */
+  private speak(partial: LlmResponse, fastPath: FastPath): void {
     try {
-      const room = tap(partial);
+      const room = fastPath(partial);
       if (room) room.then(() => this.pull()).catch((error: unknown) => this.fail(error));
       else this.pull();
     } catch (error) {
@@ -181,23 +183,23 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
       return;
     }
     const { reason } = failure;
-    const wait = this.hasBegun ? undefined : waitBefore(this.tries, failure, this.patience);
+    const wait = this.hasBegun ? undefined : waitBefore(this.tries, failure, this.retryPolicy);
     if (wait === undefined || reason === undefined) {
-      // A connection that is lost in the middle of an answer was there before.
+      // The provider was reachable: it had started its answer.
       const code = this.hasBegun && failure.code === 'UNREACHABLE' ? 'INCOMPLETE' : failure.code;
       this.end({ done: false, value: this.final.failed(code, failure.message) });
       return;
     }
     this.leave();
-    const { timer } = this.patience;
+    const { timer } = this.retryPolicy;
     this.retryAt = elapsed(timer) + wait;
     if (this.stream) this.settle?.({ done: false, value: waitingResponse(reason, timer.now() + wait) });
     else this.begin();
   }
 
-  /** One timer for the whole call, set again only when it rings: setting one for every token would cost more than the token. */
+  /** Checks the timeouts. One timer serves the whole call: a timer for every token would cost more than the token. */
   private watch(): void {
-    const { timer, firstTokenMs, nextTokenMs } = this.patience;
+    const { timer, firstTokenMs, nextTokenMs } = this.retryPolicy;
     const limit = (this.hasBegun ? nextTokenMs : firstTokenMs) ?? Number.POSITIVE_INFINITY;
     const silence = this.silentSince === null ? 0 : elapsed(timer) - this.silentSince;
     if (silence >= limit) {
@@ -209,7 +211,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
     if (ring < Number.POSITIVE_INFINITY) this.cancelTimer = timer.after(ring, () => this.watch());
   }
 
-  /** Leaves the try in progress. Not awaited: a generator returns only after what it is waiting for. */
+  /** Abandons the attempt in progress. Not awaited, because a generator returns only after its pending step. */
   private leave(): void {
     const { source } = this;
     this.source = undefined;
@@ -227,7 +229,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   private complete(): LlmResponse {
     const response = this.final.response();
     markCutOff(response);
-    // ADK makes the arguments of this call the answer, whatever they are.
+    // ADK makes the arguments of this call the answer, even unreadable ones.
     if (
       response.content?.parts?.some((part) => isUnreadable(part) && part.functionCall?.name === STRUCTURED)
     ) {
@@ -249,7 +251,7 @@ class ModelCall implements AsyncGenerator<LlmResponse, void> {
   }
 }
 
-/** A model that ran out of tokens right after the name of a tool gave no arguments, and meant some. */
+/** Marks a call without arguments as unreadable when the model ran out of tokens after the name of the tool. */
 function markCutOff({ content, finishReason }: LlmResponse): void {
   if (finishReason !== FinishReason.MAX_TOKENS) return;
   const last = content?.parts?.at(-1);

@@ -1,31 +1,30 @@
 import { errorFrom, errorOf } from '../parse/errors.ts';
 import type { WaitingReason } from '../protocol/index.ts';
-import { inWords, withoutKeys } from './words.ts';
 
-/** What a failed model call is known by: the HTTP status, or one of the codes below. */
+/** The code of a failed model call: the HTTP status, or one of these. */
 export type FailureCode =
   | `${number}`
-  /** The account has no money, or has used up what it may. */
+  /** The account has no credit, or has used up its quota. */
   | 'QUOTA'
-  /** There is no way to the provider. */
+  /** The provider cannot be reached. */
   | 'UNREACHABLE'
-  /** It said nothing for too long. */
+  /** The provider was silent for too long. */
   | 'SILENT'
-  /** The answer ended before its end. */
+  /** The answer was cut off. */
   | 'INCOMPLETE'
-  /** There is nothing that tells who asks. */
+  /** No credentials were found. */
   | 'NO_CREDENTIALS'
   /** No key for the provider is set. */
   | 'NO_KEY'
-  /** It does not take the settings of a live session. */
+  /** The provider refuses the setup of a live session. */
   | 'SETUP'
-  /** It sent something that is no message. */
+  /** The provider sent data that is no message. */
   | 'UNREADABLE';
 
 /** A model call that failed because of the provider, or on the way to it. Its message holds no key. */
 export class ModelFailure extends Error {
   readonly code: FailureCode;
-  /** When the provider will listen again, if it said so. */
+  /** After how long to call again, if the provider said so. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: FailureCode, message: string, retryAfterMs?: number) {
@@ -35,7 +34,7 @@ export class ModelFailure extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Why another try may work; undefined when it will not. */
+  /** Why another attempt may succeed; undefined when none will. */
   get reason(): WaitingReason | undefined {
     const { code } = this;
     if (code === '429') return 'rate_limited';
@@ -45,7 +44,7 @@ export class ModelFailure extends Error {
   }
 }
 
-/** What went wrong in a call, in words without keys: a failure of the provider where it is one. */
+/** Converts any error of a call: to a `ModelFailure` if the provider failed, otherwise to an error. The message holds no key. */
 export function failureOf(error: unknown, secrets: readonly string[] = []): Error {
   if (error instanceof ModelFailure) return error;
   const said = saidBy(error);
@@ -54,18 +53,18 @@ export function failureOf(error: unknown, secrets: readonly string[] = []): Erro
   return code === undefined ? new Error(message) : new ModelFailure(code, message, retryAfterOf(error, said));
 }
 
-/** What an error is known by, and what it says. */
+/** The code and the message of an error, without keys. */
 export function failedWith(error: unknown): { code: string; message: string } {
   const failure = failureOf(error);
   return { code: failure instanceof ModelFailure ? failure.code : 'UNKNOWN_ERROR', message: failure.message };
 }
 
-/** The sentence that an error says, without keys. */
+/** The message of an error, without keys. */
 export function messageOf(error: unknown): string {
   return failureOf(error).message;
 }
 
-/** What a provider said, taken out of whatever it is wrapped in. */
+/** The error of a provider, unwrapped. */
 interface Said {
   message: string;
   type: string;
@@ -74,7 +73,7 @@ interface Said {
   retryAfterMs: number | undefined;
 }
 
-/** Providers say the same in an exception, in JSON inside the message of one, and in an object that is none. */
+/** Unwraps an error. Providers send the same fields in an exception, in JSON inside its message, and in plain objects. */
 function saidBy(error: unknown): Said {
   const message = error instanceof Error ? telling(error).message : error;
   const body = typeof message === 'string' ? jsonIn(message) : message;
@@ -90,7 +89,7 @@ function saidBy(error: unknown): Said {
   };
 }
 
-/** What is behind an error that only says that there was one. */
+/** The cause of an error whose own message says nothing. */
 function telling(error: Error): Error {
   const isEmpty = error.message === 'Failed to process successful response';
   return isEmpty && error.cause instanceof Error ? error.cause : error;
@@ -122,7 +121,7 @@ function statusIn(error: unknown): number | undefined {
   return typeof code === 'number' && code >= 400 && code <= 599 ? code : undefined;
 }
 
-/** What the names in a stream mean, which has no status of its own. */
+/** The codes for error names in a stream, which has no HTTP status. */
 const NAMED: readonly [RegExp, FailureCode][] = [
   [/overloaded/i, '529'],
   [/rate_limit|throttling|resource_exhausted|too_many_requests/i, '429'],
@@ -143,14 +142,14 @@ const CREDENTIALS =
   /could not load the default credentials|GOOGLE_APPLICATION_CREDENTIALS|unable to detect a project/i;
 const NO_KEY =
   /api[ _-]?key (is missing|must be provided|should be set|is required|is not set)|missing (an )?api[ _-]?key|could not resolve authentication method|requires AWS credentials|could not load credentials|setting is missing|needs [A-Z][A-Z0-9_]+ to be set/i;
-/** What ADK says of a name that it knows no model for. */
+/** ADK's error for an unknown model name. */
 const NO_MODEL = /^Model \S+ not found\.$/;
 const BROKEN_STREAM = /incomplete json segment|exception parsing stream chunk|ended without a finish reason/i;
 
 function codeOf(error: unknown, said: Said): FailureCode | undefined {
   const { status, type, code, message } = said;
   const named = `${type} ${code}`;
-  // A wrong key is 400 at Google.
+  // Google answers a wrong key with 400.
   if (/API_KEY_INVALID|api key not valid/i.test(`${message} ${bodyOf(error)}`)) return '401';
   if (isQuota(said)) return 'QUOTA';
   if (status !== undefined) return `${status}`;
@@ -162,7 +161,7 @@ function codeOf(error: unknown, said: Said): FailureCode | undefined {
   return NAMED.find(([pattern]) => pattern.test(named))?.[1];
 }
 
-/** Google says quota for every limit, and then when to come back. */
+/** Whether the quota is used up. Google names every limit a quota, and a rate limit has a retry delay. */
 function isQuota({ type, code, message, status = 429, retryAfterMs }: Said): boolean {
   if (status >= 500 || retryAfterMs !== undefined) return false;
   return (
@@ -189,7 +188,7 @@ function headersOf(error: unknown): Record<string, string> {
   return ((error ?? {}) as { responseHeaders?: Record<string, string> }).responseHeaders ?? {};
 }
 
-/** When to come back: a header in seconds, milliseconds or as a date, or a detail of the body. */
+/** The retry delay: a header in seconds, milliseconds or as a date, or a detail of the body. */
 function retryAfterOf(error: unknown, said: Said): number | undefined {
   const headers = headersOf(error);
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
@@ -199,4 +198,26 @@ function retryAfterOf(error: unknown, said: Said): number | undefined {
   if (seconds >= 0) return seconds * 1000;
   const date = Date.parse(after);
   return Number.isNaN(date) ? said.retryAfterMs : Math.max(0, date - Date.now());
+}
+
+/** Keys of the known providers, and words that stand before one. */
+const KEY =
+  /(\b(?:sk-|AIza|AQ\.|AKIA|ASIA|ABSK|ya29\.|gsk_|xai-|hf_)|\b(?:bearer|basic)\s+|(?:key|token|secret|credential|signature)["']?\s*[:=]\s*["']?)[\w\-.~+/=*%]{6,}/gi;
+
+const MAX_MESSAGE = 500;
+
+/** Removes keys from a text: the given secrets, and everything that looks like a key. */
+export function withoutKeys(text: string, secrets: readonly string[] = []): string {
+  let clean = text;
+  // A short secret would match ordinary words. No provider issues one.
+  for (const secret of secrets) if (secret.length >= 6) clean = clean.replaceAll(secret, '…');
+  return clean.replace(KEY, '$1…');
+}
+
+/** A message of a provider as one line: the title of a web page, the beginning of a long text. */
+export function inWords(text: string): string {
+  const isPage = /<(!doctype|html|head|body)\b/i.test(text);
+  const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim();
+  const words = isPage ? (title ? `a web page: ${title}` : 'a web page instead of an answer') : text;
+  return words.replace(/\s+/g, ' ').trim().slice(0, MAX_MESSAGE);
 }

@@ -1,4 +1,4 @@
-export { systemClock } from '../models/patience.ts';
+export { systemClock } from '../models/retry-policy.ts';
 
 /** Time as the server sees it; tests pass their own. */
 export interface Clock {

@@ -9,7 +9,7 @@ import {
   waitsInAgentTools,
   waitsInWorkflows,
 } from '../adk/for-server.ts';
-import { instrumentModels, isLiveOnly, sensesOf } from '../models/for-server.ts';
+import { capabilitiesOf, instrumentModels, isLiveOnly } from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type BudgetLimits, shareOfHeap } from './access/limits.ts';
 import { SignIn } from './access/sign-in.ts';
@@ -40,12 +40,12 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   for (const text of waitsInWorkflows(agent, toolsRequiringApproval)) logger.warn(text);
   for (const text of waitsInAgentTools(agent, toolsRequiringApproval)) logger.warn(text);
   instrument(agent);
-  instrumentModels(agent, { patience: { ...options.patience, timer: clock } });
+  instrumentModels(agent, { retryPolicy: { ...options.retryPolicy, timer: clock } });
   const { driver, warning } = chooseDriver(agent, {
     plugins,
     asked: options.driver,
     isLiveOnly: isLiveOnly(agent),
-    hears: sensesOf(agent).hears,
+    hears: capabilitiesOf(agent).audioIn,
   });
   if (warning) logger.warn(warning);
   const history = {
@@ -96,7 +96,10 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     logger,
     signIn: new SignIn(options.stillSignedIn, clock, logger),
     refusals: new RefusedAnswers(store, clock, logger),
-    senses: () => ({ ...sensesOf(agent), ...(driver === 'turn' ? { hears: false } : {}) }),
+    senses: () => {
+      const { audioIn, imageIn, audioOut } = capabilitiesOf(agent);
+      return { hears: audioIn && driver !== 'turn', sees: imageIn, speaks: audioOut };
+    },
     options: {
       images: options.images ?? 'file',
       denials: options.denials ?? 'tool-output-error',

@@ -1,6 +1,6 @@
 import type { BaseAgent, BasePlugin, RunConfig } from '@google/adk';
 import { type ApprovalOverride, type Driver, knownTools, nearest, unknownTool } from '../adk/for-server.ts';
-import type { Patience } from '../models/for-server.ts';
+import type { RetryPolicy } from '../models/for-server.ts';
 import { LIMITS, type Limits } from '../protocol/index.ts';
 import { type AccessOptions, areProxies, type TrustedProxies } from './access/access.ts';
 import { type BudgetLimits, defaultBudget, type RateLimit } from './access/limits.ts';
@@ -89,8 +89,8 @@ export interface DuologueOptions {
    * workflows or agents of another kind, or with callbacks, plugins or output schemas that ADK ignores in live runs, turn by turn.
    */
   driver?: Driver;
-  /** How long the model is waited for, and how often it is asked again when it fails before it said anything. */
-  patience?: Partial<Omit<Patience, 'timer'>>;
+  /** Timeouts of the model, and how often it is called again when it fails before its first token. */
+  retryPolicy?: Partial<Omit<RetryPolicy, 'timer'>>;
   /** How much of a long conversation the model is given, and how long one may become. */
   history?: Partial<HistoryOptions>;
   /** How much is taken in one message, body or frame. */
@@ -202,7 +202,7 @@ const CHECKS: Record<keyof DuologueOptions, Check> = {
   whenBusy: oneOf('queue', 'interrupt'),
   live: object,
   driver: oneOf('live', 'turn'),
-  patience: fields<NonNullable<DuologueOptions['patience']>>({
+  retryPolicy: fields<NonNullable<DuologueOptions['retryPolicy']>>({
     retries: count,
     maxWaitMs: count,
     firstTokenMs: time,

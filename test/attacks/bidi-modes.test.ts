@@ -84,7 +84,7 @@ describe('both modes on one session', () => {
     const server = await live(
       [[call('slow')], [text('Slow is done.')], posted, [text('Paid.')]],
       [slowTool(log, tool.passed), payment],
-      { clock, socketLimits: { silenceMs: Number.POSITIVE_INFINITY }, patience: { nextTokenMs: null } },
+      { clock, socketLimits: { silenceMs: Number.POSITIVE_INFINITY }, retryPolicy: { nextTokenMs: null } },
     );
     const socket = await server.connect('?session=gate');
     socket.say('slow');

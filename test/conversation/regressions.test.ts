@@ -2,7 +2,8 @@ import { type Event, FunctionTool, LlmAgent, LongRunningFunctionTool, ParallelAg
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/adk/index.ts';
-import { waitingResponse } from '../../src/models/waiting.ts';
+import { withLiveFacts } from '../../src/adk/live-facts.ts';
+import { waitingResponse } from '../../src/models/retry-policy.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { turns as until } from '../server/support/turns.ts';
 import { fourTools } from '../support/demo-tools.ts';
@@ -96,7 +97,7 @@ describe('a live model', () => {
     await until(() => toldSomething(connection));
     connection.push(pay);
     const card = await socket.chunk('tool-approval-request');
-    connection.push({ interrupted: true, customMetadata: { toolCallCancellation: ['call-p'] } });
+    connection.push({ interrupted: true, ...withLiveFacts({ cancelledCalls: ['call-p'] }) });
     await settle(30);
     expect(socket.chunks.filter(({ type }) => type === 'tool-output-error')).toEqual([
       { type: 'tool-output-error', toolCallId: 'call-p', errorText: 'Cancelled by the agent' },
@@ -143,7 +144,7 @@ describe('a live model', () => {
     first.push({ liveSessionResumptionUpdate: { newHandle: 'h', resumable: true } }, pay);
     socket.send('message', decision(await socket.chunk('tool-approval-request')));
     await until(() => isPaying);
-    first.push({ interrupted: true, customMetadata: { toolCallCancellation: ['call-p'] } });
+    first.push({ interrupted: true, ...withLiveFacts({ cancelledCalls: ['call-p'] }) });
     await settle(30);
     if (!isOne) {
       first.end();

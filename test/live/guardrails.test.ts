@@ -1,7 +1,7 @@
 import { BasePlugin, LlmAgent } from '@google/adk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withEars } from '../../src/models/index.ts';
+import { withSpeech } from '../../src/models/index.ts';
 import type { DuologueOptions } from '../../src/server/index.ts';
 import { fourTools } from '../support/demo-tools.ts';
 import { harness } from '../support/harness.ts';
@@ -93,7 +93,7 @@ describe('guardrails over BIDI', () => {
   });
 
   it('of a model with ears win over sound, with a warning', async () => {
-    const model = withEars(new ScriptedModel(), { recognise: async () => '' });
+    const model = withSpeech(new ScriptedModel(), { speechToText: async () => '' });
     const agent = new LlmAgent({ name: 'assistant', model, beforeModelCallback: () => REFUSAL });
     expect(await warningsOf({ agent })).toEqual([
       expect.stringContaining('"assistant" is driven turn by turn and hears no sound'),

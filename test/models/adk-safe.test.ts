@@ -125,7 +125,7 @@ describe('one model call', () => {
       status: 429,
     });
     const model = adkSafe(new ScriptedModel([[refusal], [partial('Hel'), call('pay'), refusal]]), {
-      patience: { retries: 0 },
+      retryPolicy: { retries: 0 },
     });
     expect(await collect(model.generateContentAsync(request(), true))).toEqual([
       { errorCode: '429', errorMessage: 'Slow down.', partial: false },

@@ -5,8 +5,7 @@ import { MockLanguageModelV4 } from 'ai7/test';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AiSdkModel, fromAiSdk } from '../../src/models/ai-sdk.ts';
-import { toCallOptions } from '../../src/models/ai-sdk-prompt.ts';
-import type { CallOptions } from '../../src/models/ai-sdk-types.ts';
+import { type CallOptions, toCallOptions } from '../../src/models/ai-sdk-prompt.ts';
 import { partial, text } from '../support/scripted-model.ts';
 import { plain, TestRun } from './support/runs.ts';
 

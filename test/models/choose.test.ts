@@ -3,7 +3,7 @@ import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, test } from 'vitest';
 import { chooseModel } from '../../src/models/choose.ts';
 import { EmbeddedModel } from '../../src/models/embedded/index.ts';
-import { DuologueGemini } from '../../src/models/gemini.ts';
+import { DuologueGemini } from '../../src/models/gemini/index.ts';
 
 /** The packages of the providers, and the settings each was given. */
 function packages() {

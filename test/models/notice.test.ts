@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { noticeOf, readNotice } from '../../src/models/notice.ts';
+import { noticeOf, readNotice } from '../../src/models/prompt-texts.ts';
 
 const record = fc.dictionary(fc.string(), fc.jsonValue()).map((value) => JSON.parse(JSON.stringify(value)));
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { failedWith, failureOf, type ModelFailure } from '../../src/models/provider-error.ts';
-import { inWords, withoutKeys } from '../../src/models/words.ts';
+import {
+  failedWith,
+  failureOf,
+  inWords,
+  type ModelFailure,
+  withoutKeys,
+} from '../../src/models/provider-error.ts';
 import { modelErrorText } from '../../src/server/conversation/state/errors.ts';
 
 const api = (statusCode: number, responseBody: unknown, responseHeaders: Record<string, string> = {}) =>

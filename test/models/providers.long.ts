@@ -87,8 +87,8 @@ everyone('what goes wrong at %s', (name, dialect) => {
     fake = await FakeProvider.start(dialect);
     const { now: elapsed, after } = fastTimer(1);
     const clock = { now: Date.now, elapsed, after };
-    const patience = { maxWaitMs: 1, firstTokenMs: 1000, nextTokenMs: 1000 };
-    server = await provideTool(fake, { clock, patience });
+    const retryPolicy = { maxWaitMs: 1, firstTokenMs: 1000, nextTokenMs: 1000 };
+    server = await provideTool(fake, { clock, retryPolicy });
   });
 
   afterAll(async () => {

@@ -126,7 +126,7 @@ describe('options of createDuologue', () => {
     [{ limits: { fileBytes: 1 } }, 'the option "limits" must be an object without "fileBytes"'],
     [{ socketLimits: { idleMs: '1' } }, 'an object whose "idleMs" is a number that is not negative.'],
     [{ budget: { userBytes: -1 } }, 'an object whose "userBytes" is a number that is not negative.'],
-    [{ patience: { retry: 1 } }, 'the option "patience" must be an object without "retry"'],
+    [{ retryPolicy: { retry: 1 } }, 'the option "retryPolicy" must be an object without "retry"'],
     [{ node: {} }, 'the option "node" must be an object with "address".'],
     [{ apiKey: '' }, 'the option "apiKey" must be a string that is not empty.'],
     [{ authenticate: 'user' }, 'the option "authenticate" must be a function.'],
@@ -148,7 +148,7 @@ describe('options of createDuologue', () => {
         approvalTimeoutMs: { bidi: null },
         rateLimit: false,
         limits: { files: 1, textLength: undefined },
-        patience: { retries: 0, firstTokenMs: null },
+        retryPolicy: { retries: 0, firstTokenMs: null },
       }),
     ).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import type { Timer } from '../../src/models/patience.ts';
+import type { Timer } from '../../src/models/retry-policy.ts';
 
 /** How often it is looked at what came meanwhile, and the most that counts as waited between two looks. */
 const LOOK_MS = 5;

@@ -39,7 +39,7 @@ export function harness(
     agent,
     newId: () => `id-${String(++id).padStart(4, '0')}`,
     // A script has one turn for each call, and is silent for as long as the test is.
-    patience: { retries: 0, firstTokenMs: null, nextTokenMs: null },
+    retryPolicy: { retries: 0, firstTokenMs: null, nextTokenMs: null },
     logger: SILENT,
     ...options,
   });

@@ -1,4 +1,4 @@
-import type { Recognise, Speak } from 'duologue/models';
+import type { SpeechToText, TextToSpeech } from 'duologue/models';
 import { bestTranscript, sameWords } from './best-transcript.ts';
 import { FetchedParts, type FetchState } from './fetched-parts.ts';
 import { JobWorker } from './job-worker.ts';
@@ -50,7 +50,7 @@ export class Voice {
     this.fetched.prepare();
   }
 
-  readonly recognise: Recognise = async (sound, { signal, heard }) => {
+  readonly speechToText: SpeechToText = async (sound, { signal, onPartial }) => {
     if (this.now.status === 'ready') for (const worker of [this.ears, this.mouth]) worker.warm();
     const recording = new Recording();
     const stable = new StableWords();
@@ -59,7 +59,7 @@ export class Voice {
       const cut = cutToSpeech(recording.whole(), MARGINS[0]);
       const words = await this.transcribed(cut, AbortSignal.any([signal, isOver.signal]));
       const further = stable.push(words);
-      if (further !== '') heard(further);
+      if (further !== '') onPartial(further);
     };
     let seen = 0;
     for await (const samples of sound) {
@@ -77,7 +77,7 @@ export class Voice {
     return recording.length < SHORTEST ? '' : this.understood(recording.whole(), signal);
   };
 
-  readonly speak: Speak = (text, { signal }) => this.spoken(text, signal);
+  readonly textToSpeech: TextToSpeech = (text, { signal }) => this.spoken(text, signal);
 
   async close(): Promise<void> {
     this.fetched.close();

@@ -1,5 +1,5 @@
 import type { LlmRequest } from '@google/adk';
-import { readNotice } from '../notice.ts';
+import { CONTINUE, readNotice } from '../prompt-texts.ts';
 import { LONGEST_UNDERSTOOD, tidy } from './understand/text.ts';
 
 type Content = LlmRequest['contents'][number];
@@ -34,7 +34,7 @@ export interface Turn {
 }
 
 /**
- * What the model is asked for: to answer the last message, to speak about results, or to go on after its own words
+ * What the model is asked for: to answer the last message, to speak about results, or to continue after its own words
  * (a call of an earlier turn was answered meanwhile).
  */
 export type Asked = 'answer' | 'results' | 'continuation';
@@ -170,4 +170,33 @@ function answer(turns: readonly Turn[], part: Part): Call | undefined {
   if (call === undefined) return undefined;
   call.response = functionResponse.response ?? {};
   return call;
+}
+
+/**
+ * Splits the contents of a request to continue a cut answer into the contents before that answer and the text that was already
+ * written of it. Null for any other request.
+ */
+export function readContinuation(
+  contents: readonly Content[],
+): { contents: Content[]; written: string } | null {
+  if (!contents.at(-1)?.parts?.some(isInstruction)) return null;
+  const rest = contents.flatMap((content) => withoutInstruction(content));
+  const from = rest.findLastIndex((content) => content.role !== 'model' || content.parts?.some(hasCall));
+  const written = rest
+    .splice(from + 1)
+    .flatMap(({ parts = [] }) => parts.map((part) => (part.thought ? '' : (part.text ?? ''))));
+  return { contents: rest, written: written.join('') };
+}
+
+function isInstruction(part: Part): boolean {
+  return part.text === CONTINUE;
+}
+
+function hasCall(part: Part): boolean {
+  return part.functionCall !== undefined;
+}
+
+function withoutInstruction(content: Content): Content[] {
+  const parts = (content.parts ?? []).filter((part) => !isInstruction(part));
+  return parts.length === 0 ? [] : [{ ...content, parts }];
 }

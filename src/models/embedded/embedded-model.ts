@@ -1,11 +1,8 @@
 import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import { FinishReason } from '@google/genai';
-import { TurnBasedLiveConnection } from '../turn-based-live.ts';
-import { readContinuation } from './continuation.ts';
-import { readConversation } from './conversation.ts';
-import { createDecoder } from './image/decode.ts';
-import type { DecodeImage } from './image/pixels.ts';
-import { pause, piecesOf } from './pieces.ts';
+import { TurnBasedLiveConnection } from '../live/turn-based.ts';
+import type { DecodeImage } from './colours.ts';
+import { readContinuation, readConversation } from './conversation.ts';
 import type { Reply, Rule } from './rule.ts';
 import { FIRST_RULES, LAST_RULES } from './rules/index.ts';
 import { think } from './think.ts';
@@ -22,7 +19,7 @@ export interface EmbeddedModelOptions {
   thinks?: boolean;
   /** Rules of your own, one or more for each of your tools. They are asked before general talk. */
   rules?: readonly Rule[];
-  /** How pictures become pixels, to support more formats. */
+  /** Decodes pictures, for their main colours. Without it the model tells only the format and size of a picture. */
   decodeImage?: DecodeImage;
 }
 
@@ -42,7 +39,7 @@ export class EmbeddedModel extends BaseLlm {
     this.paceMs = options.paceMs ?? 15;
     this.thinks = options.thinks ?? true;
     this.rules = [...FIRST_RULES, ...(options.rules ?? []), ...LAST_RULES];
-    this.decodeImage = options.decodeImage ?? createDecoder();
+    this.decodeImage = options.decodeImage ?? (async () => null);
   }
 
   override async *generateContentAsync(
@@ -120,4 +117,26 @@ function toolNames(request: LlmRequest): Set<string> {
       : [],
   );
   return new Set([...Object.keys(request.toolsDict ?? {}), ...declared]);
+}
+
+const PIECE =
+  /\s+|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー、。「」]+\s*|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー、。「」]{1,3}\s*/gu;
+
+/** Cuts a text into the pieces it is spoken in: words, or a few Japanese signs; joined they are the text. */
+export function piecesOf(text: string): string[] {
+  return text.match(PIECE) ?? [];
+}
+
+/** Waits, or returns at once when told to stop or when there is nothing to wait for. */
+function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  if (milliseconds <= 0 || signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal?.addEventListener('abort', done);
+  });
 }

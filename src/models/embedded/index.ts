@@ -3,14 +3,21 @@
  * an application can do comes with its own rules, one or more for each tool, written with the functions exported here.
  * It keeps nothing between two calls: all it knows of a conversation it reads from the request.
  */
+
+export type { DecodeImage, Pixels } from './colours.ts';
 export type { Call, Conversation, Picture, Turn } from './conversation.ts';
-export { EMBEDDED_MODEL, EmbeddedModel, type EmbeddedModelOptions } from './embedded-model.ts';
-export type { DecodeImage, Pixels } from './image/pixels.ts';
-export { callsOf, earlierTurns, previousTurn, waitingCalls } from './memory.ts';
-export { type Outcome, outcomeOf, type Settled } from './results/outcome.ts';
-export { troubleText } from './results/words.ts';
+export { EmbeddedModel, type EmbeddedModelOptions } from './embedded-model.ts';
+export {
+  callsOf,
+  earlierTurns,
+  type Outcome,
+  outcomeOf,
+  previousTurn,
+  type Settled,
+  troubleText,
+  waitingCalls,
+} from './results.ts';
 export type { Reply, Rule, RuleContext, RuleTool, ToolRequest } from './rule.ts';
-export { type Bilingual, type Language, languageOf, listOf, say } from './understand/language.ts';
+export { type Bilingual, isNegated, type Language, languageOf, listOf, say } from './understand/language.ts';
 export { personName, personNameJa } from './understand/names.ts';
-export { isNegated } from './understand/negation.ts';
 export { coreOf, withoutClosing, withoutOpening } from './understand/text.ts';

@@ -1,6 +1,6 @@
+import type { DecodeImage } from './colours.ts';
 import type { Conversation } from './conversation.ts';
-import type { DecodeImage } from './image/pixels.ts';
-import type { Settled } from './results/outcome.ts';
+import type { Settled } from './results.ts';
 import type { Bilingual, Language } from './understand/language.ts';
 
 /** A tool call a rule wants to make. */
@@ -53,8 +53,8 @@ export interface Rule {
   match(context: RuleContext): Reply | null | Promise<Reply | null>;
   /** The tool that this rule calls. */
   tool?: RuleTool;
-  /** What the tool does ("send payments"), for a greeting, and a line with an example, for help. */
-  ability?: { does: Bilingual; example: Bilingual };
+  /** A line with an example, for help, and what the tool does ("send payments"), for a greeting. */
+  ability?: { does?: Bilingual; example: Bilingual };
 }
 
 /** The tool of this name, if one of the rules calls it. */

@@ -1,13 +1,10 @@
 import { exhaustive } from '../../protocol/exhaustive.ts';
+import { unknownReply } from './abilities.ts';
 import type { Call, Turn } from './conversation.ts';
-import { waitingCalls } from './memory.ts';
-import { outcomeOf, type Settled } from './results/outcome.ts';
-import { troubleText } from './results/words.ts';
+import { outcomeOf, type Settled, troubleText, waitingCalls } from './results.ts';
 import { type Reply, type Rule, type RuleContext, toolOf } from './rule.ts';
-import { say } from './understand/language.ts';
-import { isNegated } from './understand/negation.ts';
+import { isNegated, say } from './understand/language.ts';
 import { sentencesOf } from './understand/text.ts';
-import { unknownReply } from './unknown.ts';
 
 /** What the model says next: words about results, or the answer of the first rule that understands. */
 export async function think(rules: readonly Rule[], context: RuleContext): Promise<Partial<Reply>> {

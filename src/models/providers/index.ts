@@ -4,8 +4,7 @@
  */
 import { anthropic } from './anthropic.ts';
 import { bedrock } from './bedrock.ts';
-import { compatible } from './compatible.ts';
-import { openai } from './openai.ts';
+import { compatible, openai } from './openai.ts';
 import type { Provider } from './provider.ts';
 
 /** The providers by their names in `DUOLOGUE_MODEL`. */

@@ -1,7 +1,7 @@
 import { at, type Environment, maker, needed, type Provider } from './provider.ts';
 
 /** The package that speaks OpenAI's two APIs. */
-export const OPENAI = { package: '@ai-sdk/openai', version: '3.0.139' };
+const OPENAI = { package: '@ai-sdk/openai', version: '3.0.139' };
 
 /** OpenAI, by its Responses API unless the environment says otherwise. */
 export const openai: Provider = {
@@ -19,9 +19,42 @@ export const openai: Provider = {
   },
 };
 
-/** Which of OpenAI's two APIs is spoken; undefined leaves it to the provider. */
-export function openaiApi(env: Environment): 'chat' | 'responses' | undefined {
+/** Which of OpenAI's two APIs the environment chooses; undefined for none. */
+function openaiApi(env: Environment): 'chat' | 'responses' | undefined {
   const api = env.DUOLOGUE_OPENAI_API || undefined;
   if (api === undefined || api === 'chat' || api === 'responses') return api;
   throw new Error(`DUOLOGUE_OPENAI_API must be chat or responses, not "${api}".`);
 }
+
+/** Any server that speaks OpenAI's API: Ollama, vLLM, LM Studio and others. */
+export const compatible: Provider = {
+  model: null,
+  recipe(env, name) {
+    const baseURL = needed(env, name, 'DUOLOGUE_COMPATIBLE_URL');
+    if (!URL.canParse(baseURL)) {
+      throw new Error(
+        `DUOLOGUE_COMPATIBLE_URL is "${baseURL}", which is no address such as http://localhost:11434/v1.`,
+      );
+    }
+    const apiKey = env.DUOLOGUE_COMPATIBLE_KEY || undefined;
+    const secrets = apiKey ? [apiKey] : [];
+    if (openaiApi(env) === 'responses') {
+      // OpenAI's package requires a key. A local server ignores it.
+      const settings = { baseURL, name: 'compatible', apiKey: apiKey ?? 'none' };
+      return {
+        ...OPENAI,
+        secrets,
+        // A local server stores nothing, so every request has the whole conversation.
+        providerOptions: { openai: { store: false } },
+        make: (loaded, id) => maker(loaded, 'createOpenAI')(settings).responses(id),
+      };
+    }
+    const settings = { baseURL, name: 'compatible', includeUsage: true, ...(apiKey ? { apiKey } : {}) };
+    return {
+      package: '@ai-sdk/openai-compatible',
+      version: '2.0.87',
+      secrets,
+      make: (loaded, id) => maker(loaded, 'createOpenAICompatible')(settings)(id),
+    };
+  },
+};

@@ -1,4 +1,4 @@
-import type { AiSdkModel } from '../ai-sdk-types.ts';
+import type { AiSdkModel } from '../ai-sdk.ts';
 
 /** Environment variables, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -16,22 +16,22 @@ interface Recipe {
   /** The version that goes with `ai` 6. */
   version: string;
   make(loaded: Loaded, id: string): AiSdkModel;
-  /** What must never be told to anyone. */
+  /** Keys that are removed from every error. */
   secrets: string[];
   providerOptions?: Record<string, Record<string, unknown>>;
 }
 
 /** A provider of models that comes with a package of the AI SDK. */
 export interface Provider {
-  /** A model to begin with; null where only the person knows what there is. */
+  /** The default model; null where only the server of the user knows its models. */
   model: string | null;
   /** The variable whose presence alone selects it. */
   key?: string;
-  /** Reads the environment; throws in plain words when something is missing. */
+  /** Reads the environment. Throws when a variable is missing. */
   recipe(env: Environment, name: string): Recipe;
 }
 
-/** The value of a variable that a model cannot do without. */
+/** The value of a required variable. Throws when it is missing. */
 export function needed(env: Environment, model: string, variable: string): string {
   const value = env[variable];
   if (!value) throw new Error(`The model ${model} needs ${variable} to be set.`);

@@ -188,11 +188,11 @@ export class AgentRuns {
         await waiting.released.finally(() => this.waitingCalls.delete(ticket));
       };
       // The state needs nothing of a partial text but its deltas, so they bypass ADK's layers.
-      const tap = (response: LlmResponse, from: Speaker) =>
+      const fastPath = (response: LlmResponse, from: Speaker) =>
         run.isOver ? undefined : tell({ ...response, ...from } as Event);
       const live = run.queue !== null;
       const optimistic = request.driver === 'turn' && request.optimistic;
-      view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, tap });
+      view = plugin.begin({ appName, userId, id }, { live, optimistic, defer, tools, openCalls, fastPath });
       // Input that is stored before ADK has read the session would reach the model twice.
       if (run.queue) {
         view.begun

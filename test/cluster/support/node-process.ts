@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseLlm, LlmAgent, type LlmRequest, type LlmResponse, LogLevel, setLogLevel } from '@google/adk';
 import { z } from 'zod';
 import { defineTool } from '../../../src/adk/index.ts';
-import { chooseModel, type EarsOptions, withEars } from '../../../src/models/index.ts';
+import { chooseModel, type SpeechOptions, withSpeech } from '../../../src/models/index.ts';
 import { serve } from '../../../src/server/adapters/node.ts';
 import { createDuologue } from '../../../src/server/index.ts';
 import { openPostgresStore } from '../../../src/server/postgres/index.ts';
@@ -83,13 +83,13 @@ const locate = defineTool({
 });
 
 /** Hears how long something was said, and speaks each word as twenty milliseconds of its own number. */
-const voice: EarsOptions = {
-  async recognise(sound) {
+const voice: SpeechOptions = {
+  async speechToText(sound) {
     let samples = 0;
     for await (const piece of sound) samples += piece.length;
     return `count ${Math.round(samples / 1600)}`;
   },
-  async *speak(sentence) {
+  async *textToSpeech(sentence) {
     for (const word of sentence.trim().split(' ')) {
       yield new Int16Array(480).fill(Number(word));
       await sleep(20);
@@ -97,7 +97,7 @@ const voice: EarsOptions = {
   },
 };
 
-const model = liveModel ? (await chooseModel(liveModel)).model : withEars(new CountingModel(), voice);
+const model = liveModel ? (await chooseModel(liveModel)).model : withSpeech(new CountingModel(), voice);
 const store = await openPostgresStore({
   url: settings.database,
   schema: settings.schema,

@@ -1,6 +1,7 @@
 import type { Event } from '@google/adk';
 import type { Content } from '@google/genai';
 import type { DeferredCall, RunView } from '../../../src/adk/for-server.ts';
+import { withLiveFacts } from '../../../src/adk/live-facts.ts';
 import type { Ticket } from '../../../src/server/conversation/state/effects.ts';
 import type { Input } from '../../../src/server/conversation/state/inputs.ts';
 
@@ -175,7 +176,7 @@ export class FakeRun {
 
   cancel(id: string): void {
     this.waiting.delete(id);
-    this.tell({ interrupted: true, customMetadata: { toolCallCancellation: [id] } });
+    this.tell({ interrupted: true, ...withLiveFacts({ cancelledCalls: [id] }) });
   }
 
   end(message: string | null): void {

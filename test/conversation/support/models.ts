@@ -1,5 +1,6 @@
 import { AsyncQueue, BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@google/adk';
 import type { Content } from '@google/genai';
+import { withLiveFacts } from '../../../src/adk/live-facts.ts';
 import { calls, partial, ScriptedLiveConnection, type Sent, text } from '../../support/scripted-model.ts';
 import type { Journal } from './journal.ts';
 import type { ToolName } from './workbench.ts';
@@ -164,7 +165,7 @@ export class SteppedModel extends BaseLlm {
   /** Wants no more of a call. */
   cancel(callId: string): void {
     this.line?.waiting.delete(callId);
-    this.line?.connection.push({ interrupted: true, customMetadata: { toolCallCancellation: [callId] } });
+    this.line?.connection.push({ interrupted: true, ...withLiveFacts({ cancelledCalls: [callId] }) });
   }
 
   /** Understood what the person said. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { noticeOf } from '../../../src/models/notice.ts';
+import { noticeOf } from '../../../src/models/prompt-texts.ts';
 import { answered, ask, called, model, type Said, user } from './talk.ts';
 
 type Response = Record<string, unknown>;

@@ -1,12 +1,13 @@
 import type { BaseLlm, LlmAgent } from '@google/adk';
 import { createAgent } from '../../../demo/server/agent.ts';
+import { SAMPLE_TEXTS } from '../../../demo/server/sample-texts.ts';
 import { loadTools } from '../../../demo/tools/load.ts';
 import { type WeatherOptions, weatherTool } from '../../../demo/tools/weather/definition.ts';
 
 const tools = await loadTools();
 
-/** What the embedded model knows of the demo's tools. */
-export const rules = tools.flatMap((tool) => tool.rules);
+/** The rules that the demo gives to the embedded model. */
+export const rules = [...tools.flatMap((tool) => tool.rules), ...SAMPLE_TEXTS];
 
 /** The demo's agent; the weather may come from elsewhere than the environment says. */
 export function demoAgent(options: {

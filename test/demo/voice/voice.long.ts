@@ -5,7 +5,7 @@ import type { Worker } from 'node:worker_threads';
 import { LlmAgent } from '@google/adk';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Voice } from '../../../demo/server/voice/voice.ts';
-import { withEars } from '../../../src/models/index.ts';
+import { withSpeech } from '../../../src/models/index.ts';
 import { serve } from '../../../src/server/adapters/node.ts';
 import { demo } from '../../browser/support/built.ts';
 import { harness } from '../../support/harness.ts';
@@ -106,10 +106,10 @@ test('words that stay are told while somebody still speaks', async () => {
     for (let at = 0; at < said.length; at += 16_000) {
       yield said.subarray(at, at + 16_000);
       // The ears do one job after the other: when this is done, so is the look before.
-      await voice.recognise(all(new Int16Array(4800)), { signal, heard: () => undefined });
+      await voice.speechToText(all(new Int16Array(4800)), { signal, onPartial: () => undefined });
     }
   };
-  const heard = await voice.recognise(slowly(), { signal, heard: (words) => told.push(words) });
+  const heard = await voice.speechToText(slowly(), { signal, onPartial: (words) => told.push(words) });
   expect(heard).toBe('What is the weather in Tokyo?');
   expect(told.length).toBeGreaterThan(0);
   expect(heard.startsWith(told.join('').trim())).toBe(true);
@@ -119,7 +119,7 @@ test('whoever gets a long answer does not keep others waiting', async () => {
   const voice = await ownVoice();
   const long = 'One sentence after the other, so that speaking takes a while. '.repeat(400);
   const model = new ScriptedModel([streamed(long), streamed('It is sunny.')]);
-  const agent = new LlmAgent({ name: 'assistant', model: withEars(model, voice) });
+  const agent = new LlmAgent({ name: 'assistant', model: withSpeech(model, voice) });
   const served = await serve(harness([], [], { agent }).duologue, { port: 0 });
   onTestFinished(() => served.close());
   const [first, second] = await Promise.all([speaker('long', served.url), speaker('short', served.url)]);
@@ -139,7 +139,7 @@ async function misheard(voice: Voice, quietMs: number): Promise<{ errors: number
   for (const room of [null, -45]) {
     for (const clip of clips()) {
       const sound = inARoom(speechOf(clip), { room, before: quietMs, after: quietMs });
-      const heard = await voice.recognise(all(sound), { signal, heard: () => undefined });
+      const heard = await voice.speechToText(all(sound), { signal, onPartial: () => undefined });
       errors += wordErrors(wordsOf(clip.text), wordsOf(heard));
       if (heard === '') empty.push(`${clip.file} (room ${room})`);
     }
@@ -161,7 +161,7 @@ test('of 24 clips of several voices at most 15 words in a hundred are misheard',
   let [words, errors] = [0, 0];
   const lines: string[] = [];
   for (const { file, voice: by, text } of clips()) {
-    const heard = await voice.recognise(all(samplesOf(file)), { signal, heard: () => undefined });
+    const heard = await voice.speechToText(all(samplesOf(file)), { signal, onPartial: () => undefined });
     const wrong = wordErrors(wordsOf(text), wordsOf(heard));
     words += wordsOf(text).length;
     errors += wrong;
@@ -179,9 +179,9 @@ test('weights that were spoilt on the disk are told, and voice goes on when they
   const right = readFileSync(file);
   onTestFinished(() => writeFileSync(file, right));
   const listen = () =>
-    voice.recognise(all(samplesOf('hello.wav')), {
+    voice.speechToText(all(samplesOf('hello.wav')), {
       signal: new AbortController().signal,
-      heard: () => undefined,
+      onPartial: () => undefined,
     });
   writeFileSync(file, Buffer.alloc(right.length));
   await expect(listen()).rejects.toThrow();
@@ -197,7 +197,7 @@ test('a thread that is killed while it listens or speaks is told or left out, an
   onTestFinished(() => void process.off('worker', watch));
   const long = 'One sentence after the other, so that speaking takes a while. '.repeat(20);
   const model = new ScriptedModel([streamed(long), streamed('It is sunny.')]);
-  const agent = new LlmAgent({ name: 'assistant', model: withEars(model, voice) });
+  const agent = new LlmAgent({ name: 'assistant', model: withSpeech(model, voice) });
   const { duologue } = harness([], [], { agent });
   const served = await serve(duologue, { port: 0 });
   onTestFinished(() => served.close());

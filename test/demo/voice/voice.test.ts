@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { LlmAgent } from '@google/adk';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Voice } from '../../../demo/server/voice/voice.ts';
-import { type EarsOptions, withEars } from '../../../src/models/index.ts';
+import { type SpeechOptions, withSpeech } from '../../../src/models/index.ts';
 import { serve } from '../../../src/server/adapters/node.ts';
 import { harness } from '../../support/harness.ts';
 import { ScriptedModel, streamed } from '../../support/scripted-model.ts';
@@ -34,8 +34,8 @@ function voiceOf(port = (registry.address() as AddressInfo).port): Voice {
 }
 
 /** Someone who talks to a model with these ears. */
-async function speakerFor(ears: EarsOptions): Promise<Speaker> {
-  const model = withEars(new ScriptedModel([streamed('Typed.')]), ears);
+async function speakerFor(speech: SpeechOptions): Promise<Speaker> {
+  const model = withSpeech(new ScriptedModel([streamed('Typed.')]), speech);
   const agent = new LlmAgent({ name: 'assistant', model });
   const served = await serve(harness([], [], { agent }).duologue, { port: 0 });
   onTestFinished(() => served.close());
@@ -121,7 +121,7 @@ describe('a voice that is not there', () => {
 });
 
 test('sound without words is told to whoever made it, and is no message', async () => {
-  const someone = await speakerFor({ recognise: async () => '' });
+  const someone = await speakerFor({ speechToText: async () => '' });
   await someone.say('hello.wav');
   const heard = await someone.until((now) => ofType(now, 'data-transcript').length > 0);
   expect(ofType(heard, 'data-transcript')[0]?.data).toEqual({ role: 'user', text: '', finished: true });

@@ -1,7 +1,8 @@
 import type { LlmRequest, LlmResponse } from '@google/adk';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { SAMPLE_TEXTS } from '../../../demo/server/sample-texts.ts';
+import { piecesOf } from '../../../src/models/embedded/embedded-model.ts';
 import { EmbeddedModel, type Rule, say, troubleText } from '../../../src/models/embedded/index.ts';
-import { piecesOf } from '../../../src/models/embedded/pieces.ts';
 import { CONTINUE } from '../../../src/models/for-server.ts';
 import { answered, ask, called, model, requestOf, saidIn, user } from './talk.ts';
 
@@ -38,7 +39,7 @@ const order: Rule = {
     example: { en: 'drinks: “Order 2 teas”', ja: '飲み物' },
   },
 };
-const withOrders = { rules: [order] };
+const withOrders = { rules: [order, ...SAMPLE_TEXTS] };
 
 async function collect(text: string, stream: boolean, signal?: AbortSignal): Promise<LlmResponse[]> {
   const responses: LlmResponse[] = [];
@@ -273,10 +274,11 @@ describe('pace and abort', () => {
   test('each piece waits for the pace', async () => {
     const seen: string[] = [];
     const reading = (async () => {
-      for await (const response of new EmbeddedModel({ paceMs: 10, thinks: false }).generateContentAsync(
-        requestOf([user('count to 3')]),
-        true,
-      )) {
+      for await (const response of new EmbeddedModel({
+        paceMs: 10,
+        thinks: false,
+        rules: SAMPLE_TEXTS,
+      }).generateContentAsync(requestOf([user('count to 3')]), true)) {
         seen.push(response.partial ? saidIn(response).text : 'final');
       }
     })();
@@ -293,11 +295,10 @@ describe('pace and abort', () => {
     const stop = new AbortController();
     const seen: LlmResponse[] = [];
     const reading = (async () => {
-      for await (const response of new EmbeddedModel({ paceMs: 60_000 }).generateContentAsync(
-        requestOf([user('tell me a story')]),
-        true,
-        stop.signal,
-      )) {
+      for await (const response of new EmbeddedModel({
+        paceMs: 60_000,
+        rules: SAMPLE_TEXTS,
+      }).generateContentAsync(requestOf([user('tell me a story')]), true, stop.signal)) {
         seen.push(response);
       }
     })();

@@ -1,4 +1,5 @@
 import type { LlmRequest, LlmResponse } from '@google/adk';
+import { SAMPLE_TEXTS } from '../../../demo/server/sample-texts.ts';
 import { EmbeddedModel, type EmbeddedModelOptions } from '../../../src/models/embedded/index.ts';
 
 type Content = LlmRequest['contents'][number];
@@ -53,9 +54,11 @@ export async function ask(
 ): Promise<Said> {
   const conversation = typeof contents === 'string' ? [user(contents)] : contents;
   const responses: LlmResponse[] = [];
-  for await (const response of new EmbeddedModel({ paceMs: 0, ...options }).generateContentAsync(
-    requestOf(conversation, tools),
-  )) {
+  for await (const response of new EmbeddedModel({
+    paceMs: 0,
+    rules: SAMPLE_TEXTS,
+    ...options,
+  }).generateContentAsync(requestOf(conversation, tools))) {
     responses.push(response);
   }
   return saidIn(responses.at(-1));

@@ -13,8 +13,9 @@ import {
   setLogLevel,
 } from '@google/adk';
 import type { Content, GenerateContentConfig, Part } from '@google/genai';
-import { instrumentModels } from '../../../src/models/instrument-models.ts';
-import type { Patience } from '../../../src/models/patience.ts';
+import { liveFactsOf } from '../../../src/adk/live-facts.ts';
+import { instrumentModels } from '../../../src/models/adk-safe.ts';
+import type { RetryPolicy } from '../../../src/models/retry-policy.ts';
 
 setLogLevel(LogLevel.ERROR);
 
@@ -35,13 +36,13 @@ export class TestRun {
       instruction?: string;
       generateContentConfig?: GenerateContentConfig;
       stock?: boolean;
-      patience?: Partial<Patience>;
+      retryPolicy?: Partial<RetryPolicy>;
     } = {},
   ) {
     // A script has one turn for each call: without a word about it, none is tried again.
-    const { stock, patience = { retries: 0 }, ...rest } = options;
+    const { stock, retryPolicy = { retries: 0 }, ...rest } = options;
     this.agent = new LlmAgent({ name: 'assistant', model, ...rest });
-    if (!stock) instrumentModels(this.agent, { patience });
+    if (!stock) instrumentModels(this.agent, { retryPolicy });
     this.runner = new Runner({ appName: APP, agent: this.agent, sessionService: this.sessionService });
   }
 
@@ -175,7 +176,7 @@ export function plain(event: Event): Record<string, unknown> {
   );
   if (!event.turnComplete) return kept;
   const { customMetadata, ...rest } = kept;
-  return event.customMetadata?.isIdle ? { ...rest, isIdle: true } : rest;
+  return liveFactsOf(event).wasIdle ? { ...rest, isIdle: true } : rest;
 }
 
 /** Contents as lines: who said which kinds of things. */

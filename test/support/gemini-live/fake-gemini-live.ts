@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type LiveFamily, liveFamilyOf, onVertex } from '../../../src/models/gemini-families.ts';
-import type { Timer } from '../../../src/models/patience.ts';
+import { type LiveFamily, liveFamilyOf, onVertex } from '../../../src/models/gemini/families.ts';
+import type { Timer } from '../../../src/models/retry-policy.ts';
 import { fastTimer } from '../fast-timer.ts';
 import { FakeProvider } from '../providers/fake-provider.ts';
 import { gemini } from '../providers/gemini.ts';

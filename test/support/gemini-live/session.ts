@@ -1,7 +1,7 @@
 import type { Blob, FunctionResponse } from '@google/genai';
-import type { LiveFamily } from '../../../src/models/gemini-families.ts';
-import { LiveConversation } from '../../../src/models/live-conversation.ts';
-import { noticeOf } from '../../../src/models/notice.ts';
+import type { LiveFamily } from '../../../src/models/gemini/families.ts';
+import { LiveConversation } from '../../../src/models/live/turn-based-history.ts';
+import { noticeOf } from '../../../src/models/prompt-texts.ts';
 import type { Answer, Asked } from '../providers/dialect.ts';
 import { pieces } from '../providers/dialect.ts';
 import { must, type Quirks, readRealtime, readResponses, readTurns, type Setup } from './strict.ts';
@@ -273,7 +273,7 @@ export class LiveSession {
     if (thought && quirks.thinksAloud) {
       this.tell({ serverContent: { modelTurn: { parts: [{ text: thought, thought: true }] } } });
     }
-    if (family.saysWhenIdle && text) {
+    if (family.reportsIdle && text) {
       this.tell({ serverContent: { turnComplete: true, interactionStatus: 'IN_PROGRESS' } });
     }
     const { voice, wait } = this.context;
@@ -358,7 +358,7 @@ export class LiveSession {
     this.tell({
       serverContent: {
         turnComplete: true,
-        ...(family.saysWhenIdle ? { interactionStatus: 'IDLE' } : {}),
+        ...(family.reportsIdle ? { interactionStatus: 'IDLE' } : {}),
       },
       ...(quirks.usage === 'with the end' ? { usageMetadata } : {}),
     });

@@ -1,4 +1,4 @@
-import type { LiveFamily } from '../../../src/models/gemini-families.ts';
+import type { LiveFamily } from '../../../src/models/gemini/families.ts';
 
 /** A message that the service would not take: it closes with this code and reason. */
 export class Refusal extends Error {
@@ -91,12 +91,12 @@ export interface Setup {
 export function readSetup(setup: Json, family: LiveFamily, quirks: Quirks, isVertex: boolean): Setup {
   const generation = object(setup.generationConfig ?? {}, 'setup.generation_config');
   const removed = [setup.proactivity, generation.enableAffectiveDialog].some((value) => value !== undefined);
-  if (removed && !family.takesMoods) {
+  if (removed && !family.acceptsMoods) {
     if (quirks.removedFields === 'hang') throw new Hangs();
     throw new Refusal(1007, `Unknown name "proactivity" at 'setup': Cannot find field.`);
   }
-  known(setup, family.takesMoods ? [...SETUP, 'proactivity'] : SETUP, 'setup');
-  known(generation, family.takesMoods ? [...GENERATION, 'enableAffectiveDialog'] : GENERATION, 'setup');
+  known(setup, family.acceptsMoods ? [...SETUP, 'proactivity'] : SETUP, 'setup');
+  known(generation, family.acceptsMoods ? [...GENERATION, 'enableAffectiveDialog'] : GENERATION, 'setup');
   const modalities = generation.responseModalities as unknown[] | undefined;
   must(
     !modalities?.includes('TEXT'),
@@ -175,7 +175,7 @@ export function readResponses(
     must(typeof one.name === 'string', 1007, 'function_responses.name');
     must(isVertex || typeof one.id === 'string', 1007, 'function_responses.id');
     must(
-      one.scheduling === undefined || family.takesScheduling,
+      one.scheduling === undefined || family.acceptsScheduling,
       1007,
       'scheduling is not supported by the model',
     );

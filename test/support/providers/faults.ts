@@ -31,7 +31,7 @@ export async function provideTool(
   const { model } = await chooseModel(fake.environment);
   const agent = new LlmAgent({ name: 'assistant', model, tools: [fourTools(ran).weather] });
   // Nobody waits for a provider that is on this machine.
-  const provided = await provide(fake, { patience: { maxWaitMs: 1 }, ...options, agent });
+  const provided = await provide(fake, { retryPolicy: { maxWaitMs: 1 }, ...options, agent });
   return { ...provided, ran };
 }
 

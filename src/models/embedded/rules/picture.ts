@@ -1,6 +1,6 @@
+import { dominantColours } from '../colours.ts';
 import type { Picture } from '../conversation.ts';
-import { dominantColours } from '../image/colours.ts';
-import { imageHeader } from '../image/header.ts';
+import { imageHeader } from '../image-header.ts';
 import type { Rule, RuleContext } from '../rule.ts';
 import { listOf, say } from '../understand/language.ts';
 

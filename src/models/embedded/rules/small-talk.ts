@@ -2,7 +2,7 @@ import { abilitiesOf } from '../abilities.ts';
 import type { Reply, Rule } from '../rule.ts';
 import { listOf, say } from '../understand/language.ts';
 import { withoutClosing } from '../understand/text.ts';
-import { knownName } from './name.ts';
+import { knownName } from './about-conversation.ts';
 
 /** What is answered, knowing the person's name and what the tools do. */
 type Says = (name: string, abilities: string) => string;
@@ -82,28 +82,10 @@ export const smallTalk: Rule = {
     const phrase = whole ?? (each.every((one) => one !== undefined) ? each.at(-1) : undefined);
     if (phrase === undefined) return null;
     const name = knownName(conversation.turns) ?? '';
-    const does = abilitiesOf(context).map((ability) => ability.does);
+    const does = abilitiesOf(context).flatMap((ability) => ability.does?.[language] ?? []);
     const [en, ja] = phrase.reply;
-    return {
-      thought: say(language, phrase.thought[0], phrase.thought[1]),
-      text: say(
-        language,
-        en(
-          name,
-          listOf(
-            'en',
-            does.map((one) => one.en),
-          ),
-        ),
-        ja(
-          name,
-          listOf(
-            'ja',
-            does.map((one) => one.ja),
-          ),
-        ),
-      ),
-    };
+    const reply = language === 'ja' ? ja : en;
+    return { thought: say(language, ...phrase.thought), text: reply(name, listOf(language, does)) };
   },
 };
 

@@ -1,0 +1,89 @@
+import {
+  type BaseAgent,
+  type InvocationContext,
+  isLlmAgent,
+  LlmAgent,
+  type LlmRequest,
+  type LlmResponse,
+} from '@google/adk';
+
+/**
+ * Passes the partial texts of a model call around ADK, whose dozen layers would each handle every token and change nothing. ADK
+ * gets the whole response at the end, as ever. When it returns a promise, the model is read on after that resolves.
+ */
+export type FastPath = (response: LlmResponse) => Promise<void> | undefined;
+
+/** A fast path that also gets the agent whose model speaks. A response does not name it; ADK's events do. */
+export type AgentFastPath = (response: LlmResponse, from: Speaker) => Promise<void> | undefined;
+
+/** The agent that a text comes from, as ADK's events name it. */
+export interface Speaker {
+  author: string;
+  branch: string | undefined;
+}
+
+const CALL = Symbol('duologue.fast-path');
+/** A key of its own: a live connection makes calls with its request, and only the connection knows when they may bypass ADK. */
+const LIVE = Symbol('duologue.live-fast-path');
+
+interface WithFastPath {
+  [CALL]?: FastPath;
+  [LIVE]?: FastPath;
+}
+
+/** Gives a model call, or a live connection, the fast path of its run, unless code of the application looks at partial texts. */
+export function addFastPath(
+  request: LlmRequest,
+  context: InvocationContext,
+  run: { live: boolean; fastPath?: AgentFastPath },
+): void {
+  const { fastPath, live } = run;
+  const { agent, branch } = context;
+  if (!fastPath || !agent || isWatched(context)) return;
+  const from: Speaker = { author: agent.name, branch };
+  (request as WithFastPath)[live ? LIVE : CALL] = (response) => fastPath(response, from);
+}
+
+/** Removes and returns the fast path of a model call. A model of the application that wraps another one must not be bypassed. */
+export function takeFastPath(request: LlmRequest): FastPath | undefined {
+  return take(request, CALL);
+}
+
+/** Removes and returns the fast path of a live connection. Use it only while ADK waits for the next response: then ADK has handled all earlier ones. */
+export function takeLiveFastPath(request: LlmRequest): FastPath | undefined {
+  return take(request, LIVE);
+}
+
+function take(request: WithFastPath & LlmRequest, which: keyof WithFastPath): FastPath | undefined {
+  const fastPath = request[which];
+  if (fastPath) delete request[which];
+  return fastPath;
+}
+
+/** Whether a callback, a plugin, a processor or a code executor of the application looks at partial texts. */
+function isWatched({ agent, pluginManager }: InvocationContext): boolean {
+  // An agent of another kind around it may hold its texts back.
+  if (!isLlmAgent(agent) || !isAllPlain(agent.rootAgent)) return true;
+  const { plugins } = pluginManager as unknown as { plugins?: Iterable<unknown> };
+  // The first plugin is ours.
+  const isAlone = plugins !== undefined && [...plugins].length === 1;
+  const { canonicalAfterModelCallbacks, responseProcessors, codeExecutor } = agent;
+  return (
+    !isAlone ||
+    canonicalAfterModelCallbacks.length > 0 ||
+    responseProcessors.length > 0 ||
+    Boolean(codeExecutor)
+  );
+}
+
+/** Whether a tree has only LLM agents of ADK itself, which transfer to one another and hold nothing back. */
+function isAllPlain(root: BaseAgent): boolean {
+  return isLlmAgent(root) && isPlain(root) && root.subAgents.every((agent) => isAllPlain(agent));
+}
+
+/** The methods that produce the events of an agent. A class of the application may override any of them. */
+const RUNS = ['runAsync', 'runLive', 'runAsyncImpl', 'runLiveImpl'];
+
+function isPlain(agent: LlmAgent): boolean {
+  return RUNS.every((name) => Reflect.get(agent, name) === Reflect.get(LlmAgent.prototype, name));
+}

@@ -1,0 +1,36 @@
+import type { LlmResponse } from '@google/adk';
+import type { DataParts } from '../protocol/index.ts';
+
+/**
+ * Facts about a response of a model that ADK has no field for. ADK copies `customMetadata` from a response to its event, so the
+ * facts travel there, under one key, from the models to whoever reads the events. Only this module knows the key.
+ */
+export interface LiveFacts {
+  /** With `turnComplete`: true when the answer to later input follows at once, false when none follows. Absent: not known. */
+  continues?: boolean;
+  /** With `turnComplete`: the model was not generating, so this ends no answer. It ends an interruption or earlier output. */
+  wasIdle?: boolean;
+  /** With `interrupted`: the ids of the calls that the model cancelled. */
+  cancelledCalls?: string[];
+  /** With a partial response: the model failed, and is called again at the given time. */
+  waiting?: DataParts['waiting'];
+}
+
+type CustomMetadata = NonNullable<LlmResponse['customMetadata']>;
+
+const KEY = 'duologue.live';
+const NONE: LiveFacts = Object.freeze({});
+
+/** The field of a response that carries these facts; spread it into the response. */
+export function withLiveFacts(facts: LiveFacts): { customMetadata: CustomMetadata } {
+  return { customMetadata: { [KEY]: facts } };
+}
+
+/** The facts of a response or an event; an empty object when it carries none. */
+export function liveFactsOf({
+  customMetadata,
+}: {
+  customMetadata?: Record<string, unknown> | undefined;
+}): LiveFacts {
+  return (customMetadata?.[KEY] as LiveFacts | undefined) ?? NONE;
+}

@@ -1,0 +1,49 @@
+import { type BaseAgent, type BaseLlm, isBaseLlm, isLlmAgent } from '@google/adk';
+import { AdkSafeModel } from './adk-safe.ts';
+
+/** What a model accepts and gives beside text. */
+export interface ModelCapabilities {
+  /** It understands speech. */
+  audioIn: boolean;
+  /** It understands pictures. */
+  imageIn: boolean;
+  /** It answers in speech. */
+  audioOut: boolean;
+}
+
+const NONE: ModelCapabilities = { audioIn: false, imageIn: false, audioOut: false };
+
+/**
+ * The capabilities of an agent's model. A model may state them in a property `capabilities`; otherwise a live model has audio
+ * in both directions, and every model accepts pictures.
+ */
+export function capabilitiesOf(root: BaseAgent): ModelCapabilities {
+  try {
+    const model = modelOf(root);
+    if (!model) return NONE;
+    const inner = model instanceof AdkSafeModel ? model.inner : model;
+    const { capabilities } = inner as BaseLlm & { capabilities?: ModelCapabilities };
+    if (capabilities) return capabilities;
+    const isLive = model instanceof AdkSafeModel && model.nativeLive;
+    return { audioIn: isLive, imageIn: true, audioOut: isLive };
+  } catch {
+    // A model that is given by name may lack its key. The first request to it says so.
+    return NONE;
+  }
+}
+
+/** Whether a model of the tree can only be used live: driven turn by turn, its agent could not answer. */
+export function isLiveOnly(root: BaseAgent): boolean {
+  const isOwn = isLlmAgent(root) && root.model instanceof AdkSafeModel && root.model.liveOnly;
+  return isOwn || root.subAgents.some(isLiveOnly);
+}
+
+/** The model of the agent, or of the first agent below it that has one. */
+function modelOf(agent: BaseAgent): BaseLlm | null {
+  if (isLlmAgent(agent) && isBaseLlm(agent.model)) return agent.model;
+  for (const inner of agent.subAgents) {
+    const model = modelOf(inner);
+    if (model) return model;
+  }
+  return null;
+}

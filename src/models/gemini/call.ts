@@ -1,0 +1,206 @@
+import { Gemini, type LlmRequest, type LlmResponse } from '@google/adk';
+import type { Content, GenerateContentResponse, Part } from '@google/genai';
+import { markUnreadable } from '../../adk/history.ts';
+import { setPartialArg } from '../../parse/partial-args.ts';
+import { failureOf, ModelFailure, messageOf } from '../provider-error.ts';
+
+/** Whether a model still has ADK's own call, with the defects that `callGemini` repairs. */
+export function keepsStockCalls(model: Gemini): boolean {
+  return model.generateContentAsync === Gemini.prototype.generateContentAsync;
+}
+
+/**
+ * Calls Gemini. ADK's own call loses the signatures of texts, and takes a stream that was cut off for one that ended. Calls without
+ * streaming, and calls through the Interactions API, still go through ADK. Throws a `ModelFailure`; an aborted call ends silently.
+ */
+export async function* callGemini(
+  model: Gemini,
+  request: LlmRequest,
+  stream: boolean,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LlmResponse, void> {
+  const { vertexai } = model.apiClient;
+  const contents = joined(request.contents.map((content) => acceptable(content, vertexai)));
+  const isSigned = wantsSignatures(request.model ?? model.model);
+  // The field is private in ADK.
+  const { apiKey } = model as unknown as { apiKey?: string };
+  const secrets = apiKey ? [apiKey] : [];
+  try {
+    try {
+      yield* ask(model, { ...request, contents: isSigned ? contents.map(signed) : contents }, stream, signal);
+    } catch (error) {
+      if (!isSigned || signal?.aborted || !refusesSignatures(error)) throw error;
+      // Another model, or the same under another key, signed parts of this conversation. Only the service can tell.
+      const unsigned = contents.map((content) => signed(withoutSignatures(content)));
+      yield* ask(model, { ...request, contents: unsigned }, stream, signal);
+    }
+  } catch (error) {
+    if (!signal?.aborted) throw failureOf(error, secrets);
+  }
+}
+
+/** Calls Gemini once. Gemini refuses a request before its first chunk. */
+async function* ask(
+  model: Gemini,
+  request: LlmRequest,
+  stream: boolean,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LlmResponse, void> {
+  if (!stream || model.useInteractionsApi) {
+    yield* Gemini.prototype.generateContentAsync.call(model, request, stream, signal);
+    return;
+  }
+  model.maybeAppendUserContent(request);
+  const { labels, ...config } = request.config ?? {};
+  const answer = new GeminiAnswer();
+  const chunks = await model.apiClient.models.generateContentStream({
+    model: request.model ?? model.model,
+    contents: request.contents,
+    config: {
+      ...config,
+      ...(model.apiClient.vertexai && labels ? { labels } : {}),
+      ...(signal ? { abortSignal: signal } : {}),
+    },
+  });
+  for await (const chunk of chunks) yield answer.push(chunk);
+  yield answer.end();
+}
+
+/** A content as Gemini accepts it: without metadata of ours or of other providers, and on the developer API without file names. */
+function acceptable(content: Content, vertexai: boolean): Content {
+  if (
+    !content.parts?.some(({ partMetadata, inlineData, fileData }) => partMetadata ?? inlineData ?? fileData)
+  ) {
+    return content;
+  }
+  const parts = content.parts.map(({ partMetadata: _, ...part }) => (vertexai ? part : unnamed(part)));
+  return { ...content, parts };
+}
+
+function unnamed(part: Part): Part {
+  const { displayName: _, ...inlineData } = part.inlineData ?? {};
+  const { displayName: __, ...fileData } = part.fileData ?? {};
+  return { ...part, ...(part.inlineData ? { inlineData } : {}), ...(part.fileData ? { fileData } : {}) };
+}
+
+/** Merges consecutive contents of the model. Gemini accepts a call only after the user or after responses, and a live model sends text and calls one by one. */
+function joined(contents: Content[]): Content[] {
+  const turns: Content[] = [];
+  for (const content of contents) {
+    const last = turns.at(-1);
+    if (last?.role !== 'model' || content.role !== 'model') turns.push(content);
+    else turns[turns.length - 1] = { ...last, parts: [...(last.parts ?? []), ...(content.parts ?? [])] };
+  }
+  return turns;
+}
+
+/** The stand-in that Gemini documents for unsigned calls, such as those of a live model. */
+const UNSIGNED = 'skip_thought_signature_validator';
+
+/** Whether a model refuses unsigned calls in its history. */
+function wantsSignatures(model: string): boolean {
+  return /gemini-([3-9]|\d\d)|gemini-[\w-]+-latest/.test(model);
+}
+
+/** Signs the first call of a content. */
+function signed(content: Content): Content {
+  const first = content.parts?.findIndex(({ functionCall }) => functionCall) ?? -1;
+  if (first === -1 || content.parts?.[first]?.thoughtSignature) return content;
+  const parts = (content.parts ?? []).map((part, index) =>
+    index === first ? { ...part, thoughtSignature: UNSIGNED } : part,
+  );
+  return { ...content, parts };
+}
+
+/** Whether the service refuses a signature: `Corrupted thought signature`. */
+function refusesSignatures(error: unknown): boolean {
+  const { status } = error as { status?: unknown };
+  return status === 400 && /thought.signature/i.test(messageOf(error));
+}
+
+function withoutSignatures(content: Content): Content {
+  const parts = (content.parts ?? []).map(({ thoughtSignature: _, ...part }) => part);
+  // Drop parts that held only a signature.
+  const kept = parts.filter(({ text, ...others }) => text !== '' || Object.keys(others).length > 0);
+  return { ...content, parts: kept.length > 0 ? kept : parts };
+}
+
+/** Collects the stream of Gemini: each chunk becomes a partial response, the end the whole answer. */
+class GeminiAnswer {
+  private readonly parts: Part[] = [];
+  private readonly tail: LlmResponse = {};
+  private finishMessage: string | undefined;
+  /** A call whose arguments come in pieces. */
+  private open: { part: Part; args: Record<string, unknown>; path: string } | undefined;
+
+  push(chunk: GenerateContentResponse): LlmResponse {
+    const { tail } = this;
+    const { usageMetadata, modelVersion, promptFeedback, candidates } = chunk;
+    const candidate = candidates?.[0];
+    if (usageMetadata) tail.usageMetadata = usageMetadata;
+    if (modelVersion) tail.modelVersion = modelVersion;
+    if (promptFeedback?.blockReason) {
+      tail.errorCode = promptFeedback.blockReason;
+      if (promptFeedback.blockReasonMessage) tail.errorMessage = promptFeedback.blockReasonMessage;
+    }
+    if (candidate?.finishReason) tail.finishReason = candidate.finishReason;
+    if (candidate?.finishMessage) this.finishMessage = candidate.finishMessage;
+    if (candidate?.groundingMetadata) tail.groundingMetadata = candidate.groundingMetadata;
+    if (candidate?.citationMetadata) tail.citationMetadata = candidate.citationMetadata;
+    const parts = candidate?.content?.parts ?? [];
+    for (const part of parts) this.add(part);
+    const words = parts.filter(({ text }) => text);
+    if (words.length === 0) return { partial: true };
+    const usage = usageMetadata ? { usageMetadata } : {};
+    return { partial: true, content: { role: 'model', parts: words }, ...usage };
+  }
+
+  end(): LlmResponse {
+    const { tail, parts, open } = this;
+    if (!tail.finishReason && !tail.errorCode) {
+      throw new ModelFailure('INCOMPLETE', 'The answer ended before its end.');
+    }
+    if (open) markUnreadable(open.part);
+    const isStop = !tail.finishReason || tail.finishReason === 'STOP';
+    return {
+      ...tail,
+      ...(isStop || !tail.finishReason ? {} : { errorCode: tail.finishReason }),
+      ...(isStop || this.finishMessage === undefined ? {} : { errorMessage: this.finishMessage }),
+      ...(parts.length > 0 ? { content: { role: 'model', parts } } : {}),
+      partial: false,
+    };
+  }
+
+  private add(part: Part): void {
+    if (part.functionCall) this.call(part);
+    else if (typeof part.text === 'string') this.say(part);
+    else this.parts.push(part);
+  }
+
+  /** Joins the pieces of a text to one part, up to a signed piece. */
+  private say({ text = '', ...rest }: Part): void {
+    const last = this.parts.at(-1);
+    const isSame = last?.text !== undefined && (last.thought ?? false) === (rest.thought ?? false);
+    if (!isSame || last.thoughtSignature) {
+      if (text || rest.thoughtSignature) this.parts.push({ ...rest, text });
+      return;
+    }
+    last.text += text;
+    if (rest.thoughtSignature) last.thoughtSignature = rest.thoughtSignature;
+  }
+
+  private call(part: Part): void {
+    const { partialArgs, willContinue, ...call } = part.functionCall ?? {};
+    if (!this.open) {
+      const args = call.args ?? {};
+      const whole: Part = { ...part, functionCall: { ...call, args } };
+      this.parts.push(whole);
+      if (!partialArgs && !willContinue) return;
+      this.open = { part: whole, args, path: '' };
+    }
+    const { open } = this;
+    for (const piece of partialArgs ?? []) open.path = setPartialArg(open.args, { ...piece }, open.path);
+    if (part.thoughtSignature) open.part.thoughtSignature ??= part.thoughtSignature;
+    if (!willContinue) this.open = undefined;
+  }
+}

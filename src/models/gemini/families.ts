@@ -1,0 +1,100 @@
+import type { Tool } from '@google/genai';
+
+/** A tool that the service runs, by its field in a setup. */
+type BuiltIn = Exclude<keyof Tool, 'functionDeclarations'>;
+
+/** What a family of Gemini's live models accepts, and how it behaves. */
+export interface LiveFamily {
+  name: '2.5' | '3.1' | '3.8' | '3.8 extended thinking';
+  /** How thinking is configured. `level`: always sent, because a setup without one is refused. */
+  thinking: 'budget' | 'optional level' | 'none' | 'level';
+  /** Whether the setup may have `proactivity` and `enableAffectiveDialog`. */
+  acceptsMoods: boolean;
+  /** Which `behavior` a tool may declare. `all`: every call is non-blocking. */
+  behavior: 'chosen' | 'none' | 'explicit' | 'all';
+  /** The tools of the service, beside functions. */
+  builtIn: readonly BuiltIn[];
+  /** Whether a function response may have `scheduling`. */
+  acceptsScheduling: boolean;
+  /** Whether typed text is realtime input, which interrupts by itself. */
+  typesInRealtime: boolean;
+  /** Whether the setup has to announce a history. Otherwise a history without `turnComplete` starts no answer. */
+  announcesHistory: boolean;
+  /** Whether each transcript of the user is a whole utterance. */
+  wholeUtterances: boolean;
+  /** Whether the model may continue after `turnComplete`, and reports when it is idle. */
+  reportsIdle: boolean;
+}
+
+const V2_5: LiveFamily = {
+  name: '2.5',
+  thinking: 'budget',
+  acceptsMoods: true,
+  behavior: 'chosen',
+  builtIn: ['googleSearch'],
+  acceptsScheduling: true,
+  typesInRealtime: false,
+  announcesHistory: false,
+  wholeUtterances: false,
+  reportsIdle: false,
+};
+
+const V3_1: LiveFamily = {
+  ...V2_5,
+  name: '3.1',
+  thinking: 'optional level',
+  acceptsMoods: false,
+  behavior: 'none',
+  acceptsScheduling: false,
+  typesInRealtime: true,
+  announcesHistory: true,
+  wholeUtterances: true,
+};
+
+const V3_8: LiveFamily = {
+  ...V3_1,
+  name: '3.8',
+  thinking: 'none',
+  behavior: 'explicit',
+  acceptsScheduling: true,
+  announcesHistory: false,
+};
+
+const V3_8_THINKING: LiveFamily = {
+  ...V3_8,
+  name: '3.8 extended thinking',
+  thinking: 'level',
+  behavior: 'all',
+  acceptsScheduling: false,
+  reportsIdle: true,
+};
+
+/** The first pattern that matches decides. Unknown names follow the newest family. */
+const FAMILIES: readonly [RegExp, LiveFamily | string][] = [
+  [/-live-translate|-translate-live/, 'it only translates speech'],
+  [/-transcribe-live|-live-transcribe/, 'it only writes down speech'],
+  [/gemini-(live-)?2\.\d/, V2_5],
+  [/gemini-3\.1-/, V3_1],
+  [/-live-.*thinking/, V3_8_THINKING],
+];
+
+/** The family of a live model. Throws for a model that holds no conversation. */
+export function liveFamilyOf(model: string): LiveFamily {
+  const found = FAMILIES.find(([pattern]) => pattern.test(model))?.[1] ?? V3_8;
+  if (typeof found !== 'string') return found;
+  throw new Error(
+    `The model ${model} holds no conversation: ${found}. Choose another, such as gemini-3.8-live.`,
+  );
+}
+
+/** The family on Vertex, which has more tools, and no non-blocking calls for 2.5. */
+export function onVertex(family: LiveFamily): LiveFamily {
+  const builtIn: BuiltIn[] = [...family.builtIn, 'retrieval'];
+  if (family.name !== '2.5') return { ...family, builtIn };
+  return { ...family, builtIn: [...builtIn, 'codeExecution'], behavior: 'none', acceptsScheduling: false };
+}
+
+/** Whether a model of this name has Gemini's live API. */
+export function isLiveModelName(model: string): boolean {
+  return /(^|[-/])(live|native-audio)([-/]|$)/.test(model);
+}

@@ -1,0 +1,104 @@
+import type {
+  Content,
+  FunctionResponse,
+  FunctionResponseScheduling,
+  LiveClientContent,
+  LiveSendRealtimeInputParameters,
+} from '@google/genai';
+import { exhaustive } from '../../protocol/exhaustive.ts';
+import type { LiveInput } from '../live/provider.ts';
+import type { LiveFamily } from './families.ts';
+
+/** One frame to the server. */
+export type Frame =
+  | { clientContent: LiveClientContent }
+  | { realtimeInput: LiveSendRealtimeInputParameters }
+  | { functionResponses: FunctionResponse[] };
+
+/** What the encoding of a session depends on. */
+export interface FrameOptions {
+  family: LiveFamily;
+  /** Whether calls have ids: otherwise responses must have none. */
+  hasIds: boolean;
+  /** The tools whose calls the model does not wait for. */
+  nonBlocking: ReadonlySet<string>;
+  /** Whether the service detects speech by itself; known when it has accepted the setup. */
+  detectsSpeech: () => boolean;
+}
+
+/** Encodes inputs as the model family accepts them. It remembers whether the user is speaking. */
+export class FrameEncoder {
+  private readonly options: FrameOptions;
+  private isSpeaking = false;
+
+  constructor(options: FrameOptions) {
+    this.options = options;
+  }
+
+  /** The frame of an input; null when the server has none for it. */
+  encode(input: LiveInput): Frame | null {
+    const { family } = this.options;
+    switch (input.type) {
+      case 'message':
+        return this.message(input.content);
+      case 'history':
+        return content(input.turns, family.announcesHistory || input.startsTurn);
+      case 'note':
+        return content([input.content], input.startsTurn);
+      case 'responses':
+        return { functionResponses: input.responses.map((response) => this.response(response)) };
+      case 'media': {
+        const { mimeType = '' } = input.blob;
+        if (mimeType.startsWith('audio/')) return { realtimeInput: { audio: input.blob } };
+        return mimeType.startsWith('image/') ? { realtimeInput: { video: input.blob } } : null;
+      }
+      case 'activity':
+        return this.activity(input.activity, input.isBusy);
+      default:
+        return exhaustive(input);
+    }
+  }
+
+  /** Whether the model says something when it gets this response. */
+  isAnswered(given: FunctionResponse): boolean {
+    const { response, scheduling } = this.response(given);
+    return response?.interrupted !== true && scheduling !== 'SILENT';
+  }
+
+  private message(message: Content): Frame {
+    const parts = message.parts ?? [];
+    const [first] = parts;
+    const isRealtime = this.options.family.typesInRealtime && parts.length === 1;
+    if (isRealtime && first?.text) return { realtimeInput: { text: first.text } };
+    return content([{ role: 'user', ...message }], true);
+  }
+
+  /** A response as the family accepts it: with its id, and with when the model speaks about it. */
+  private response(given: FunctionResponse): FunctionResponse {
+    const { family, hasIds, nonBlocking } = this.options;
+    const { scheduling, id, ...rest } = given;
+    const plain = id === undefined || !hasIds ? rest : { id, ...rest };
+    if (!family.acceptsScheduling || !nonBlocking.has(given.name ?? '')) return plain;
+    const when = given.response?.interrupted === true ? 'SILENT' : 'WHEN_IDLE';
+    return { ...plain, scheduling: scheduling ?? (when as FunctionResponseScheduling) };
+  }
+
+  private activity(activity: 'start' | 'end', isBusy: boolean): Frame | null {
+    const { family, detectsSpeech } = this.options;
+    if (!detectsSpeech()) {
+      const isSpeaking = activity === 'start';
+      // A user who interrupts while they speak has sent the signal already.
+      if (isSpeaking === this.isSpeaking) return null;
+      this.isSpeaking = isSpeaking;
+      return { realtimeInput: isSpeaking ? { activityStart: {} } : { activityEnd: {} } };
+    }
+    if (activity === 'end') return { realtimeInput: { audioStreamEnd: true } };
+    // A service that detects speech has no signal for an interruption. Content interrupts an older model; a newer one stops
+    // at the next text or speech, and its output is muted until then.
+    return !family.typesInRealtime && isBusy ? { clientContent: { turnComplete: false } } : null;
+  }
+}
+
+function content(turns: Content[], turnComplete: boolean): Frame {
+  return { clientContent: { turns, turnComplete } };
+}

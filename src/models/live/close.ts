@@ -1,0 +1,43 @@
+import { type FailureCode, ModelFailure, withoutKeys } from '../provider-error.ts';
+import type { AfterClose, CloseReason, SocketClose } from './provider.ts';
+
+/** Close codes for invalid data: the same data would be refused again. */
+const INVALID_DATA = [1002, 1003, 1007, 1009, 1010];
+
+/**
+ * Decides what a close means. `isSetUp`: the session had started; `isResuming`: its setup named an earlier session. Texts of the
+ * provider decide first, then the code. The failure holds no key.
+ */
+export function classifyClose(
+  { code, reason, status }: SocketClose,
+  reasons: readonly CloseReason[],
+  { isSetUp, isResuming }: { isSetUp: boolean; isResuming: boolean },
+): { then: AfterClose; failure: ModelFailure } {
+  const detail = reason ? `: ${withoutRetryWords(withoutKeys(reason))}` : '';
+  const what = isSetUp ? 'The live model ended the connection' : 'The live model refused the connection';
+  const result = (then: AfterClose, failure: FailureCode) => ({
+    then,
+    failure: new ModelFailure(failure, `${what} (${status ?? code})${detail}`),
+  });
+  if (status !== undefined) return result(status === 429 || status >= 500 ? 'retry' : 'stop', `${status}`);
+  const known = reasons.find(([pattern]) => pattern.test(reason));
+  if (known) {
+    const [, then, failure] = known;
+    // The session may have belonged to another model.
+    if (failure === 'SETUP' && isResuming) return result('restart', failure);
+    // A new session that is refused at once is refused again; a resumed one may only be too old.
+    if (then !== 'stop' && !isSetUp && !isResuming && code !== 1011) return result('stop', 'SETUP');
+    return result(then, failure);
+  }
+  if (INVALID_DATA.includes(code))
+    return isSetUp || isResuming ? result('restart', 'INCOMPLETE') : result('stop', 'SETUP');
+  if (code === 1008 && !isSetUp) return isResuming ? result('restart', 'SETUP') : result('stop', 'SETUP');
+  return result('retry', isSetUp ? 'INCOMPLETE' : 'UNREACHABLE');
+}
+
+/** Replaces the words after which ADK connects again by itself, without a pause. */
+function withoutRetryWords(text: string): string {
+  return text
+    .replaceAll(/connection closed/gi, 'connection ended')
+    .replaceAll(/ECONNRESET|socket hang up/g, 'cut off');
+}

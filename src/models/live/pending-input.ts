@@ -1,0 +1,161 @@
+import type { Blob, Content, FunctionResponse } from '@google/genai';
+import type { LiveMessage, LiveTraits } from './provider.ts';
+
+/** Input of ADK or of the user, before it is encoded. */
+export type UserInput = { content: Content } | { blob: Blob } | { activity: 'start' | 'end' };
+
+/** Sound that is kept while there is no socket: the newest two seconds. */
+const MAX_MEDIA = 100;
+
+/** Input that came while there is no socket, in order. */
+export class OfflineInput {
+  private inputs: UserInput[] = [];
+
+  /** Whether it holds a message or a response, which the model has to react to. */
+  get hasContent(): boolean {
+    return this.inputs.some((input) => 'content' in input);
+  }
+
+  /** Adds an input. Of sound and pictures only the newest are kept. */
+  add(input: UserInput): void {
+    this.inputs.push(input);
+    const media = this.inputs.filter((one) => 'blob' in one);
+    if (media.length > MAX_MEDIA) this.inputs = this.inputs.filter((one) => one !== media[0]);
+  }
+
+  /** Removes and returns everything. */
+  drain(): UserInput[] {
+    return this.inputs.splice(0);
+  }
+}
+
+/**
+ * Input that was sent to the model and that the model has not reacted to: the last message, and unacknowledged responses to
+ * calls. After a lost socket this says what to send once more; during silence, whether the model still has to answer.
+ */
+export class PendingInput {
+  private readonly repliesTo: LiveTraits['repliesTo'];
+  private message: { content: Content; isRepeated: boolean } | null = null;
+  private responses: { response: FunctionResponse; isRepeated: boolean }[] = [];
+  private isExpected = false;
+  private isFresh = false;
+  /** Whether the model has started a turn and not ended it. */
+  private isInTurn = false;
+  /** Whether input was sent in the middle of a turn: the end of that turn is not the end of the answer. */
+  private endsEarlier = false;
+  /** Whether the message interrupts the model: output that is already on its way is no reaction to it. */
+  private isInterrupting = false;
+
+  constructor({ repliesTo }: Pick<LiveTraits, 'repliesTo'>) {
+    this.repliesTo = repliesTo;
+  }
+
+  /** Whether the model has yet to react. */
+  get isOpen(): boolean {
+    return this.hasMessage || this.responses.some(({ response }) => this.repliesTo(response));
+  }
+
+  /** Whether the model has yet to react to a message. */
+  get hasMessage(): boolean {
+    return this.message !== null;
+  }
+
+  /** Whether the model got anything to answer since it ended its turn. */
+  get expectsAnswer(): boolean {
+    return this.isExpected;
+  }
+
+  /** Whether the session was resumed while the model was busy, and the server has sent nothing since. */
+  get isJustResumed(): boolean {
+    return this.isFresh;
+  }
+
+  /** A message was sent. `isInterrupting`: the model is speaking. */
+  addMessage(content: Content, isInterrupting = false): void {
+    this.message = { content, isRepeated: false };
+    this.isInterrupting = isInterrupting;
+    this.expectAnswer();
+    this.endsEarlier = this.isInTurn;
+  }
+
+  /** Responses to calls were sent. */
+  addResponses(responses: readonly FunctionResponse[]): void {
+    for (const response of responses) this.responses.push({ response, isRepeated: false });
+    this.expectAnswer();
+    this.endsEarlier = this.isInTurn;
+  }
+
+  /** The model has something to answer, such as speech that it heard. */
+  expectAnswer(): void {
+    this.isExpected = true;
+  }
+
+  /** The model cancelled these calls: their responses are not sent once more. */
+  cancel(ids: readonly string[]): void {
+    for (const one of this.responses) if (ids.includes(one.response.id ?? '')) one.isRepeated = true;
+  }
+
+  /** The session continues over another socket. Returns the responses to send once more; each is repeated once. */
+  resume(isBusy: boolean): FunctionResponse[] {
+    this.isFresh = isBusy;
+    this.isInterrupting = false;
+    const repeated = this.responses.filter(({ isRepeated }) => !isRepeated);
+    for (const one of repeated) one.isRepeated = true;
+    return repeated.map(({ response }) => response);
+  }
+
+  /** The server sent a message. `isClosing`: the model just ended a turn, and the last words of it may follow. */
+  observe({ output, calls }: LiveMessage, isClosing: boolean): void {
+    if (!output && !calls) return;
+    this.isFresh = false;
+    const { parts, modelTranscript, turnEnd, isInterrupted } = output ?? {};
+    const words = isClosing && this.hasMessage ? '' : modelTranscript?.text;
+    const says = Boolean(calls || parts?.length || words);
+    if (says) this.isInTurn = true;
+    if (output?.userTranscript) this.expectAnswer();
+    if (this.isInterrupting) {
+      if (!isInterrupted && !turnEnd) return;
+      // The model stopped, or had ended before it got the message. The answer is still to come.
+      this.isInterrupting = false;
+      this.endsEarlier = !turnEnd;
+      return;
+    }
+    // The message caused the interruption. Its answer is still to come.
+    if (isInterrupted && !says) return;
+    if (says || (turnEnd && !this.endsEarlier)) this.acknowledge();
+  }
+
+  /** The model ended a turn. Returns whether that was an earlier turn, so that the answer to pending input follows. */
+  endTurn(): boolean {
+    this.isInTurn = false;
+    if (!this.isOpen) return false;
+    this.endsEarlier = false;
+    return true;
+  }
+
+  /** The model ended its turn, and has nothing left to answer. */
+  completeTurn(): void {
+    this.isExpected = false;
+  }
+
+  /** The message that may never have arrived over the lost socket, once; otherwise null. */
+  takeRepeat(): Content | null {
+    const { message } = this;
+    if (!this.isFresh || !message || message.isRepeated) return null;
+    message.isRepeated = true;
+    return message.content;
+  }
+
+  /** Stops waiting for a reaction. */
+  clear(): void {
+    this.acknowledge();
+    this.isInterrupting = false;
+    this.isFresh = false;
+  }
+
+  private acknowledge(): void {
+    this.message = null;
+    this.responses = [];
+    this.endsEarlier = false;
+  }
+}

@@ -1,0 +1,138 @@
+import type {
+  Blob,
+  Content,
+  FunctionCall,
+  FunctionResponse,
+  GenerateContentResponseUsageMetadata,
+  GroundingMetadata,
+  Part,
+  Transcription,
+} from '@google/genai';
+import type { FailureCode, ModelFailure } from '../provider-error.ts';
+
+/**
+ * A live API of one provider, for one connection. It maps messages of the server to `LiveMessage` and `LiveInput` to frames, and
+ * brings its facts as data. Connecting again, resuming, pending input, muting and silence are not its business: they are the
+ * same for every provider (`connection.ts`).
+ */
+export interface LiveProvider {
+  readonly traits: LiveTraits;
+  /** How the provider words its closes. The first pattern that matches decides; see `classifyClose`. */
+  readonly closeReasons: readonly CloseReason[];
+  /** Opens a socket and sends the setup. It returns at once and never throws; results and failures come as events. */
+  open(setup: LiveSetup, events: LiveSocketEvents): LiveSocket;
+  /** The server accepted the setup of the last `open`. */
+  onAccepted?(): void;
+  /** The server refused every setup. Returns true when the provider changed its setup, and another attempt may succeed. */
+  simplifySetup?(failure: ModelFailure): boolean;
+}
+
+/** How the model of a session behaves. */
+export interface LiveTraits {
+  /** Set as `modelVersion` on every response. */
+  modelVersion: string;
+  /** The model answers in audio with transcripts. Text beside the transcripts is then a thought, and never spoken. */
+  transcribesOutput: boolean;
+  /** Each transcript of the user is a whole utterance; otherwise it is a piece of one. */
+  wholeUtterances: boolean;
+  /** The model may continue after a turn, and reports when it is idle. */
+  reportsIdle: boolean;
+  /** Names of the tools whose calls the model does not wait for. */
+  nonBlocking: ReadonlySet<string>;
+  /** Whether the model says something when it gets this response to a call. */
+  repliesTo(response: FunctionResponse): boolean;
+}
+
+/** How one socket is opened. */
+export interface LiveSetup {
+  /** The session to resume; null starts a new one. */
+  handle: string | null;
+}
+
+/** What a socket reports, in order. Nothing follows `onClose` or `onUnreadable`. */
+export interface LiveSocketEvents {
+  /** The server accepted the setup. */
+  onOpen(): void;
+  onMessage(message: LiveMessage): void;
+  /** The server is alive: it answered a ping. */
+  onPong(): void;
+  /** The server sent a frame that the provider cannot read. */
+  onUnreadable(): void;
+  onClose(close: SocketClose): void;
+}
+
+/** One open socket. */
+export interface LiveSocket {
+  /** Whether reading is paused. */
+  readonly isPaused: boolean;
+  /** Encodes and sends an input. An input that the server has no frame for is ignored. */
+  send(input: LiveInput): void;
+  /** Stops reading: further messages wait at the server. */
+  pause(): void;
+  resume(): void;
+  /** Asks for a sign of life; `onPong` follows. A socket that cannot ask, or is paused, counts as alive. */
+  ping(): void;
+  /** Closes the socket. `isDead`: without waiting for the server. No event follows. */
+  close(isDead?: boolean): void;
+}
+
+/** Something to send to the model. */
+export type LiveInput =
+  /** The conversation before this session, for a session that is new. `startsTurn`: the model answers it. */
+  | { type: 'history'; turns: Content[]; startsTurn: boolean }
+  /** A message of the user. The model stops its output and answers. */
+  | { type: 'message'; content: Content }
+  /** Text of the server, such as a late result. `startsTurn`: the model answers it. */
+  | { type: 'note'; content: Content; startsTurn: boolean }
+  | { type: 'responses'; responses: FunctionResponse[] }
+  /** A piece of sound, or a picture. */
+  | { type: 'media'; blob: Blob }
+  /** The user starts to speak (or interrupts), or stops. `isBusy`: the model is generating. */
+  | { type: 'activity'; activity: 'start' | 'end'; isBusy: boolean };
+
+/** One message of the server. Its fields are handled in the order in which they stand here. */
+export interface LiveMessage {
+  usage?: GenerateContentResponseUsageMetadata;
+  output?: LiveOutput;
+  /** Calls of the model. They may lack ids. */
+  calls?: FunctionCall[];
+  /** Ids of calls that the model no longer wants results of. */
+  cancelledCalls?: string[];
+  /** The session can be resumed from this handle. */
+  resumption?: { handle: string; resumable?: boolean };
+  /** The server closes the connection in that many milliseconds. */
+  goAwayMs?: number;
+}
+
+/** What the model says, and what it understood the user to say. */
+export interface LiveOutput {
+  grounding?: GroundingMetadata;
+  /** What the user said. */
+  userTranscript?: Transcription;
+  parts?: Part[];
+  /** All output of the turn is generated; its audio may still be playing. */
+  isGenerated?: boolean;
+  /** What the model said. */
+  modelTranscript?: Transcription;
+  /** The user interrupted the model. */
+  isInterrupted?: boolean;
+  /** The turn is complete. `continues`: the model works on. `error`: why it gave no answer. */
+  turnEnd?: { continues?: boolean; error?: string };
+}
+
+/** How a socket ended, or why there was none. */
+export interface SocketClose {
+  code: number;
+  reason: string;
+  /** The HTTP status of a refused upgrade. */
+  status?: number | undefined;
+}
+
+/**
+ * What to do after a close. `retry`: connect again, and resume if possible; `restart`: the session is lost, a new one may work;
+ * `stop`: no attempt will succeed before a person changes something.
+ */
+export type AfterClose = 'retry' | 'restart' | 'stop';
+
+/** A pattern of close reasons, what to do after such a close, and the code of the failure. */
+export type CloseReason = readonly [pattern: RegExp, then: AfterClose, code: FailureCode];

@@ -1,0 +1,281 @@
+import type { LlmResponse } from '@google/adk';
+import type { Content, FunctionResponse } from '@google/genai';
+import { liveFactsOf, withLiveFacts } from '../../adk/live-facts.ts';
+import { LiveCalls } from './calls.ts';
+import { endsInTransfer, seedOf } from './history.ts';
+import type { LinkInput } from './link.ts';
+import { OfflineInput, PendingInput, type UserInput } from './pending-input.ts';
+import type { LiveInput, LiveMessage, LiveTraits } from './provider.ts';
+import { Mute, SilenceTimeout } from './silence.ts';
+import { TurnOutput } from './turn-output.ts';
+
+/** What the connection has to do: send an input, pass a response to ADK, or push an input to the link. */
+export type SessionEffect =
+  | { type: 'send'; input: LiveInput }
+  | { type: 'emit'; response: LlmResponse }
+  | { type: 'link'; input: LinkInput };
+
+/** Marks the end of earlier output, or of a turn that made calls: the answer follows. */
+const CONTINUES = { continues: true, wasIdle: true };
+/** Another connection has to start a new session. */
+const NOT_RESUMABLE: LlmResponse = { liveSessionResumptionUpdate: { resumable: false } };
+
+/**
+ * One live session over many sockets, in both directions. It owns the calls, the pending input, the current turn and the muting,
+ * and decides what ADK sees of them. It does no input or output, and reads no clock.
+ */
+export class LiveSession {
+  private readonly calls = new LiveCalls();
+  private readonly pending: PendingInput;
+  private readonly turn: TurnOutput;
+  private readonly silence: SilenceTimeout;
+  private readonly offline = new OfflineInput();
+  private readonly mute = new Mute();
+  private readonly newCallId: () => string;
+  private history: readonly Content[];
+  private isReady = false;
+  private hasBegun = false;
+  /** Whether another connection started the session. */
+  private isOld = false;
+  /** Results of calls that the session does not know, as text. */
+  private notices: { text: string; isSilent: boolean }[] = [];
+  private wasBusy = false;
+  private out: SessionEffect[] = [];
+
+  /** `history`: the conversation before a new session. `newCallId`: for calls that come without an id. */
+  constructor(traits: LiveTraits, history: readonly Content[], newCallId: () => string) {
+    this.history = history;
+    this.newCallId = newCallId;
+    this.pending = new PendingInput(traits);
+    this.turn = new TurnOutput(traits);
+    this.silence = new SilenceTimeout(this.turn, this.calls, this.pending, traits);
+  }
+
+  /** Whether the model is in the middle of a turn, or has to react to input. */
+  get isBusy(): boolean {
+    return this.turn.isBusy || this.pending.isOpen || this.offline.hasContent;
+  }
+
+  /** When to call `advance`, if nothing happens before; null: never. */
+  get wakesAt(): number | null {
+    const { wakesAt } = this.turn;
+    const { expiresAt } = this;
+    if (wakesAt === null) return expiresAt;
+    return expiresAt === null ? wakesAt : Math.min(wakesAt, expiresAt);
+  }
+
+  /** Replaces the history for a new session. */
+  setHistory(history: readonly Content[]): void {
+    this.history = history;
+  }
+
+  /** A socket is open. `isResumed`: the session continues; otherwise it is new. */
+  socketOpened(isResumed: boolean, now: number): SessionEffect[] {
+    const isFirst = !this.hasBegun;
+    this.hasBegun = true;
+    this.isReady = true;
+    this.silence.restart(now);
+    // The model may not end over this socket what was interrupted over the lost one.
+    this.emit(this.mute.releaseForAnswer());
+    if (isResumed) {
+      if (isFirst) {
+        this.isOld = true;
+        this.calls.addHistory(this.history, true);
+      }
+      for (const response of this.pending.resume(this.isBusy))
+        this.send({ type: 'responses', responses: [response] });
+    } else this.sendHistory();
+    for (const input of this.offline.drain()) this.sendInput(input);
+    return this.done();
+  }
+
+  /** The socket is lost; another one may follow. */
+  socketLost(): SessionEffect[] {
+    this.isReady = false;
+    return this.done();
+  }
+
+  /** Takes input for the model. It is sent at once, or when there is a socket. */
+  add(input: UserInput, now: number): SessionEffect[] {
+    if ('content' in input) this.silence.restart(now);
+    if ('activity' in input && input.activity === 'start') {
+      this.mute.start();
+      // An interruption is always answered by the end of a turn. Here there is no turn that could end.
+      if (!this.isBusy) this.emit(this.mute.release());
+    }
+    if (this.isReady) this.sendInput(input);
+    else this.offline.add(input);
+    return this.done();
+  }
+
+  /** Takes a message of the server. Throws when the server is broken. */
+  receive(message: LiveMessage, now: number): SessionEffect[] {
+    const { turn, pending } = this;
+    const { output, resumption, goAwayMs } = message;
+    this.silence.restart(now);
+    // Words may arrive after the end of their turn. Anything else is the answer to later input.
+    if ((message.calls || output?.parts?.length) && pending.isOpen) this.deliver(turn.complete());
+    pending.observe(message, turn.isClosing);
+    // Speech during an open call is answered in another turn.
+    if (output?.userTranscript?.text) this.calls.leaveTurn();
+    const calls = (message.calls ?? []).map((call) => ({ ...call, id: call.id || this.newCallId() }));
+    const { fresh, responses } = this.calls.add(calls);
+    const cancelled = message.cancelledCalls ?? [];
+    const unwanted = this.calls.cancel(cancelled);
+    pending.cancel(cancelled);
+    this.deliver(turn.push(message, now, fresh, unwanted));
+    if (cancelled.length > 0 && this.calls.haveOtherIds) this.deliver([NOT_RESUMABLE]);
+    if (resumption) this.setResumption(resumption);
+    if (goAwayMs !== undefined) this.link({ type: 'goAway', inMs: goAwayMs });
+    this.sendResponses(responses.filter(({ id = '' }) => !cancelled.includes(id)));
+    return this.done();
+  }
+
+  /** Time has passed. `isReading`: the server is being read, so its silence is its own. */
+  advance(now: number, isReading = true): SessionEffect[] {
+    if (!isReading) this.silence.restart(now);
+    this.deliver(this.turn.complete(now));
+    const { expiresAt } = this;
+    if (expiresAt !== null && now >= expiresAt) this.endSilence(now);
+    return this.done();
+  }
+
+  /** The connection is over. Returns what was not yet emitted as a whole. */
+  end(): SessionEffect[] {
+    this.isReady = false;
+    this.deliver(this.turn.end());
+    return this.out.splice(0);
+  }
+
+  private get expiresAt(): number | null {
+    return this.isReady ? this.silence.expiresAt : null;
+  }
+
+  /** Tells a new session what was said before. The model answers it only after a transfer from another agent. */
+  private sendHistory(): void {
+    this.calls.addHistory(this.history, false);
+    const turns = seedOf(this.history);
+    if (turns.length === 0) return;
+    const startsTurn = endsInTransfer(this.history);
+    if (startsTurn) this.pending.expectAnswer();
+    this.send({ type: 'history', turns, startsTurn });
+  }
+
+  private sendInput(input: UserInput): void {
+    if ('content' in input) return this.sendContent(input.content);
+    if ('blob' in input) return this.send({ type: 'media', blob: input.blob });
+    this.send({ type: 'activity', activity: input.activity, isBusy: this.isBusy });
+  }
+
+  private sendContent(content: Content): void {
+    const given = (content.parts ?? []).flatMap((part) => part.functionResponse ?? []);
+    if (given.length > 0) {
+      const { responses, notices } = this.calls.answer(given, this.isOld);
+      this.notices.push(...notices);
+      this.sendResponses(responses);
+      return this.sendNotices(true);
+    }
+    this.deliver(this.turn.complete());
+    // Output that was interrupted before the model started it may never get an end of its own.
+    if (!this.turn.isBusy) this.emit(this.mute.release());
+    this.mute.expectAnswer();
+    this.sendNotices(false);
+    this.calls.leaveTurn();
+    this.pending.addMessage(content, this.turn.isBusy);
+    this.send({ type: 'message', content });
+  }
+
+  private sendResponses(responses: FunctionResponse[]): void {
+    if (responses.length === 0) return;
+    this.pending.addResponses(responses);
+    this.send({ type: 'responses', responses });
+  }
+
+  /** Sends results that the session does not know. A note interrupts the model, so it waits until the model is idle. */
+  private sendNotices(startsTurn: boolean): void {
+    if (this.notices.length === 0 || !this.isReady || (startsTurn && this.isBusy)) return;
+    const notices = this.notices.splice(0);
+    const isAnswered = startsTurn && notices.some(({ isSilent }) => !isSilent);
+    const content: Content = { role: 'user', parts: notices.map(({ text }) => ({ text })) };
+    this.send({ type: 'note', content, startsTurn: isAnswered });
+    if (isAnswered) this.pending.addMessage(content);
+  }
+
+  private setResumption({ handle, resumable }: NonNullable<LiveMessage['resumption']>): void {
+    this.link({ type: 'handle', handle });
+    if (this.calls.haveOtherIds) return;
+    const update = { newHandle: handle, ...(resumable === undefined ? {} : { resumable }) };
+    this.deliver([{ liveSessionResumptionUpdate: update }]);
+  }
+
+  /** The model is silent for too long: repeats the message that may never have arrived, or ends the turn. */
+  private endSilence(now: number): void {
+    const { pending, turn } = this;
+    this.silence.restart(now);
+    const repeat = turn.isBusy ? null : pending.takeRepeat();
+    if (repeat) return this.send({ type: 'message', content: repeat });
+    const errorCode = pending.isJustResumed ? 'INCOMPLETE' : 'SILENT';
+    // Output that is fully generated is whole, whether or not the model ends its turn.
+    const isWhole = turn.isPlaying && !pending.isOpen;
+    const isMissing = pending.expectsAnswer && !turn.isCut && !isWhole;
+    pending.clear();
+    this.emit(this.mute.releaseForAnswer());
+    this.deliver([
+      ...turn.end(),
+      ...(isMissing ? [{ errorCode, errorMessage: 'The live model said nothing any more.' }] : []),
+      { turnComplete: true },
+    ]);
+  }
+
+  /** Passes responses on, and decides which end of a turn is the end of an answer. */
+  private deliver(responses: LlmResponse[]): void {
+    for (const response of responses) {
+      const { turnComplete } = response;
+      const { cancelledCalls, wasIdle } = liveFactsOf(response);
+      const isInterrupted = response.interrupted === true && !cancelledCalls;
+      if (turnComplete) this.mute.end();
+      const isEarlier = turnComplete === true && this.pending.endTurn();
+      if (isEarlier || (turnComplete && this.calls.areLatestOpen)) {
+        this.calls.leaveTurn();
+        this.emitEarlierEnd();
+        continue;
+      }
+      // The pending message caused the interruption: it ends the output before it.
+      if (isInterrupted && this.pending.hasMessage) {
+        this.emitEarlierEnd();
+        continue;
+      }
+      this.emit([response]);
+      // A user who speaks is answered. The model may never end the output that they interrupted.
+      if (isInterrupted) this.emit(this.mute.release());
+      if (!turnComplete || wasIdle) continue;
+      this.pending.completeTurn();
+      this.calls.endTurn();
+    }
+  }
+
+  private emitEarlierEnd(): void {
+    this.mute.end();
+    this.emit([{ turnComplete: true, ...withLiveFacts(CONTINUES) }]);
+  }
+
+  private emit(responses: LlmResponse[]): void {
+    for (const response of responses) this.out.push({ type: 'emit', response });
+  }
+
+  private send(input: LiveInput): void {
+    this.out.push({ type: 'send', input });
+  }
+
+  private link(input: LinkInput): void {
+    this.out.push({ type: 'link', input });
+  }
+
+  private done(): SessionEffect[] {
+    this.sendNotices(true);
+    const { isBusy } = this;
+    if (isBusy !== this.wasBusy) this.link({ type: 'busy', isBusy });
+    this.wasBusy = isBusy;
+    return this.out.splice(0);
+  }
+}

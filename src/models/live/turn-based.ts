@@ -1,0 +1,210 @@
+import type { BaseLlm, BaseLlmConnection, LlmRequest, LlmResponse } from '@google/adk';
+import type { Blob, Content, FunctionResponse, Part } from '@google/genai';
+import type { FastPath } from '../../adk/fast-path.ts';
+import { type LiveFacts, withLiveFacts } from '../../adk/live-facts.ts';
+import { callsIn } from '../function-calls.ts';
+import { callModel } from '../model-call.ts';
+import { noticeOf } from '../prompt-texts.ts';
+import { messageOf } from '../provider-error.ts';
+import type { RetryPolicy } from '../retry-policy.ts';
+import { endsInTransfer, TRANSFER } from './history.ts';
+import { LiveResponses } from './response-queue.ts';
+import { LiveConversation } from './turn-based-history.ts';
+
+/** One model call in progress, and its text so far. */
+interface Generation {
+  controller: AbortController;
+  said: Part[];
+}
+
+/** ADK's own limit. */
+const MAX_CALLS = 500;
+
+/** Options of a live connection to a model without live API. */
+export interface TurnBasedLiveOptions {
+  /** How many times in a row the model may be called without input of the user. */
+  maxCalls?: number;
+  retryPolicy?: Partial<RetryPolicy> | undefined;
+  /** Takes partial texts instead of the reader of the connection, while the reader waits for the next response. */
+  fastPath?: FastPath | undefined;
+}
+
+/**
+ * A live connection to a model without live API. The model is called for every message of the user, and when its calls are
+ * answered. Sound is ignored. `sendActivityStart` is an interruption: it ends the generation and the turn.
+ */
+export class TurnBasedLiveConnection implements BaseLlmConnection {
+  private readonly model: BaseLlm;
+  private readonly request: LlmRequest;
+  private readonly retryPolicy: Partial<RetryPolicy> | undefined;
+  private readonly maxCalls: number;
+  private readonly conversation = new LiveConversation();
+  private readonly fastPath: FastPath | undefined;
+  private readonly out = new LiveResponses();
+  private generation: Generation | undefined;
+  /** Notices of late responses, which wait for the generation to end. */
+  private late: string[] = [];
+  private callsInARow = 0;
+  private isClosed = false;
+
+  constructor(model: BaseLlm, request: LlmRequest, options: TurnBasedLiveOptions = {}) {
+    this.model = model;
+    this.request = request;
+    this.retryPolicy = options.retryPolicy;
+    this.fastPath = options.fastPath;
+    this.maxCalls = options.maxCalls ?? MAX_CALLS;
+    // With a handle ADK sends no history, because the server has it. Here there is no server.
+    if (request.liveConnectConfig.sessionResumption?.handle) this.conversation.addHistory(request.contents);
+  }
+
+  async sendHistory(history: Content[]): Promise<void> {
+    this.conversation.addHistory(history);
+    if (endsInTransfer(history)) this.generate();
+  }
+
+  async sendContent(content: Content): Promise<void> {
+    if (this.isClosed) return;
+    const parts = content.parts ?? [];
+    let isDue = false;
+    for (const { functionResponse } of parts) {
+      if (!functionResponse) continue;
+      const answered = this.conversation.answer(functionResponse);
+      if (answered.kind === 'due') isDue ||= !handsOver(functionResponse);
+      if (answered.kind === 'late') {
+        const { name = '', response = {} } = functionResponse;
+        this.late.push(noticeOf(name, answered.args, response));
+      }
+    }
+    const said = parts.filter((part) => !part.functionResponse);
+    if (said.length > 0) {
+      this.interrupt();
+      this.tellLate();
+      this.conversation.addUser({ ...content, parts: said });
+      this.callsInARow = 0;
+      this.generate();
+    } else if (!this.generation && (this.tellLate() || isDue)) this.generate();
+  }
+
+  async sendRealtime(_blob: Blob): Promise<void> {}
+
+  async sendActivityStart(): Promise<void> {
+    if (this.isClosed) return;
+    const wasWaiting = this.conversation.isWaiting;
+    const wasTalking = this.interrupt();
+    this.tellLate();
+    this.conversation.moveOn();
+    if (!wasTalking && wasWaiting) this.out.push({ interrupted: true });
+    if (wasTalking || wasWaiting) this.endTurn({ continues: false });
+    // An interruption is always answered by the end of a turn. Here there is no turn that could end.
+    else this.endTurn({ continues: false, wasIdle: true });
+  }
+
+  async sendActivityEnd(): Promise<void> {}
+
+  receive(): AsyncGenerator<LlmResponse, void, void> {
+    return this.out.read();
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.generation?.controller.abort();
+    this.generation = undefined;
+    this.out.close();
+  }
+
+  /** Ends the generation in progress. Its text so far stays in the history. Returns false when there was none. */
+  private interrupt(): boolean {
+    const { generation } = this;
+    if (!generation) return false;
+    this.generation = undefined;
+    generation.controller.abort();
+    if (generation.said.length > 0) {
+      const content = { role: 'model', parts: generation.said };
+      this.conversation.addModel(content);
+      this.out.push({ content, partial: false });
+    }
+    this.out.push({ interrupted: true });
+    return true;
+  }
+
+  private tellLate(): boolean {
+    if (this.late.length === 0) return false;
+    this.conversation.addUser({ role: 'user', parts: this.late.map((text) => ({ text })) });
+    this.late = [];
+    return true;
+  }
+
+  private generate(): void {
+    this.callsInARow += 1;
+    if (this.callsInARow > this.maxCalls) {
+      this.finish({
+        errorCode: 'TOO_MANY_CALLS',
+        errorMessage: `The model was called ${this.maxCalls} times in a row without an end.`,
+      });
+      return;
+    }
+    const generation: Generation = { controller: new AbortController(), said: [] };
+    this.generation = generation;
+    this.play(generation).catch((error: unknown) => this.out.fail(error));
+  }
+
+  /** Calls the model. A failure becomes a response. */
+  private async play(generation: Generation): Promise<void> {
+    const request = {
+      ...this.request,
+      contents: this.conversation.contents(),
+      config: { ...this.request.config },
+    };
+    const { retryPolicy } = this;
+    const { signal } = generation.controller;
+    // Tokens are pushed as they come. Pulling each would cost a promise a token.
+    const fastPath = (partial: LlmResponse): Promise<void> | undefined => {
+      if (this.generation !== generation) return undefined;
+      remember(generation.said, partial.content?.parts ?? []);
+      if (this.fastPath && this.out.isAwaited) return this.fastPath(partial);
+      this.out.push(partial);
+      return undefined;
+    };
+    try {
+      for await (const response of callModel(this.model, request, {
+        stream: true,
+        signal,
+        retryPolicy,
+        fastPath,
+      })) {
+        if (this.generation !== generation) return;
+        if (response.partial) this.out.push(response);
+        else this.finish(response);
+      }
+    } catch (error) {
+      if (this.generation !== generation) return;
+      this.finish({ errorCode: 'MODEL_ERROR', errorMessage: messageOf(error) });
+    }
+  }
+
+  private endTurn(facts: LiveFacts): void {
+    this.out.push({ turnComplete: true, ...withLiveFacts(facts) });
+  }
+
+  private finish(response: LlmResponse): void {
+    this.generation = undefined;
+    if (response.content) this.conversation.addModel(response.content);
+    this.out.push(response);
+    if (callsIn(response.content).length === 0) this.endTurn({ continues: this.late.length > 0 });
+    if (this.tellLate()) this.generate();
+  }
+}
+
+function remember(said: Part[], parts: Part[]): void {
+  for (const { text, thought } of parts) {
+    if (!text) continue;
+    const last = said.at(-1);
+    if (last && (last.thought ?? false) === (thought ?? false)) last.text += text;
+    else said.push(thought ? { text, thought } : { text });
+  }
+}
+
+/** Whether the response transfers the conversation to another agent, whose connection replaces this one. */
+function handsOver({ name, response }: FunctionResponse): boolean {
+  return name === TRANSFER && response?.error === undefined;
+}

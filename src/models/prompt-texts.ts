@@ -1,0 +1,52 @@
+import type { Content, ContentUnion, Part } from '@google/genai';
+
+/** The instruction to continue a cut answer. The user does not see it. */
+export const CONTINUE =
+  'Your last answer was cut off. Continue it exactly where it stopped. Do not repeat what you wrote, and do not comment on the interruption.';
+
+/** The result of a call that arrived after the conversation had moved on. */
+export interface Notice {
+  name: string;
+  args: Record<string, unknown>;
+  response: Record<string, unknown>;
+}
+
+const PREFIX = 'The result of an earlier tool call has arrived: ';
+
+/** The line of text that gives a model the result of a call that it knows as pending. */
+export function noticeOf(
+  name: string,
+  args: Record<string, unknown>,
+  response: Record<string, unknown>,
+): string {
+  return PREFIX + JSON.stringify({ name, args, response });
+}
+
+/** Reads a notice; undefined for any other text. A user can type one too: believe it only if the response to the call says the same. */
+export function readNotice(text: string): Notice | undefined {
+  if (!text.startsWith(PREFIX)) return undefined;
+  try {
+    const { name, args, response } = JSON.parse(text.slice(PREFIX.length)) as Record<string, unknown>;
+    if (typeof name !== 'string' || !isRecord(args) || !isRecord(response)) return undefined;
+    return { name, args, response };
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The parts of an instruction. ADK writes a text; the configuration of an agent may hold any form of content. */
+export function instructionParts(instruction: ContentUnion): Part[] {
+  const given: (Content | Part | string)[] = Array.isArray(instruction) ? instruction : [instruction];
+  return given.flatMap((item) => {
+    if (typeof item === 'string') return [{ text: item }];
+    return isContent(item) ? (item.parts ?? []) : [item];
+  });
+}
+
+function isContent(value: Content | Part): value is Content {
+  return 'parts' in value;
+}

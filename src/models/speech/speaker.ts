@@ -1,0 +1,65 @@
+/**
+ * A text-to-speech engine. It gets one sentence and yields its sound (24 kHz, mono, 16 bits) as soon as there is some. `signal`
+ * aborts when the sound is no longer needed.
+ */
+export type TextToSpeech = (text: string, options: { signal: AbortSignal }) => AsyncIterable<Int16Array>;
+
+/** At 24 kHz: sound is emitted in pieces of at most 100 ms. */
+const PIECE = 2400;
+
+/** Speaks sentences one after the other. A sentence that cannot be spoken is left out: the user has its text. */
+export class Speaker {
+  private readonly engine: TextToSpeech;
+  private readonly emit: (samples: Int16Array) => void;
+  private readonly onError: (error: unknown) => void;
+  private controller = new AbortController();
+  private last: Promise<void> = Promise.resolve();
+
+  constructor(engine: TextToSpeech, emit: (samples: Int16Array) => void, onError: (error: unknown) => void) {
+    this.engine = engine;
+    this.emit = emit;
+    this.onError = onError;
+  }
+
+  say(sentence: string): void {
+    const { signal } = this.controller;
+    this.last = this.last.then(() => unlessAborted(this.speak(sentence, signal), signal));
+  }
+
+  /** Stops at once, and discards all sentences. */
+  stop(): void {
+    this.controller.abort();
+    this.controller = new AbortController();
+    this.last = Promise.resolve();
+  }
+
+  /** Resolves when all sentences were spoken, or stopped. */
+  get done(): Promise<void> {
+    return this.last;
+  }
+
+  private async speak(sentence: string, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    try {
+      for await (const samples of this.engine(sentence, { signal })) {
+        if (signal.aborted) return;
+        for (let at = 0; at < samples.length; at += PIECE) this.emit(samples.subarray(at, at + PIECE));
+      }
+    } catch (error) {
+      if (!signal.aborted) this.onError(error);
+    }
+  }
+}
+
+/** Resolves when the work ends, or as soon as the signal aborts. */
+function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+    work.then(end, end);
+  });
+}
