@@ -1,14 +1,4 @@
-import {
-  type BaseAgent,
-  type BaseTool,
-  type Context,
-  type InvocationContext,
-  isAgentTool,
-  isLlmAgent,
-  LlmAgent,
-  type LlmRequest,
-  type LlmResponse,
-} from '@google/adk';
+import { type BaseTool, type Context, isAgentTool } from '@google/adk';
 import type { ToolFacts } from '../protocol/index.ts';
 import type { AgentFastPath } from './fast-path.ts';
 import { DuologueTool, type ServerTools } from './tools.ts';

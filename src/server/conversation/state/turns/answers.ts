@@ -217,9 +217,9 @@ export class Answers {
     }
     const draft = messages.add(message);
     this.warn(request, rejected);
-    const allowed = isInterrupted
-      ? (this.accept(purpose, [], isAccepted), steps)
-      : this.accept(purpose, steps, isAccepted);
+    // Steps of an interrupted request are not performed, so that none of them can acknowledge it.
+    const accepted = this.accept(purpose, isInterrupted ? [] : steps, isAccepted);
+    const allowed = isInterrupted ? steps : accepted;
     driver.startAnswering(draft, outcomesFirst(allowed));
     messages.resume(draft);
     for (const one of late) {
