@@ -9,7 +9,7 @@ import {
   type LlmRequest,
   type Session,
 } from '@google/adk';
-import { type Content, type FunctionResponse, FunctionResponseScheduling, type Part } from '@google/genai';
+import type { Content, FunctionResponse, FunctionResponseScheduling, Part } from '@google/genai';
 import type { InputPart } from '../protocol/index.ts';
 
 /** Key in an event's custom metadata: drop this event and all after it, up to the marker. */
@@ -328,7 +328,8 @@ export function resumptionOf(events: readonly Event[], now: number): Resumption 
     .slice(spoke + 1)
     .flatMap((event) => getFunctionResponses(event))
     .filter(({ id = '' }) => !cancelled.has(id));
-  const scheduling = FunctionResponseScheduling.SILENT;
+  // As text, so that this layer needs no value of @google/genai.
+  const scheduling = 'SILENT' as FunctionResponseScheduling;
   return { handle, responses: responses.map((response) => ({ ...response, scheduling })) };
 }
 

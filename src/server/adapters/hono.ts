@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
-import { noteAddress } from '../access/access.ts';
+import { noteAddress } from '../access/client-address.ts';
 import type { Duologue } from '../duologue.ts';
 
 /** Middleware for Hono. What is not the server's goes on to the next handler. */

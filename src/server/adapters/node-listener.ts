@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { noteAddress } from '../access/access.ts';
+import { noteAddress } from '../access/client-address.ts';
 import type { Duologue } from '../duologue.ts';
 import { NO_SNIFFING, type Reply, ResponseReader } from '../http/reply.ts';
 import { ARRIVING, type Arriving } from '../http/route.ts';
