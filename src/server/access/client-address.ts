@@ -1,28 +1,25 @@
 import { BlockList, isIP } from 'node:net';
 
-/**
- * The proxies in front of the server whose `X-Forwarded-For` is believed: how many there are, or their addresses and networks
- * (`10.0.0.0/8`).
- */
+/** The proxies in front of the server whose `X-Forwarded-For` is trusted: their number, or their addresses and networks (`10.0.0.0/8`). */
 export type TrustedProxies = number | readonly string[];
 
 const UNKNOWN = 'unknown';
 const addresses = new WeakMap<Request, string>();
 
-/** Remembers the address of the connection that a request came over. */
+/** Stores the address of the connection of a request. */
 export function noteAddress(request: Request, address: string | undefined): void {
   if (address !== undefined) addresses.set(request, address);
 }
 
 /**
- * The address of the client that made a request, as the trusted proxies report it. An IPv6 client counts by its network of 64 bits, since one client has
- * all addresses in it. `unknown` when the adapter does not know the address.
+ * The address of the client that sent a request, as the trusted proxies report it. An IPv6 client counts by its network of 64 bits, since one client has all
+ * addresses in it. `unknown` when the adapter does not know the address.
  */
 export function addressOf(request: Request, trusted: TrustedProxies = 0): string {
   const connection = plain(addresses.get(request) ?? '');
   const header = request.headers.get('x-forwarded-for') ?? '';
   const hops = header === '' ? [] : header.split(',').map(plain);
-  // The nearest proxy added the last entry; what stands before the entries of trusted proxies, a client may have made up.
+  // The nearest proxy added the last entry; a client may have invented the entries before those of trusted proxies.
   const path = [...hops, connection];
   const isTrusted = typeof trusted === 'number' ? () => true : networksOf(trusted);
   const most = typeof trusted === 'number' ? trusted : hops.length;
@@ -57,7 +54,7 @@ function networksOf(trusted: readonly string[]): (address: string) => boolean {
 
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** An address without brackets, port and the prefix of IPv4 in IPv6; empty when it is none. */
+/** An address without brackets, port and the prefix of IPv4 in IPv6; empty when it is not an address. */
 function plain(text: string): string {
   const [, inBrackets, withPort = text] =
     /^\s*(?:\[(.*)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)\s*$/.exec(text) ?? [];
@@ -65,7 +62,7 @@ function plain(text: string): string {
   return isIP(address) === 0 ? '' : address;
 }
 
-/** What an address counts as: itself, or its network of 64 bits. */
+/** The address by which a client counts: itself, or its network of 64 bits. */
 function network(address: string): string {
   if (isIP(address) !== 6) return address || UNKNOWN;
   const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];
