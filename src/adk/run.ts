@@ -13,12 +13,12 @@ import type { ToolFacts } from '../protocol/index.ts';
 import { DuologueTool, type ServerTools } from './tools.ts';
 
 /**
- * Takes the partial texts of a model call past ADK, straight to whoever shows them: ADK would pass each through a dozen layers
- * that do nothing with it. ADK gets the whole response at the end, as ever. What a tap returns is waited for before more is read.
+ * The fast path of text: passes the partial texts of a model call around ADK, straight to the clients. ADK would pass each through a dozen layers that do
+ * nothing with it; it still gets the whole response at the end. The model call waits for the promise of a tap before it reads on.
  */
 export type Tap = (response: LlmResponse) => Promise<void> | undefined;
 
-/** A tap that also gets the agent whose model speaks: a response does not name it, ADK's events do. */
+/** A tap that also gets the agent whose model is called: a response does not name it, ADK's events do. */
 export type AgentTap = (response: LlmResponse, from: Speaker) => Promise<void> | undefined;
 
 /** The agent that a text comes from, as in ADK's events. */
@@ -28,7 +28,7 @@ export interface Speaker {
 }
 
 const TAP = Symbol('duologue.tap');
-/** Not the same as the one of a call: a connection makes calls out of its request, and only it knows when they may speak past ADK. */
+/** Another key than that of a call: a connection derives calls from its request, and only the connection knows when they may bypass ADK. */
 const LIVE_TAP = Symbol('duologue.live-tap');
 
 interface Tapped {
@@ -36,7 +36,7 @@ interface Tapped {
   [LIVE_TAP]?: Tap;
 }
 
-/** Lets a model call, or a live connection, speak through a tap, unless something of the application wants to see partial texts on their way. */
+/** Gives a model call or a live connection a tap, unless something of the application watches partial texts on their way. */
 export function putTap(
   request: LlmRequest,
   context: InvocationContext,
@@ -49,12 +49,12 @@ export function putTap(
   (request as Tapped)[live ? LIVE_TAP : TAP] = (response) => tap(response, from);
 }
 
-/** The tap of a model call. It is taken: a model of the application's around another one must not be passed by. */
+/** Takes the tap of a model call out of its request, so that a model of the application that wraps another one is not bypassed. */
 export function takeTap(request: LlmRequest): Tap | undefined {
   return take(request, TAP);
 }
 
-/** The tap of a live connection. It may be used only while ADK waits for the next response: then everything before it is told. */
+/** Takes the tap of a live connection. It may be used only while ADK waits for the next response: then clients have everything before it. */
 export function takeLiveTap(request: LlmRequest): Tap | undefined {
   return take(request, LIVE_TAP);
 }
@@ -65,12 +65,12 @@ function take(request: Tapped & LlmRequest, which: keyof Tapped): Tap | undefine
   return tap;
 }
 
-/** Whether a callback, a plugin, a processor or a code executor of the application looks at what the model says, piece by piece. */
+/** Whether a callback, a plugin, a processor or a code executor of the application watches the partial texts of the model. */
 function isWatched({ agent, pluginManager }: InvocationContext): boolean {
-  // An agent of another kind around it may hold back what it says.
+  // An agent of another kind around it may hold back its text.
   if (!isLlmAgent(agent) || !isAllPlain(agent.rootAgent)) return true;
   const { plugins } = pluginManager as unknown as { plugins?: Iterable<unknown> };
-  // The first is ours.
+  // The first plugin is our own.
   const isAlone = plugins !== undefined && [...plugins].length === 1;
   const { canonicalAfterModelCallbacks, responseProcessors, codeExecutor } = agent;
   return (
@@ -81,12 +81,12 @@ function isWatched({ agent, pluginManager }: InvocationContext): boolean {
   );
 }
 
-/** Whether a tree has LLM agents of ADK's own making only, which hand over to one another and hold nothing back. */
+/** Whether a tree has only LLM agents of ADK's own classes, which hold nothing back. */
 function isAllPlain(root: BaseAgent): boolean {
   return isLlmAgent(root) && isPlain(root) && root.subAgents.every((agent) => isAllPlain(agent));
 }
 
-/** What the events of an agent come out of. Some are protected, and a class of the application may have its own of any. */
+/** The methods that yield the events of an agent. Some are protected, and a class of the application may override any. */
 const RUNS = ['runAsync', 'runLive', 'runAsyncImpl', 'runLiveImpl'];
 
 function isPlain(agent: LlmAgent): boolean {
@@ -101,7 +101,7 @@ export interface InnerRun {
   refusal: string | null;
 }
 
-/** Inner runs by the abort signal of the outer call: of that call ADK hands nothing but the signal on to runs inside, at any depth. */
+/** Inner runs by the abort signal of the outer call: ADK passes nothing else of that call to the runs inside, at any depth. */
 const runs = new WeakMap<AbortSignal, InnerRun>();
 
 /** The run of an agent used as a tool that a context belongs to. */
@@ -110,8 +110,8 @@ export function innerRunOf({ abortSignal }: { abortSignal?: AbortSignal | undefi
 }
 
 /**
- * Runs an agent that is used as a tool. ADK gives it a run of its own, without plugins and without a way to the person: where a call inside
- * would wait, ADK ends that run and returns an empty text. This function throws the reason instead, and the outer call fails with it.
+ * Runs an agent that is used as a tool. ADK gives it a run of its own, without plugins and without a user: where a call inside would wait, ADK ends that run
+ * and returns an empty text. This function throws the reason instead, and the outer call fails with it.
  */
 async function runAgentTool(
   tool: BaseTool,
@@ -140,18 +140,18 @@ export function refuseInside(run: InnerRun, tool: string, asks: boolean, context
   throw new Error(run.refusal);
 }
 
-/** What was found out about a call before it runs: once, so that card, ledger and execution agree. */
+/** What was decided about a call before it runs: once, so that approval request, ledger and execution agree. */
 export interface Decision extends ToolFacts {
   tool: BaseTool;
-  /** The arguments as the tool reads them. */
+  /** The arguments after validation. */
   args: Record<string, unknown>;
-  /** The tool would ask, but the server was told that it does not. */
+  /** The tool would ask, but the options of the server say that it does not. */
   waived?: true;
-  /** The arguments cannot work: the call fails without anyone being asked. */
+  /** The arguments are invalid: the call fails before the user is asked. */
   refusal?: string;
 }
 
-/** A call that ADK made and that is answered later: by the person, the browser, or a tool that runs meanwhile. */
+/** A call that ADK made and that is answered later: by the user, the browser, or a tool that runs meanwhile. */
 export interface DeferredCall extends ToolFacts {
   id: string;
   toolName: string;
@@ -161,7 +161,7 @@ export interface DeferredCall extends ToolFacts {
   branch: string | undefined;
 }
 
-/** A call that waits, as a tool of the same session sees it. */
+/** A waiting call, as a tool of the same session sees it. */
 export interface OpenCall {
   id: string;
   toolName: string;
@@ -174,26 +174,26 @@ export interface Run {
   readonly live: boolean;
   /** Whether a browser tool that has an optimistic output is answered with it at once. */
   readonly optimistic?: boolean;
-  /** Takes partial texts straight to whoever shows them. */
+  /** The fast path of partial texts. */
   readonly tap?: AgentTap;
   /** Runs the tools that ADK's loop calls. */
   readonly tools: ServerTools;
-  /** Takes a call that is answered later. Resolves when it is recorded. */
+  /** Defers a call. Resolves when it is recorded. */
   defer(call: DeferredCall): Promise<void>;
   /** The calls of the session that wait now. */
   openCalls(): readonly OpenCall[];
 }
 
-/** Which tools ask by name, whatever their definitions say. */
+/** The names of the tools that ask, whatever their definitions say. */
 export type ApprovalOverride = readonly string[] | undefined;
 
-/** The decision that a call fails, without anyone being asked and without its tool. */
+/** The decision that a call fails before the user is asked, and without running its tool. */
 export function refuse(tool: BaseTool, refusal: string): Decision {
   const runsOn = tool instanceof DuologueTool ? tool.runsOn : 'server';
   return { tool, args: {}, runsOn, asks: false, refusal };
 }
 
-/** Where the call runs, whether it asks, and whether its arguments can work at all. */
+/** Decides where a call runs, whether it asks, and whether its arguments are valid. */
 export async function decide(
   tool: BaseTool,
   args: Record<string, unknown>,
@@ -245,10 +245,10 @@ async function asksNatively(
   }
 }
 
-/** Whether calls of a tool may wait for a person or a browser. */
+/** Whether calls of a tool may wait for a user or a browser. */
 export function mayWait(tool: BaseTool): boolean {
   if (tool instanceof DuologueTool) return tool.runsOn === 'client' || tool.mayAsk;
-  // ADK keeps what a native tool demands to itself: a predicate is only known call by call.
+  // ADK hides whether a native tool asks: a predicate is known only for each call.
   const { requireConfirmation } = tool as { requireConfirmation?: unknown };
   return requireConfirmation !== undefined && requireConfirmation !== false;
 }

@@ -5,12 +5,12 @@ import type { Cost, Pricer } from '../parse/cost.ts';
 import { type ParsedResponse, type ParseOptions, parse } from '../parse/index.ts';
 import { type Row, table, view } from './record-view.ts';
 
-/** What a command may do to the world outside. */
+/** The input and output of a command. */
 export interface Io {
   out(text: string): void;
   err(text: string): void;
   stdin: AsyncIterable<unknown>;
-  /** Progress is shown only to a person. */
+  /** Whether a user watches the output, so that progress is shown. */
   isTerminal: boolean;
   /** Milliseconds, from any start. */
   now(): number;
@@ -29,7 +29,7 @@ const PATIENCE_MS = 1000;
 const REDRAW_MS = 100;
 const WIDTH = 30;
 
-/** Starts a progress bar for a number of steps; silent when nobody watches. */
+/** Starts a progress bar for a number of steps; silent when the output is not a terminal. */
 export function createProgress(total: number, io: Io): Progress {
   const start = io.now();
   let drawn = 0;
@@ -67,7 +67,7 @@ const EXIT_OK = 0;
 const EXIT_FAULTY = 1;
 const EXIT_USAGE = 2;
 
-/** Thrown for what the person at the keyboard can mend. */
+/** An error that the user can correct. */
 class UsageError extends Error {}
 
 interface Options {
@@ -117,7 +117,7 @@ async function bytesOf(path: string, io: Io): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** A fixture file says itself how its response came. */
+/** A fixture file has the response together with how it was received. */
 function fixtureOf(bytes: Uint8Array): { raw: unknown; options: ParseOptions } {
   const text = bytes[0] === 0x7b ? new TextDecoder().decode(bytes) : '';
   if (!text.includes('"_scenario"')) return { raw: bytes, options: {} };

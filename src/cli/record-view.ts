@@ -8,7 +8,7 @@ export interface Row {
   cost: Cost | null;
 }
 
-/** Text from outside must not steer the terminal. */
+/** Removes control characters, so that text from outside cannot control the terminal. */
 function plain(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
@@ -43,7 +43,7 @@ function tool(use: ToolUse): string {
   return `${use.name} ${short(input ?? '', 200)}  (${use.id}${where}${use.inputValid ? '' : ', not valid JSON'})`;
 }
 
-/** One response in full: what a person wants to know first. */
+/** One response in full, the most important facts first. */
 export function view({ record, cost }: Row): string {
   const raw =
     record.stopReason === null || record.stopReason === record.finish ? '' : ` (${record.stopReason})`;
