@@ -29,20 +29,20 @@ const load = <T>(path: string): Promise<T> => import(pathToFileURL(join(build, p
 const { BINARY, encodeBinary, LIMITS } =
   await load<typeof import('../../src/protocol/index.ts')>('protocol/index.js');
 const { ByteBudget, defaultBudget } =
-  await load<typeof import('../../src/server/access/limits.ts')>('server/byte-budget.js');
+  await load<typeof import('../../src/server/access/limits.ts')>('server/access/limits.js');
 const { systemClock } = await load<typeof import('../../src/server/clock.ts')>('server/clock.js');
 const { createDuologue } = await load<typeof import('../../src/server/index.ts')>('server/index.js');
 const { LargeJson } = await load<typeof import('../../src/server/large-json.ts')>('server/large-json.js');
-const { ChunkLog } = await load<typeof import('../../src/server/log/log.ts')>('server/log.js');
+const { ChunkLog } = await load<typeof import('../../src/server/log/log.ts')>('server/log/log.js');
 const { BatchTimer, Heartbeat } =
-  await load<typeof import('../../src/server/output/pace.ts')>('server/pace.js');
+  await load<typeof import('../../src/server/output/pace.ts')>('server/output/pace.js');
 const { DEFAULT_SOCKET_LIMITS } =
-  await load<typeof import('../../src/server/socket/socket.ts')>('server/socket.js');
+  await load<typeof import('../../src/server/socket/socket.ts')>('server/socket/socket.js');
 const { SocketConnection } = await load<typeof import('../../src/server/socket/socket-connection.ts')>(
-  'server/socket-connection.js',
+  'server/socket/socket-connection.js',
 );
 const { attachWebSocket } =
-  await load<typeof import('../../src/server/adapters/node.ts')>('server/adapters/ws.js');
+  await load<typeof import('../../src/server/adapters/node.ts')>('server/adapters/node.js');
 
 setLogLevel(LogLevel.ERROR);
 

@@ -40,7 +40,7 @@ export function agentToolNames(root: BaseAgent): Set<string> {
 /** The tools of a tree of agents, as far as they are known when the server starts. */
 export interface KnownTools {
   names: ReadonlySet<string>;
-  /** Agents that may have further tools, which are only known when they run: those of toolsets, and of agents of another kind. */
+  /** The names of agents that may have further tools, known only when they run: agents with toolsets, and agents of another kind. */
   open: ReadonlySet<string>;
 }
 
@@ -73,14 +73,14 @@ export function knownTools(root: BaseAgent): KnownTools {
   return { names, open };
 }
 
-/** Says that an option names a tool which no agent has, and which names it may have meant. */
+/** The error for an option that names a tool which no agent has, with names that it may have meant. */
 export function unknownTool(option: string, name: string, known: ReadonlySet<string>): string {
   const near = nearest(name, known);
   const hint = near.length > 0 ? ` Did you mean ${near.map((one) => `"${one}"`).join(' or ')}?` : '';
   return `${option}: no agent has a tool named "${name}".${hint}`;
 }
 
-/** The names that differ from one in a few letters, nearest first, at most three. */
+/** The names that differ from a name in a few letters, nearest first, at most three. */
 export function nearest(name: string, known: Iterable<string>): string[] {
   const most = Math.max(2, Math.floor(name.length / 3));
   return [...known]
@@ -91,7 +91,7 @@ export function nearest(name: string, known: Iterable<string>): string[] {
     .map(({ one }) => one);
 }
 
-/** How many letters must be added, removed or replaced to make one word of another. */
+/** How many letters must be added, removed or replaced to turn one word into the other. */
 function distanceOf(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row++) {
@@ -110,7 +110,7 @@ function* agentsIn(root: BaseAgent): Generator<BaseAgent> {
   for (const agent of root.subAgents) yield* agentsIn(agent);
 }
 
-/** Throws when something in a tree of agents was made by another copy of ADK: its tools would run around the gates, or never. */
+/** Throws when something in a tree of agents was made by another copy of ADK: its tools would bypass the gates, or never run. */
 export function checkCopy(root: unknown): void {
   const seen = new Set<unknown>();
   const waiting: unknown[] = [root];
@@ -146,7 +146,7 @@ function foreign(what: string): Error {
   );
 }
 
-/** What drives an agent: one live run for everything that is said (`runLive`), or one run for each answer (`runAsync`). */
+/** How ADK runs an agent: one live run for the whole conversation (`runLive`), or one run for each answer (`runAsync`). */
 export type Driver = 'live' | 'turn';
 
 /** What the choice of a driver depends on beside the agent. */
@@ -160,7 +160,7 @@ export interface DriverFacts {
   hears: boolean;
 }
 
-/** The driver of an agent behind a socket, and what the operator has to know about the choice. */
+/** The driver of an agent over a socket, and a warning for the operator about the choice. */
 export interface DriverChoice {
   driver: Driver;
   warning: string | null;
@@ -179,10 +179,9 @@ const PLUGIN_GAPS = [
 ] as const;
 
 /**
- * Chooses what drives an agent behind a socket. LLM agents are driven live; trees with other agents turn by turn, since ADK runs some of
- * those not at all and others for one step only. An agent with a callback, plugin or output schema that a live run would ignore is driven
- * turn by turn as well, so that no guardrail is skipped. The option `driver` decides first, and a model that can only be used live is used
- * live: the warning then names what ADK ignores.
+ * Chooses how ADK runs an agent over a socket. LLM agents run live; trees with other agents turn by turn, since ADK runs some of those not at all and others
+ * for one step only. An agent with a callback, plugin or output schema that a live run would ignore runs turn by turn too, so that no guardrail is skipped.
+ * The option `driver` decides first, and a model that can only be used live is used live: the warning then names what ADK ignores.
  */
 export function chooseDriver(
   root: BaseAgent,
@@ -230,14 +229,14 @@ function isLiveTree(root: BaseAgent): boolean {
   return converses(root) && root.subAgents.every(isLiveTree);
 }
 
-/** Whether an agent talks with the person itself, or hands over to one that does. */
+/** Whether an agent talks with the user itself, or hands over to one that does. */
 function converses(agent: BaseAgent): boolean {
   return isLlmAgent(agent) || isRoutedAgent(agent);
 }
 
 /**
- * The workflow that an agent is a step of, or null. ADK goes on with an agent when a call of it is answered, never with a workflow: inside of
- * one nothing can wait for a person or a browser.
+ * The workflow that an agent is a step of, or null. When a call is answered, ADK resumes an agent but never a workflow, so inside a workflow no call can wait
+ * for a user or a browser.
  */
 export function workflowAround(agent: BaseAgent): BaseAgent | null {
   for (let outer = agent.parentAgent; outer; outer = outer.parentAgent) {
@@ -252,7 +251,7 @@ export function cannotWait(tool: string, asks: boolean, workflow: BaseAgent): st
   return `${tool} waits for ${whom}, which nothing can inside the workflow "${workflow.name}": it would not go on where it stopped.`;
 }
 
-/** The tools of a tree that stand inside a workflow and may wait, in words: whoever starts the server is told before a call is refused. */
+/** A warning for each tool of a tree that is inside a workflow and may wait, so that the operator knows before a call is refused. */
 export function waitsInWorkflows(root: BaseAgent, override: ApprovalOverride): string[] {
   const workflow = workflowAround(root);
   const tools = workflow && isLlmAgent(root) ? root.tools.filter(isBaseTool) : [];

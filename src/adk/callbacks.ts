@@ -9,7 +9,7 @@ import {
   type PluginManager,
 } from '@google/adk';
 
-/** Marks a gated tool. A call of it may wait for a person or the browser: its function has then returned to ADK without a response. */
+/** Marks a gated tool. A call of it may wait for a user or the browser: its function has then returned to ADK without a response. */
 export const GATED = Symbol('duologue.gated');
 
 /** How a gated tool ended, by the context of its call. A call that waits, or was refused, has no entry. */
@@ -21,8 +21,8 @@ export function markRun(context: Context, end: 'returned' | 'threw'): void {
 }
 
 /**
- * Whether the after-tool callbacks are called for a call. ADK calls them for every call, also for one that waits for a person and has
- * no response yet, and takes their return value as its output. An error of a tool is no response either, unless a plugin gave a response for it.
+ * Whether the after-tool callbacks are called for a call. ADK calls them for every call, even for one that waits for a user and has no response yet, and
+ * takes their return value as its output. An error of a tool is no response either, unless a plugin gave a response for it.
  */
 function hasResponse(tool: BaseTool, context: Context, response: unknown): boolean {
   if (!(GATED in tool)) return true;
@@ -93,7 +93,7 @@ export async function runAfterTool(
     for (const callback of callbacks) altered ??= await callback({ tool, args, context, response });
     return altered ?? output;
   } catch (error) {
-    // The tool has done its work: an error that does not say so would make person and model try it again.
+    // The tool has done its work: an error that does not say so would make user and model try it again.
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`${tool.name} ran, but a callback after it failed: ${why}`);
   }

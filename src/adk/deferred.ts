@@ -33,19 +33,18 @@ export interface DeferredPlace {
 /** What is needed to run a recorded call: any time later, in any process. */
 export interface DeferredExecution extends DeferredPlace {
   tool: BaseTool;
-  /** Runs the tool in its time. */
+  /** Runs the tool within its time limit. */
   tools: ServerTools;
   callId: string;
   args: Record<string, unknown>;
-  /** Whether a person approved the call. */
+  /** Whether a user approved the call. */
   approved: boolean;
   signal: AbortSignal;
 }
 
 /**
- * How a deferred call ended. `asks`: the tool itself wants a person to confirm first; `waits`: it was started, and its
- * output comes from the client. With `actions` goes the session that the tool saw: what others changed since shows when
- * they are written.
+ * The outcome of a deferred call. `asks`: the tool itself wants a user to confirm first. `waits`: it was started, and its output comes from the client. With
+ * `actions` comes the session that the tool read, so that conflicting changes are found when they are stored.
  */
 export type Outcome =
   | { kind: 'output'; output: unknown; actions: EventActions; session: Session }
@@ -133,14 +132,14 @@ async function callTool({ tool, args, context: toolContext }: AnsweredCall): Pro
   }
 }
 
-/** A confirmed tool of ADK does not ask its predicate again: one that throws would make the approval worthless. */
+/** A confirmed tool of ADK does not call its predicate again: one that throws would make the approval worthless. */
 function execution(tool: BaseTool, context: Context): BaseTool {
   if (!isFunctionTool(tool) || tool instanceof DuologueTool || !context.toolConfirmation?.confirmed)
     return tool;
   return Object.create(tool, { requireConfirmation: { value: true } }) as BaseTool;
 }
 
-/** The tool of a recorded call; undefined when the agent has none of that name any more. */
+/** The tool of a recorded call; undefined when the agent no longer has one of that name. */
 export async function findTool(place: DeferredPlace, name: string): Promise<BaseTool | undefined> {
   const agent = agentOf(place);
   if (!isLlmAgent(agent)) return undefined;
@@ -164,7 +163,7 @@ function contextOf(place: DeferredPlace, abortSignal?: AbortSignal): InvocationC
   });
 }
 
-/** The function response of a call as ADK keeps it: objects as they are, everything else wrapped as ADK wraps it. */
+/** The function response of a call in ADK's form: objects as they are, everything else wrapped as ADK wraps it. */
 export function toResponse(output: unknown): Record<string, unknown> {
   if (Array.isArray(output)) return { results: output };
   if (typeof output === 'object' && output !== null) return output as Record<string, unknown>;

@@ -24,23 +24,23 @@ export interface RunKey {
 /** What is known of the calls of a run. */
 export interface RunView {
   factsOf(callId: string): ToolFacts;
-  /** Whether before-tool callbacks may still change a call that may wait. It is announced when it waits, with the arguments that will run. */
+  /** Whether before-tool callbacks may still change a call that may wait. Such a call is announced when it waits, with the arguments that will run. */
   mayChange(callId: string): boolean;
-  /** Resolves when ADK has read the session: what is stored later is not in this run's history. */
+  /** Resolves when ADK has read the session: later events are not in the history of this run. */
   readonly begun: Promise<void>;
-  /** The chunk that tells the response of a call which ADK's own loop answered. */
+  /** The chunk for the response of a call that ADK's own loop answered. */
   outputChunk(callId: string, response: Record<string, unknown>): Chunk;
 }
 
 /** A run with the tools its agents have in this step and what was decided about each call. */
 export class ActiveRun implements RunView {
   readonly run: Run;
-  /** By agent and name: the tools as they are behind their gates. */
+  /** The tools of each agent with their gates, by agent and name. */
   readonly tools = new Map<string, ReadonlyMap<string, BaseTool>>();
   readonly decisions = new Map<string, Decision>();
-  /** The arguments that the decision about each call was made on, as JSON. */
+  /** The arguments on which the decision about each call is based, as JSON. */
   private readonly decidedOn = new Map<string, string>();
-  /** Calls whose tool itself failed: a response alone does not tell that from one that looks like an error. */
+  /** Calls whose tool failed: the response alone does not distinguish a failure from an output that looks like one. */
   readonly failures = new Set<string>();
   readonly begun: Promise<void>;
   /** Calls that may wait, and that before-tool callbacks have not seen yet. */
@@ -56,7 +56,7 @@ export class ActiveRun implements RunView {
     });
   }
 
-  /** Remembers the decision about a call. */
+  /** Stores the decision about a call. */
   decided(callId: string, args: Record<string, unknown>, decision: Decision): Decision {
     this.decisions.set(callId, decision);
     this.decidedOn.set(callId, JSON.stringify(args));
@@ -64,8 +64,8 @@ export class ActiveRun implements RunView {
   }
 
   /**
-   * The decision about a call with these arguments; undefined when there is none, or a callback has changed them since. A call whose arguments
-   * could not be read stays refused: what a callback adds does not replace what was lost.
+   * The decision about a call with these arguments; undefined when there is none, or when a callback has changed them since. A call with unreadable arguments
+   * stays refused: a callback cannot replace the arguments that were lost.
    */
   decisionOn(callId: string, args: Record<string, unknown>): Decision | undefined {
     const decision = this.decisions.get(callId);
@@ -73,18 +73,18 @@ export class ActiveRun implements RunView {
     return isFinal || this.decidedOn.get(callId) === JSON.stringify(args) ? decision : undefined;
   }
 
-  /** Remembers what a tool returned, as opposed to what ADK makes of it. */
+  /** Keeps the output of a tool, as opposed to the response that ADK makes of it. */
   keep(callId: string, output: unknown): unknown {
     this.outputs.set(callId, output);
     return output;
   }
 
-  /** Remembers that a call changed state. */
+  /** Notes that a call changed state. */
   wrote(callId: string | undefined): void {
     if (callId !== undefined) this.writers.add(callId);
   }
 
-  /** Of these calls those that changed state: all, when none is known to have. */
+  /** Those of the calls that changed state; all of them, when none is known to have. */
   writersOf(callIds: readonly string[]): readonly string[] {
     const known = callIds.filter((id) => this.writers.has(id));
     return known.length > 0 ? known : callIds;
@@ -134,7 +134,7 @@ export class GatePlugin extends BasePlugin {
     return active;
   }
 
-  /** Ends a run; one that was begun later in the same session stays. */
+  /** Ends a run; a later run of the same session stays. */
   end(view: RunView): void {
     for (const [key, active] of this.active) {
       if (active === view) this.active.delete(key);
@@ -153,7 +153,7 @@ export class GatePlugin extends BasePlugin {
     this.activeIn(invocationContext)?.markBegun();
   }
 
-  /** ADK asks every plugin about every token: nothing is made for the answer. */
+  /** ADK calls every plugin for every token, so this allocates nothing. */
   override afterModelCallback(): Promise<undefined> {
     return NOTHING;
   }
@@ -162,7 +162,7 @@ export class GatePlugin extends BasePlugin {
     return params.event.partial ? NOTHING : this.decideOn(params);
   }
 
-  /** Decides about every call when ADK announces it, so that the card can say at once what it is. */
+  /** Decides about every call when ADK announces it, so that the approval request is complete at once. */
   private async decideOn({ event, invocationContext }: EventParams): Promise<Event | undefined> {
     const spoken = spokenContent(event);
     if (spoken) return { ...event, content: spoken };
@@ -194,7 +194,7 @@ export class GatePlugin extends BasePlugin {
     return undefined;
   }
 
-  /** Turns a response that JSON cannot hold into an error of its call. A callback may have returned it, so that no gate has checked it. */
+  /** Turns a response without JSON into an error of its call. A callback may have returned it, so that no gate has checked it. */
   private checkResponses(event: Event, invocationContext: InvocationContext): void {
     for (const response of getFunctionResponses(event)) {
       const { id, name = 'the tool' } = response;
@@ -207,11 +207,11 @@ export class GatePlugin extends BasePlugin {
     }
   }
 
-  /** Decides about one call, by the session's state as it is now. */
+  /** Decides about one call, by the present state of the session. */
   async decide(tool: BaseTool, args: Record<string, unknown>, context: Context): Promise<Decision> {
     const { invocationContext, functionCallId } = context;
     if (!this.activeIn(invocationContext)?.run.live) return decide(tool, args, context, this.override);
-    // Live, tools run beside the run: what they changed is in the session, and not in the run's copy of it.
+    // In a live run tools run beside the run: their changes are in the session, and not in the run's copy of it.
     const { sessionService, session: begun } = invocationContext;
     const { appName, userId, id: sessionId } = begun;
     const session = (await sessionService?.getSession({ appName, userId, sessionId })) ?? begun;
@@ -222,7 +222,7 @@ export class GatePlugin extends BasePlugin {
     return decide(tool, args, now, this.override);
   }
 
-  /** What the calls of an event changed was not kept, since others had changed it too: their responses say so. */
+  /** Corrects the responses of calls whose changes were not stored because of a conflict. */
   withdraw(key: RunKey, event: Event): void {
     const active = this.active.get(keyOf(key));
     const responses = getFunctionResponses(event);
@@ -235,7 +235,7 @@ export class GatePlugin extends BasePlugin {
     }
   }
 
-  /** Remembers that a tool failed: its response alone does not tell. */
+  /** Notes that a tool failed, which its response alone does not show. */
   override async onToolErrorCallback({ toolContext }: { toolContext: Context }): Promise<undefined> {
     const { functionCallId, invocationContext } = toolContext;
     if (functionCallId) this.activeIn(invocationContext)?.failures.add(functionCallId);
@@ -248,7 +248,7 @@ export function pluginIn(context: { pluginManager: PluginManager }): GatePlugin 
   return plugin instanceof GatePlugin ? plugin : undefined;
 }
 
-/** A finished transcript as content: without it, what was spoken would be in no later request. */
+/** A finished transcript as content: without it, later requests would lack the speech. */
 function spokenContent(event: Event): Event['content'] {
   if (event.partial || event.content) return undefined;
   const { inputTranscription: heard, outputTranscription: said } = event;
@@ -257,7 +257,7 @@ function spokenContent(event: Event): Event['content'] {
   return undefined;
 }
 
-/** ADK puts what is no object into one. */
+/** Whether a response is the object in which ADK wraps an output that is no object. */
 function isWrapping(response: Record<string, unknown>, output: unknown): boolean {
   if (typeof output === 'object' && output !== null && !Array.isArray(output)) return false;
   const key = Array.isArray(output) ? 'results' : 'result';

@@ -31,13 +31,16 @@ import {
 } from './run.ts';
 import { checkState, DuologueTool, rememberDeclaration, toJsonOutput } from './tools.ts';
 
-/** Prepares every LLM agent of a tree, and every agent that is used as a tool there, to run behind gates. Doing it twice changes nothing. */
+/** Puts gates before the tools of every LLM agent of a tree, and of every agent that is used as a tool there. A second call changes nothing. */
 export function instrument(root: BaseAgent): void {
   for (const { agent } of agentsUsedAsTools(root)) instrumentTree(agent);
   instrumentTree(root);
 }
 
-/** Prepares an agent and its sub-agents. An agent that is used as a tool is prepared alike: its sessions are in the same store, and it may be a sub-agent as well. */
+/**
+ * Prepares an agent and its sub-agents. An agent that is used as a tool is prepared the same way: its sessions are in the same store, and it may be a sub-
+ * agent too.
+ */
 function instrumentTree(root: BaseAgent): void {
   const agents: unknown[] = [root];
   for (let agent = agents.pop(); agent !== undefined; agent = agents.pop()) {
@@ -60,8 +63,8 @@ function instrumentTree(root: BaseAgent): void {
 const GATE_TOOL = 'duologue_gate';
 
 /**
- * Comes last before an agent's own tools are put into a request. An agent that has some gets a gate behind them, whenever they
- * were given to it. One that has none gets no tool of ours either: ADK would no longer ask its model for structured output.
+ * Runs last before an agent's own tools are put into a request. An agent that has tools gets a gate after them, whenever they were added. An agent without
+ * tools gets no tool of ours either: ADK would no longer ask its model for structured output.
  */
 class GateBuilder extends BaseLlmRequestProcessor {
   override async *runAsync(
@@ -75,15 +78,12 @@ class GateBuilder extends BaseLlmRequestProcessor {
       for (const tool of agent.tools) rememberDeclaration(tool);
       agent.tools = [...agent.tools.filter((tool) => !(tool instanceof Gate)), new Gate()];
     }
-    // A plugin that chooses tools leaves out what it does not know; without the gate those it chose would ask nobody.
+    // A plugin that selects tools leaves out those it does not know; without the gate the selected ones would never ask.
     request.allowedTools?.push(GATE_TOOL);
   }
 }
 
-/**
- * Stands last among an agent's tools and has no declaration of its own: ADK calls it once all tools are in the request,
- * and it puts a gate before each.
- */
+/** Is the last of an agent's tools and has no declaration: ADK calls it once all tools are in the request, and it puts a gate before each. */
 class Gate extends BaseTool {
   constructor() {
     super({ name: GATE_TOOL, description: 'Puts a gate before every tool.' });
@@ -114,7 +114,7 @@ function putGates(request: LlmRequest, context: InvocationContext, agentName: st
   active?.tools.set(agentName, tools);
 }
 
-/** Tools of ADK itself: what they do, ADK sees in the response that its own loop makes. */
+/** Tools of ADK itself: ADK reads their effect from the response that its own loop makes. */
 const FRAMEWORK = new Set([
   'transfer_to_agent',
   'finish_task',
@@ -128,13 +128,13 @@ interface ToolRequest {
   toolContext: Context;
 }
 
-/** A tool behind a gate: it runs, or its call is deferred and nothing waits for it. */
+/** A tool with its gate: it runs, or its call is deferred and nothing waits for it. */
 class Gated extends BaseTool {
   readonly [GATED] = true;
   readonly inner: BaseTool;
-  /** A live model that can goes on speaking while a call of this tool waits. */
+  /** A live model that supports it continues to speak while a call of this tool waits. */
   readonly nonBlocking: boolean;
-  /** One that forgets a call when it is spoken to can safely make this one again. */
+  /** A model that forgets a call when the user speaks can safely make this one again. */
   readonly changesNothing: boolean;
 
   constructor(inner: BaseTool) {
@@ -159,7 +159,7 @@ class Gated extends BaseTool {
       markRun(toolContext, 'returned');
       return output;
     }
-    // Whoever would have to be asked is gone.
+    // The run that would ask the user is over.
     if (!active) throw new Error('The run is over.');
 
     const changed = changesIn(toolContext);
@@ -185,7 +185,7 @@ class Gated extends BaseTool {
     this.answerLater(false);
     if (decision.refusal) throw new Error(decision.refusal);
     if (decision.asks) return later(decision);
-    // Live, ADK reads nothing from the model while a tool runs: so no tool runs inside its loop.
+    // In a live run ADK reads nothing from the model while a tool runs, so no tool runs inside its loop.
     if (active.run.live && !FRAMEWORK.has(this.name)) return later(decision);
     const { inner } = this;
     if (decision.runsOn === 'client' && inner instanceof DuologueTool) {
@@ -200,7 +200,7 @@ class Gated extends BaseTool {
       throw error;
     });
     if (takeConfirmationRequest(toolContext, id)) return later({ runsOn: decision.runsOn, asks: true });
-    // What a long-running tool starts, the client ends.
+    // The client ends what a long-running tool started.
     if (inner.isLongRunning && output == null) return later({ runsOn: 'client', asks: false });
     markRun(toolContext, 'returned');
     return active.keep(id, output);
@@ -221,7 +221,7 @@ class Gated extends BaseTool {
     return output;
   }
 
-  /** Runs the tool inside ADK's loop. What ADK's own tools do is to steer the loop: they wait for nobody. */
+  /** Runs the tool inside ADK's loop. ADK's own tools only control the loop, so they need no tool lock. */
   private async runHere(active: ActiveRun, request: ToolRequest): Promise<unknown> {
     const { inner } = this;
     const { args, toolContext } = request;
@@ -249,14 +249,14 @@ class Gated extends BaseTool {
   }
 }
 
-/** What the before-tool callbacks changed; undefined when they changed nothing. */
+/** The changes of the before-tool callbacks; undefined when there are none. */
 function changesIn({ actions }: Context): Pick<EventActions, 'stateDelta' | 'artifactDelta'> | undefined {
   const { stateDelta, artifactDelta } = actions;
   const isChanged = Object.keys(stateDelta).length + Object.keys(artifactDelta).length > 0;
   return isChanged ? { stateDelta: { ...stateDelta }, artifactDelta: { ...artifactDelta } } : undefined;
 }
 
-/** Stores what the before-tool callbacks of a call changed: ADK would store it with the response, and a call that waits has none. */
+/** Stores the changes of the before-tool callbacks of a call: ADK would store them with the response, and a waiting call has none. */
 async function keepChanges(
   changes: Pick<EventActions, 'stateDelta' | 'artifactDelta'>,
   { invocationContext, invocationId, agentName: author }: Context,
@@ -271,14 +271,14 @@ async function keepChanges(
   await sessionService?.appendEvent({ session, event });
 }
 
-/** A call that cannot be gone on with is refused in words, rather than to be asked about and lost. */
+/** Refuses a call that could not be resumed, with a clear text, instead of asking the user in vain. */
 function checkMayWait(tool: string, { asks }: ToolFacts, { invocationContext }: Context): void {
   const { agent, liveRequestQueue } = invocationContext;
   const workflow = agent && !liveRequestQueue ? workflowAround(agent) : null;
   if (workflow) throw new Error(cannotWait(tool, asks, workflow));
 }
 
-/** Whether a tool asked for confirmation while it ran; the request is taken back, the gate asks instead. */
+/** Whether a tool asked for confirmation while it ran; removes that request, since the gate asks instead. */
 export function takeConfirmationRequest(context: Context, callId: string): boolean {
   const requested = context.actions.requestedToolConfirmations;
   if (!requested || !Object.hasOwn(requested, callId)) return false;

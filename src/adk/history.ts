@@ -9,17 +9,17 @@ import {
   type LlmRequest,
   type Session,
 } from '@google/adk';
-import { type Content, type FunctionResponse, FunctionResponseScheduling, type Part } from '@google/genai';
+import type { Content, FunctionResponse, FunctionResponseScheduling, Part } from '@google/genai';
 import type { InputPart } from '../protocol/index.ts';
 import { liveFactsOf } from './live-facts.ts';
 
-/** Key in an event's custom metadata: drop this event and all after it, up to the marker. */
+/** Key in the custom metadata of an event: discard the named event and all after it, up to this marker. */
 const REWIND = 'duologueRewind';
 
-/** Custom metadata of a message that nobody said: it makes ADK go on, its run alone may read it, and it is never stored. */
+/** Custom metadata of a message without an author: it makes ADK continue, only its run may read it, and it is never stored. */
 export const RESUME = { duologue: 'resume' } as const;
 
-/** What a model sees for a call that still waits for the person or the browser. */
+/** The response that a model gets for a call that still waits for the user or the browser. */
 export const PENDING_RESPONSE = {
   status: 'pending',
   note: 'This call is still waiting for the user. Its result will follow.',
@@ -27,12 +27,12 @@ export const PENDING_RESPONSE = {
 
 const CONFIRMATION = 'adk_request_confirmation';
 
-/** An event that takes back what was said from the given event on. */
+/** An event that rewinds the history to before the given event. */
 export function rewindEvent(toEventId: string): Event {
   return createEvent({ author: 'user', customMetadata: { [REWIND]: toEventId } });
 }
 
-/** Whether an event takes back what was said. */
+/** Whether an event rewinds the history. */
 function isRewind(event: Event): boolean {
   return event.customMetadata?.[REWIND] !== undefined;
 }
@@ -45,8 +45,8 @@ export function afterOlderRewind(events: readonly Event[]): readonly Event[] {
 }
 
 /**
- * Gives the model a sound history, and ends a run that goes turn by turn when a call that it made is open. One that an earlier run made, and
- * that still waits, is shown as pending.
+ * Gives the model a history that it accepts, and ends a run that goes turn by turn when a call of that run is open. A waiting call of an earlier run is shown
+ * as pending.
  */
 export class HistoryProcessor extends BaseLlmRequestProcessor {
   override async *runAsync(
@@ -55,7 +55,7 @@ export class HistoryProcessor extends BaseLlmRequestProcessor {
   ): AsyncGenerator<Event, void, void> {
     const live = context.liveRequestQueue !== undefined;
     const { events, open } = prepareHistory(context.session.events, { placeholders: true });
-    // Agents that run side by side have branches of their own, and wait for none of each other's calls.
+    // Agents that run in parallel have branches of their own, and do not wait for each other's calls.
     const isOwn = (event: Event) =>
       event.invocationId === context.invocationId && event.branch === context.branch;
     if (!live && open.some(isOwn)) {
@@ -72,9 +72,8 @@ export class HistoryProcessor extends BaseLlmRequestProcessor {
 }
 
 /**
- * A session's events as a model can take them: what was rewound is left out, and the responses to the calls of one event
- * stand together right behind it, wherever they were recorded. `open` are the events with a call that has no response;
- * with `placeholders` such a call gets one that says it is pending.
+ * The events of a session as a model accepts them: rewound events are left out, and the responses to the calls of one event come together right after it,
+ * wherever they were recorded. `open` are the events with a call that has no response; with `placeholders` such a call gets one that says it is pending.
  */
 export function prepareHistory(
   all: Event[],
@@ -131,7 +130,7 @@ function withoutRewound(events: Event[]): Event[] {
   return kept;
 }
 
-/** The responses by call id, whether each stands right behind its call, and the events with a call that has none. */
+/** The responses by call id, whether each comes right after its call, and the events with a call that has none. */
 function survey(events: Event[]): {
   responses: Map<string, FunctionResponse>;
   inPlace: boolean;
@@ -159,7 +158,7 @@ function survey(events: Event[]): {
   return { responses, inPlace, open };
 }
 
-/** The calls in a history that nothing answers, with the event that made each. */
+/** The calls in a history that have no response, with the event that made each. */
 export function danglingCalls(all: Event[]): { id: string; name: string; event: Event }[] {
   const events = withoutRewound(all);
   const { responses } = survey(events);
@@ -172,7 +171,7 @@ export function danglingCalls(all: Event[]): { id: string; name: string; event: 
   );
 }
 
-/** What a person said, as ADK wants it. Files must have been resolved to their bytes before. */
+/** A user message in ADK's form. Files must have been resolved to their bytes before. */
 export function toContent(parts: readonly Exclude<InputPart, { type: 'stored-file' }>[]): Content {
   return {
     role: 'user',
@@ -196,11 +195,11 @@ const SCHEME = 'duologue-file:';
 export interface FileSource {
   /** Bytes of files in one request to a model. */
   readonly maxImageBytes: number;
-  /** A file of a session; null when it is gone. */
+  /** A file of a session; null when it no longer exists. */
   readFile(session: Session, fileId: string): Promise<Uint8Array | null>;
 }
 
-/** A part that refers to a file, in place of one that holds the bytes. */
+/** Replaces the bytes in a part by a reference to a file. */
 export function fileReference({ inlineData, ...part }: Part, fileId: string, size: number): Part {
   const { mimeType, displayName } = inlineData ?? {};
   return {
@@ -214,8 +213,8 @@ export function fileReference({ inlineData, ...part }: Part, fileId: string, siz
 }
 
 /**
- * Replaces references in contents by the bytes of their files, newest first, up to the limit of one request. A short text replaces a
- * file beyond the limit, and one that is gone. Bytes that events of earlier versions hold inline count as well.
+ * Replaces references in contents by the bytes of their files, newest first, up to the limit of one request. A short text replaces a file beyond the limit,
+ * and one that no longer exists. Bytes that events of earlier versions hold inline count too.
  */
 async function withFiles(
   contents: readonly Content[],
@@ -229,7 +228,7 @@ async function withFiles(
     for (const part of content.parts?.toReversed() ?? []) {
       const file = source && fileIn(part);
       if (file) left -= file.size;
-      // Once a file is left out, all older files are left out, also small ones that would still fit.
+      // Once a file is left out, all older files are left out, even small ones that would still fit.
       if (file) parts.push(left < 0 ? omitted(part, file.size) : await read(part, file, source, session));
       else parts.push(part);
     }
@@ -278,10 +277,10 @@ function omitted({ fileData, inlineData }: Part, size: number): Part {
   return { text: `[${kind} omitted: ${displayName ?? mimeType ?? 'no name'}, ${words}]` };
 }
 
-/** Where a part keeps what only this library reads. */
+/** The key of the metadata of a part that only this library reads. */
 const OWN = 'duologue';
 
-/** Marks a call whose arguments are broken or cut off. The mark stays with the call, whatever happens to its id. */
+/** Marks a call whose arguments are broken or cut off. The mark stays with the call even if its id changes. */
 export function markUnreadable(part: Part): void {
   part.partMetadata = { ...part.partMetadata, [OWN]: { unreadable: true } };
 }
@@ -292,7 +291,7 @@ export function isUnreadable(part: Part): boolean {
   return own?.unreadable === true;
 }
 
-/** A live session that a model still has, and what it may not have heard of its calls. */
+/** A live session that the provider still keeps, and the function responses that its model may not have got. */
 export interface Resumption {
   handle: string;
   responses: FunctionResponse[];
@@ -302,8 +301,8 @@ export interface Resumption {
 const KEPT_MS = 100 * 60 * 1000;
 
 /**
- * Where a live run can go on from: the session of the last one, if everything that was said since was said in it. Otherwise
- * null, and a new session is told the history.
+ * How a live run can resume the session of the last one: only if every event since belongs to that session. Otherwise null, and a new session gets the
+ * history.
  */
 export function resumptionOf(events: readonly Event[], now: number): Resumption | null {
   const index = events.findLastIndex((event) => event.liveSessionResumptionUpdate !== undefined);
@@ -319,7 +318,7 @@ export function resumptionOf(events: readonly Event[], now: number): Resumption 
       getFunctionResponses(event).length === 0);
   if (since.some(isForeign)) return null;
   if (now - ((since.at(-1) ?? begun).timestamp ?? now) > KEPT_MS) return null;
-  // What the model said last shows that it has heard what was sent before.
+  // The model's last output shows that it got everything sent before.
   const spoke = since.findLastIndex(
     (event) => event.author !== 'user' && (event.turnComplete || event.content?.role === 'model'),
   );
@@ -329,6 +328,7 @@ export function resumptionOf(events: readonly Event[], now: number): Resumption 
     .slice(spoke + 1)
     .flatMap((event) => getFunctionResponses(event))
     .filter(({ id = '' }) => !cancelled.has(id));
-  const scheduling = FunctionResponseScheduling.SILENT;
+  // As text, so that this layer needs no value of @google/genai.
+  const scheduling = 'SILENT' as FunctionResponseScheduling;
   return { handle, responses: responses.map((response) => ({ ...response, scheduling })) };
 }

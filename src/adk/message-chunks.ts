@@ -6,7 +6,7 @@ import { usageOf as parseUsage } from '../parse/usage.ts';
 import type { Chunk, Citation, MessageMetadata, TokenUsage } from '../protocol/index.ts';
 import { liveFactsOf } from './live-facts.ts';
 
-/** What comes out of the events of a message: chunks, and what the session must act on. */
+/** What the events of a message become: chunks, and facts on which the session acts. */
 export type MessageOutput =
   | Chunk
   | { type: 'call'; id: string; name: string; args: Record<string, unknown> }
@@ -20,12 +20,12 @@ export type MessageOutput =
 
 type BlockKind = 'text' | 'reasoning';
 
-/** Written out: names that are put together at run time are slow to compare. */
+/** Written out, since strings that are concatenated at run time are slow to compare. */
 const START = { text: 'text-start', reasoning: 'reasoning-start' } as const;
 const DELTA = { text: 'text-delta', reasoning: 'reasoning-delta' } as const;
 const END = { text: 'text-end', reasoning: 'reasoning-end' } as const;
 
-/** A block that an agent writes: the id of its chunks while it is open, and the text that no final event repeated yet. */
+/** A block of an agent: the id of its chunks while it is open, and the text that no final event has repeated yet. */
 interface Block {
   id: string | null;
   streamed: string;
@@ -37,15 +37,15 @@ interface Writer {
   readonly branch: string | undefined;
   readonly text: Block;
   readonly reasoning: Block;
-  /** The usage that came with the newest partial event; the final event of the model call brings it whole. */
+  /** The usage of the newest partial event; the final event of the model call has the whole. */
   partialUsage: Event['usageMetadata'];
 }
 
 type FinishReason = NonNullable<Extract<Chunk, { type: 'finish' }>['finishReason']>;
 
 /**
- * Turns the events of one message into chunks. A model call returns partial texts and then its whole content again: only
- * what has not been streamed yet is passed on. All state belongs to one message and lives as long as its turn.
+ * Turns the events of one message into chunks. A model call returns partial texts and then its whole content again: only text that was not streamed yet is
+ * passed on. All state belongs to one message and lives as long as its turn.
  */
 export class MessageChunks {
   private readonly images: 'file' | 'data-image';
@@ -62,7 +62,7 @@ export class MessageChunks {
   private spoke = false;
   private called = false;
 
-  /** `usage`, `audio` and `firstId`: what the message has so far, when it goes on. */
+  /** `usage`, `audio` and `firstId`: what the message has so far, when it is continued. */
   constructor(
     options: {
       images?: 'file' | 'data-image';
@@ -87,7 +87,7 @@ export class MessageChunks {
     this.remember(event);
     const { waiting, continues, wasIdle, cancelledCalls } = liveFactsOf(event);
     if (waiting) out.push({ type: 'data-waiting', data: waiting, transient: true });
-    // What the person said stands in the history as content too; here it is only heard.
+    // The user's speech is in the history as content too; here only its transcript counts.
     if (parts && !event.inputTranscription) this.final(parts, event, out);
     const { text: heard = '', finished = false } = event.inputTranscription ?? {};
     if (heard !== '' || finished) out.push({ type: 'heard', text: heard, finished });
@@ -103,7 +103,7 @@ export class MessageChunks {
     return out;
   }
 
-  /** The chunks of an event that is nothing but a partial text; null for any other. Tokens come one by one, and are this. */
+  /** The chunks of an event that has nothing but partial text; null for any other event. Every token comes this way. */
   words(event: Event): Chunk[] | null {
     const parts = event.content?.parts;
     if (!parts || !event.partial) return null;
@@ -120,22 +120,22 @@ export class MessageChunks {
     return out;
   }
 
-  /** Whether anything was said since the turn began. */
+  /** Whether the agent produced output since the turn started. */
   get hasSpoken(): boolean {
     return this.spoke;
   }
 
-  /** Whether the agent called a tool since the turn began. */
+  /** Whether the agent called a tool since the turn started. */
   get hasCalled(): boolean {
     return this.called;
   }
 
-  /** The text that was streamed but never came whole: what an aborted model call said. */
+  /** The text that was streamed without a final event: that of an aborted model call. */
   get unfinishedText(): string {
     return this.writers.flatMap(({ text }) => text.streamed || []).join('\n\n');
   }
 
-  /** Closes what is open and says how the response ended. */
+  /** Closes the open blocks, and appends how the response ended. */
   end(reason?: FinishReason, extra: MessageMetadata = {}): Chunk[] {
     for (const writer of this.writers) this.count(writer, writer.partialUsage);
     const finishReason =
@@ -191,7 +191,7 @@ export class MessageChunks {
     }
     if (parts.some((part) => !part.inlineData)) {
       closeBlock(writer, 'reasoning', out);
-      // A transcript says nothing of the thoughts beside it, which still come whole.
+      // A transcript does not repeat the reasoning beside it, which still comes whole.
       if (!event.outputTranscription) writer.reasoning.streamed = '';
     }
     for (const source of sourcesOf(event)) {
@@ -256,7 +256,7 @@ export class MessageChunks {
     out.push({ type: 'file', mediaType: mimeType, url: `data:${mimeType};base64,${data}` });
   }
 
-  /** The words of speech are the text of the message. A finished transcript repeats what its pieces said. */
+  /** The transcript of speech is the text of the message. A finished transcript repeats its pieces. */
   private transcript(
     writer: Writer,
     transcription: { text?: string; finished?: boolean },
@@ -286,7 +286,7 @@ export class MessageChunks {
     out.push({ type: DELTA[kind], id: block.id, delta });
   }
 
-  /** The agent that an event comes from: author and branch together, since either may be all that tells two agents apart. */
+  /** The agent of an event: by author and branch together, since either alone may distinguish two agents. */
   private writerOf({ author, branch }: Event): Writer {
     for (const writer of this.writers) {
       if (writer.author === author && writer.branch === branch) return writer;
@@ -323,13 +323,13 @@ export class MessageChunks {
     if (usage) this.usage = addUsage(this.usage, usageOf(usage));
   }
 
-  /** An error code that is only the name of a finish reason beside content is how ADK says why the model stopped. */
+  /** ADK uses the name of a finish reason as an error code to say why the model stopped; beside content that is no error. */
   private fail(event: Event, out: MessageOutput[]): void {
     if (!event.errorCode) return;
     // A prompt that is blocked has no finish reason beside its code.
     const finish = finishOf(event.errorCode);
     const isFinish = event.errorCode === event.finishReason || finish === 'content_filter';
-    // A model that went wrong did not finish, whatever it said before.
+    // A model that failed did not finish, whatever its output before.
     if (isFinish && finish !== 'error' && (event.content?.parts?.length || this.spoke)) {
       this.rawFinish ??= event.errorCode;
       return;
@@ -342,7 +342,7 @@ export class MessageChunks {
   }
 }
 
-/** What of a final text has not been streamed yet. */
+/** The part of a final text that was not streamed yet. */
 function missing(block: Block, text: string): string {
   const { streamed } = block;
   if (streamed.startsWith(text)) {

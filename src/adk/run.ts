@@ -11,7 +11,7 @@ export interface InnerRun {
   refusal: string | null;
 }
 
-/** Inner runs by the abort signal of the outer call: of that call ADK hands nothing but the signal on to runs inside, at any depth. */
+/** Inner runs by the abort signal of the outer call: ADK passes nothing else of that call to the runs inside, at any depth. */
 const runs = new WeakMap<AbortSignal, InnerRun>();
 
 /** The run of an agent used as a tool that a context belongs to. */
@@ -20,8 +20,8 @@ export function innerRunOf({ abortSignal }: { abortSignal?: AbortSignal | undefi
 }
 
 /**
- * Runs an agent that is used as a tool. ADK gives it a run of its own, without plugins and without a way to the person: where a call inside
- * would wait, ADK ends that run and returns an empty text. This function throws the reason instead, and the outer call fails with it.
+ * Runs an agent that is used as a tool. ADK gives it a run of its own, without plugins and without a user: where a call inside would wait, ADK ends that run
+ * and returns an empty text. This function throws the reason instead, and the outer call fails with it.
  */
 async function runAgentTool(
   tool: BaseTool,
@@ -50,18 +50,18 @@ export function refuseInside(run: InnerRun, tool: string, asks: boolean, context
   throw new Error(run.refusal);
 }
 
-/** What was found out about a call before it runs: once, so that card, ledger and execution agree. */
+/** What was decided about a call before it runs: once, so that approval request, ledger and execution agree. */
 export interface Decision extends ToolFacts {
   tool: BaseTool;
-  /** The arguments as the tool reads them. */
+  /** The arguments after validation. */
   args: Record<string, unknown>;
-  /** The tool would ask, but the server was told that it does not. */
+  /** The tool would ask, but the options of the server say that it does not. */
   waived?: true;
-  /** The arguments cannot work: the call fails without anyone being asked. */
+  /** The arguments are invalid: the call fails before the user is asked. */
   refusal?: string;
 }
 
-/** A call that ADK made and that is answered later: by the person, the browser, or a tool that runs meanwhile. */
+/** A call that ADK made and that is answered later: by the user, the browser, or a tool that runs meanwhile. */
 export interface DeferredCall extends ToolFacts {
   id: string;
   toolName: string;
@@ -71,7 +71,7 @@ export interface DeferredCall extends ToolFacts {
   branch: string | undefined;
 }
 
-/** A call that waits, as a tool of the same session sees it. */
+/** A waiting call, as a tool of the same session sees it. */
 export interface OpenCall {
   id: string;
   toolName: string;
@@ -88,22 +88,22 @@ export interface Run {
   readonly fastPath?: AgentFastPath;
   /** Runs the tools that ADK's loop calls. */
   readonly tools: ServerTools;
-  /** Takes a call that is answered later. Resolves when it is recorded. */
+  /** Defers a call. Resolves when it is recorded. */
   defer(call: DeferredCall): Promise<void>;
   /** The calls of the session that wait now. */
   openCalls(): readonly OpenCall[];
 }
 
-/** Which tools ask by name, whatever their definitions say. */
+/** The names of the tools that ask, whatever their definitions say. */
 export type ApprovalOverride = readonly string[] | undefined;
 
-/** The decision that a call fails, without anyone being asked and without its tool. */
+/** The decision that a call fails before the user is asked, and without running its tool. */
 export function refuse(tool: BaseTool, refusal: string): Decision {
   const runsOn = tool instanceof DuologueTool ? tool.runsOn : 'server';
   return { tool, args: {}, runsOn, asks: false, refusal };
 }
 
-/** Where the call runs, whether it asks, and whether its arguments can work at all. */
+/** Decides where a call runs, whether it asks, and whether its arguments are valid. */
 export async function decide(
   tool: BaseTool,
   args: Record<string, unknown>,
@@ -155,10 +155,10 @@ async function asksNatively(
   }
 }
 
-/** Whether calls of a tool may wait for a person or a browser. */
+/** Whether calls of a tool may wait for a user or a browser. */
 export function mayWait(tool: BaseTool): boolean {
   if (tool instanceof DuologueTool) return tool.runsOn === 'client' || tool.mayAsk;
-  // ADK keeps what a native tool demands to itself: a predicate is only known call by call.
+  // ADK hides whether a native tool asks: a predicate is known only for each call.
   const { requireConfirmation } = tool as { requireConfirmation?: unknown };
   return requireConfirmation !== undefined && requireConfirmation !== false;
 }

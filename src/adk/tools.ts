@@ -3,9 +3,8 @@ import { z } from 'zod/v4';
 import { toolTimedOut } from '../protocol/index.ts';
 
 /**
- * Makes a tool remember its declaration. ADK converts the schema of the arguments anew for every model call, though it
- * never changes; what is handed out is fresh each time, since callbacks may change a request. A tool with a declaration of its own
- * making is left alone.
+ * Caches the declaration of a tool. ADK converts the schema of the arguments anew for every model call, though it never changes. Each caller gets a copy,
+ * since callbacks may change a request. A tool that overrides its declaration is left alone.
  */
 export function rememberDeclaration(tool: unknown): void {
   const isStock =
@@ -19,7 +18,7 @@ export function rememberDeclaration(tool: unknown): void {
   };
 }
 
-/** The output of a tool as JSON can hold it; throws in words when there is no JSON for it. */
+/** The output of a tool as JSON values; throws an error with a clear text when it has no JSON. */
 export function toJsonOutput(toolName: string, output: unknown): unknown {
   return toJson(output, `${toolName} ran, but its output cannot be written as JSON.`);
 }
@@ -29,15 +28,15 @@ export function toJsonResponse(toolName: string, response: unknown): unknown {
   return toJson(response, `A callback gave a response for ${toolName} that cannot be written as JSON.`);
 }
 
-/** Throws in words when state that a tool changed cannot be stored. */
+/** Throws an error with a clear text when state that a tool changed cannot be stored. */
 export function checkState(toolName: string, stateDelta: object): void {
   if (!hasJson(stateDelta))
     throw new Error(`${toolName} ran, but the state that it changed cannot be written as JSON.`);
 }
 
 /**
- * A value as it is stored, sent and shown to the model: a BigInt becomes its decimal digits, and everything else stays as it is. An
- * object that contains itself has no JSON.
+ * A value as it is stored, sent and shown to the model: a BigInt becomes its decimal digits, and everything else stays as it is. An object that contains
+ * itself has no JSON.
  */
 function toJson(value: unknown, failure: string): unknown {
   if (hasJson(value)) return value;
@@ -48,7 +47,7 @@ function toJson(value: unknown, failure: string): unknown {
   }
 }
 
-/** Whether a value can be written as JSON. A `toJSON` method of an object may throw as well. */
+/** Whether a value has JSON. A `toJSON` method of an object may throw too. */
 function hasJson(value: unknown): boolean {
   try {
     JSON.stringify(value);
@@ -71,25 +70,25 @@ interface Definition<P extends Parameters> {
   description: string;
   /** The arguments; without it the tool takes none. */
   parameters?: P;
-  /** Whether a person is asked before each call. A function that throws means: ask. */
+  /** Whether the user is asked before each call. A function that throws means: ask. */
   needsApproval?: boolean | ((args: Args<P>, context: Context) => Maybe<boolean>);
-  /** Throws when these arguments cannot work: before anyone is asked, and again before the tool runs. */
+  /** Throws when these arguments are invalid: before the user is asked, and again before the tool runs. */
   check?: (args: Args<P>, context: Context) => Maybe<void>;
 }
 
 /** A tool that runs on the server. */
 export interface ServerTool<P extends Parameters> extends Definition<P> {
   runsOn?: 'server';
-  /** The tool changes nothing, so that its calls run beside others. Otherwise the calls of a session run one after the other. */
+  /** The tool has no side effects, so its calls run in parallel with others. Otherwise the calls of a session run one after the other. */
   concurrent?: boolean;
-  /** Does the work. What it returns is the output; what it throws is the error that person and model see. A generator is refused. */
+  /** Does the work. It returns the output; an error that it throws is shown to user and model. A generator is refused. */
   execute: (args: Args<P>, context: Context) => unknown;
 }
 
 /** A tool that runs in the browser. */
 export interface ClientTool<P extends Parameters> extends Definition<P> {
   runsOn: 'client';
-  /** Over SSE: the output to go on with at once, while the browser acts on the call. */
+  /** Over SSE: the output with which the turn continues at once, while the browser acts on the call. */
   optimistic?: (args: Args<P>) => unknown;
 }
 
@@ -113,7 +112,7 @@ export class DuologueTool extends FunctionTool<Parameters> {
     this.runsOn = definition.runsOn ?? 'server';
   }
 
-  /** The arguments as the schema reads them; throws in plain words when they cannot work. */
+  /** The arguments after validation; throws an error with a clear text when they are invalid. */
   async validate(args: Record<string, unknown>, context: Context): Promise<Record<string, unknown>> {
     const parsed = this.schema.safeParse(args);
     if (!parsed.success) throw new Error(describeIssues(parsed.error));
@@ -121,7 +120,7 @@ export class DuologueTool extends FunctionTool<Parameters> {
     return parsed.data;
   }
 
-  /** Whether calls of the tool run beside others. */
+  /** Whether calls of the tool run in parallel with others. */
   get isConcurrent(): boolean {
     return this.definition.runsOn !== 'client' && this.definition.concurrent === true;
   }
@@ -131,7 +130,7 @@ export class DuologueTool extends FunctionTool<Parameters> {
     return this.definition.needsApproval !== undefined && this.definition.needsApproval !== false;
   }
 
-  /** Whether a call with these arguments, as the schema reads them, asks. */
+  /** Whether a call with these validated arguments asks. */
   async asks(args: Record<string, unknown>, context: Context): Promise<boolean> {
     const { needsApproval } = this.definition;
     if (typeof needsApproval !== 'function') return needsApproval ?? false;
@@ -142,18 +141,18 @@ export class DuologueTool extends FunctionTool<Parameters> {
     }
   }
 
-  /** Whether there is an output to answer with at once over SSE; otherwise the browser's own is awaited. */
+  /** Whether there is an output to answer with at once over SSE; otherwise the call waits for the browser's own. */
   get isOptimistic(): boolean {
     return this.definition.runsOn === 'client' && this.definition.optimistic !== undefined;
   }
 
-  /** The output to answer with at once, for arguments as the schema reads them. */
+  /** The output to answer with at once, for validated arguments. */
   optimistic(args: Record<string, unknown>): unknown {
     const { definition } = this;
     return definition.runsOn === 'client' ? (definition.optimistic?.(args) ?? {}) : undefined;
   }
 
-  /** Runs the tool where no gate stands before it, such as in an agent used as a tool: nobody can be asked there. */
+  /** Runs the tool without a gate, such as in an agent used as a tool: no user can be asked there. */
   override async runAsync(request: ToolRequest): Promise<unknown> {
     const { args, toolContext } = request;
     if (this.runsOn === 'server' && (await this.asks(await this.validate(args, toolContext), toolContext))) {
@@ -162,7 +161,7 @@ export class DuologueTool extends FunctionTool<Parameters> {
     return this.runDecided(request);
   }
 
-  /** Runs the tool once it has been found out that it does not ask, or a person has approved. */
+  /** Runs the tool after it was decided that the call does not ask, or a user has approved it. */
   async runDecided({ args, toolContext }: ToolRequest): Promise<unknown> {
     const { definition } = this;
     if (definition.runsOn === 'client') throw new Error(`${this.name} runs in the browser`);
@@ -210,7 +209,7 @@ function describeIssues(error: z.ZodError): string {
 export interface ServerToolRules {
   /** How long a tool may take, in milliseconds; null is for ever. */
   timeoutMs: number | null;
-  /** Names of tools that change nothing, so that they run beside others. */
+  /** Names of tools without side effects, which may run in parallel. */
   concurrent: readonly string[];
   /** Calls back after that many milliseconds; the returned function cancels. */
   after: (ms: number, callback: () => void) => () => void;
@@ -218,12 +217,12 @@ export interface ServerToolRules {
   start?: <T>(signal: AbortSignal, run: () => Promise<T>) => Promise<T>;
 }
 
-/** How long an aborted tool that has no deadline may keep the slot. */
+/** How long an aborted tool without a deadline may keep the tool lock. */
 const LEAVE_MS = 60_000;
 
 /**
- * Runs the server tools of one session: one after the other, each in its time. A tool reads state, thinks, and writes
- * absolute values; two side by side would each undo what the other wrote.
+ * Runs the server tools of one session one after the other, each within its time limit. A tool reads state and writes absolute values later, so two in
+ * parallel would each undo what the other wrote.
  */
 export class ServerTools {
   private readonly rules: ServerToolRules;
@@ -233,7 +232,7 @@ export class ServerTools {
     this.rules = rules;
   }
 
-  /** Waits for the slot, which the returned function gives back; null when the signal came first. */
+  /** Waits for the tool lock; the returned function releases it. Null when the signal aborts first. */
   async take(tool: BaseTool | undefined, signal: AbortSignal | undefined): Promise<(() => void) | null> {
     if (signal?.aborted) return null;
     if (tool && this.isConcurrent(tool)) return () => undefined;
@@ -242,7 +241,7 @@ export class ServerTools {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    // Whoever comes next waits for all before it, also when this one leaves the queue early.
+    // The next call waits for all before it, even if this one leaves the queue early.
     this.last = before.then(() => held);
     await firstOf(before, signal);
     if (!signal?.aborted) return release;
@@ -251,8 +250,8 @@ export class ServerTools {
   }
 
   /**
-   * Runs a tool that has the slot, and ends when it does or its time is up. An abort reaches the tool through its signal;
-   * a tool that does not listen keeps the slot until it ends or is late. What a late one still writes is not kept.
+   * Runs a tool that has the tool lock, until the tool ends or its time is over. An abort reaches the tool through its signal; a tool that ignores its signal
+   * keeps the lock until it ends or its time is over. The changes of a tool that ends too late are discarded.
    */
   async run<T>(
     tool: BaseTool,
@@ -285,12 +284,12 @@ export class ServerTools {
     }
   }
 
-  /** Starts the code of a tool, if this process may still run it. `signal` is the one that `run` gave. */
+  /** Starts the code of a tool, if this process may still run it. `signal` is the one that `run` passed. */
   start<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
     return this.rules.start ? this.rules.start(signal, run) : run();
   }
 
-  /** Runs a tool inside ADK's loop: waits for the slot, and keeps what the tool changed once it has ended well. */
+  /** Runs a tool inside ADK's loop: waits for the tool lock, and keeps the tool's changes if it succeeds. */
   async runInLoop(
     tool: BaseTool,
     context: Context,
@@ -311,13 +310,13 @@ export class ServerTools {
   }
 
   private isConcurrent(tool: BaseTool): boolean {
-    // What runs in the browser is only announced here.
+    // A tool of the browser is only announced here.
     if (tool instanceof DuologueTool && (tool.isConcurrent || tool.runsOn === 'client')) return true;
     return this.rules.concurrent.includes(tool.name);
   }
 }
 
-/** A tool's context with state and actions of its own: one that is too late, or fails, leaves nothing behind. */
+/** A context for a tool with state and actions of its own: a tool that fails or ends too late changes nothing. */
 function apart(context: Context, abortSignal: AbortSignal): Context {
   const { invocationContext, functionCallId, toolConfirmation } = context;
   const { session } = invocationContext;
@@ -346,7 +345,7 @@ function keep(own: Context, context: Context): void {
   if (own.invocationContext.endInvocation) context.invocationContext.endInvocation = true;
 }
 
-/** Resolves when the work is done or the signal comes; never rejects. */
+/** Resolves when the work is done or the signal aborts; never rejects. */
 function firstOf(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (!signal) return work;
   return new Promise((resolve) => {

@@ -5,12 +5,12 @@ import type { Cost, Pricer } from '../parse/cost.ts';
 import { type ParsedResponse, type ParseOptions, parse } from '../parse/index.ts';
 import { type Row, table, view } from './record-view.ts';
 
-/** What a command may do to the world outside. */
+/** The input and output of a command. */
 export interface Io {
   out(text: string): void;
   err(text: string): void;
   stdin: AsyncIterable<unknown>;
-  /** Progress is shown only to a person. */
+  /** Whether a user watches the output, so that progress is shown. */
   isTerminal: boolean;
   /** Milliseconds, from any start. */
   now(): number;
@@ -29,7 +29,7 @@ const PATIENCE_MS = 1000;
 const REDRAW_MS = 100;
 const WIDTH = 30;
 
-/** Starts a progress bar for a number of steps; silent when nobody watches. */
+/** Starts a progress bar for a number of steps; silent when the output is not a terminal. */
 export function createProgress(total: number, io: Io): Progress {
   const start = io.now();
   let drawn = 0;

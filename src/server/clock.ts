@@ -1,6 +1,6 @@
 export { systemClock } from '../models/retry-policy.ts';
 
-/** Time as the server sees it; tests pass their own. */
+/** The time of the server; tests pass their own. */
 export interface Clock {
   /** Milliseconds since 1970, for times that are stored or sent. May be set back. */
   now(): number;

@@ -22,15 +22,15 @@ import type { SharedStore } from './store/store.ts';
 
 const MB = 1024 * 1024;
 
-/** What the engine is given; the rest it makes from the options. */
+/** What the caller gives; the rest comes from the options. */
 interface Base extends Pick<Engine, 'clock' | 'logger' | 'store' | 'logs' | 'newId'> {
-  /** The store, when other nodes write to it as well. */
+  /** The store, when other nodes write to it too. */
   shared: SharedStore | null;
   owners: Owners;
   budget: BudgetLimits;
 }
 
-/** What all sessions of a server share: the agent behind its gate, ADK's runner on the store, and the options with their defaults. */
+/** Creates what all sessions of a server share: the agent with its gates, ADK's runner on the store, and the options with their defaults. */
 export function createEngine(options: DuologueOptions, base: Base): Engine {
   const { clock, logger, store, shared, owners, logs, newId, budget } = base;
   const { agent, appName = 'duologue', plugins = [] } = options;
@@ -75,9 +75,9 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
     appName,
     agent,
     sessionService,
-    // First, so that no other plugin can keep a call from its gate.
+    // First, so that no other plugin can bypass the gate of a call.
     plugins: [plugin, ...plugins],
-    // Whoever made a call goes on when it is answered: nothing inside of a workflow waits for one.
+    // ADK resumes the agent that made a call when the call is answered; inside a workflow no call may wait.
     resumabilityConfig: { isResumable: true },
   });
   guardPluginCallbacks(runner.pluginManager);
@@ -119,7 +119,7 @@ export function createEngine(options: DuologueOptions, base: Base): Engine {
   };
 }
 
-/** What alone would not find room is too large, rather than to be sent again later. */
+/** A body that could never fit into the budget is `too_large`, rather than `overloaded` each time the client retries. */
 function limitsWithin({ userBytes, serverBytes }: BudgetLimits, given: Partial<Limits> = {}): Limits {
   const limits = { ...LIMITS, ...given };
   return { ...limits, bodyBytes: Math.min(limits.bodyBytes, userBytes, serverBytes) };

@@ -29,39 +29,39 @@ import { Sockets } from './socket/sockets.ts';
 import { createMemoryStore } from './store/memory/memory-store.ts';
 import type { SharedStore, Store } from './store/store.ts';
 
-/** A server: give it requests, get responses. */
+/** A Duologue server: pass it requests, get responses. */
 export interface Duologue {
-  /** Answers a request; anything that is not ours gets 404. */
+  /** Answers a request; 404 when the path belongs to no route. */
   fetch(request: Request): Promise<Response>;
-  /** Answers a request; null when the path is not ours. */
+  /** Answers a request; null when the path belongs to no route. */
   respond(request: Request): Promise<Response | null>;
-  /** Answers a request in the form doors write; null when the path is not ours. */
+  /** Answers a request with a reply that an adapter writes; null when the path belongs to no route. */
   handle(request: Request): Promise<Reply | null>;
-  /** For a path of the application beside ours: null when whoever asks may, else what they are answered. */
+  /** Checks origin and user for a path of the application: null when the request is allowed, else the reply that refuses it. */
   guard(request: Request): Promise<Reply | null>;
-  /** The sockets of `…/live`, for doors. */
+  /** The WebSockets of `…/live`, for adapters. */
   readonly sockets: Sockets;
-  /** Whether it lets nobody in unseen: every request shows a key, or the application says whose it is. */
+  /** Whether every request must identify a user, by a key or by `authenticate`. */
   readonly isGuarded: boolean;
-  /** Says at which address the server listens: to the `logger` of the options, or in one line on the console. For adapters that open the port. */
+  /** Reports the address on which the server listens: to the `logger` of the options, or in one line on the console. For adapters that open the port. */
   listens(url: string): void;
   /**
-   * Of a node among several: takes no session from now on, and lets the others have each of its own when the agent is at rest. Resolves when
-   * none is left, or after `drainMs`. Until then the others must reach it. A server alone has nobody to give them to.
+   * For a node of a cluster: accepts no more sessions, and hands each of its own over to another node when its agent is at rest. Resolves when none is left,
+   * or after `drainMs`. Until then the other nodes must reach this one. Without a cluster it does nothing.
    */
   handOver(): Promise<void>;
-  /** Hands over what it can; ends the rest, within a few seconds, and lets go of everything. */
+  /** Hands over its sessions where it can, ends the rest within a few seconds, and closes store and hub. */
   close(): Promise<void>;
 }
 
-/** So often the process is kept alive while it closes. */
+/** How often a timer keeps the process alive while it closes. */
 const ALIVE_MS = 2000;
 /** How long a store may take to close. */
 const CLOSE_MS = 2000;
 /** A key with fewer characters is warned about. */
 const SAFE_KEY_LENGTH = 16;
 
-/** Makes a server around an agent. */
+/** Creates a server for an agent. */
 export function createDuologue(options: DuologueOptions): Duologue {
   checkOptions(options);
   const budget = new ByteBudget({ ...defaultBudget(), ...options.budget });
@@ -109,7 +109,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
         onLost: (key) => registry.lose(key),
       })
     : new MemoryLogs(newId, lease);
-  // Deadlines are told in times that all nodes tell alike.
+  // Deadlines are sent in times on which all nodes agree.
   const told: Clock = node
     ? { now: () => node.now(), elapsed: () => clock.elapsed(), after: (ms, done) => clock.after(ms, done) }
     : neverSetBack(clock);
@@ -180,11 +180,11 @@ export function createDuologue(options: DuologueOptions): Duologue {
     leaving ??= node ? staysAlive(registry.handOver(node.drainMs)) : Promise.resolve();
     return leaving;
   }
-  /** Ends what runs and lets go of everything. */
+  /** Ends what runs, and closes everything. */
   async function end(): Promise<void> {
     await registry.close();
     await logs.close();
-    // Whoever is told to come back finds the sessions free.
+    // The node releases its sessions before clients are asked to reconnect.
     await node?.close();
     sockets.close();
     await context.large.close();
@@ -222,7 +222,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
   };
 }
 
-/** Our timers keep no process alive: one that waits for nothing but this would end before it is done. */
+/** Keeps the process alive until the work is done: our own timers do not. */
 function staysAlive(work: Promise<void>): Promise<void> {
   const alive = setInterval(() => undefined, ALIVE_MS);
   return work.finally(() => clearInterval(alive));
@@ -239,7 +239,7 @@ async function refusalOf(request: Request, access: Access): Promise<Reply | null
   }
 }
 
-/** A store that nodes can share; throws in words when this is none. */
+/** Returns the store as one that nodes can share; throws when it cannot be shared. */
 function sharedBy(store: Store): SharedStore {
   if ('nodes' in store) return store as SharedStore;
   throw new Error(

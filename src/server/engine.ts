@@ -14,47 +14,47 @@ import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 export interface SessionOptions {
   /** Images that the agent makes: as standard `file` chunks, or as `data-image`. */
   images: 'file' | 'data-image';
-  /** How a denial is told. */
+  /** The chunk for a denial. */
   denials: 'tool-output-error' | 'tool-output-denied';
-  /** Approval cards as the SDK knows them, or a confirmation that is a tool call of its own. */
+  /** Approval requests of the AI SDK, or a confirmation that is a tool call of its own. */
   confirmations: 'approval' | 'tool';
-  /** Over BIDI: one card at a time, or all at once. */
+  /** Over BIDI: one approval request at a time, or all at once. */
   approvals: 'sequential' | 'parallel';
-  /** How long a card waits, in milliseconds; null is for ever. */
+  /** How long an approval request waits, in milliseconds; null is for ever. */
   approvalTimeoutMs: { sse: number | null; bidi: number | null };
   /** How long a tool in the browser may take. */
   clientTimeoutMs: number | null;
-  /** How long a tool on the server may run; null is for ever. Agents used as tools take their time. */
+  /** How long a tool on the server may run; null is for ever. Agents used as tools have no limit. */
   toolTimeoutMs: number | null;
-  /** Native tools that change nothing, by name: they run beside others. */
+  /** The names of native tools without side effects, which may run in parallel. */
   concurrentTools: readonly string[];
   /** Over BIDI: what a typed message does while the agent speaks. */
   whenBusy: 'queue' | 'interrupt';
-  /** How many bytes a session may be stored with. */
+  /** The largest size of a stored session, in bytes. */
   maxSessionBytes: number;
-  /** How much is taken in one message, body or frame. */
+  /** The largest message, body and frame that the server accepts. */
   limits: Limits;
   /** ADK's configuration of live runs. */
   live: Partial<RunConfig>;
-  /** What drives the agent behind a socket. */
+  /** How ADK runs the agent over a socket. */
   driver: Driver;
-  /** Whether the application has after-tool callbacks, which see the outputs of browser tools as well. */
+  /** Whether the application has after-tool callbacks, which see the outputs of browser tools too. */
   callsBack: boolean;
 }
 
-/** Who may write to sessions. */
+/** Decides which process may write to a session. */
 export interface Owners {
-  /** Whether no other process has sessions of the store. */
+  /** Whether no other process uses the store. */
   readonly areAlone: boolean;
-  /** Throws when sessions cannot be used here at the moment, and says where they can. */
+  /** Throws when this process cannot use sessions at the moment, and names the node that can. */
   check(): void;
-  /** Makes this process the owner of a session; null when there is none such. */
+  /** Makes this process the owner of a session; null when the session does not exist. */
   take(key: SessionKey): Promise<OwnedKey | null>;
-  /** The owner has nothing more to do with it. Never rejects. */
+  /** Gives up ownership. Never rejects. */
   release(key: OwnedKey): Promise<void>;
   /**
-   * Starts work that must not start after another process has taken the session over, such as a tool: nothing is awaited between the last check and
-   * `start`. While this process cannot be sure, it waits. Rejects without starting when the session has another owner, or the signal comes first.
+   * Starts work that must not start after another process has taken the session over, such as a tool: nothing is awaited between the last check and `start`.
+   * Waits while this process cannot be sure. Rejects without starting when the session has another owner, or when the signal aborts first.
    */
   startAsOwner<T>(key: OwnedKey, signal: AbortSignal, start: () => Promise<T>): Promise<T>;
 }
@@ -76,6 +76,6 @@ export interface Engine {
   signIn: SignIn;
   refusals: RefusedAnswers;
   options: SessionOptions;
-  /** What the model takes and gives beside text. */
+  /** The media that the model accepts and produces beside text. */
   senses: () => ModelSenses;
 }

@@ -15,7 +15,7 @@ import type { OwnedKey, SessionKey, Store } from './store/store.ts';
 /** A part of a message that was checked, with its bytes. */
 export type AdmittedPart = Exclude<InputPart, { type: 'stored-file' }>;
 
-/** The image type that bytes really are; null when they are none of those we take. */
+/** The type of an image by its first bytes; null when it is not PNG, JPEG or WebP. */
 function sniffImage(bytes: Uint8Array): 'image/png' | 'image/jpeg' | 'image/webp' | null {
   const starts = (at: number, ...values: number[]) =>
     values.every((value, index) => bytes[at + index] === value);
@@ -25,7 +25,7 @@ function sniffImage(bytes: Uint8Array): 'image/png' | 'image/jpeg' | 'image/webp
   return null;
 }
 
-/** What a person sent, checked: images are what they claim to be, by their bytes. Whoever read it has measured it. */
+/** Checks the parts of a user message: images must be what they claim to be, by their bytes. Their sizes were checked when the request was read. */
 export async function admit(
   parts: InputPart[],
   { store, options }: Pick<Engine, 'store' | 'options'>,
@@ -60,7 +60,7 @@ async function admitPart(
     );
   }
   const bytes = Buffer.from(part.data, 'base64');
-  // What is not base64 is passed over, and then something is missing.
+  // The decoder skips characters that are not base64, so the length is too small then.
   if (bytes.length !== base64Bytes(part.data))
     throw new ProtocolError('bad_image', 'An image is not valid base64.');
   const mediaType = sniffImage(bytes);
@@ -76,7 +76,7 @@ async function admitPart(
   return { type: 'file', mediaType, data: bytes.toString('base64'), ...filename };
 }
 
-/** Keeps the files of a message and returns the message as it is stored: files by their address. */
+/** Stores the files of a message, and returns the message with their addresses. */
 export async function storeMessage(
   said: { id: string; parts: AdmittedPart[]; metadata: PageMetadata | undefined; createdAt: number },
   store: Store,
@@ -102,7 +102,7 @@ export async function storeMessage(
   return stored;
 }
 
-/** The parts of a stored message as they were admitted; a file that is no longer there is left out. */
+/** The parts of a stored message with the bytes of their files; a file that no longer exists is left out. */
 export async function partsOf(message: Message, store: Store, key: SessionKey): Promise<AdmittedPart[]> {
   const parts: AdmittedPart[] = [];
   for (const part of message.parts) {
@@ -134,7 +134,7 @@ function fileIdIn(url: string, sessionId: string): string | null {
   return path.startsWith(prefix) ? path.slice(prefix.length) : null;
 }
 
-/** Moves images out of a message that is stored: it keeps their addresses, the browser had the bytes. */
+/** Stores the images of a message, and replaces them by their addresses: the browser had the bytes already. */
 export async function externalise(message: Message, store: Store, key: OwnedKey): Promise<void> {
   for (const part of message.parts) {
     if (part.type !== 'file' || !part.url.startsWith('data:')) continue;
@@ -145,7 +145,7 @@ export async function externalise(message: Message, store: Store, key: OwnedKey)
   }
 }
 
-/** A chunk as one client is told it: its page may be on another host, and needs the whole address of each file. */
+/** A chunk for one client, whose page may be on another host and needs the whole address of each file. */
 export function presented(chunk: Chunk, present: (messages: Message[]) => Message[]): Chunk {
   if (chunk.type !== 'data-message') return chunk;
   const [message = chunk.data.message] = present([chunk.data.message]);

@@ -1,18 +1,18 @@
 import { Worker } from 'node:worker_threads';
 import { ProtocolError } from '../protocol/index.ts';
 
-/** JSON of more bytes than this is not parsed where everyone waits for it. */
+/** JSON of more bytes than this is parsed in a thread, since it would block the event loop. */
 export const LARGE_JSON = 256 * 1024;
 
-/** Values in what is read of a large JSON: as many as fit into one that is not large. */
+/** The most values in a large JSON: as many as a JSON of that size may have. */
 const MAX_VALUES = LARGE_JSON / 2;
-/** What lies deeper is cut off; nothing that counts is as deep. */
+/** Deeper values are cut off; nothing that the server reads is as deep. */
 const MAX_DEPTH = 200;
 const MAX_HEAP_MB = 256;
 
 /**
- * What the thread runs, as text: a file of its own would have to be found again by every bundler. Only the last of the
- * `messages` is handed back, since only that is read (C14): handing values over costs the receiver as much as parsing them.
+ * The code of the thread, as text, since a bundler would not find a file of its own. Only the last of the `messages` is returned, since only that is read
+ * (C14): passing values to the receiver costs as much as parsing them.
  */
 const THREAD = `
   const { parentPort, workerData: { maxValues, maxDepth } } = require('node:worker_threads');
@@ -54,14 +54,17 @@ interface Job {
   reject: (error: Error) => void;
 }
 
-/** Parses large JSON in a thread, one after the other. The thread starts when it is first needed. */
+/** Parses large JSON in a thread, one at a time. The thread starts at its first use. */
 export class LargeJson {
   private readonly waiting: Job[] = [];
   private current: Job | null = null;
   private worker: Worker | null = null;
   private isClosed = false;
 
-  /** The value, of whose `messages` only the last is there. The bytes are gone afterwards. Rejects with a SyntaxError, or `too_large`. */
+  /**
+   * Resolves with the value, which has only the last of its `messages`. The caller must not use the bytes afterwards. Rejects with a SyntaxError, or with
+   * `too_large`.
+   */
   parse(bytes: Uint8Array): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ bytes: ownBytes(bytes), resolve, reject });
@@ -98,7 +101,7 @@ export class LargeJson {
       else this.settle((job) => job.reject(tooMuch()));
     });
     worker.on('error', () => undefined);
-    // A value that takes more memory than the thread has ends the thread, and nothing else.
+    // A value that needs more memory than the thread has ends the thread, and nothing else.
     worker.on('exit', () => {
       this.worker = null;
       this.settle((job) => job.reject(tooMuch()));
@@ -118,7 +121,7 @@ function tooMuch(): ProtocolError {
   return new ProtocolError('too_large', `What is said has more than ${MAX_VALUES} values.`);
 }
 
-/** Bytes that nobody else has, so that they can be handed over instead of copied. */
+/** The bytes in a buffer of their own, so that they can be transferred instead of copied. */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength

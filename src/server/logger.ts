@@ -1,4 +1,4 @@
-/** Where the server writes what happens. Messages and fields never hold argument values, texts or keys. */
+/** The log of the server. Messages and fields never hold argument values, texts or keys. */
 export interface Logger {
   info(message: string, fields?: Record<string, unknown>): void;
   warn(message: string, fields?: Record<string, unknown>): void;
@@ -15,12 +15,12 @@ export const consoleLogger: Logger = {
   error: (message, fields) => console.error(`duologue: ${message}`, fields ?? ''),
 };
 
-/** Writes a line for the person who started the program. */
+/** Writes a line for the user who started the program. */
 export function sayOnConsole(text: string): void {
   console.log(`duologue: ${text}`);
 }
 
-/** A logger as the server calls it. Loggers of pino take the fields first, and would drop them otherwise. */
+/** Adapts a logger to the server's calls. Loggers of pino take the fields first, and would drop them otherwise. */
 export function toLogger(given: Logger): Logger {
   if (!isPino(given)) return given;
   const pino = given as unknown as FieldsFirst;

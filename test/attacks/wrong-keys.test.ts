@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { toProtocolError } from '../../src/protocol/index.ts';
-import { addressOf, noteAddress } from '../../src/server/access/access.ts';
+import { addressOf, noteAddress } from '../../src/server/access/client-address.ts';
 import { serve } from '../../src/server/adapters/node.ts';
 import type { DuologueOptions } from '../../src/server/index.ts';
 import { ManualClock } from '../support/clock.ts';

@@ -50,7 +50,7 @@ const places: { path: RegExp; packages: string[] }[] = [
   { path: /^src\/server\/sqlite\//, packages: ['libsql'] },
   { path: /^src\/server\/nodes\//, packages: ['node:http', 'node:https'] },
   // Reads addresses; opens nothing.
-  { path: /^src\/server\/access\/access\.ts$/, packages: ['node:net'] },
+  { path: /^src\/server\/access\/client-address\.ts$/, packages: ['node:net'] },
   { path: /^src\/server\/postgres\//, packages: ['pg'] },
   { path: /^src\/server\/redis\//, packages: ['redis'] },
   { path: /^src\/server\/adapters\//, packages: frameworks },

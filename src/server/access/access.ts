@@ -1,26 +1,26 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { BlockList, isIP } from 'node:net';
 import { KEY_SUBPROTOCOL, ProtocolError } from '../../protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import { addressOf, type TrustedProxies } from './client-address.ts';
 import { type RateLimit, type RateLimiter, rateLimited } from './limits.ts';
 import type { Identity } from './sign-in.ts';
 
 type Authenticated = string | Identity | null;
 
-/** Who may talk to the server, and from where. */
+/** Who may use the server, and from where. */
 export interface AccessOptions {
-  /** A key that every request must show; without one the server is for this machine only. */
+  /** The key that every request must send; without one the server is for this machine only. */
   apiKey?: string | undefined;
   /** Origins of pages on other hosts that may use the server; their hosts may be its own names too. */
   origins: readonly string[];
   /** Further host names under which the server is reached. */
   hosts: readonly string[];
-  /** Returns the user of a request, alone or with a token that `stillSignedIn` is shown later; null refuses the request. */
+  /** Returns the user of a request, alone or with a token that `stillSignedIn` gets later; null refuses the request. */
   authenticate?: ((request: Request) => Authenticated | Promise<Authenticated>) | undefined;
-  /** The user when nothing else says who it is. */
+  /** The user of requests when there is no `authenticate`. */
   defaultUser: string;
-  /** The proxies whose `X-Forwarded-For` is believed; none unless given. */
+  /** The proxies whose `X-Forwarded-For` is trusted; none unless given. */
   trustedProxies?: TrustedProxies | undefined;
   refusals: RefusedRequests;
 }
@@ -28,7 +28,7 @@ export interface AccessOptions {
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 const COOKIE = 'duologue';
 
-/** Checks where a request comes from and who makes it. */
+/** Checks the origin of a request, and finds its user. */
 export class Access {
   private readonly options: AccessOptions;
   private readonly origins: Set<string>;
@@ -63,14 +63,14 @@ export class Access {
     );
   }
 
-  /** The user of a request; throws when it shows no valid key or the application refuses it. */
+  /** The user of a request; throws when the request has no valid key or the application refuses it. */
   async identify(request: Request): Promise<Identity> {
     const { apiKey, authenticate, defaultUser } = this.options;
     if (apiKey !== undefined && !this.showsKey(request, apiKey)) {
       throw this.notSignedIn(request, 'A key is needed: send it as "Authorization: Bearer …", or log in.');
     }
     if (!authenticate) return { user: defaultUser };
-    // Applications in JavaScript may give anything; only a name is a user.
+    // Applications in JavaScript may return anything; only a name is a user.
     const given = await authenticate(request);
     const { user, token }: { user?: unknown; token?: unknown } =
       typeof given === 'object' && given !== null ? given : { user: given };
@@ -78,7 +78,7 @@ export class Access {
     return { user, token };
   }
 
-  /** The address of the client that made a request, as the trusted proxies report it. */
+  /** The address of the client that sent a request, as the trusted proxies report it. */
   addressOf(request: Request): string {
     return addressOf(request, this.options.trustedProxies);
   }
@@ -88,7 +88,7 @@ export class Access {
     this.options.refusals.log(this.addressOf(request), message, fields);
   }
 
-  /** The cookie that stands for the key from now on; throws when the key is wrong. */
+  /** The cookie that replaces the key from now on; throws when the key is wrong. */
   login(request: Request, key: unknown, secure: boolean): string {
     const { apiKey, refusals } = this.options;
     if (apiKey === undefined || typeof key !== 'string' || !equal(key, apiKey)) {
@@ -97,14 +97,14 @@ export class Access {
     return `${COOKIE}=${tokenFor(apiKey)}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000${secure ? '; Secure' : ''}`;
   }
 
-  /** Whether nobody is let in unseen. */
+  /** Whether every request must identify a user. */
   get isGuarded(): boolean {
     return this.options.apiKey !== undefined || this.options.authenticate !== undefined;
   }
 
   /**
-   * The error for a request that is not let in. A wrong key counts against the address that sent it; a right key is never refused because of
-   * others' wrong keys. A cookie does not count: it cannot be guessed, and a stale one has to be answered with 401.
+   * The error for a request without a user. A wrong key counts against the address that sent it; a right key is never refused because of wrong keys of
+   * others. A cookie does not count: it cannot be guessed, and a stale one has to be answered with 401.
    */
   private notSignedIn(request: Request, message: string): ProtocolError {
     if (keysOf(request).length === 0) return new ProtocolError('unauthorized', message);
@@ -121,12 +121,12 @@ export class Access {
   }
 }
 
-/** Whether an address to listen on is this machine's own. */
+/** Whether an address to listen on belongs to this machine alone. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK.has(host) || host === '::1' || host.startsWith('127.');
 }
 
-/** Reads an origin of the options; throws a sentence that says how one is written. */
+/** Parses an origin of the options; throws an error that says how to write one. */
 function originOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   // Any other scheme has the origin "null", which every sandboxed page has, too.
@@ -137,7 +137,7 @@ function originOf(text: string): URL {
   );
 }
 
-/** Reads a host name of the options; throws a sentence that says how one is written. */
+/** Parses a host name of the options; throws an error that says how to write one. */
 function hostOf(text: string): string {
   const host = text.toLowerCase();
   if (host !== '' && !/[/@\s]/.test(host) && hostnameOf(host) === host) return host;
@@ -147,8 +147,8 @@ function hostOf(text: string): string {
 }
 
 /**
- * The origin of the page that makes a request without `Origin`, as an image in it does. Null for programs, the own page, and addresses that a
- * person typed. A page that hides its address has the origin `unknown`, which is never allowed.
+ * The origin of the page that sends a request without `Origin`, as an image in it does. Null for programs, the server's own page, and addresses that a user
+ * typed. A page that hides its address has the origin `unknown`, which is never allowed.
  */
 function embedderOf({ headers }: Request): string | null {
   const site = headers.get('sec-fetch-site');
@@ -172,7 +172,7 @@ function equal(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }
 
-/** The keys that a request shows, but for cookies. */
+/** The keys in a request, without cookies. */
 function keysOf({ headers }: Request): string[] {
   const bearer = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1];
   const offered = (headers.get('sec-websocket-protocol') ?? '').split(',').map((name) => name.trim());
@@ -197,83 +197,7 @@ function fromBase64Url(text: string): string {
   return Buffer.from(text, 'base64url').toString('utf8');
 }
 
-/**
- * The proxies in front of the server whose `X-Forwarded-For` is believed: how many there are, or their addresses and networks
- * (`10.0.0.0/8`).
- */
-export type TrustedProxies = number | readonly string[];
-
-const UNKNOWN = 'unknown';
-const addresses = new WeakMap<Request, string>();
-
-/** Remembers the address of the connection that a request came over. */
-export function noteAddress(request: Request, address: string | undefined): void {
-  if (address !== undefined) addresses.set(request, address);
-}
-
-/**
- * The address of the client that made a request, as the trusted proxies report it. An IPv6 client counts by its network of 64 bits, since one client has
- * all addresses in it. `unknown` when the adapter does not know the address.
- */
-export function addressOf(request: Request, trusted: TrustedProxies = 0): string {
-  const connection = plain(addresses.get(request) ?? '');
-  const header = request.headers.get('x-forwarded-for') ?? '';
-  const hops = header === '' ? [] : header.split(',').map(plain);
-  // The nearest proxy added the last entry; what stands before the entries of trusted proxies, a client may have made up.
-  const path = [...hops, connection];
-  const isTrusted = typeof trusted === 'number' ? () => true : networksOf(trusted);
-  const most = typeof trusted === 'number' ? trusted : hops.length;
-  let at = path.length - 1;
-  for (let hop = 0; hop < most && at > 0 && path[at - 1] !== '' && isTrusted(path[at] ?? ''); hop++) at--;
-  return network(path[at] ?? '');
-}
-
-/** Whether a value is valid as `trustedProxies`. */
-export function areProxies(value: unknown): value is TrustedProxies {
-  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0;
-  if (!Array.isArray(value) || !value.every((one) => typeof one === 'string')) return false;
-  try {
-    networksOf(value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function networksOf(trusted: readonly string[]): (address: string) => boolean {
-  const list = new BlockList();
-  for (const entry of trusted) {
-    const [address = '', bits] = entry.split('/');
-    // An empty number is 0, and a network of 0 bits has every address.
-    if (bits?.trim() === '') throw new TypeError(`The network "${entry}" lacks its number of bits.`);
-    if (bits === undefined) list.addAddress(address, familyOf(address));
-    else list.addSubnet(address, Number(bits), familyOf(address));
-  }
-  return (address) => isIP(address) !== 0 && list.check(address, familyOf(address));
-}
-
-const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
-
-/** An address without brackets, port and the prefix of IPv4 in IPv6; empty when it is none. */
-function plain(text: string): string {
-  const [, inBrackets, withPort = text] =
-    /^\s*(?:\[(.*)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)\s*$/.exec(text) ?? [];
-  const address = (inBrackets ?? withPort).trim().replace(/^::ffff:(?=\d+\.)/i, '');
-  return isIP(address) === 0 ? '' : address;
-}
-
-/** What an address counts as: itself, or its network of 64 bits. */
-function network(address: string): string {
-  if (isIP(address) !== 6) return address || UNKNOWN;
-  const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];
-  const groups = head === '' ? [] : head.split(':');
-  const rest = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? [] : Array.from({ length: 8 - groups.length - rest.length }, () => '0');
-  const first = [...groups, ...zeros, ...rest].slice(0, 4);
-  return `${first.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
-}
-
-/** How many wrong keys an address may show before further ones are `rate_limited`. */
+/** How many wrong keys an address may send before further ones are `rate_limited`. */
 export const WRONG_KEYS: RateLimit = { burst: 20, perMinute: 20 };
 
 /** How long equal log lines of one address are counted before their number is logged. */
@@ -294,7 +218,7 @@ export class RefusedRequests {
     this.logger = logger;
   }
 
-  /** The error for a key that was found wrong: `unauthorized`, or `rate_limited` when the address has shown too many. */
+  /** The error for a wrong key: `unauthorized`, or `rate_limited` when the address has sent too many. */
   wrongKey(address: string, message: string): ProtocolError {
     const wait = this.limiter?.take(address) ?? 0;
     if (wait === 0) return new ProtocolError('unauthorized', message);

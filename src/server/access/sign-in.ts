@@ -1,28 +1,28 @@
 import { type Clock, settlesWithin } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 
-/** Who made a request, and what shows later that they are still signed in. */
+/** The user of a request, and what shows later that the user is still signed in. */
 export interface Identity {
   user: string;
   /** What `authenticate` returned with the user: a session id, an expiry, anything. It stays in memory. */
   token?: unknown;
 }
 
-/** Asked later about someone who was signed in: no request is there to be shown again. */
+/** Says whether a user is still signed in. There is no request at that time, so it gets the identity alone. */
 export type StillSignedIn = (identity: Identity) => boolean | Promise<boolean>;
 
-/** What is known: `unknown` when the application could not tell. */
+/** The answer of the application: `unknown` when it failed or took too long. */
 export type Standing = 'signed-in' | 'signed-out' | 'unknown';
 
-/** What someone is told who was signed in and is not any more. */
+/** The error text for a user who has signed out. */
 export const NO_LONGER_SIGNED_IN = 'You are no longer signed in.';
 
-/** How often someone with an open connection is asked about. */
+/** How often the server asks about the user of an open connection. */
 const EVERY_MS = 60_000;
-/** How long the application may take to tell. */
+/** How long the application may take to answer. */
 const ANSWER_MS = 5000;
 
-/** Asks the application whether people are still signed in: a connection, or an approval, can outlive that. */
+/** Asks the application whether users are still signed in: a connection or an approval may outlive a sign-in. */
 export class SignIn {
   private readonly stillSignedIn: StillSignedIn | undefined;
   private readonly clock: Clock;
@@ -35,12 +35,12 @@ export class SignIn {
     this.logger = logger;
   }
 
-  /** Whether there is anyone to ask. */
+  /** Whether the application can be asked. */
   get isAsked(): boolean {
     return this.stillSignedIn !== undefined;
   }
 
-  /** Never rejects. Whoever is watched and signed out hears of it. */
+  /** Asks about a user. Never rejects. Calls the watchers of a user who has signed out. */
   async ask(identity: Identity): Promise<Standing> {
     const { stillSignedIn, clock, logger } = this;
     if (!stillSignedIn) return 'signed-in';
@@ -54,13 +54,13 @@ export class SignIn {
       logger.warn('it is not known whether someone is still signed in', { error: String(error) });
       return 'unknown';
     }
-    // Applications in JavaScript may give anything; only true is a yes.
+    // Applications in JavaScript may return anything; only true counts.
     if (isSignedIn === true) return 'signed-in';
     this.watched.get(identity)?.();
     return 'signed-out';
   }
 
-  /** Asks every minute, and calls back once when someone is signed out, whoever asked; the returned function ends that. */
+  /** Asks every minute, and calls back once when the user has signed out, even if another caller asked; the returned function stops that. */
   watch(identity: Identity, onSignedOut: () => void): () => void {
     if (!this.isAsked) return () => undefined;
     let cancel: () => void = () => undefined;

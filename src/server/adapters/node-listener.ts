@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { noteAddress } from '../access/access.ts';
+import { noteAddress } from '../access/client-address.ts';
 import type { Duologue } from '../duologue.ts';
 import { NO_SNIFFING, type Reply, ResponseReader } from '../http/reply.ts';
 import { ARRIVING, type Arriving } from '../http/route.ts';
 
 /**
- * A web request whose body is read from Node's. The web's own stream of it is made for whoever asks for it, an application that checks
- * signatures for example: it costs more than all the rest of a request.
+ * A web request whose body is read from Node's stream. The web stream is created only for code that asks for it, such as an application that checks
+ * signatures, since it costs more than the rest of a request.
  */
 class NodeRequest extends Request implements Arriving {
   readonly #init: RequestInit;
@@ -49,7 +49,7 @@ class NodeRequest extends Request implements Arriving {
     return this.#made.blob();
   }
 
-  /** Not in every Node. */
+  /** Not every version of Node has it. */
   override bytes() {
     return this.#made.bytes();
   }
@@ -71,7 +71,7 @@ class NodeRequest extends Request implements Arriving {
   }
 }
 
-/** Node's request as a web request; null when it is not one. */
+/** Node's request as a web request; null when it is not valid as one. */
 export function toRequest(request: IncomingMessage): Request | null {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
@@ -79,7 +79,7 @@ export function toRequest(request: IncomingMessage): Request | null {
     for (const one of Array.isArray(value) ? value : [value]) headers.append(name, one);
   }
   const isEncrypted = 'encrypted' in request.socket && request.socket.encrypted === true;
-  // What a proxy says is believed: it decides only how addresses in the answer are written, and whether a cookie is for TLS alone.
+  // The header needs no trust: it decides only how addresses in the reply are written, and whether a cookie is for TLS alone.
   const isForwarded = /^https\b/i.test(headers.get('x-forwarded-proto') ?? '');
   const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
   try {
@@ -98,12 +98,12 @@ export function toRequest(request: IncomingMessage): Request | null {
   }
 }
 
-/** Whether a framework read the body already, and left it on the request. */
+/** Whether a framework has read the body, and left it on the request. */
 function isRead(request: IncomingMessage & { body?: unknown }): boolean {
   return request.body !== undefined && request.body !== null;
 }
 
-/** The body as it comes, or as it was read. */
+/** The body as a stream, or as the framework has read it. */
 function bodyOf(request: IncomingMessage): BodyInit {
   if (!isRead(request)) return request as unknown as BodyInit;
   const { body } = request as { body?: unknown };
@@ -114,10 +114,10 @@ function bodyOf(request: IncomingMessage): BodyInit {
 /** Answers a request of Node's server. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Handles Node's requests; what is not the server's goes to `fallback`, or gets 404. */
+/** Handles requests of Node's server; those for other paths go to `fallback`, or get 404. */
 export function nodeListener(duologue: Pick<Duologue, 'handle'>, fallback?: NodeListener): NodeListener {
   return (request, response) => {
-    // A connection that breaks is no fault of anyone here; whoever waits for it hears of its close.
+    // A connection that breaks is handled where its close is.
     request.on('error', () => undefined);
     response.on('error', () => response.destroy());
     const web = toRequest(request);
@@ -142,7 +142,7 @@ export function nodeListener(duologue: Pick<Duologue, 'handle'>, fallback?: Node
 async function write(reply: Reply, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { body } = reply;
   if (response.destroyed) {
-    // The client went away while its turn was waited for.
+    // The client disconnected while its request waited.
     if (body instanceof ResponseReader) body.close();
     if (body instanceof Readable) body.destroy();
     return;
@@ -151,7 +151,7 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
   if (body instanceof Readable) return pass(body, response);
   if (!(body instanceof ResponseReader)) {
     response.end(body ?? undefined);
-    // A refused upload is not read to its end: the connection cannot be used again.
+    // A refused upload is not read to its end, so the connection cannot be used again.
     if (!request.complete) response.once('finish', () => request.destroy());
     return;
   }
@@ -159,7 +159,7 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
   body.onDrop = () => response.destroy();
   for (let isFirst = true; !body.isOver; isFirst = false) {
     const text = body.read();
-    // The headers leave with the first text, or alone when there is none yet.
+    // The headers leave with the first text, or alone when there is no text yet.
     if (text === '' && isFirst) response.flushHeaders();
     if (text === '') await body.more();
     else if (!response.write(text)) await drained(response);
@@ -168,7 +168,7 @@ async function write(reply: Reply, request: IncomingMessage, response: ServerRes
   if (!body.isDropped) response.end();
 }
 
-/** Passes on what another node answers, until one of both ends. */
+/** Passes on the reply of another node, until either side ends. */
 function pass(body: Readable, response: ServerResponse): void {
   response.flushHeaders();
   response.once('close', () => body.destroy());

@@ -12,8 +12,8 @@ import { type NodeListener, nodeListener, toRequest } from './node-listener.ts';
 export { nodeListener };
 
 /**
- * How long an idle connection is kept. Balancers keep theirs for a minute: the side that sends the requests has to close first, or one of them meets
- * a connection that is just being closed, and fails.
+ * How long an idle connection is kept. Balancers keep theirs for a minute. The side that sends requests has to close first, or a request meets a connection
+ * that is just being closed, and fails.
  */
 const IDLE_MS = 75_000;
 
@@ -21,13 +21,13 @@ const IDLE_MS = 75_000;
 export interface ServeOptions {
   port?: number;
   host?: string;
-  /** Answers what is not the server's, e.g. the files of a web app. */
+  /** Answers requests for other paths, e.g. the files of a web app. */
   fallback?: NodeListener;
-  /** Does not say where the server listens. Otherwise that is one line: in the server's `logger` if it has one, else on the console. */
+  /** Does not report where the server listens. Otherwise it logs one line: with the server's `logger` if there is one, else on the console. */
   quiet?: boolean;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface Served {
   server: Server;
   port: number;
@@ -36,7 +36,7 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** Listens on one port. A public address is refused to a server that has neither a key nor `authenticate`. */
+/** Listens on one port. Refuses a public address for a server that has neither a key nor `authenticate`. */
 export async function serve(duologue: Duologue, options: ServeOptions = {}): Promise<Served> {
   const { port = 3000, host = 'localhost' } = options;
   if (!isLoopback(host) && !duologue.isGuarded) {
@@ -59,7 +59,7 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
     port: actual,
     url,
     async close() {
-      // One that takes no connections is dead to the other nodes: they would take over what still runs here.
+      // Before the port closes: other nodes take over the sessions of a node that accepts no connections.
       await duologue.handOver();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       await duologue.close();
@@ -69,30 +69,30 @@ export async function serve(duologue: Duologue, options: ServeOptions = {}): Pro
   };
 }
 
-/** How long a peer may take to close, once it was told to. */
+/** How long a client may take to close, once it was asked to. */
 const CLOSE_MS = 1000;
-/** Close codes for those who send too much. */
+/** Close codes for clients that send too much. */
 const TOO_MUCH: ReadonlySet<number> = new Set([ERRORS.flooded.close, ERRORS.overloaded.close]);
 
-/** A server of Node, however a framework calls its type. */
+/** A server of Node, whatever type a framework gives it. */
 interface UpgradingServer {
   on(event: 'upgrade', listener: (request: IncomingMessage, stream: Duplex, head: Buffer) => void): unknown;
   listenerCount(event: 'upgrade'): number;
 }
 
-/** Opens `…/live` on a Node server. What is not the server's is left to other listeners, or refused when there are none. */
+/** Opens `…/live` on a Node server. Upgrades for other paths are left to other listeners, or refused when there are none. */
 export function attachWebSocket(server: UpgradingServer, duologue: Duologue): void {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: duologue.sockets.maxFrameBytes,
     perMessageDeflate: false,
-    // A pong is one more thing to send: the connection decides whether there is room for it.
+    // The connection answers pings itself, so that they count among its frames.
     autoPong: false,
     handleProtocols: (offered) =>
       [WATCHING_SUBPROTOCOL, SUBPROTOCOL].find((protocol) => offered.has(protocol)) ?? false,
   });
   server.on('upgrade', (request, stream, head) => {
-    // Before anything else: a peer may reset the connection at any moment.
+    // First of all, since the client may reset the connection at any moment.
     stream.on('error', () => stream.destroy());
     const web = toRequest(request);
     if (!web || !duologue.sockets.matches(web)) {
@@ -118,7 +118,7 @@ async function open(
     const { status, headers, body } = errorReply(toProtocolError(thrown));
     return refuse(stream, status, 'Refused', headers, String(body));
   }
-  // Another node has the session, and the stream.
+  // Another node owns the session, and has the stream now.
   if (!admission) return;
   const { drop } = admission;
   if (stream.destroyed) return drop();
@@ -138,16 +138,16 @@ function connect(socket: WebSocket, stream: Duplex, admission: Admission): void 
     pong: (data) => socket.pong(data),
     close(code, reason) {
       socket.close(code, reason);
-      // Whoever sends too much is not read any further, not even for its answer to the close.
+      // The frames of a client that sends too much are no longer read, not even its answer to the close.
       if (TOO_MUCH.has(code)) socket.pause();
-      // A peer that does not answer the close is not waited for.
+      // A client that does not answer the close is disconnected.
       const timer = setTimeout(() => socket.terminate(), CLOSE_MS);
       timer.unref();
       socket.once('close', () => clearTimeout(timer));
     },
   });
   socket.on('message', (data: Buffer, isBinary: boolean) => connection.receive(data, isBinary));
-  // After the library's own listener: frames that end in a piece are received before it is told of.
+  // After the library's own listener, so that frames that end in a piece are received before the piece is counted.
   stream.on('data', (piece: Buffer) => connection.arrived(piece.byteLength));
   socket.on('ping', (data) => connection.ping(data));
   socket.on('pong', () => connection.pong());
@@ -169,7 +169,7 @@ function refuse(
   });
   stream.end(
     `HTTP/1.1 ${status} ${reason}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
-    // A peer that keeps its side open would keep the stream for ever.
+    // A client that keeps its side open would keep the stream for ever.
     () => stream.destroy(),
   );
 }

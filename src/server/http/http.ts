@@ -40,7 +40,7 @@ const ROUTES: Route[] = [
   { method: 'GET', path: /^\/approvals\/([^/]+)$/, run: getApprovals },
 ];
 
-/** Answers a request, or returns null when the path is none of ours. Never throws. */
+/** Answers a request; null when the path belongs to no route. Never rejects. */
 export async function handle(request: Request, context: HttpContext): Promise<Reply | null> {
   const url = new URL(request.url);
   if (!url.pathname.startsWith(context.basePath)) return null;
@@ -121,12 +121,12 @@ async function run(
   } catch (thrown) {
     throw named(thrown, read, engine.options.limits.idLength);
   } finally {
-    // What was said has begun its turn by now, or was refused.
+    // The request has started its turn by now, or was refused.
     held.set(0);
   }
 }
 
-/** What is wrong with a request that has a name is told by it. */
+/** Adds the name of the request to an error, so that the client knows which request failed. */
 function named(thrown: unknown, body: Record<string, unknown> | null, maxLength: number): unknown {
   const name = body?.requestId;
   const isNamed = typeof name === 'string' && name.length <= maxLength;
@@ -145,8 +145,8 @@ function health({ context }: RouteCall): Reply {
 }
 
 /**
- * A request to the address of sockets that no adapter made a socket of. A client whose handshake failed asks here why, for a
- * browser hides the answer to a handshake: so whatever would refuse a socket is checked first.
+ * A request to the path of WebSockets that arrived without an upgrade. A client whose handshake failed asks here for the reason, because browsers hide the
+ * response to a handshake. So this route checks everything that would refuse a socket first.
  */
 function notUpgraded({ context, user }: RouteCall): Reply {
   context.checkRoom(user);
@@ -167,7 +167,7 @@ async function login({ context, request, body }: RouteCall): Promise<Reply> {
   return { status: 204, headers: { 'set-cookie': cookie }, body: null };
 }
 
-/** The name that a proxy gave a request, or a new one. */
+/** The id that a proxy gave the request, or a new one. */
 export function requestIdOf({ headers }: Request): string {
   return headers.get('x-request-id')?.slice(0, 256) || randomUUID();
 }
@@ -201,18 +201,18 @@ function describe(thrown: unknown): string {
   return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
 }
 
-/** What a body is read with. */
+/** What `readJson` needs. */
 export interface BodyLimits {
   maxBytes: number;
   /** How long it may take to arrive. */
   arrivalMs: number;
-  /** Its bytes count as they come; whoever opened the account empties it. */
+  /** Counts the bytes as they arrive; the caller that opened the account empties it. */
   held: HeldBytes;
   clock: Clock;
   large: LargeJson;
 }
 
-/** Reads a JSON body within limits. */
+/** Reads a JSON body within limits; throws a `ProtocolError` for anything else. */
 async function readJson(request: Request, limits: BodyLimits): Promise<Record<string, unknown>> {
   const type = request.headers.get('content-type') ?? '';
   if (!/^application\/(?:[\w.-]+\+)?json\b/i.test(type)) {
@@ -267,7 +267,10 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Buffer> 
   return Buffer.concat(pieces, size);
 }
 
-/** A body that is being read, piece by piece. It is done when it was read or stopped; it fails when it did not arrive whole, or a piece was refused. */
+/**
+ * The reading of a body, piece by piece. It is done when the body was read or the reading was stopped; it fails when the body did not arrive whole, or a
+ * piece was refused.
+ */
 interface Reading {
   done: Promise<void>;
   stop(): void;
@@ -303,10 +306,10 @@ function readArriving(source: Readable, add: (piece: Uint8Array) => void): Readi
       leave();
       reject(new Error('The connection was closed.'));
     };
-    // Someone else read it, or the client is gone.
+    // Other code has read the body, or the client has disconnected.
     if (source.readableEnded) return ended();
     if (source.destroyed) return broken();
-    // Whoever had it before may have paused it.
+    // A middleware may have paused the stream.
     source.on('data', take).on('end', ended).on('close', broken).resume();
     stop = ended;
   });

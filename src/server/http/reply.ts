@@ -14,17 +14,17 @@ import { NOT_HERE } from '../nodes/forward.ts';
 import { type BatchTimer, Departure, type Heartbeat } from '../output/pace.ts';
 import type { Feed, Reader, Response as SseResponse } from '../registry/session.ts';
 
-/** What is answered to a request; a reader is written piece by piece, and what another node answers as it comes. */
+/** The reply to a request. The adapter writes a `ResponseReader` piece by piece, and the body of another node's reply as it comes. */
 export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: string | Uint8Array | ResponseReader | Readable | null;
 }
 
-/** Stands on every answer: what it is, is what `content-type` says, and nothing that a browser finds out by itself. */
+/** Is set on every reply: a browser uses `content-type` as given, and does not guess the type. */
 export const NO_SNIFFING = { 'x-content-type-options': 'nosniff' } as const;
 
-/** A JSON answer. */
+/** A reply in JSON. */
 export function json(status: number, value: unknown): Reply {
   return {
     status,
@@ -60,14 +60,14 @@ export function streamReply(reader: ResponseReader, sessionId: string): Reply {
     status: 200,
     headers: {
       ...streamHeaders(sessionId),
-      // A client that loses the response before its first chunk still knows where to go on.
+      // A client that loses the response before its first chunk still knows where to resume.
       'x-duologue-last': reader.lastId,
     },
     body: reader,
   };
 }
 
-/** A reply as the `Response` of the web: its body is read when the client reads. */
+/** A reply as a web `Response`; its body is read when the client reads. */
 export function toResponse(reply: Reply): Response {
   const { status, headers, body } = reply;
   if (body instanceof Readable)
@@ -106,7 +106,7 @@ export interface Pacing {
 /** Reads one response from the log as SSE text: all there is, as soon as it should leave. */
 export class ResponseReader implements Reader {
   readonly hasFloor: boolean;
-  /** Called when the reader is given up because nobody takes what it has. The client may resume. */
+  /** Called when the reader gives up because the client does not read. The client may resume. */
   onDrop: (() => void) | null = null;
   private dropped = false;
   private readonly feed: Feed;
@@ -117,21 +117,21 @@ export class ResponseReader implements Reader {
   private readonly isWatched: boolean;
   private readonly isAside: boolean;
   private readonly present: SseResponse['present'];
-  /** What only this client is told. */
+  /** Chunks for this client alone. */
   private readonly aside: SseResponse['aside'];
   private seq: number;
   private seqAtBeat = -1;
   private stalledBeats = 0;
-  /** Why nothing more will come. */
+  /** The error that ends the response early. */
   private why: ProtocolError | null = null;
-  /** Whether what has arrived should leave now; whoever comes back gets at once what there is. */
+  /** Whether the chunks so far should leave now. A client that resumes gets them at once. */
   private isDue = true;
   private ended = false;
-  /** Whether its client was told what stands in no log, as where it begins to watch: that waits for nothing. */
+  /** Whether the client has got its private replies, such as the greeting of a watcher, which wait for nothing. */
   private isGreeted: boolean;
   /** Whether the connection is to be kept alive. */
   private isBeating = false;
-  /** Wakes whoever waits for the next text. */
+  /** Wakes the caller of `more`. */
   private wake: (() => void) | null = null;
   private leave: (() => void)[] = [];
 
@@ -164,7 +164,7 @@ export class ResponseReader implements Reader {
     this.isGreeted = !isWatched;
     this.leave = [
       feed.log.subscribe(() => this.arrived()),
-      // Nobody waits for one who only watches.
+      // The agent never waits for a watcher.
       ...(isWatched ? [] : [feed.attach(this)]),
       pacing.keepAlive.join(() => this.beat()),
       ...(endsAtRest ? [feed.onRest(() => this.rested())] : []),
@@ -180,7 +180,7 @@ export class ResponseReader implements Reader {
     return this.seq;
   }
 
-  /** The id of the chunk that was read last, or that stands before the first. */
+  /** The id of the chunk that was read last, or of the one before the first. */
   get lastId(): string {
     return formatChunkId({ epoch: this.feed.log.epoch, seq: this.seq });
   }
@@ -191,7 +191,7 @@ export class ResponseReader implements Reader {
     return this.isDue && (isSaid || !this.isGreeted);
   }
 
-  /** Whether everything of a live turn waits: it is read no further than to there. */
+  /** Whether every open call of a live turn waits: the response ends there. */
   private get isPaused(): boolean {
     return this.endsAtRest && this.feed.isAtRest;
   }
@@ -201,14 +201,14 @@ export class ResponseReader implements Reader {
     return this.ended;
   }
 
-  /** What should leave now; empty when nothing should. */
+  /** The text that should leave now; empty when there is none. */
   read(): string {
     if (this.ended) return '';
     if (this.isReady) return this.take();
     return this.isBeating ? this.takeBeat() : '';
   }
 
-  /** Resolves when there may be something to read, or nothing more is. One promise for a token, and no more. */
+  /** Resolves when there may be something to read, or the response is over. Makes one promise for a token, and no more. */
   more(): Promise<void> {
     return new Promise((resolve) => {
       if (this.ended) resolve();
@@ -216,7 +216,7 @@ export class ResponseReader implements Reader {
     });
   }
 
-  /** The next text, or null when there is none any more. */
+  /** The next text, or null after the end. */
   async next(): Promise<string | null> {
     while (!this.ended) {
       const text = this.read();
@@ -291,14 +291,14 @@ export class ResponseReader implements Reader {
       text += encodeBlock({ type: 'finish', finishReason: 'tool-calls' }) + DONE;
       this.close();
     }
-    // One who watches knows by it that all before was said before.
+    // After this comment a watcher knows that all chunks before it are older.
     if (isFirst) text += KEEP_ALIVE;
     if (!this.ended && this.why) {
-      // Without [DONE]: the client knows that there is more, and comes back for it.
+      // Without [DONE]: the client knows that there is more, and resumes.
       text += encodeBlock({ type: 'data-error', data: this.why.toWire(), transient: true });
       this.close();
     }
-    // What it needs next is no longer kept: better an end without [DONE] than a gap.
+    // The log has discarded the next chunk: an end without [DONE] is better than a gap.
     if (this.seq < log.first - 1) this.drop();
     this.isDue = false;
     this.departure.left();
@@ -306,7 +306,7 @@ export class ResponseReader implements Reader {
     return text;
   }
 
-  /** The steps around the requests of a live turn are not for this wire. */
+  /** The steps around the approval requests of a live turn are for sockets alone. */
   private isStepOfRequest({ type }: Chunk): boolean {
     if (type === 'finish-step') return true;
     return type === 'start-step' && this.feed.log.at(this.seq + 1)?.chunk?.type === 'tool-approval-request';
@@ -323,7 +323,7 @@ export class ResponseReader implements Reader {
     this.rouse();
   }
 
-  /** The agent waits for the person or the browser: there may be no further chunk to wake anyone. */
+  /** The agent waits for the user or the browser, so no further chunk may come to wake the reader. */
   private rested(): void {
     this.isDue = true;
     this.rouse();

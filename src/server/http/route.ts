@@ -21,17 +21,17 @@ export interface Arriving {
 export interface HttpContext {
   engine: Engine;
   sessions: Sessions;
-  /** This process among others; null when it is alone. */
+  /** This process as a node of a cluster; null when it is alone. */
   node: Node | null;
   access: Access;
   limiter: RateLimiter | null;
-  /** What reads, renames or removes is limited apart, and the reads of one user follow one after the other. */
+  /** The limit of requests that read, rename or remove. The reads of one user run one after the other. */
   reads: { limiter: RateLimiter | null; turnstile: Turnstile };
-  /** A limit that counts at all nodes together. */
+  /** Makes a limiter that counts at all nodes together. */
   newLimiter: (name: string, limit: RateLimit) => RateLimiter;
-  /** A user has so many connections here; resolves with those at all nodes together. Null where this one is alone. */
+  /** Reports how many connections a user has here; resolves with the number at all nodes. Null when this process is alone. */
   connections: ((user: string, count: number) => Promise<number>) | null;
-  /** Throws when a user has so many connections that another would be refused. */
+  /** Throws when a user has so many connections that the server would refuse another. */
   checkRoom: (user: string) => void;
   budget: ByteBudget;
   large: LargeJson;
@@ -39,39 +39,39 @@ export interface HttpContext {
   /** Where the server is mounted, without a trailing slash. */
   basePath: string;
   isClosing: () => boolean;
-  /** Whether it will be soon: nothing more should be sent here. */
+  /** Whether the server is closing or about to: balancers should send nothing more here. */
   isLeaving: () => boolean;
-  /** Whether the ADK events of sessions are told, and which nodes are at work. */
+  /** Whether clients may read the ADK events of sessions, and learn which nodes serve them. */
   inspect: boolean;
 }
 
-/** A request of someone who may make it, for its route. */
+/** A request that passed the checks of access and limits, for its route. */
 export interface RouteCall {
   context: HttpContext;
   request: Request;
   user: string;
   identity: Identity;
   params: string[];
-  /** Names the request in the log: as a proxy named it, or anew. */
+  /** The id of the request in the log: the one that a proxy gave it, or a new one. */
   requestId: string;
   /** Reads the body, of at most so many bytes. */
   body: (maxBytes: number) => Promise<Record<string, unknown>>;
 }
 
-/** A method and a path, and what answers it. */
+/** A method and a path, and the function that answers them. */
 export type Route = {
   method: string;
   path: RegExp;
   isPublic?: true;
-  /** Answered under any name of this server: probes ask under an address. */
+  /** Answers under any host name, since health probes use an IP address. */
   isAnyHost?: true;
   limited?: true;
-  /** Only there when the server is set to `inspect`. */
+  /** Exists only when the server is set to `inspect`. */
   inspection?: true;
   run: (call: RouteCall) => Reply | Promise<Reply>;
 };
 
-/** Which nodes are at work for a request, where that is told. */
+/** The nodes that serve a request, where clients may learn that. */
 export function nodesOf(request: Request, { inspect, node }: HttpContext): Pick<SessionInfo, 'nodes'> {
   return inspect && node ? { nodes: node.placesOf(request) } : {};
 }

@@ -33,7 +33,7 @@ function cursorIn(before: string | null): ListRequest['after'] {
   return { updatedAt: Number(time), id };
 }
 
-/** What is known of a session, and a page of its messages. */
+/** The summary of a session, and a page of its messages. */
 export async function getSession({ context, request, user, params: [id = ''] }: RouteCall): Promise<Reply> {
   const session = await context.sessions.get(user, id);
   const { origin, searchParams } = new URL(request.url);
@@ -46,7 +46,7 @@ export async function getSession({ context, request, user, params: [id = ''] }: 
   return json(200, { ...(summary ?? { id }), messages, older, isRunning });
 }
 
-/** Gives a session a title, or takes it away. */
+/** Sets or removes the title of a session. */
 export async function renameSession({ context, user, params: [id = ''], body }: RouteCall): Promise<Reply> {
   const { title } = await body(64 * 1024);
   if (title !== null && (typeof title !== 'string' || title.trim() === '' || title.length > 200)) {
@@ -62,13 +62,13 @@ export async function deleteSession({ context, user, params: [id = ''] }: RouteC
   return { status: 204, headers: {}, body: null };
 }
 
-/** Stops what the agent does. */
+/** Stops the agent. */
 export async function stopSession({ context, user, params: [id = ''] }: RouteCall): Promise<Reply> {
   const session = await context.sessions.get(user, id);
   return json(200, { stopped: await session.stop() });
 }
 
-/** Sets the floor free for a page that posts: whoever has it over a socket watches from now on. */
+/** Frees the place of the active connection for a page that posts: a socket that has it becomes a watcher. */
 export async function freeFloor({ context, user, params: [id = ''] }: RouteCall): Promise<Reply> {
   const session = await context.sessions.get(user, id);
   session.takeFloor(null);
@@ -124,21 +124,21 @@ function wholeNumber(params: URLSearchParams, name: string, most: number): numbe
   throw new ProtocolError('bad_request', `"${name}" must be a whole number from 1 to ${most}.`);
 }
 
-/** Base64 that is longer says nothing to a reader. */
+/** Longer base64 is cut, since it tells a reader nothing. */
 const MAX_DATA = 128;
-/** Events in one answer; a reader asks again from where it was. */
+/** Events in one reply; a reader requests the next ones from there. */
 const MAX_EVENTS = 500;
-/** The same in bytes, unless one alone has more. */
+/** Bytes of events in one reply, unless a single event has more. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** The ADK events of a session from a place in its history on, and the place after the last of them. */
+/** ADK events of a session from a place in its history on, and the place after the last of them. */
 export interface InspectedEvents {
   events: Event[];
   next: number;
   count: number;
 }
 
-/** Reads the ADK events behind a conversation, without the bytes of pictures and sound. For development. */
+/** Reads the ADK events of a session, without the bytes of pictures and sound. For development. */
 async function inspectEvents(engine: Engine, key: SessionKey, from: string | null): Promise<InspectedEvents> {
   const start = from === null ? 0 : Number(from);
   if (!Number.isSafeInteger(start) || start < 0) {

@@ -20,7 +20,7 @@ import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
 import { type Reply, ResponseReader, streamHeaders, streamReply } from './reply.ts';
 import { type HttpContext, nodesOf, type RouteCall } from './route.ts';
 
-/** Takes what a client posts, and streams the response. */
+/** Handles the request of a post, and streams the response. */
 export async function postStream({
   context,
   requestId: logged,
@@ -66,7 +66,7 @@ export async function postStream({
     return responseReply({ isAside, ...response }, id, context);
   }
   const { engine } = context;
-  // What is refused leaves no session behind.
+  // Checks the parts first, so that a refused request creates no session.
   const parts = await admit(input.parts, engine, { app: engine.appName, user, id });
   const session = await context.sessions.getOrCreate(user, id);
   const response = await session.post({ id: input.id, parts, metadata: input.metadata, requestId, logged });
@@ -93,7 +93,7 @@ function areFinished(answers: readonly Answer[]): boolean {
   return answers.length > 0 && answers.every(({ toolCallId }) => ended.has(toolCallId));
 }
 
-/** A response as it is given, or as it was. */
+/** The reply with a response that is streamed, or with one that has already ended. */
 function responseReply(response: SseResponse, id: string, { pacing }: HttpContext): Reply {
   const reader = new ResponseReader(response, pacing);
   const reply = streamReply(reader, id);
@@ -119,7 +119,7 @@ export async function resumeStream({ context, request, user, params: [id = ''] }
   return streamReply(new ResponseReader(response, context.pacing), id);
 }
 
-/** What is said in a session, and what other pages do in it, for as long as the client reads. */
+/** Streams every chunk of a session, and what other pages do in it, for as long as the client reads. */
 export async function watchSession({
   context,
   request,
@@ -129,7 +129,7 @@ export async function watchSession({
 }: RouteCall): Promise<Reply> {
   const { engine, pacing, basePath } = context;
   checkSessionId(id, 'session', engine.options.limits.idLength);
-  // A page of another site can make a browser send a GET, as the address of a picture: it makes no session.
+  // A page of another site can make a browser send a GET, for instance as the address of a picture, so a GET creates no session.
   const isMade = request.method === 'POST';
   const session = await (isMade ? context.sessions.getOrCreate(user, id) : context.sessions.get(user, id));
   const { origin, searchParams } = new URL(request.url);
@@ -158,7 +158,7 @@ function sessionIdIn(body: Record<string, unknown>, user: string, context: HttpC
   return id === undefined ? newSessionId(user, newId(), idLength) : checkSessionId(id, 'id', idLength);
 }
 
-/** One that watches a session over SSE: it hears everything that is said, has never the floor, and plays nothing. */
+/** A listener over SSE that only receives: it gets every chunk, is never the active connection, and plays no sound. */
 class Watcher implements Listener {
   readonly id: string;
   readonly watches = 'always';
@@ -171,7 +171,7 @@ class Watcher implements Listener {
     this.id = id;
   }
 
-  /** What it reads: where it begins, as a socket would be told, and everything behind that. */
+  /** The response for this watcher: the greeting that a socket would get, then every chunk after it. */
   response(
     sessionId: string,
     joined: Joined,
@@ -201,7 +201,7 @@ class Watcher implements Listener {
     return { feed, from, omitted, isWatched: true, present, aside: () => this.waiting.splice(0) };
   }
 
-  /** Its client reads from now on. */
+  /** Connects the reader of the client. A watcher that was ended before cuts it at once. */
   follow(reader: ResponseReader): void {
     this.reader = reader;
     if (this.why) reader.cut(this.why);

@@ -28,17 +28,17 @@ import type {
   Store,
 } from '../store/store.ts';
 
-/** What became of a decision: it counts, it said nothing new, or it was refused. */
+/** The result of a decision: it counts, it changes nothing, or it is refused. */
 export type Verdict =
-  /** `isRepeated`: it was decided so before. */
+  /** `isRepeated`: the same decision counted before. */
   | { kind: 'counts'; call: CallRecord; isRepeated: boolean }
   | { kind: 'ignored' }
-  /** Whoever decided is signed in no more: the call is over. */
+  /** The user who decided has signed out: the call has ended. */
   | { kind: 'ended'; call: CallRecord }
-  /** `decided`: how it stands, when it was decided otherwise before. */
+  /** `decided`: the call as it was decided before, when that decision was another. */
   | { kind: 'refused'; why: string; decided?: CallRecord };
 
-/** The steps of the ledger, each from one status to another: it happens only if the call still stands there. */
+/** The steps of the ledger, each from one status to another. A step happens only if the call still has its first status. */
 export const LEDGER = {
   show: { from: 'requested', to: 'requested' },
   expire: { from: 'requested', to: 'expired' },
@@ -49,7 +49,7 @@ export const LEDGER = {
   park: { from: 'running', to: 'parked' },
 } as const satisfies Record<string, { from: CallStatus; to: CallStatus }>;
 
-/** What a decision finds in the ledger. `used`: it was consumed or ended, or there was nothing to decide. */
+/** What a decision finds in the ledger. `used`: the approval was consumed or has ended, or the call does not ask. */
 const FOUND: Readonly<Record<CallStatus, 'undecided' | 'approved' | 'denied' | 'expired' | 'used'>> = {
   requested: 'undecided',
   approved: 'approved',
@@ -61,17 +61,17 @@ const FOUND: Readonly<Record<CallStatus, 'undecided' | 'approved' | 'denied' | '
   settled: 'used',
 };
 
-/** What was decided about a call, as it is stored; null when nothing was, or when that is used up. */
+/** The stored decision about a call; null when there is none, or when it was consumed. */
 export function decisionIn({ status }: CallRecord): boolean | null {
   return status === 'approved' || status === 'denied' ? status === 'approved' : null;
 }
 
-/** Whether a call, as it is stored, asks and nobody has decided. */
+/** Whether a stored call asks, and no user has decided. */
 export function isUndecided({ status }: CallRecord): boolean {
   return status === 'requested';
 }
 
-/** How a call ends whose time is up; null when a call like this has no deadline. */
+/** The outcome of a call that timed out; null when a call in this state has no deadline. */
 export function lateSettlement({ status, runsOn, toolName }: CallRecord): Failure | null {
   if (status === 'requested') return { kind: 'error', errorText: APPROVAL_TIMED_OUT };
   return status === 'parked' || (status === 'running' && runsOn === 'client')
@@ -79,7 +79,7 @@ export function lateSettlement({ status, runsOn, toolName }: CallRecord): Failur
     : null;
 }
 
-/** How a call ends that a process left in the middle of something; null when it goes on. */
+/** The outcome of a call that a process left unfinished when it died; null when the call continues. */
 export function leftBehind({ status, reason, runsOn }: CallRecord): Settlement | null {
   if (status === 'denied') return { kind: 'denied', reason };
   if (status === 'expired') return { kind: 'error', errorText: reason ?? APPROVAL_TIMED_OUT };
@@ -117,8 +117,8 @@ export interface LedgerContext {
 }
 
 /**
- * The approvals of one session. Every step is written to the store, with its line, before anything follows from it;
- * a step happens only if the record still stands where it must.
+ * The approvals of one session. Each step is stored, with its audit line, before anything follows from it, and happens only if the record still has the
+ * expected status.
  */
 export class Approvals {
   private readonly store: Store;
@@ -133,7 +133,7 @@ export class Approvals {
     this.refusals = refusals;
   }
 
-  /** Applies a person's decision to the call it names; the request that it came in is taken with it. */
+  /** Applies the decision of a user to the call it names, and records the request that brought it. */
   async decide(
     answer: Extract<Answer, { kind: 'decision' }>,
     isShown: (call: CallRecord) => boolean,
@@ -144,7 +144,7 @@ export class Approvals {
     const wanted = answer.approved ? 'approved' : 'denied';
     const found = FOUND[call.status];
     if (found === 'used') return { kind: 'ignored' };
-    // The same decision again: whoever sent it did not hear that it counted.
+    // The same decision again: its sender did not learn that it counted.
     if (found === wanted) return { kind: 'counts', call, isRepeated: true };
     if (found === 'expired') return this.refuse(answer, call, 'expired');
     if (found !== 'undecided')
@@ -169,7 +169,7 @@ export class Approvals {
     return decided ? { kind: 'counts', call: decided, isRepeated: false } : { kind: 'ignored' };
   }
 
-  /** Refuses a decision of someone who is signed in no more. An approval ends its call, which is returned then. */
+  /** Refuses a decision of a user who has signed out. An approval ends its call, which is returned then. */
   async refuseSignedOut(
     answer: Extract<Answer, { kind: 'decision' }>,
     isShown: (call: CallRecord) => boolean,
@@ -181,7 +181,7 @@ export class Approvals {
     return ended;
   }
 
-  /** Ends a call for good, because whoever approved it is signed in no more; null when it stands elsewhere. */
+  /** Ends a call for good, because the user who approved it has signed out; null when it has another status. */
   async signedOut(
     call: CallRecord,
     step: 'sign-out-asked' | 'sign-out-approved',
@@ -193,7 +193,7 @@ export class Approvals {
     );
   }
 
-  /** Takes an approval for use: true once, false for ever after. */
+  /** Consumes an approval: true once, false for ever after. */
   async consume(call: CallRecord, expiresAt: number | null): Promise<CallRecord | null> {
     return this.store.moveCall(
       this.key,
@@ -202,7 +202,7 @@ export class Approvals {
     );
   }
 
-  /** Nobody decided in time, or nobody will. */
+  /** No user decided in time, or none will. */
   async expire(call: CallRecord, reason: string | null = null): Promise<CallRecord | null> {
     return this.store.moveCall(
       this.key,
@@ -263,24 +263,23 @@ function canonicalJson(value: unknown): string {
   });
 }
 
-/** Refused answers of a user are counted over so long. */
+/** The time over which refused answers of a user are counted. */
 const WINDOW_MS = 60_000;
 /** `refused` lines of one user in that time; further refused answers are only counted. */
 const MAX_LINES = 30;
 
-/** What one user was refused since the window began. */
+/** The refused answers of one user in the current window. */
 interface Window {
-  /** The lines that were written, by what they say. */
+  /** The lines that were written, by their content. */
   written: Set<string>;
-  /** The refused answers without a line of their own, by session. */
+  /** The refused answers without a line, by session. */
   folded: Map<string, { key: SessionKey; count: number }>;
   cancel: () => void;
 }
 
 /**
- * Writes refused answers to the audit log, and bounds how many lines they take. In one minute an answer that is refused again for the same
- * reason gets no second line, and a user gets at most 30 lines; at the end of the minute one line for each session tells how many more
- * answers were refused. Several nodes count each by itself.
+ * Writes refused answers to the audit log, and bounds the number of lines. Within a minute an answer that is refused again for the same reason gets no second
+ * line, and a user gets at most 30 lines; at the end of the minute one line for each session has the number of the others. Each node counts by itself.
  */
 export class RefusedAnswers {
   private readonly store: Store;
@@ -294,7 +293,7 @@ export class RefusedAnswers {
     this.logger = logger;
   }
 
-  /** Writes the line of a refused answer, or counts it. */
+  /** Writes the line of a refused answer, or counts the answer. */
   async write(key: SessionKey, line: AuditEntry): Promise<void> {
     const { written, folded } = this.windowOf(key);
     const what = JSON.stringify([key.id, line.approvalId, line.toolCallId, line.reason]);
@@ -309,7 +308,7 @@ export class RefusedAnswers {
     else if (folded.size < MAX_LINES) folded.set(session, { key, count: 1 });
   }
 
-  /** Writes what was only counted until now. The store is still open. */
+  /** Writes the lines of answers that were only counted. The store must still be open. */
   async close(): Promise<void> {
     const ends = [...this.windows.keys()].map((name) => this.end(name));
     await Promise.all(ends).catch((error: unknown) => this.failed(error));
@@ -328,7 +327,7 @@ export class RefusedAnswers {
     return window;
   }
 
-  /** Ends a window: a line for each session tells how many answers were only counted. */
+  /** Ends a window: writes a line for each session with the number of answers that were only counted. */
   private async end(name: string): Promise<void> {
     const window = this.windows.get(name);
     this.windows.delete(name);
@@ -359,7 +358,7 @@ function foldedLine(count: number): AuditEntry {
   };
 }
 
-/** Answers came to a session in which no call is open. */
+/** Answers came to a session without an open call. */
 export class NothingOpen extends ProtocolError {
   constructor() {
     super('nothing_to_answer', 'The last message answers no call that is open.');
@@ -367,33 +366,33 @@ export class NothingOpen extends ProtocolError {
 }
 
 /**
- * How a call ends: the tool's outcome, a denial, or a text that says why there is none. An outcome may have changes, and
- * with them the session that they were made from.
+ * The outcome of a call: the output of the tool, a denial, or an error text. An output may have state changes, and with them the session from which the tool
+ * made them.
  */
 export type Settlement =
   | { kind: 'output'; output: unknown; actions?: EventActions; session?: AdkSession }
   | Failure
   | { kind: 'denied'; reason: string | null };
 
-/** The end of a call that gave nothing. */
+/** The outcome of a call without output. */
 export interface Failure {
   kind: 'error';
   errorText: string;
   interrupted?: true;
 }
 
-/** The end of a call that the person, or the model, wants no more of. */
+/** The outcome of a call that the user or the model cancelled. */
 export const INTERRUPTION: Settlement = { kind: 'error', errorText: INTERRUPTED, interrupted: true };
 
-/** The end of a call that someone approved who is signed in no more. */
+/** The outcome of a call whose approver has signed out. */
 export const SIGNED_OUT_END: Failure = { kind: 'error', errorText: SIGNED_OUT };
 
-/** A deferred tool's outcome as a settlement. */
+/** The outcome of a deferred tool as a settlement. */
 export function settlementOf(outcome: Exclude<Outcome, { kind: 'asks' }>): Settlement {
   return outcome.kind === 'waits' ? { kind: 'output', output: null } : outcome;
 }
 
-/** What the model gets for the call. */
+/** The function response that the model gets for the call. */
 export function responseOf(settlement: Settlement): Record<string, unknown> {
   switch (settlement.kind) {
     case 'output':
@@ -407,7 +406,7 @@ export function responseOf(settlement: Settlement): Record<string, unknown> {
   }
 }
 
-/** The event that answers the call in the history; it says how the answer is meant. */
+/** The event that answers the call in the history; its metadata says which kind of outcome it is. */
 export function endEvent(call: CallRecord, settlement: Settlement): Event {
   const { id, toolName: name } = call;
   const response = responseOf(settlement);
@@ -418,7 +417,7 @@ export function endEvent(call: CallRecord, settlement: Settlement): Event {
   });
 }
 
-/** What the person gets for the call. */
+/** The chunk that the client gets for the call. */
 export function outputChunk(
   toolCallId: string,
   settlement: Settlement,

@@ -17,9 +17,9 @@ import {
 import type { StoreSessionService } from '../store/adk-sessions.ts';
 import type { AcceptedRequest, OwnedKey, Store } from '../store/store.ts';
 
-/** The history of a session as the agent has it: ADK's events. What ADK does not write into it by itself, this does. */
+/** The history of a session for the agent: ADK's events, and those that ADK does not write by itself. */
 export class History {
-  /** The session's name as ADK wants it. */
+  /** The key of the session in ADK's form. */
   readonly key: { appName: string; userId: string; sessionId: string };
   private readonly service: StoreSessionService;
   private readonly owned: OwnedKey;
@@ -36,7 +36,7 @@ export class History {
     return this.read({ forTools: false });
   }
 
-  /** The same for a tool: with the state that it shares with other sessions as it is now. */
+  /** The same for a tool: with the newest state that the session shares with other sessions. */
   loadForTools(): Promise<AdkSession> {
     return this.read({ forTools: true });
   }
@@ -47,19 +47,19 @@ export class History {
     return session;
   }
 
-  /** Adds an event; `accepted` is the request that is taken with it. */
+  /** Adds an event, and the request that is accepted with it. */
   async append(event: Event, accepted?: AcceptedRequest): Promise<void> {
     const session = await this.load();
     if (accepted) await this.service.appendChange({ session, event }, accepted);
     else await this.service.appendEvent({ session, event });
   }
 
-  /** Writes down what a tool changed in a session as it saw it; throws a `StateConflict` when that has changed since. */
+  /** Stores the changes of a tool, made from a session as the tool read it; throws a `StateConflict` when the same state has changed since. */
   appendChange(event: Event, session: AdkSession, accepted?: AcceptedRequest): Promise<void> {
     return this.service.appendChange({ session, event }, accepted);
   }
 
-  /** Cuts so many characters off the end of what the agent said since the person spoke last. */
+  /** Cuts so many characters off the end of the agent's text since the last user message. */
   async cutWords(count: number): Promise<void> {
     const session = await this.load();
     let rest = count;
@@ -78,17 +78,17 @@ export class History {
     }
   }
 
-  /** Writes down which connection speaks, so that tools can tell. */
+  /** Stores the id of the active connection in the state, so that tools can read it. */
   async identify(connectionId: string): Promise<void> {
-    // One event for all connections, replaced by the next: a client that comes and goes does not lengthen the history.
+    // One event for all connections, which the next connection replaces: reconnecting does not lengthen the history.
     const id = 'client_identifier';
     await this.append(createEvent({ id, author: 'user', actions: { stateDelta: { [id]: connectionId } } }));
   }
 
   /**
-   * Takes back everything from a message of the person on. `again`: only if nothing came of it but the agent's own words, and calls of which
-   * the process died before they were written down; those end, so that no call is ever without an answer. `before`: reads the ids of the
-   * newest messages before that one.
+   * Rewinds the history to before a user message. `again`: only if the message led to nothing but text of the agent, and to calls that were not recorded
+   * before the process died; these get an error as their answer, so that no call is ever without one. `before` reads the ids of the newest messages before
+   * that one.
    */
   async rewindTo(
     messageId: string,
@@ -97,7 +97,7 @@ export class History {
   ): Promise<void> {
     const session = await this.load();
     const { events } = session;
-    // The newest of its kind: it may have been said, and taken back, before.
+    // The newest message with this id: an earlier one may have been sent and rewound.
     const index = events.findLastIndex(
       ({ author, customMetadata }) => author === 'user' && customMetadata?.messageId === messageId,
     );
@@ -120,7 +120,7 @@ export class History {
     await this.append(rewindEvent(event.id));
   }
 
-  /** Answers, with an error, every call that nothing answers and that does not wait; returns their ids. */
+  /** Answers every call that has no response and does not wait with an error; returns their ids. */
   async closeDangling(errorText: string, waiting: { has(id: string): boolean }): Promise<string[]> {
     const session = await this.load();
     const dangling = danglingCalls(session.events).filter(({ id }) => !waiting.has(id));
@@ -137,8 +137,8 @@ export class History {
 }
 
 /**
- * Whether something may have happened outside for an event behind a message of the person: a call was answered, waits, or was made where ADK runs
- * tools itself. A live run calls nothing before it is written down, and its messages are not ADK's own: they have no invocation.
+ * Whether an event after a user message may have had effects outside: a call was answered, waits, or was made where ADK runs tools itself. A live run makes
+ * no call before it is recorded, and its messages are not ADK's own: they have no invocation.
  */
 function hasEffects(event: Event, said: Event, waiting: ReadonlySet<string>): boolean {
   if (getFunctionResponses(event).length > 0 || event.author === 'user')
@@ -148,8 +148,8 @@ function hasEffects(event: Event, said: Event, waiting: ReadonlySet<string>): bo
 }
 
 /**
- * Brings stored messages up to the history: a process that died between a tool's response and the message that shows it
- * left the card open. The history is right.
+ * Completes stored messages from the history: a process that died between storing the response of a tool and storing the message that shows it left the call
+ * open in the message. The history is right.
  */
 export async function reconcile(
   store: Store,
@@ -169,8 +169,8 @@ export async function reconcile(
 }
 
 /**
- * The last message with words that the history has and it does not: the process died when ADK had kept them. Null when it
- * has them all, or when the two do not go together.
+ * The last message that lacks text of the history, because the process died after ADK stored the text. Null when no text is missing, or when the two do not
+ * match.
  */
 function lastWords(messages: Message[], session: AdkSession): Message | null {
   const message = messages.at(-1);
@@ -187,19 +187,19 @@ function lastWords(messages: Message[], session: AdkSession): Message | null {
   return message;
 }
 
-/** Whether a part is text or reasoning that was being written. */
+/** Whether a part is text or reasoning that was not finished. */
 export function isStreaming(
   part: Message['parts'][number],
 ): part is Extract<Message['parts'][number], { type: 'text' | 'reasoning' }> {
   return (part.type === 'text' || part.type === 'reasoning') && part.state === 'streaming';
 }
 
-/** The words of a message. */
+/** The text of a message. */
 function wordsIn(message: Message): string {
   return message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** What the agent said since the person's last message, as the history has it; null when that message is not in it. */
+/** The agent's text since the last user message, from the history; null when the history does not have that message. */
 function wordsSince(messages: readonly Message[], events: readonly Event[]): string | null {
   const asked = messages.findLast(({ role }) => role === 'user');
   const from = events.findLastIndex(
@@ -213,7 +213,7 @@ function wordsSince(messages: readonly Message[], events: readonly Event[]): str
     .join('');
 }
 
-/** Adds the missing words of the last message to the history: ADK keeps only responses that were completed. */
+/** Adds the missing text of the last message to the history: ADK stores only responses that were completed. */
 export async function keepWords(
   history: History,
   author: string,
@@ -240,7 +240,7 @@ export function wasCut({ role, parts, metadata = {} }: Message): boolean {
   return role === 'assistant' && parts.length > 0 && isCut === true;
 }
 
-/** The outputs that the history has and the message does not show yet. Calls that still wait are left out. */
+/** The outputs that the history has and the message lacks. Calls that still wait are left out. */
 export function missedOutputs(
   message: Message,
   session: AdkSession,
@@ -260,7 +260,7 @@ export function missedOutputs(
   );
 }
 
-/** What a response of the history looks like in a message. The event of a deferred call says how it was meant. */
+/** The chunk for a response of the history. The event of a deferred call says which kind of outcome it is. */
 function outputChunk(
   toolCallId: string,
   response: Record<string, unknown>,

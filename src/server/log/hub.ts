@@ -1,8 +1,8 @@
 import type { OwnedKey } from '../store/store.ts';
 
-/** A piece of a log as a hub keeps it. */
+/** A piece of a log in a hub. */
 export interface LogWindow {
-  /** The owner that wrote it. */
+  /** The fence of the owner that wrote it. */
   fence: number;
   /** The number of its last chunk. */
   last: number;
@@ -10,20 +10,20 @@ export interface LogWindow {
   text: string;
 }
 
-/** Something to be added to the log of a session. */
+/** Chunks to add to the log of a session. */
 export interface Addition {
   key: OwnedKey;
   /** The name of the log. */
   epoch: string;
   last: number;
   text: string;
-  /** Whether it is all there is, and takes the place of whatever is there; else it is added to what is there, or to nothing. */
+  /** Whether these are all chunks of the log, and replace those in the hub; otherwise they are added. */
   isWhole: boolean;
-  /** Windows before this one may go. */
+  /** The hub may discard windows before this one. */
   oldest: Pick<LogWindow, 'fence' | 'last'> | null;
 }
 
-/** `gone`: there is no log to add to. `refused`: a later owner has it. */
+/** `gone`: there is no log to add to. `refused`: a later owner has the log. */
 export type Added = 'kept' | 'gone' | 'refused';
 
 /** Tokens that a user takes from a bucket that all nodes share. */
@@ -33,31 +33,31 @@ export interface Spending {
   user: string;
   burst: number;
   perMinute: number;
-  /** How many; a negative number gives them back. */
+  /** The number of tokens; a negative number gives them back. */
   count: number;
 }
 
 /**
- * What the nodes of a group share beside their store: the logs of their sessions, so that the chunk ids of a client outlive an owner, and the counts of
- * what each user asks for. It may lose everything, or be away: what is stored is never only here. Everything it does may be asked for again.
+ * What the nodes of a group share beside their store: the logs of their sessions, so that the chunk ids of a client outlive an owner, and the counters of
+ * each user. A hub may lose everything or be unavailable, since the store has all that matters. Every call may be repeated.
  */
 export interface Hub {
   /**
-   * The log of a session, for its new owner: after this, nobody with an earlier fence adds to it. When there is none, one of that name begins. Throws
-   * `StaleFence` when a later owner has it.
+   * Gives the log of a session to its new owner: from now on the hub refuses additions with an earlier fence. Starts a log of that name when there is none.
+   * Throws `StaleFence` when a later owner has the log.
    */
   take(key: OwnedKey, epoch: string): Promise<{ epoch: string; windows: LogWindow[] }>;
-  /** Adds to logs, one each, or to none when it is away: then it throws. */
+  /** Adds to logs, one addition for each. Throws when it is unavailable, and adds nothing. */
   append(additions: readonly Addition[]): Promise<Added[]>;
-  /** Nobody needs the log of a session any more. */
+  /** Removes the log of a session. */
   remove(key: OwnedKey): Promise<void>;
-  /** Takes tokens of a user; the number that is left. */
+  /** Takes tokens of a user; resolves with the number left. */
   spend(spending: Spending): Promise<number>;
-  /** A user has so many connections at this node; the number at all nodes together. */
+  /** Notes how many connections a user has at this node; resolves with the number at all nodes. */
   connections(user: string, count: number): Promise<number>;
-  /** Why it cannot be used at the moment, in words for an administrator; null when it can. A hub without it always can. */
+  /** Why it cannot be used at the moment, in words for an administrator; null when it can. A hub without this method is always usable. */
   fault?(): string | null;
-  /** Calls back whenever it was away, and what was kept may be lost; the returned function ends that. */
+  /** Calls back whenever it was unavailable and may have lost logs; the returned function unsubscribes. */
   onBack(callback: () => void): () => void;
   close(): Promise<void>;
 }

@@ -8,38 +8,38 @@ export interface LogEntry {
   chunk: Chunk | null;
 }
 
-/** What is left of a log: its chunks, without a gap, from that number on. */
+/** The rest of a log: its chunks, without a gap, from that number on. */
 export interface LogRemains {
   first: number;
   chunks: readonly (Chunk | null)[];
 }
 
-/** What may be told of a log: all of it, or what stands before the first thing that must wait. */
+/** The part of a log that clients may get: all of it, or the entries before the first one that must wait. */
 export interface ShownLog {
   readonly epoch: string;
   /** The number of the oldest entry still kept. */
   readonly first: number;
-  /** The number of the last entry that may be told, 0 when there is none. */
+  /** The number of the last entry that clients may get, 0 when there is none. */
   readonly last: number;
-  /** Whether what comes has gathered already: it leaves at once. */
+  /** Whether chunks were already gathered into windows, so that they leave at once. */
   readonly isGathered?: boolean;
-  /** Whether another process may have the session by now: until that is known nothing new is told, sound neither. */
+  /** Whether another process may own the session by now. Until that is known, clients get nothing new, sound included. */
   readonly isHeld?: boolean;
-  /** How many readers listen. */
+  /** The number of subscribed readers. */
   readonly readers: number;
-  /** The entry with that number, if it is kept and may be told. */
+  /** The entry with that number, if it is kept and clients may get it. */
   at(seq: number): LogEntry | undefined;
-  /** Calls the listener whenever there is more; the returned function ends that. */
+  /** Calls the listener whenever there are new entries; the returned function unsubscribes. */
   subscribe(listener: () => void): () => void;
 }
 
 const MAX_ENTRIES = 50_000;
-/** Characters of all that is kept: pictures and long outputs are chunks too. */
+/** The characters of all entries together: pictures and long outputs are chunks too. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * What a session has sent, in order, so that a client that lost its connection gets the rest. In memory and bounded:
- * what fell off its head is gone, and a reader that still needs it must start from a snapshot.
+ * The chunks that a session has sent, in order, so that a client that lost its connection gets the rest. In memory and bounded: entries that fell off its
+ * head are gone, and a reader that still needs them starts from a snapshot.
  */
 export class ChunkLog implements ShownLog {
   readonly epoch: string;
@@ -49,7 +49,7 @@ export class ChunkLog implements ShownLog {
   private characters = 0;
   private readonly listeners = new Set<() => void>();
 
-  /** A new one, or one that goes on where another ended, with what is left of that. */
+  /** An empty log, or one that continues another from the rest of it. */
   constructor(epoch: string, { first, chunks }: LogRemains = { first: 1, chunks: [] }) {
     this.epoch = epoch;
     this.base = first;
@@ -88,7 +88,7 @@ export class ChunkLog implements ShownLog {
     return named.seq;
   }
 
-  /** Forgets every entry before that number. */
+  /** Discards every entry before that number. */
   drop(before: number): void {
     const count = Math.min(Math.max(before - this.base, 0), this.entries.length);
     if (count === 0) return;
@@ -97,7 +97,7 @@ export class ChunkLog implements ShownLog {
     this.base += count;
   }
 
-  /** Forgets the older half of what is kept, by its size; the last entry stays. */
+  /** Discards the older half of the entries, by size; the last entry stays. */
   private shrink(): void {
     let rest = this.characters;
     let before = this.base;
@@ -108,19 +108,19 @@ export class ChunkLog implements ShownLog {
     this.drop(before);
   }
 
-  /** Calls the listener after every append; the returned function ends that. */
+  /** Calls the listener after every append; the returned function unsubscribes. */
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** How many readers listen. */
+  /** The number of subscribed readers. */
   get readers(): number {
     return this.listeners.size;
   }
 }
 
-/** Roughly the characters of a chunk. Only what can be long is looked at closely. */
+/** Roughly the characters of a chunk. Only fields that can be long are measured exactly. */
 function sizeOf(chunk: Chunk | null): number {
   switch (chunk?.type) {
     case 'text-delta':
@@ -147,14 +147,14 @@ function lengthOf(value: unknown): number {
   return (JSON.stringify(value)?.length ?? 0) + 256;
 }
 
-/** Whether this process can be sure that no other has taken its sessions over. */
+/** Whether this process can be sure that no other process has taken its sessions over. */
 export interface Lease {
   readonly isSure: boolean;
-  /** Calls back when it is sure again; the returned function ends that. */
+  /** Calls back when it is sure again; the returned function unsubscribes. */
   onSure(callback: () => void): () => void;
 }
 
-/** A log of which only so much may be told as someone else has shown. */
+/** A view of a log that ends at the last entry that was released with `show`. Used where a chunk must be stored elsewhere before clients get it. */
 export class HeldLog implements ShownLog {
   readonly isGathered: boolean;
   private readonly log: ChunkLog;
@@ -162,7 +162,7 @@ export class HeldLog implements ShownLog {
   private shown: number;
   private readonly listeners = new Set<() => void>();
 
-  /** All that stands in it now may be told. */
+  /** Releases all entries that the log has now. */
   constructor(log: ChunkLog, { isGathered, lease }: { isGathered: boolean; lease: Lease | null }) {
     this.log = log;
     this.lease = lease;
@@ -194,7 +194,7 @@ export class HeldLog implements ShownLog {
     return seq <= this.shown ? this.log.at(seq) : undefined;
   }
 
-  /** Everything up to that number may be told. */
+  /** Releases every entry up to that number. */
   show(seq: number): void {
     if (seq <= this.shown) return;
     this.shown = seq;
@@ -207,45 +207,45 @@ export class HeldLog implements ShownLog {
   }
 }
 
-/** The log of one session, from when it is taken up until it is let go of. */
+/** The log of one session while this process owns the session. */
 export interface SessionLog {
-  /** Everything that was said. */
+  /** Every chunk, sent or not. */
   readonly chunks: ChunkLog;
-  /** What of it may be told. */
+  /** The part that clients may get. */
   readonly shown: ShownLog;
-  /** Resolves when all that was said so far may be told, undefined when it may be already. Rejects when that takes too long. */
+  /** Resolves when clients may get every chunk so far; undefined when they may already. Rejects after a time limit. */
   told(): Promise<void> | undefined;
-  /** Calls back when something has waited for seconds and cannot be told yet; once, until all could be told again. */
+  /** Sets a callback for chunks that wait for seconds until they may be sent. It is called once, until all could be sent again. */
   onStall?(callback: () => void): void;
-  /** Whether all from that number on outlives this process. */
+  /** Whether all entries from that number on outlive this process. */
   keeps(from: number): boolean;
-  /** Nothing more is said here. */
+  /** The session appends no more chunks. */
   close(): void;
-  /** Nobody needs it any more. */
+  /** The session is deleted; its log goes too. */
   remove(): void;
 }
 
 /** Where the logs of sessions are. */
 export interface Logs {
-  /** The log of a session for its owner: what an earlier one left of it, or a new one. */
+  /** The log of a session for its owner: the one that an earlier owner left, or a new one. */
   open(key: OwnedKey): Promise<SessionLog>;
-  /** A new log in place of one that does not go together with what is stored. */
+  /** A new log in place of one that does not match the stored messages. */
   replace(log: SessionLog): SessionLog;
-  /** Resolves when everything that was said is kept, or after a while. */
+  /** Resolves when every chunk is stored where it outlives the process, or after a time limit. */
   close(): Promise<void>;
 }
 
-/** Names a log. */
+/** A new name for a log. */
 export function newEpoch(newId: () => string): string {
   return newId().slice(0, 8);
 }
 
-/** Logs in memory: they end with their owner. */
+/** Logs in memory: each ends with the process that owns it. */
 export class MemoryLogs implements Logs {
   readonly #newId: () => string;
   readonly #lease: Lease | null;
 
-  /** `lease`: what is said while it may have ended is held back. */
+  /** Chunks that are appended while the `lease` may have ended are held back. */
   constructor(newId: () => string, lease: Lease | null) {
     this.#newId = newId;
     this.#lease = lease;

@@ -3,37 +3,37 @@ import type { OwnedKey } from '../store/store.ts';
 import type { Addition, LogWindow } from './hub.ts';
 import { ChunkLog, HeldLog, type Lease, type LogRemains, type SessionLog } from './log.ts';
 
-/** What is kept of a log outside of the process; whoever is further behind begins from what is stored. */
+/** The characters of one log that the hub keeps. A client that lacks more starts from the stored messages. */
 const MAX_CHARACTERS = 1024 * 1024;
-/** A chunk that is longer is not kept: pictures are in the store, and what was said before one is not needed without it. */
+/** A longer chunk is not replicated: pictures are in the store, and the chunks before such a chunk are useless without it. */
 const MAX_CHUNK_CHARACTERS = 128 * 1024;
-/** Stands for a chunk that is not kept. */
+/** Replaces a chunk that is not replicated. */
 const LEFT_OUT = '0';
 
-/** What the log of a session needs from those of the whole process. */
+/** What one replicated log needs from `ReplicatedLogs`. */
 export interface ReplicatedLogContext {
   lease: Lease | null;
-  /** Something was said. */
+  /** A chunk was appended; null is the end of a response. */
   onSaid: (log: ReplicatedLog, chunk: Chunk | null) => void;
-  /** Waits, but not for ever, until it is told that all up to here is kept. */
+  /** Resolves when the hub has every chunk so far; rejects after a time limit. */
   wait: (log: ReplicatedLog) => Promise<void>;
   onClose: (log: ReplicatedLog) => void;
   onRemove: (log: ReplicatedLog) => void;
 }
 
-/** The log of a session that outlives its owner: what is said is told when it is kept. */
+/** The log of a session that outlives its owner: clients get a chunk when the hub has it. */
 export class ReplicatedLog implements SessionLog {
   readonly key: OwnedKey;
   readonly chunks: ChunkLog;
   readonly shown: HeldLog;
-  /** Whether what is kept has to be written anew. */
+  /** Whether the hub needs the whole log again instead of the newest chunks. */
   isWhole = false;
   private readonly context: ReplicatedLogContext;
   private readonly leave: () => void;
-  /** What is kept, oldest first: where it stands, and how long it is. */
+  /** What the hub has, oldest first: the number of the last chunk of each window, and its length. */
   private windows: { fence: number; last: number; characters: number }[];
   private characters = 0;
-  /** The last chunk that is not kept, or no longer. */
+  /** The number of the newest chunk that the hub does not have, or no longer has. */
   private missing: number;
   private tellStall: () => void = () => undefined;
   private isStalled = false;
@@ -50,7 +50,7 @@ export class ReplicatedLog implements SessionLog {
     this.leave = chunks.subscribe(() => context.onSaid(this, chunks.at(chunks.last)?.chunk ?? null));
   }
 
-  /** Whether everything that was said is kept. */
+  /** Whether the hub has every chunk. */
   get isKept(): boolean {
     return this.shown.last === this.chunks.last;
   }
@@ -84,7 +84,7 @@ export class ReplicatedLog implements SessionLog {
     this.context.onRemove(this);
   }
 
-  /** What is to be kept now: what was said since the last time, or all there is. */
+  /** What to write to the hub now: the chunks since the last write, or the whole log. */
   addition(): Addition {
     const { key, chunks, shown, isWhole } = this;
     const { last } = chunks;
@@ -99,7 +99,7 @@ export class ReplicatedLog implements SessionLog {
     return { key, epoch: chunks.epoch, last, text, isWhole, oldest: this.windows[0] ?? null };
   }
 
-  /** An addition is kept: it may be told. */
+  /** The hub has an addition, so clients may get its chunks. */
   added({ last, text, isWhole }: Addition): void {
     this.windows.push({ fence: this.key.fence, last, characters: text.length });
     this.characters += text.length;
@@ -120,7 +120,7 @@ export class ReplicatedLog implements SessionLog {
   }
 }
 
-/** Chunks of a log as they are kept, from a number on; and the last that is left out, 0 when none is. */
+/** The chunks from a number on as the hub stores them, and the number of the last one that is left out, 0 when none is. */
 function textOf(log: ChunkLog, from: number): { text: string; missing: number } {
   let text = '';
   let missing = 0;
@@ -132,7 +132,7 @@ function textOf(log: ChunkLog, from: number): { text: string; missing: number } 
   return { text: `[${text}]`, missing };
 }
 
-/** Where the end of a log begins that is kept of it. */
+/** The number from which the hub keeps the log. */
 function placeOf(log: ChunkLog): number {
   let from = log.last + 1;
   for (let room = MAX_CHARACTERS; from > log.first && room > 0; from--) room -= jsonOf(log, from - 1).length;
@@ -144,7 +144,7 @@ function jsonOf(log: ChunkLog, seq: number): string {
   return json.length > MAX_CHUNK_CHARACTERS ? LEFT_OUT : json;
 }
 
-/** The chunks of a kept log behind the last that is missing in it. One that was added twice, because the answer was lost, counts once. */
+/** The chunks of a log in the hub after the last gap. A window that was added twice, because the answer was lost, counts once. */
 function remainsOf(windows: readonly LogWindow[]): LogRemains {
   let first = 1;
   let chunks: (Chunk | null)[] = [];
@@ -160,7 +160,7 @@ function remainsOf(windows: readonly LogWindow[]): LogRemains {
       }
       if (chunk !== 0) chunks.push(chunk);
     });
-    // A window of nothing still says how far its owner was.
+    // A window without chunks still says how far its owner was.
     if (last >= first + chunks.length) {
       chunks = [];
       first = last + 1;

@@ -12,14 +12,14 @@ import { ReplicatedLog, type ReplicatedLogContext } from './replicated-log.ts';
  * socket (12 ms), since words of a model come every 10 to 40 ms and each call costs the hub as much as a word.
  */
 const WINDOW_MS = 50;
-/** So long it is waited for that something is kept. */
+/** How long a caller waits until the hub has a chunk. */
 const PATIENCE_MS = 5000;
-/** Between two attempts while the hub is away. */
+/** The time between two attempts while the hub is unavailable. */
 const AGAIN_MS = 100;
-/** From when on clients are told that what was said waits; and how often that is looked at. */
+/** After how long clients are told that chunks wait, and how often that is checked. */
 const STALL_MS = 3000;
 const STALL_CHECK_MS = 1000;
-/** So long a process that ends waits for what it said last to be kept. */
+/** How long a process that ends waits until the hub has its last chunks. */
 const CLOSE_MS = 2000;
 const AWAY = 'What is said cannot be kept at the moment. Try again in a few seconds.';
 
@@ -31,11 +31,11 @@ export interface ReplicatedLogsContext {
   newId: () => string;
   /** Null where no other process could take a session over. */
   lease: Lease | null;
-  /** Whether the store says, too, that this is the owner. */
+  /** Whether this process owns the session according to the store. */
   isOwner: (key: OwnedKey) => Promise<boolean>;
   /** Another process owns a session. */
   onLost: (key: OwnedKey) => void;
-  /** Whether the hub has been away for longer than a restart takes: then nothing waits for it. */
+  /** Whether the hub has been unavailable for longer than a restart takes: then nothing waits for it. */
   isAway?: () => boolean;
 }
 
@@ -45,22 +45,22 @@ interface Waiting {
 }
 
 /**
- * The logs of a process in a hub, where they outlive it: first what was said is kept, then it is told. One call keeps what all sessions said within
- * a window, one call at a time. While the hub is away, what is said waits in the logs.
+ * The logs of a process, replicated to a hub where they outlive it: the hub gets each chunk before any client does. One call at a time writes the chunks that
+ * all sessions appended within a window. While the hub is unavailable, chunks wait in the logs.
  */
 export class ReplicatedLogs implements Logs {
   readonly #context: ReplicatedLogsContext;
   readonly #departure: Departure;
-  /** Those that are open. */
+  /** The open logs. */
   readonly #open = new Set<ReplicatedLog>();
-  /** Those of which something is to be kept. */
+  /** The logs with chunks that the hub does not have. */
   readonly #due = new Set<ReplicatedLog>();
   readonly #waiting = new Map<ReplicatedLog, Waiting[]>();
   readonly #ofEach: ReplicatedLogContext;
   readonly #leave: (() => void)[];
   #isPlanned = false;
   #isBusy = false;
-  /** Whether something that a person waits for came while it was busy. */
+  /** Whether a chunk that a user waits for was appended during the current call. */
   #isUrgent = false;
   /** Ends the wait for the next attempt, while the hub is away. */
   #cancelAttempt: (() => void) | null = null;
@@ -83,7 +83,7 @@ export class ReplicatedLogs implements Logs {
       onRemove: (log) => this.#remove(log),
     };
     this.#leave = [
-      // What was kept may be gone: each log is looked at.
+      // The hub may have lost logs: each is checked.
       hub.onBack(() => {
         for (const log of this.#open) this.#due.add(log);
         this.#attempt();
@@ -119,7 +119,7 @@ export class ReplicatedLogs implements Logs {
     this.#due.clear();
   }
 
-  /** What there is of a log; a hub that is away is waited for, but not for long. */
+  /** What the hub has of a log. Waits briefly for a hub that is unavailable. */
   async #found(key: OwnedKey): ReturnType<Hub['take']> {
     const { hub, newId, clock, logger, isAway = () => false } = this.#context;
     const epoch = newEpoch(newId);
@@ -151,7 +151,7 @@ export class ReplicatedLogs implements Logs {
     }
   }
 
-  /** The log that was found; null when it cannot be read. */
+  /** The log that the hub has; null when it cannot be read. */
   #read(key: OwnedKey, { epoch, windows }: Awaited<ReturnType<Hub['take']>>): ReplicatedLog | null {
     try {
       return new ReplicatedLog(key, epoch, windows, this.#ofEach);
@@ -161,7 +161,7 @@ export class ReplicatedLogs implements Logs {
     }
   }
 
-  /** A new log, which takes the place of what is there. */
+  /** A new log, which replaces the one in the hub. */
   #begin(key: OwnedKey): ReplicatedLog {
     const log = new ReplicatedLog(key, newEpoch(this.#context.newId), [], this.#ofEach);
     log.isWhole = true;
@@ -179,7 +179,7 @@ export class ReplicatedLogs implements Logs {
     else if (type !== 'text-delta' && type !== 'reasoning-delta') this.#isUrgent = true;
   }
 
-  /** What is said in one go is kept together. */
+  /** Chunks of the same tick are written together. */
   #keepSoon(): void {
     if (this.#isPlanned) return;
     this.#isPlanned = true;
@@ -191,7 +191,7 @@ export class ReplicatedLogs implements Logs {
 
   #keep(): void {
     const { hub, lease } = this.#context;
-    // Whoever took a session over has it from here on: what was said later is not for its log.
+    // Another process may have taken the session over at this point: chunks appended later are not for its log.
     const isHeld = this.#isBusy || this.#cancelAttempt !== null || lease?.isSure === false;
     if (isHeld || this.#due.size === 0) return;
     const logs = [...this.#due];
@@ -263,7 +263,7 @@ export class ReplicatedLogs implements Logs {
     this.#tellWaiting(log);
   }
 
-  /** A log is gone. Only the owner may write it again: another may have begun a new one, and that may be gone, too. */
+  /** The hub lost a log. Only the owner may write it again: another owner may have started a new log, which may be lost too. */
   async #writeAgain(log: ReplicatedLog): Promise<void> {
     if (!(await this.#context.isOwner(log.key))) return this.#lost(log);
     log.isWhole = true;
@@ -303,7 +303,7 @@ export class ReplicatedLogs implements Logs {
     const { key } = log;
     this.#due.delete(log);
     hub.remove(key).catch((error: unknown) => {
-      // It ends by itself after a while.
+      // The hub discards it after a while by itself.
       logger.warn('a log was not removed', { session: key.id, error: String(error) });
     });
   }

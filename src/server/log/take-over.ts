@@ -8,35 +8,35 @@ import {
 } from '../../protocol/index.ts';
 import type { ChunkLog } from './log.ts';
 
-/** A message as those know it who have read a log. */
+/** A message as a reader of the log knows it. */
 interface HeardMessage {
   fold: MessageFold;
   /** Whether its first `start` is in the log. */
   isWhole: boolean;
-  /** Whether it had a `finish`, and nothing was said of it since. */
+  /** Whether it had a `finish`, and no chunk since. */
   isOver: boolean;
 }
 
-/** What a log says. */
+/** The content of a log. */
 interface Heard {
   messages: Map<string, HeardMessage>;
-  /** Every message that it speaks of, those of the person included. */
+  /** The ids of all messages in it, user messages included. */
   known: Set<string>;
   /** The message of the last `start`, when no response ended since; undefined when its `start` is not in the log. */
   current: string | null | undefined;
 }
 
-/** How stored messages stand after they were brought in order. */
+/** The state of stored messages after they were recovered. */
 export interface Standing {
   /** Messages that wait for an answer. */
   open: ReadonlySet<string>;
-  /** Messages that are about to be begun. */
+  /** Messages that are about to start. */
   awaited: ReadonlySet<string>;
 }
 
 /**
- * The messages as they are to be stored because a log has words of them that the store has not: its owner died between two drafts. The store is never
- * behind with anything but words, since cards and ends are stored before they are told.
+ * The messages to store because the log has text that the store lacks: their owner died between two drafts. The store lacks nothing but text, since approval
+ * requests and ends are stored before they are sent.
  */
 export function heardIn(log: ChunkLog, stored: readonly Message[]): Message[] {
   const found: Message[] = [];
@@ -54,7 +54,7 @@ export function messagesIn(log: ChunkLog): ReadonlySet<string> {
   return read(log).known;
 }
 
-/** What has to be said behind a log so that it ends where the stored messages do; null when the two do not go together. */
+/** The chunks to append to a log so that it ends where the stored messages do; null when the two do not match. */
 export function restOf(
   log: ChunkLog,
   stored: readonly Message[],
@@ -62,7 +62,7 @@ export function restOf(
 ): (Chunk | null)[] | null {
   const { messages, known, current } = read(log);
   const said: (Chunk | null)[] = [];
-  // What is being said belongs to a message of which nothing is known.
+  // The current chunks belong to an unknown message.
   if (current === undefined) return null;
   let isIn = current;
   const end = (messageId: string, finish: Chunk) => {
@@ -70,7 +70,7 @@ export function restOf(
     said.push(finish, null);
     isIn = null;
   };
-  // The one that is being said comes last to be begun, but first to be ended.
+  // The current message is the last to start, but the first to end.
   const heard = [...messages].sort(([one], [other]) => Number(other === current) - Number(one === current));
   for (const [id, { fold, isWhole, isOver }] of heard) {
     if (isOver) {
@@ -92,7 +92,7 @@ export function restOf(
     if (!open.has(id)) end(id, finishOf(message));
   }
   const unheard = stored.slice(stored.findLastIndex(({ id }) => known.has(id)) + 1);
-  // None of them is in the log: it is about something else, or its beginning is gone.
+  // The log has none of them: it belongs to something else, or its beginning is lost.
   if (unheard.length === stored.length && stored.length > 0) return null;
   return [...said, ...unheard.flatMap((message) => anew(message, open))];
 }
@@ -111,14 +111,14 @@ function read(log: ChunkLog): Heard {
     const { chunk, seq } = entry;
     if (chunk === null) current = null;
     else if (chunk.type === 'data-message') known.add(chunk.data.message.id);
-    // What was taken back is in the store no more.
+    // Rewound messages are no longer in the store.
     else if (chunk.type === 'data-rewind') messages.clear();
     else if (chunk.type === 'start' && chunk.messageId !== undefined) {
       current = chunk.messageId;
       known.add(current);
       const message = messages.get(current) ?? {
         fold: new MessageFold({ id: current, role: 'assistant', parts: [] }),
-        // What is known of a message at its birth is told then, and only then.
+        // Only the first `start` of a message has its metadata.
         isWhole: chunk.messageMetadata != null,
         isOver: false,
       };
@@ -127,10 +127,10 @@ function read(log: ChunkLog): Heard {
       messages.set(current, message);
     } else if (typeof current === 'string') {
       const message = messages.get(current);
-      // The step around a request is no part of its message.
+      // The step around an approval request is no part of its message.
       const isOfRequest =
         chunk.type === 'start-step' && log.at(seq + 1)?.chunk?.type === 'tool-approval-request';
-      // A copy: what it is folded into is changed.
+      // A copy, since folding changes it.
       if (!isOfRequest) message?.fold.push(structuredClone(chunk));
       if (message && chunk.type === 'finish') message.isOver = true;
     }
@@ -138,12 +138,12 @@ function read(log: ChunkLog): Heard {
   return { messages, known, current };
 }
 
-/** A message that the store does not have yet: one that nothing but words were said of. */
+/** A message that the store does not have yet, if it has nothing but text. */
 function onlyWords(message: Message): Message | null {
   return message.parts.every(isWords) ? message : null;
 }
 
-/** A stored message with the words that were heard and that it lacks; null when there are none, or the two do not go together. */
+/** A stored message with the text of the log that it lacks; null when it lacks none, or when the two do not match. */
 function withWords(stored: Message, heard: Message): Message | null {
   const parts = [...stored.parts];
   let isMore = false;
@@ -163,12 +163,12 @@ function withWords(stored: Message, heard: Message): Message | null {
   return isMore ? { ...stored, parts } : null;
 }
 
-/** What a new owner takes from the log, though the store does not have it. */
+/** Whether a new owner takes a part from the log, because the store may lack it: text and reasoning. */
 export function isWords(part: MessagePart): part is Extract<MessagePart, { type: 'text' | 'reasoning' }> {
   return part.type === 'text' || part.type === 'reasoning';
 }
 
-/** The chunks that make of a message as it was heard the stored one; null when there are none such. */
+/** The chunks that turn a message of the log into the stored one; null when no chunks can. */
 function differences(fold: MessageFold, stored: Message): Chunk[] | null {
   const said: Chunk[] = [];
   const { parts } = fold.message;
@@ -194,7 +194,7 @@ function differences(fold: MessageFold, stored: Message): Chunk[] | null {
 
 type ToolPart = Extract<MessagePart, { toolCallId: string }>;
 
-/** What is left to be said of a call; null when more was heard of it than is stored. */
+/** The chunks that a call lacks; null when the log has more of it than the store. */
 function callRest(heard: ToolPart, stored: ToolPart): Chunk[] | null {
   if (isSettled(heard.state)) return isSettled(stored.state) ? [] : null;
   const wasAsked = heard.state === 'approval-requested' || heard.state === 'approval-responded';
@@ -205,7 +205,7 @@ function callRest(heard: ToolPart, stored: ToolPart): Chunk[] | null {
   });
 }
 
-/** A part as if it were said again; a request stands in a step, as over a socket. */
+/** The chunks of a part; an approval request is wrapped in a step, as over a socket. */
 function chunksOf(part: MessagePart): Chunk[] {
   const message: Message = { id: '', role: 'assistant', parts: [part] };
   return unfold(message)
@@ -224,7 +224,7 @@ function finishOf(message: Message): Chunk {
   return { ...(finish ?? NOTHING_SAID), ...(metadata && { messageMetadata: metadata }) } as Chunk;
 }
 
-/** A message that nobody has heard of. */
+/** The chunks of a message that is not in the log. */
 function anew(message: Message, open: ReadonlySet<string>): (Chunk | null)[] {
   if (message.role === 'user') return [{ type: 'data-message', data: { message }, transient: true }];
   const start = unfold(message).slice(0, 1);

@@ -13,14 +13,14 @@ import { type Persistence, untilStored } from '../store/rules.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
 import { type DraftPace, Drafts } from './pace.ts';
 
-/** What the output of a session needs from around it. */
+/** What the output of a session needs. */
 export interface OutputContext {
   store: Store;
   key: OwnedKey;
   log: SessionLog;
   clock: Clock;
   drafts: DraftPace;
-  /** A draft was not kept. */
+  /** Reports that a draft could not be stored. */
   onFault: (error: unknown) => void;
   /** Called when a message cannot be stored yet, because the store is unavailable. */
   onWait: (error: unknown) => void;
@@ -29,15 +29,15 @@ export interface OutputContext {
 }
 
 /**
- * The session's side of what is said: every chunk goes into the log and into the message it belongs to, and messages are
- * saved whole: at their ends and pauses and, while they are written, as drafts. Chunks belong to the message of the last `start`.
+ * Sends the chunks of a session: each goes into the log and into the message it belongs to. Messages are stored whole when they end or pause, and as drafts
+ * while they are written. Chunks belong to the message of the last `start`.
  */
 export class Output {
-  /** Everything that was said. */
+  /** Every chunk, sent or not. */
   readonly log: ChunkLog;
-  /** What of it may be told. */
+  /** The part of the log that clients may get. */
   readonly shown: ShownLog;
-  /** Those who read responses. */
+  /** The readers of SSE responses. */
   readonly readers: Readers;
   private readonly store: Store;
   private readonly key: OwnedKey;
@@ -75,14 +75,14 @@ export class Output {
     return this.current?.message ?? null;
   }
 
-  /** Begins a message, or goes on with one: says `start`. */
+  /** Starts a message, or continues one: appends `start`. */
   begin(message: Message): void {
     const fold = this.folds.get(message.id) ?? new MessageFold(message);
     if (!this.folds.has(message.id)) this.drafts.know(message);
     this.folds.set(message.id, fold);
     this.current = fold;
     this.drafts.begin(message.id);
-    // What is known of a message at its birth; on a continuation the client has it already.
+    // The metadata that a new message starts with; a client that continues a message has it already.
     const { metadata: messageMetadata } = message;
     const seq = this.log.append(
       messageMetadata && message.parts.length === 0
@@ -96,7 +96,7 @@ export class Output {
     if (!this.starts.has(messageId)) this.starts.set(messageId, seq);
   }
 
-  /** Takes up a message that is not over. */
+  /** Continues a message of an earlier owner that has not ended. */
   adopt(message: Message): void {
     if (this.folds.has(message.id)) return;
     this.folds.set(message.id, new MessageFold(message));
@@ -109,15 +109,14 @@ export class Output {
     this.drafts.said();
   }
 
-  /** A piece of sound of a message is sent. */
+  /** Counts a piece of sound of a message. */
   spoke({ messageId, sampleRate, data }: { messageId: string; sampleRate: number; data: string }): void {
     if (this.folds.has(messageId)) this.drafts.spoke(messageId, sampleRate, base64Bytes(data));
   }
 
   /**
-   * Says a chunk when the message that shows it is stored: whoever hears of it finds it after a crash too. When the message cannot
-   * be stored it is said all the same: what it says is true, and the next save has it. While the store is unavailable the chunk waits. With `inStep` it stands between the two
-   * chunks of a step.
+   * Appends a chunk after the message that shows it is stored, so that a client finds it after a crash too. When the message cannot be stored the chunk is
+   * appended anyway: it is true, and the next save includes it. While the store is unavailable the chunk waits. With `inStep` it is wrapped in a step.
    */
   async sayStored(chunk: Chunk, inStep: boolean): Promise<void> {
     this.current?.push(chunk);
@@ -131,8 +130,8 @@ export class Output {
   }
 
   /**
-   * Ends a response of a message. What it ends with is stored before anyone hears of it, and told in one piece: nothing of
-   * another message comes between the end and its mark.
+   * Ends a response of a message. The end is stored before any client gets it, and its chunks are appended together: no chunk of another message comes
+   * between the end and its mark.
    */
   async conclude(message: Message, chunks: Chunk[], prepare: () => Promise<unknown>): Promise<void> {
     const fold = this.folds.get(message.id);
@@ -146,7 +145,7 @@ export class Output {
     }
   }
 
-  /** Writes to a message that nobody is being told of. */
+  /** Writes to a message that no client is receiving. */
   async amend(messageId: string, chunks: readonly Chunk[]): Promise<void> {
     const message = await this.load(messageId);
     if (!message) return;
@@ -155,19 +154,19 @@ export class Output {
     await this.put(message);
   }
 
-  /** Says a chunk that shapes the stream but is no part of the message. */
+  /** Appends a chunk that is no part of a message. */
   inject(chunk: Chunk): void {
     this.log.append(chunk);
   }
 
-  /** Ends a response: whoever speaks next says `start`. */
+  /** Ends a response: the next message begins with `start`. */
   done(): void {
     this.drafts.drop();
     this.log.append(null);
     this.current = null;
   }
 
-  /** The messages that are being written, or wait for an answer. */
+  /** The ids of the messages that are being written, or wait for an answer. */
   get inProgress(): string[] {
     return [...this.folds.keys()];
   }
@@ -182,10 +181,7 @@ export class Output {
     return fold ? fold.message : this.store.loadMessage(this.key, messageId);
   }
 
-  /**
-   * Stored messages, with what has been added since to those that are being written; without blocks that are still open.
-   * What is said from now on is not in them.
-   */
+  /** Stored messages, with what was added since to those that are being written, but without open blocks. Later chunks are not in them. */
   asNow(stored: Message[]): Message[] {
     const open = new Set<unknown>(this.current?.openBlocks.map(({ part }) => part));
     const now = (message: Message): Message => {
@@ -193,7 +189,7 @@ export class Output {
       return structuredClone({ ...rest, parts: parts.filter((part) => !open.has(part)) });
     };
     const known = new Set(stored.map(({ id }) => id));
-    // What was said of others before the agent went on with this one may not be stored yet.
+    // Chunks of other messages, from before the agent continued this one, may not be stored yet.
     const begun = [...this.folds.values()].filter(
       ({ message }) => !known.has(message.id) && (message.parts.length > 0 || this.starts.has(message.id)),
     );
@@ -206,7 +202,7 @@ export class Output {
     ];
   }
 
-  /** The chunks that open again what is being said, with all that was said of it so far. */
+  /** The chunks that open the current blocks again, with all of their content so far. */
   openBlocks(): Chunk[] {
     return (this.current?.openBlocks ?? []).flatMap(({ id, part }): Chunk[] =>
       part.type === 'text'
@@ -237,17 +233,17 @@ export class Output {
     this.drafts.put(fold.message, length);
   }
 
-  /** Stores a message. While the store is unavailable it tries again, since the person has read the message. */
+  /** Stores a message. While the store is unavailable it tries again, since the user has read the message. */
   private put(message: Message): Promise<void> {
     return untilStored(() => this.store.putMessage(this.key, message), this.persistence);
   }
 
-  /** Forgets that something was said since the message was saved. */
+  /** Cancels the planned draft. */
   dropDraft(): void {
     this.drafts.drop();
   }
 
-  /** A message that is over: it stays in the log for those who come back, but nothing more is written to it. */
+  /** Ends a message: it stays in the log for clients that reconnect, but nothing more is written to it. */
   release(messageId: string): void {
     this.folds.delete(messageId);
     this.drafts.release(messageId);
@@ -255,54 +251,54 @@ export class Output {
     for (const [id, seq] of this.starts) if (seq < this.log.first) this.starts.delete(id);
   }
 
-  /** Where the message's first chunk stands in the log; null when it is not (or no longer) there. */
+  /** The number of the first chunk of a message in the log; null when the log does not have it. */
   startOf(messageId: string): number | null {
     const seq = this.starts.get(messageId);
     return seq !== undefined && seq >= this.log.first ? seq : null;
   }
 
-  /** Whether a new owner would find all of the message that is being written in the log: from its birth on, which only the first `start` tells of. */
+  /** Whether the log has all of the message that is being written, so that a new owner finds it: from its first `start` on, which alone has its metadata. */
   private isWholeIn(log: SessionLog): boolean {
     const seq = this.message && this.startOf(this.message.id);
     const chunk = seq === null ? null : this.log.at(seq)?.chunk;
     return seq !== null && chunk?.type === 'start' && chunk.messageMetadata != null && log.keeps(seq);
   }
 
-  /** Calls back whenever the agent has come to rest; the returned function ends that. */
+  /** Calls back whenever the agent comes to rest; the returned function unsubscribes. */
   onRest(callback: () => void): () => void {
     this.resting.add(callback);
     return () => this.resting.delete(callback);
   }
 
-  /** The agent has come to rest, and everything it said is in the log. */
+  /** The agent came to rest, and the log has all of its chunks. */
   rested(): void {
     for (const callback of this.resting) callback();
   }
 
-  /** Says no more: whoever reads is told why, and goes. */
+  /** Ends all responses with an error. */
   end(why: ProtocolError): void {
     this.drafts.drop();
     this.readers.cut(why);
   }
 }
 
-/** The approvals of a message that were decided. */
+/** The ids of the approvals of a message that were decided. */
 export function decidedIn(message: Message | null): string[] {
   return (message?.parts ?? []).flatMap((part) =>
     'approval' in part && part.approval?.approved !== undefined ? [part.approval.id] : [],
   );
 }
 
-/** Chunks that a reader may lag behind before the agent is held back. */
+/** Chunks that a reader may lag before the agent waits for it. */
 const MAX_LAG = 4096;
 
 /**
- * The readers of responses. The agent waits for one of them at most: the client that has the floor. That is the one whose post is being
- * answered, or who came back for the rest from where it was. Whoever reads along holds nobody back.
+ * The readers of SSE responses. The agent waits for at most one of them: the reader of the active connection, which posted the message being answered, or
+ * resumed its response from where it was. All others hold nothing up.
  */
 export class Readers {
   private readonly all = new Set<Reader>();
-  /** How far the log is. */
+  /** The number of the last entry in the log. */
   private readonly last: () => number;
   private awaited: Reader | null = null;
   private full: { room: Promise<void>; goOn: () => void } | null = null;
@@ -311,7 +307,7 @@ export class Readers {
     this.last = last;
   }
 
-  /** Someone reads from now on; the returned function ends that. */
+  /** Adds a reader; the returned function removes it. */
   attach(reader: Reader): () => void {
     this.all.add(reader);
     if (reader.hasFloor) this.awaited = reader;
@@ -323,25 +319,25 @@ export class Readers {
     };
   }
 
-  /** Another connection has the floor: nobody who reads is waited for. */
+  /** Another connection became the active one: the agent waits for no reader. */
   loseFloor(): void {
     this.awaited = null;
     this.moved();
   }
 
-  /** Nothing more will come: whoever reads is told why, and goes. */
+  /** Ends all readers with an error. */
   cut(why: ProtocolError): void {
     for (const reader of [...this.all]) reader.cut(why);
   }
 
-  /** A reader took something. */
+  /** A reader made progress. */
   moved(): void {
     if (!this.full || this.isLagging()) return;
     this.full.goOn();
     this.full = null;
   }
 
-  /** Resolves when the one who has the floor does not lag far behind; nothing to wait for when they do not. */
+  /** Resolves when the reader of the active connection does not lag far; undefined when there is nothing to wait for. */
   room(): Promise<void> | undefined {
     if (!this.isLagging()) return undefined;
     this.full ??= untilCalled();
@@ -361,19 +357,19 @@ function untilCalled(): { room: Promise<void>; goOn: () => void } {
   return { room, goOn };
 }
 
-/** How far back a place to cut is looked for: nobody is heard to have said half a word. */
+/** How many characters back a word boundary is searched, so that a cut text does not end within a word. */
 const WORD = 24;
 /** Characters a second that no voice exceeds: about 250 words a minute. */
 const FASTEST = 25;
 /** Seconds of sound from which the pace of a voice can be told. */
 const ENOUGH = 1;
 
-/** What a message says in words. */
+/** The text of a message. */
 export function textOf({ parts }: Message): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** How many characters of a text were heard, when that share of its sound was played: whole words, where it has words. */
+/** The number of characters of a text that were spoken when that share of its sound was played: whole words, where the text has words. */
 export function heardLength(text: string, share: number): number {
   const length = Math.floor(text.length * Math.min(1, Math.max(0, share)));
   if (length >= text.length) return text.length;
@@ -382,7 +378,7 @@ export function heardLength(text: string, share: number): number {
   const space = spoken.search(/\s\S*$/);
   if (space !== -1 && length - space <= WORD) return spoken.slice(0, space).trimEnd().length;
   if (space === -1 && length <= WORD && /^\w+$/.test(spoken)) return 0;
-  // Without spaces any place will do, but for the middle of a character.
+  // A text without spaces may be cut anywhere but within a character.
   const last = text.charCodeAt(length - 1);
   return last >= 0xd800 && last <= 0xdbff ? length - 1 : length;
 }
@@ -404,7 +400,7 @@ export function sentLength(message: Message, others: readonly Message[]): number
   return Math.max(heardLength(text, (duration * pace) / text.length), first.length);
 }
 
-/** Leaves so many characters of what a message says. */
+/** Cuts the text of a message to so many characters. */
 export function cutText(message: Message, length: number): void {
   let rest = length;
   message.parts = message.parts.flatMap((part): MessagePart[] => {

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { isWords } from '../log/take-over.ts';
 import type { OwnedKey, Store } from '../store/store.ts';
 
-/** Lets many writers share one timer: each that asks is woken at the end of the current window. */
+/** One timer for many writers: each that asks is woken at the end of the current window. */
 export class BatchTimer {
   private readonly clock: Clock;
   private readonly ms: number;
@@ -34,8 +34,8 @@ export class BatchTimer {
 }
 
 /**
- * Tells one reader when what has arrived should leave. What a person waits for never waits; words leave at once when nothing
- * left within the last window, and gather otherwise, no longer than a window.
+ * Decides for one reader when chunks leave. Chunks that a user waits for leave at once. Text leaves at once when nothing left within the last window, and
+ * otherwise gathers until the window ends.
  */
 export class Departure {
   private readonly window: BatchTimer;
@@ -48,7 +48,7 @@ export class Departure {
     this.leave = leave;
   }
 
-  /** Something arrived that is to be sent. Asked for every token: while words gather, nothing is looked up. */
+  /** A chunk arrived. Called for every token, so it looks nothing up while text gathers. */
   arrived(type: string | undefined): void {
     const isWord = type === 'text-delta' || type === 'reasoning-delta';
     if (isWord && this.isPlanned) return;
@@ -56,7 +56,7 @@ export class Departure {
     else this.leave();
   }
 
-  /** What there is leaves at the end of the window. */
+  /** Everything leaves at the end of the window. */
   later(): void {
     if (this.isPlanned) return;
     this.isPlanned = true;
@@ -66,13 +66,13 @@ export class Departure {
     });
   }
 
-  /** Something left just now. */
+  /** Chunks left just now. */
   left(): void {
     this.leftAt = this.window.now();
   }
 }
 
-/** Beats for all idle connections with one timer, and rests when there is none. */
+/** Beats for all idle connections with one timer, which stops when there is none. */
 export class Heartbeat {
   private readonly clock: Clock;
   private readonly ms: number;
@@ -101,20 +101,20 @@ export class Heartbeat {
   }
 }
 
-/** The part of the time that may go into drafts, all sessions together. */
+/** The share of the time that drafts of all sessions together may take. */
 const SHARE = 0.005;
-/** How long what is said may be in memory only: at least, because nobody reads faster, and at most. */
+/** How long text may be in memory alone: at least so long, because no user reads faster, and at most. */
 const MIN_MS = 100;
 const MAX_MS = 1000;
-/** The same for what a new owner finds in the log: a draft is for the loss of both, and the fewer the better. */
+/** The same for text in a log that outlives the process: a draft then matters only when process and log are both lost. */
 const KEPT_MS = 12_000;
 
-/** Says how soon a draft may be written, so that those of all sessions together take a small part of the time. */
+/** Decides how soon a draft may be written, so that the drafts of all sessions together take a small share of the time. */
 export class DraftPace {
   private readonly clock: Clock;
-  /** What a draft takes: as long as the last one did. Before the first, a guess. */
+  /** The cost of a draft: that of the last one. Before the first, a guess. */
   private costMs = 0.5;
-  /** Until when the drafts that are to be written use up their share. */
+  /** Until then the planned drafts use up their share. */
   private bookedUntil = 0;
 
   constructor(clock: Clock) {
@@ -122,8 +122,8 @@ export class DraftPace {
   }
 
   /**
-   * How long from now the next draft of a session waits; its time is booked, so that those who begin together do not write together.
-   * The first words of a message are kept at once, if that can be afforded. `isKept`: in a log that outlives the process.
+   * How long the next draft of a session waits, from now. Its time is booked, so that sessions that start together do not write together. The first text of a
+   * message is stored at once, if the share allows. `isKept`: the text is in a log that outlives the process.
    */
   book({ isFirst, isKept = false }: { isFirst: boolean; isKept?: boolean }): number {
     const now = this.clock.elapsed();
@@ -133,7 +133,7 @@ export class DraftPace {
     return Math.max(isFirst ? 0 : MIN_MS, free - now);
   }
 
-  /** Measures what writing a draft takes. */
+  /** Writes a draft, and measures how long that takes. */
   async spend(write: () => Promise<unknown>): Promise<void> {
     const began = this.clock.elapsed();
     await write();
@@ -143,7 +143,7 @@ export class DraftPace {
 
 type Sound = NonNullable<MessageMetadata['audio']>;
 
-/** What the drafts of a session need from around them. */
+/** What the drafts of a session need. */
 export interface DraftsContext {
   store: Store;
   key: OwnedKey;
@@ -151,25 +151,25 @@ export interface DraftsContext {
   pace: DraftPace;
   /** The message that is being written. */
   message: () => Message | null;
-  /** Whether all that was said of it is in a log that outlives this process. */
+  /** Whether all of the message is in a log that outlives this process. */
   isKept: () => boolean;
-  /** A draft was not kept. */
+  /** Reports that a draft could not be stored. */
   onFault: (error: unknown) => void;
 }
 
-/** Keeps the message that is being written now and then, for a process that dies before its end. */
+/** Stores drafts of the message that is being written, for a process that dies before the end of the message. */
 export class Drafts {
   private readonly context: DraftsContext;
-  /** How many parts a message had when it was saved last, drafts apart. */
+  /** The number of parts of each message when it was saved last, without drafts. */
   private readonly saved = new Map<string, number>();
-  /** The sound of each message so far: in drafts alone, until the end of the message says it. */
+  /** The sound of each message so far: in drafts alone, until the message ends. */
   private readonly sounds = new Map<string, Sound>();
   private cancel: (() => void) | null = null;
-  /** Whether the next draft has time, because a new owner would find what was said in the log. */
+  /** Whether the next draft can wait, because a new owner would find the text in the log. */
   private hasTime = false;
-  /** So many parts of the message are stored, be it as a draft. */
+  /** The number of parts of the message that are stored, drafts included. */
   private stored = 0;
-  /** Whether nothing of the message was kept since its `start`. */
+  /** Whether nothing of the message was stored since its `start`. */
   private isFirst = true;
   private writing: Promise<void> | null = null;
 
@@ -177,27 +177,27 @@ export class Drafts {
     this.context = context;
   }
 
-  /** A message as it is stored, or a new one. */
+  /** Notes a message that is stored, or new. */
   know({ id, parts }: Message): void {
     this.saved.set(id, parts.length);
   }
 
-  /** A message is being written from now on. */
+  /** A message starts. */
   begin(messageId: string): void {
     this.isFirst = true;
     this.stored = this.saved.get(messageId) ?? 0;
   }
 
-  /** Something was said. */
+  /** A chunk was appended. */
   said(): void {
-    // A new owner takes words from the log, and everything else from the store.
+    // A new owner takes text from the log, and everything else from the store.
     if (this.hasTime && !this.isWordsOnly()) this.drop();
     this.cancel ??= this.soon();
   }
 
   /**
-   * Counts a piece of sound of a message. Sound is in no log: from this count in a draft, and from the missing end, the next owner knows that
-   * the message was being spoken when its process died, and how much of it was sent. So drafts of a spoken message never have time.
+   * Counts a piece of sound of a message. Sound is in no log: when a draft has this count and the message has no end, the next owner knows that the message
+   * was being spoken when its process died, and how much of it was sent. So drafts of a spoken message are written often.
    */
   spoke(messageId: string, sampleRate: number, pieceBytes: number): void {
     const before = this.sounds.get(messageId);
@@ -218,31 +218,31 @@ export class Drafts {
   put(message: Message, parts: number): void {
     if (message !== this.context.message()) return;
     this.stored = parts;
-    // What was planned before may have time now.
+    // A draft that was planned before can wait now.
     if (!this.cancel || !this.context.isKept() || !this.isWordsOnly()) return;
     this.drop();
     this.cancel = this.soon();
   }
 
-  /** Forgets that something was said since the message was saved. */
+  /** Cancels the planned draft. */
   drop(): void {
     this.cancel?.();
     this.cancel = null;
     this.hasTime = false;
   }
 
-  /** Resolves when a message may be saved: a draft must not come after what it is a draft of. Nothing to wait for when none is being written. */
+  /** Resolves when the message may be saved, since a draft must not be written after the message itself. Null when no draft is being written. */
   get written(): Promise<void> | null {
     return this.writing;
   }
 
-  /** A message that is over. */
+  /** The message has ended. */
   release(messageId: string): void {
     this.saved.delete(messageId);
     this.sounds.delete(messageId);
   }
 
-  /** Stored messages without what is only a draft: whoever reads the response in progress gets that from its chunks. */
+  /** Stored messages without parts that are only drafts: a reader of the response in progress gets these from its chunks. */
   without(stored: Message[]): Message[] {
     return stored.flatMap((message) => {
       const count = this.saved.get(message.id) ?? message.parts.length;
@@ -253,13 +253,13 @@ export class Drafts {
 
   private soon(): () => void {
     const { clock, pace, isKept } = this.context;
-    // The first one is not spared: from then on the message has its place among the others.
+    // The first draft cannot wait: it gives the message its place among the others.
     this.hasTime = this.stored > 0 && isKept() && this.isWordsOnly();
     const wait = pace.book({ isFirst: this.isFirst, isKept: this.hasTime });
     return clock.after(wait, () => this.write());
   }
 
-  /** Whether nothing but words was said since the message was stored, and none of them aloud. */
+  /** Whether only text was appended since the message was stored, and none of it was spoken. */
   private isWordsOnly(): boolean {
     const { id = '', parts = [] } = this.context.message() ?? {};
     if (this.sounds.has(id)) return false;
@@ -278,7 +278,7 @@ export class Drafts {
     // A store that is slower than its drafts gets one at a time.
     this.cancel = this.writing ? this.soon() : null;
     if (this.writing || !message || message.parts.length === 0) return;
-    // What cannot be kept now is tried again when the message ends.
+    // A draft that fails is not repeated: the end of the message stores it.
     const { length } = message.parts;
     const put = async () => {
       await store.putMessage(key, this.withSound(message));

@@ -21,25 +21,25 @@ export function soundBytes({ frame }: Sound): number {
   return frame.byteLength - BINARY_HEADER;
 }
 
-/** What of the newest utterance is kept for a listener that comes back. */
+/** Bytes of the newest utterance that are kept for a listener that reconnects. */
 const MAX_KEPT_BYTES = 2 * 1024 * 1024;
 /** The number of an utterance has three bytes. */
 const MAX_NUMBER = 0xff_ff_ff;
 /** PCM has 16 bits. */
 export const SAMPLE_BYTES = 2;
 
-/** The sound of a session: each message speaks in an utterance of its own, and the newest can be gone on with. */
+/** The sound of a session: each message has an utterance of its own, and a listener that reconnects can continue the newest. */
 export class Utterances {
   private n: number;
   private messageId: string | null = null;
   private sampleRate = 0;
   private samples = 0;
   private kept: Sound[] = [];
-  /** Those before it are kept no more. */
+  /** The index of the oldest piece that is kept. */
   private oldest = 0;
   private keptBytes = 0;
 
-  /** `before`: as many as earlier owners of the session may have numbered. */
+  /** `before`: the numbers that earlier owners of the session may have used. */
   constructor(before = 0) {
     this.n = before % MAX_NUMBER;
   }
@@ -53,10 +53,10 @@ export class Utterances {
       this.samples = 0;
       this.flush();
     }
-    // Read into its frame, so that it is never copied.
+    // Decoded straight into its frame, so that it is never copied.
     const bytes = Buffer.allocUnsafe(BINARY_HEADER + Math.max(0, base64Bytes(data)));
     const length = bytes.write(data, BINARY_HEADER, 'base64');
-    // Less, where it is no base64.
+    // Fewer bytes, when the data is not valid base64.
     const whole = BINARY_HEADER + length;
     const frame = whole === bytes.byteLength ? bytes : bytes.subarray(0, whole);
     const { n } = this;
@@ -76,13 +76,13 @@ export class Utterances {
       this.keptBytes -= soundBytes(first);
       this.oldest += 1;
     }
-    // Now and then: moving all of them for each would cost more than the sound.
+    // Not for each piece: moving all others each time would cost more than the sound.
     if (this.oldest * 2 <= kept.length) return;
     this.kept = kept.slice(this.oldest);
     this.oldest = 0;
   }
 
-  /** What is kept of an utterance from a sample on; nothing when it is not the newest. */
+  /** The kept pieces of an utterance from a sample on; empty when it is not the newest. */
   from(n: number, at: number): Sound[] {
     if (n !== this.n) return [];
     return this.kept.slice(this.oldest).flatMap((sound) => {
@@ -96,7 +96,7 @@ export class Utterances {
     });
   }
 
-  /** Nobody wants to hear what was said so far. */
+  /** Discards the sound so far, since the user interrupted it. */
   flush(): void {
     this.kept = [];
     this.oldest = 0;
@@ -104,7 +104,7 @@ export class Utterances {
   }
 }
 
-/** Reads where a listener was: `<n>-<at>`; null when it says nothing of the kind. */
+/** Parses the place of a listener, `<n>-<at>`; null when it has another form. */
 export function parseSoundPlace(text: string | null): { n: number; at: number } | null {
   const [, n, at] = /^(\d{1,8})-(\d{1,15})$/.exec(text ?? '') ?? [];
   return n === undefined || at === undefined ? null : { n: Number(n), at: Number(at) };

@@ -9,20 +9,20 @@ import { nameOf } from '../store/rules.ts';
 import type { ListedSession, ListRequest, OwnedKey, SessionKey, SessionSummary } from '../store/store.ts';
 import type { Session } from './session.ts';
 
-/** How long a quiet session stays in memory, with its log, for those who come back. */
+/** How long an unused session stays in memory, with its log, for clients that reconnect. */
 const KEEP_MS = 5 * 60_000;
 const SWEEP_MS = 60_000;
 const DRAIN_MS = 2000;
 
-/** The sessions that live in this process, each once; the rest are in the store. */
+/** The sessions that this process has open, each exactly once. All others are in the store alone. */
 export class SessionRegistry {
   private readonly engine: Engine;
   private readonly open = new Map<string, Promise<Conversation>>();
-  /** Those of them that are taken up. */
+  /** The open sessions that are loaded. */
   private readonly here = new Map<string, Conversation>();
-  /** Those that are being removed: whoever looks for one waits until it is gone. */
+  /** Sessions that are being removed. A request for one waits until it is gone. */
   private readonly removing = new Map<string, Promise<boolean>>();
-  /** The same of those that are being handed over. */
+  /** Sessions that are being handed over to another process; a request for one waits too. */
   private readonly leaving = new Map<string, Promise<void>>();
   private isClosing = false;
   private cancelSweep: () => void = () => undefined;
@@ -56,7 +56,7 @@ export class SessionRegistry {
     const removal =
       this.removing.get(name) ??
       this.erase(key, this.open.get(name)).finally(() => {
-        // Closed for good, removed or not: whoever comes back gets it from the store.
+        // The conversation is closed, removed or not: the next request loads the session from the store.
         this.forget(name);
         this.removing.delete(name);
       });
@@ -64,18 +64,18 @@ export class SessionRegistry {
     return removal;
   }
 
-  /** The owners of the sessions here. */
+  /** The keys of the sessions that this process owns. */
   get owned(): OwnedKey[] {
     return [...this.here.values()].map(({ key }) => key);
   }
 
-  /** Another process owns a session. */
+  /** Another process took a session over. */
   lose(key: OwnedKey): void {
     const conversation = this.here.get(nameOf(key));
     if (conversation?.key.fence === key.fence) conversation.lose();
   }
 
-  /** Lets others have the sessions here, each when the agent is at rest and nobody speaks to it. Resolves when none is left, or after so long. */
+  /** Hands over every session when its agent is at rest and no client speaks to it. Resolves when none is left, or after `withinMs`. */
   async handOver(withinMs: number): Promise<void> {
     const all = [...this.open].map(([name, loading]) => this.giveAway(name, loading));
     await settlesWithin(Promise.allSettled(all), withinMs, this.engine.clock);
@@ -89,7 +89,7 @@ export class SessionRegistry {
   private async giveAway(name: string, loading: Promise<Conversation>): Promise<void> {
     const conversation = await loading;
     while (!conversation.isPaused) await conversation.paused();
-    // It was lost, let go of or removed, or it was waited for too long.
+    // The session was lost, closed or removed meanwhile, or the time is over.
     if (this.isClosing || this.open.get(name) !== loading || this.removing.has(name)) return;
     const gone = conversation.handOver().finally(() => {
       this.forget(name);
@@ -107,10 +107,9 @@ export class SessionRegistry {
     const conversations = loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     const drained = (drain: (one: Conversation) => Promise<void>) =>
       settlesWithin(Promise.allSettled(conversations.map(drain)), DRAIN_MS, this.engine.clock);
-    // Turns that run come to their end, if that is soon.
+    // Turns that end soon may end.
     await drained((conversation) => conversation.settled());
-    // Those that do not are interrupted, and whoever listens hears of it. A tool, or a model, that listens to nobody is not
-    // waited for.
+    // The others are interrupted, and their clients are informed. A tool or a model that ignores its signal is not waited for.
     await drained((conversation) => conversation.close());
   }
 
@@ -129,14 +128,14 @@ export class SessionRegistry {
     while (going()) await going()?.catch(() => undefined);
   }
 
-  /** Not to be let go between being found and being used. */
+  /** Marks the session as used, so that the sweep does not close it between find and use. */
   private async used(loading: Promise<Conversation>): Promise<Conversation> {
     const conversation = await loading;
     conversation.touch();
     return conversation;
   }
 
-  /** `isEmpty`: nobody can have written anything to it. */
+  /** `isEmpty`: the session is new, so there is nothing to load from the store. */
   private load(key: SessionKey, isEmpty = false): Promise<Conversation> {
     const name = nameOf(key);
     const known = this.open.get(name);
@@ -188,7 +187,7 @@ export class SessionRegistry {
     });
   }
 
-  /** Lets go of sessions that nobody uses. */
+  /** Closes sessions that no client uses. */
   private async sweep(): Promise<void> {
     for (const [name, loading] of this.open) {
       const conversation = await loading.catch(() => null);
@@ -203,24 +202,24 @@ export class SessionRegistry {
   }
 }
 
-/** Where a decision that names no session is looked for: in so many of the sessions used last, by so many of its ids. */
+/** Where a decision without a session id is searched: in so many of the sessions used last, by so many of its approval ids. */
 const MAX_SEARCHED = 100;
 const MAX_NAMED = 4;
 
-/** The sessions of each user: what there is of them is in the store, and those that are used are at home. */
+/** The sessions of each user: lists them from the store, and opens them in the registry. */
 export class Sessions {
   private readonly engine: Engine;
   private readonly registry: SessionRegistry;
   private readonly newSessions: RateLimiter | null;
 
-  /** `newSessions` says how many sessions a user may begin. */
+  /** `newSessions` limits how many sessions a user may create. */
   constructor(engine: Engine, registry: SessionRegistry, newSessions: RateLimiter | null = null) {
     this.engine = engine;
     this.registry = registry;
     this.newSessions = newSessions;
   }
 
-  /** The session, made when there is none. */
+  /** The session, created when the user has none with this id. */
   async getOrCreate(user: string, id: string): Promise<Session> {
     const key = this.keyOf(user, id);
     const session = await this.registry.find(key);
@@ -230,12 +229,12 @@ export class Sessions {
     return this.registry.create(key);
   }
 
-  /** The session; throws `not_found` when this user has none such. */
+  /** The session; throws `not_found` when the user has none with this id. */
   async get(user: string, id: string): Promise<Session> {
     return (await this.find(user, id)) ?? notFound();
   }
 
-  /** The session; null when this user has none such. */
+  /** The session; null when the user has none with this id. */
   find(user: string, id: string): Promise<Session | null> {
     return this.registry.find(this.keyOf(user, id));
   }
@@ -246,7 +245,7 @@ export class Sessions {
     return store.listSessions(appName, user, page);
   }
 
-  /** The session in which the user was asked for one of these decisions; null when none of those used lately was it. */
+  /** The id of the session that asked the user for one of these decisions; null when none of those used lately did. */
   async askedIn(user: string, answers: readonly Answer[]): Promise<string | null> {
     const { store, appName } = this.engine;
     const named = answers.flatMap((answer) => ('approvalId' in answer && answer.approvalId) || []);
@@ -260,7 +259,7 @@ export class Sessions {
     return null;
   }
 
-  /** What is known of a session, said in or not. */
+  /** The summary of a session, with messages or without; null when the user has none with this id. */
   summaryOf(user: string, id: string): Promise<SessionSummary | null> {
     return this.engine.store.findSession(this.keyOf(user, id));
   }
@@ -269,7 +268,7 @@ export class Sessions {
     if (!(await this.engine.store.renameSession(this.keyOf(user, id), title))) notFound();
   }
 
-  /** Ends what runs and removes the session; the audit log stays. */
+  /** Ends what runs and removes the session; its audit log stays. */
   async remove(user: string, id: string): Promise<void> {
     if (!(await this.registry.remove(this.keyOf(user, id)))) notFound();
   }
@@ -285,7 +284,7 @@ function notFound(): never {
 
 const HALF_CHARACTER = /\p{Surrogate}/u;
 
-/** The session id that a client gave; throws when it cannot be one. `field` is where it stood. */
+/** Returns the session id that a client sent; throws when it is not valid. `field` names its place in the request. */
 export function checkSessionId(id: unknown, field: string, mostLength: number): string {
   if (typeof id !== 'string' || id === '' || id.length > mostLength || HALF_CHARACTER.test(id)) {
     throw new ProtocolError(
@@ -293,13 +292,13 @@ export function checkSessionId(id: unknown, field: string, mostLength: number): 
       `"${field}" must be a text of 1 to ${mostLength} whole characters.`,
     );
   }
-  // In an address these two mean the folder itself and the one above: such a session could never be asked for, nor deleted.
+  // In a URL these two mean the folder itself and the one above, so such a session could never be requested or deleted.
   if (id === '.' || id === '..')
     throw new ProtocolError('bad_request', `"${field}" must not be "." or "..".`);
   return id;
 }
 
-/** The id of a session that a client has not named. A user whose name does not fit into it stands there as a hash. */
+/** An id for a session whose client sent none. A user name that does not fit is replaced by its hash. */
 export function newSessionId(user: string, unique: string, mostLength: number): string {
   const id = `session_${user}_${unique}`;
   if (id.length <= mostLength && !HALF_CHARACTER.test(id)) return id;

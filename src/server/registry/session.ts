@@ -18,158 +18,158 @@ import type { Sound } from '../output/utterances.ts';
 import type { AcceptedRequest, PageRequest, SessionKey } from '../store/store.ts';
 
 /**
- * One session, as doors see it. They give it plain values and get promises; only what is said (`Feed`) and who listens
- * (`Listener`) are objects that live on.
+ * One session, for HTTP routes and sockets. They pass plain values and get promises; only the feed of chunks (`Feed`) and the listeners (`Listener`) are
+ * objects that live on.
  */
 export interface Session {
   readonly key: SessionKey;
 
-  /** Takes a typed message: at once, or when the agent is done. Resolves when it was taken, rejects when it is refused. */
+  /** Accepts a typed message: at once, or when the agent is done. Resolves when it is accepted, rejects when it is refused. */
   say(message: TypedMessage, asked: Asked & { again: boolean }): Promise<void>;
-  /** A client asks the agent to continue its last message, which was cut. */
+  /** Asks the agent to continue its last message, which was cut. */
   continueMessage(messageId: string, asked: Asked): Promise<void>;
-  /** Takes answers to open calls, while everything else goes on. */
+  /** Accepts answers to open calls, while everything else continues. */
   answer(answers: Answer[], asked: Asked & { by: Identity }): Promise<void>;
-  /** Someone wants the floor: sound, and the browser's tools. */
+  /** Makes a listener the active connection, which may send audio and run browser tools; null frees the place. */
   takeFloor(listener: Listener | null): void;
-  /** Sound or a picture from the person. */
+  /** Sound or a picture from the user. */
   media(blob: Blob, from: Listener): void;
-  /** The person turns the microphone on or off; `detection` says who finds the end of what they say. */
+  /** The user turns the microphone on or off; `detection` says whether client or server detects the end of speech. */
   microphone(action: 'start' | 'stop', detection: Detection, from: Listener): void;
-  /** Stops what the agent does; false when it does nothing. `heard`: what is meant, and how much of it was played. */
+  /** Stops the agent; false when it does nothing. `heard`: the message that is meant, and how much of its sound was played. */
   stop(asked?: Partial<Asked> & { heard?: Heard }): Promise<boolean>;
 
-  /** Takes a message that was posted. Resolves with its response when its turn comes. */
+  /** Accepts a posted message. Resolves with its response when its turn starts. */
   post(message: PostedMessage): Promise<Response>;
-  /** Takes answers that were posted. */
+  /** Accepts posted answers, like `answer`; resolves with the response. */
   postAnswers(answers: Answer[], from: AnsweredBy): Promise<Response>;
-  /** The same as a post; resolves with its response. */
+  /** Accepts a posted request to continue a message; resolves with the response. */
   postContinuation(continuation: PostedContinuation): Promise<Response>;
-  /** The rest of the response in progress, behind the last chunk that the client has; null when there is none. */
+  /** The rest of the response in progress, after the last chunk that the client has; null when there is none. */
   resume(last: string | null): Promise<Response | null>;
 
-  /** Someone listens from now on, behind what they have. One that never watches takes the floor; others do when it is free. */
+  /** Adds a listener, which gets every chunk after its place. A listener that never watches becomes the active connection; others do when there is none. */
   join(listener: Listener, at: Place): Promise<Joined>;
-  /** Someone is gone. */
+  /** Removes a listener. */
   leave(listener: Listener): void;
 
-  /** Some of the stored messages; null when the one that they should stand before is not there. */
+  /** A page of the stored messages; null when the message that it should end before does not exist. */
   page(request: PageRequest): Promise<MessagePage | null>;
 }
 
-/** Something that a person typed. */
+/** A message that a user typed. */
 export type TypedMessage = Extract<Input, { kind: 'message' }>;
 
-/** The client that made a request: what is meant for it alone is told to it. */
+/** The client that made a request, for replies to it alone. */
 export interface Requester {
   accepted(accepted: AcceptedRequest): void;
   told(error: ProtocolError): void;
 }
 
-/** What a client calls a request, if it has a name, and who is told what comes of it. */
+/** The name of a request, if it has one, and the client that gets its result. */
 export interface Asked {
   requestId?: string | undefined;
   requester: Requester;
-  /** Who asks, over a connection. */
+  /** The connection that the request came over. */
   listener?: Listener | undefined;
 }
 
-/** What a posted request is called, by its client and in the log. */
+/** The name of a posted request, for its client, and its id in the log. */
 interface PostNames {
   requestId?: string | undefined;
   logged: string;
 }
 
-/** A message as a client posted it, checked. */
+/** A posted message after its checks. */
 export interface PostedMessage extends PostNames {
   id: string | undefined;
   parts: AdmittedPart[];
   metadata?: PageMetadata | undefined;
 }
 
-/** A request to continue a message of the agent, as a client posted it. */
+/** A posted request to continue a message of the agent. */
 export interface PostedContinuation extends PostNames {
   messageId: string;
 }
 
-/** Which message answers are for, and who gives them in which request. */
+/** The message that the answers are for, the user who gives them, and their request. */
 export interface AnsweredBy extends PostNames {
   messageId: string | undefined;
   by: Identity;
 }
 
-/** How much a listener has: up to which chunk, and of which sound. */
+/** What a listener has: up to which chunk, and how much of which sound. */
 export interface Place {
   last: string | null;
   sound: { n: number; at: number } | null;
 }
 
-/** One that listens to a session and may speak in it. */
+/** A connected client of a session, which may also send requests. */
 export interface Listener {
   readonly id: string;
   /**
-   * Whether it goes on without the floor. `never`: it has the floor, or goes. `when-another-speaks`: it watches while another has it.
-   * `always`: it never has it.
+   * Whether it stays when it is not the active connection. `never`: it leaves. `when-another-speaks`: it watches while another is active. `always`: it is
+   * never active.
    */
   readonly watches: 'never' | 'when-another-speaks' | 'always';
-  /** Is told what went wrong with something that it asked for. */
+  /** Reports an error of a request that it made. */
   told(error: ProtocolError): void;
-  /** Is told why it loses the session, and goes. */
+  /** Reports why it loses the session, and disconnects it. */
   end(code: ErrorCode, message: string): void;
   play(sound: Sound): void;
-  /** Nobody wants to hear the rest of what was to be played. */
+  /** Discards sound that was not played yet. */
   hush(): void;
 }
 
-/** What a session says, as this process follows it. */
+/** The chunks of a session, as this process sends them. */
 export interface Feed {
   readonly log: Omit<ShownLog, 'readers'>;
-  /** Whether the agent has nothing to do, or waits for the person or the browser. */
+  /** Whether the agent does nothing, or waits for the user or the browser. */
   readonly isAtRest: boolean;
-  /** Calls back whenever the agent has come to rest; the returned function ends that. */
+  /** Calls back whenever the agent comes to rest; the returned function unsubscribes. */
   onRest(callback: () => void): () => void;
-  /** Lets the agent wait for a reader that lags far behind, if it has the floor; the returned function ends that. */
+  /** Adds a reader: the agent waits for it when it lags far and belongs to the active connection; the returned function removes it. */
   attach(reader: Reader): () => void;
-  /** A reader took something. */
+  /** A reader made progress. */
   readerMoved(): void;
 }
 
-/** A reader of the log as the agent sees it. */
+/** A reader of the log, for the agent that may wait for it. */
 export interface Reader {
-  /** Whether its client has the floor: the agent waits for it. */
+  /** Whether it belongs to the active connection, so that the agent waits for it. */
   readonly hasFloor: boolean;
-  /** How far it is. */
+  /** The number of the entry that it read last. */
   position(): number;
-  /** Nothing more will come: it tells why, and ends. The client may come back. */
+  /** Ends it with an error; the client may reconnect. */
   cut(why: ProtocolError): void;
 }
 
-/** Where one response stands in what is said. */
+/** One SSE response as a part of the log. */
 export interface Response {
   feed: Feed;
-  /** The place before its first chunk. */
+  /** The number of the entry before its first chunk. */
   from: number;
-  /** It ends with the first end of a response that stands behind this place; else behind `from`. */
+  /** It ends with the first end of a response after this entry; without it, after `from`. */
   endsAfter?: number;
-  /** Whether its client has the floor. */
+  /** Whether its client is the active connection. */
   hasFloor?: boolean;
   /** Approvals whose requests are left out. */
   omitted?: readonly string[];
-  /** Whether it ends, too, when the agent comes to rest: it is part of a live turn. */
+  /** Whether it also ends when the agent comes to rest, as a part of a live turn. */
   endsAtRest?: boolean;
-  /** Whether it never ends, and tells what other pages do, too: someone watches. */
+  /** Whether it belongs to a watcher: it never ends, and includes what other pages do. */
   isWatched?: boolean;
-  /** Whether the client hears all else where it watches: it is told only what is meant for it alone. */
+  /** Whether the client gets all other chunks as a watcher: then it gets only its private replies here. */
   isAside?: boolean;
-  /** Messages as this client is told them. */
+  /** Gives the files of messages the address that this client needs. */
   present?: (messages: Message[]) => Message[];
-  /** What only this client is told, as far as it was not. */
+  /** Takes the chunks for this client alone that it has not got yet. */
   aside?: () => readonly Chunk[];
-  /** The whole response, when it stands in the log no more. */
+  /** The whole response, when the log no longer has it. */
   told?: Chunk[];
 }
 
-/** Messages from which a client goes on. */
+/** The messages from which a client continues. */
 export interface Reset {
   messages: Message[];
   /** The first message of the page, when there are others before it. */
@@ -179,32 +179,32 @@ export interface Reset {
 /** The largest page of messages: parsing and writing a larger one would block the event loop for all users. */
 export const PAGE = { count: 100, bytes: 256 * 1024 };
 
-/** Where a listener begins. */
+/** Where a listener starts. */
 export interface Joined {
   feed: Feed;
-  /** The place that its first chunk stands behind. */
+  /** The number of the entry before its first chunk. */
   from: number;
-  /** Whether that is where the client said it was. */
+  /** Whether that is the place that the client named. */
   resumed: boolean;
   /** The id of the newest chunk. */
   newest: string;
-  /** The newest page of messages, when the client cannot go on where it was. */
+  /** The newest page of messages, when the client cannot continue from its place. */
   reset: Reset | null;
-  /** What has to be said before the first chunk: the message it belongs to, and its open blocks. */
+  /** The chunks to send before the first one: the message it belongs to, and its open blocks. */
   opening: Chunk[];
   /** Approvals whose requests are left out. */
   omitted: readonly string[];
-  /** The rest of the sound that they have the beginning of. */
+  /** The rest of the sound of which the client has the beginning. */
   sounds: Sound[];
-  /** What else they are told first. */
+  /** What else the greeting contains. */
   info: Pick<SessionInfo, 'received' | 'open' | 'running' | 'model' | 'floor'>;
 }
 
 /** Messages of a session, in order. */
 export interface MessagePage {
   messages: Message[];
-  /** The message that the page before this one ends with, exclusive: null when there is none. */
+  /** The message that the previous page ends before; null when there is none. */
   older: string | null;
-  /** Whether the agent is at work. */
+  /** Whether the agent is running. */
   isRunning: boolean;
 }

@@ -18,46 +18,46 @@ import { LARGE_JSON, type LargeJson } from '../large-json.ts';
 import type { Asked, Listener, Session } from '../registry/session.ts';
 import { type SocketLimits, toBase64 } from './socket.ts';
 
-/** A whole frame, as far as it was read: a large one is parsed already. */
+/** A whole frame. A large one is already parsed. */
 export type WholeFrame =
   | { kind: 'binary'; bytes: Uint8Array }
   | { kind: 'text'; text: string }
   | { kind: 'parsed'; value: unknown };
 
-/** What an intake is made of. */
+/** What an intake needs. */
 export interface IntakeContext {
-  /** Counts the bytes of frames until they are taken. */
+  /** Counts the bytes of frames until they are handled. */
   held: HeldBytes;
   /** How long a frame may take to arrive. */
   arrivalMs: number;
   clock: Clock;
   large: LargeJson;
-  /** Takes a frame; returns a promise when that takes its time. Never throws or rejects. */
+  /** Handles a frame; returns a promise when that takes time. Never throws or rejects. */
   take: (frame: WholeFrame) => Promise<unknown> | undefined;
-  /** A frame is refused: it cannot be read, there is no room for it, or it took too long. */
+  /** Refuses a frame that cannot be read, does not fit into memory, or took too long to arrive. */
   refuse: (error: ProtocolError) => void;
 }
 
-/** A binary frame of more bytes than this is counted while it is taken. */
+/** A binary frame of more bytes than this is counted while it is handled. */
 const SMALL = 64 * 1024;
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** What comes in over one socket until it is taken: counted from its first byte on, and taken in the order in which it came. */
+/** The frames that arrive over one socket: counted from their first byte until they are handled, and handled in the order of arrival. */
 export class Intake {
   private readonly context: IntakeContext;
   private readonly unfinished = new UnfinishedFrame();
   private unfinishedBytes = 0;
-  /** Bytes of frames that are being taken. */
+  /** Bytes of frames that are being handled. */
   private takenBytes = 0;
   private cancelArrival: (() => void) | null = null;
-  /** Settles when the large frames so far are parsed: what comes behind them waits. */
+  /** Settles when the large frames so far are parsed: later frames wait for it. */
   private parsing: Promise<void> | null = null;
 
   constructor(context: IntakeContext) {
     this.context = context;
   }
 
-  /** A piece of that many bytes came off the socket; the frames that ended in it were received. */
+  /** A piece of that many bytes came off the socket; the frames that ended in it were received before. */
   arrived(piece: number): void {
     const { bytes, isNew } = this.unfinished.push(piece);
     if (isNew) this.stopWaiting();
@@ -70,15 +70,15 @@ export class Intake {
     );
   }
 
-  /** A frame is whole. */
+  /** Handles a whole frame. */
   receive(data: Uint8Array, isBinary: boolean): void {
     const { byteLength } = data;
     this.unfinished.end(byteLength);
-    // `arrived` will tell what came behind it.
+    // `arrived` will count the bytes after this frame.
     const wasCounted = this.unfinishedBytes > 0;
     this.unfinishedBytes = 0;
     if (isBinary && byteLength <= SMALL && !this.parsing) {
-      // Sound is gone before it could be counted: in and out again would be a good part of what it costs.
+      // Sound is handled before it could be counted: counting it twice would be a good part of its cost.
       if (wasCounted) this.hold();
       this.context.take({ kind: 'binary', bytes: data });
       return;
@@ -89,18 +89,18 @@ export class Intake {
       this.takenBytes -= byteLength;
       this.hold();
     };
-    // Whoever takes the frame tells what became of it.
+    // The handler of the frame reports its result.
     if (work) work.then(release, release).catch(() => undefined);
     else release();
   }
 
-  /** The socket is read no more. */
+  /** The socket is no longer read. */
   stopWaiting(): void {
     this.cancelArrival?.();
     this.cancelArrival = null;
   }
 
-  /** The socket is gone, and what it had of an unfinished frame. */
+  /** The socket is closed, and the bytes of an unfinished frame with it. */
   close(): void {
     this.stopWaiting();
     this.unfinishedBytes = 0;
@@ -113,7 +113,7 @@ export class Intake {
     if (!isLarge && !this.parsing) return take(wholeFrame(data, isBinary));
     const taken = (this.parsing ?? Promise.resolve()).then(async () => {
       const frame = isLarge ? await this.parse(data) : wholeFrame(data, isBinary);
-      // In an object, for it is not waited for here: what comes behind a frame is taken when that was, not when that is done.
+      // In an object, so that this promise does not wait for the work: the next frame is handled when this one was started, not when it is done.
       return { work: take(frame) };
     });
     const parsing: Promise<void> = taken
@@ -139,7 +139,7 @@ export class Intake {
     }
   }
 
-  /** Counts what is held; false when there is no room for it. */
+  /** Counts the bytes that are held; false when they do not fit into memory. */
   private hold(): boolean {
     try {
       this.context.held.set(this.unfinishedBytes + this.takenBytes);
@@ -156,13 +156,10 @@ function wholeFrame(data: Uint8Array, isBinary: boolean): WholeFrame {
   return isBinary ? { kind: 'binary', bytes: data } : { kind: 'text', text: UTF8.decode(data) };
 }
 
-/** Less than this is not worth counting: headers of frames, and the beginnings of small ones. */
+/** Fewer bytes are not counted: headers of frames, and the beginnings of small ones. */
 const WORTH_COUNTING = 4096;
 
-/**
- * Knows how much of a frame that is not whole has come off a socket. It is told of every piece, after the frames that ended
- * in it.
- */
+/** Counts the bytes of an unfinished frame. The caller reports every piece, after the frames that ended in it. */
 class UnfinishedFrame {
   private bytes = 0;
   private ended = 0;
@@ -174,11 +171,11 @@ class UnfinishedFrame {
     this.hasEnded = true;
   }
 
-  /** A piece came: the bytes of the frame that is unfinished now, and whether it is another one than before. */
+  /** A piece arrived. Returns the bytes of the frame that is unfinished now, and whether it is another one than before. */
   push(bytes: number): { bytes: number; isNew: boolean } {
     const isNew = this.hasEnded;
     this.bytes += bytes;
-    // Headers are not told of, so that a little too much is left; but what is left came in this piece.
+    // Headers are not reported, so the rest is a little too large; but it cannot be larger than this piece.
     if (isNew) this.bytes = Math.max(0, Math.min(this.bytes - this.ended, bytes));
     this.ended = 0;
     this.hasEnded = false;
@@ -186,26 +183,26 @@ class UnfinishedFrame {
   }
 }
 
-/** Frames that are dropped before the connection ends. */
+/** The connection ends after so many dropped frames. */
 const MAX_DROPPED = 2000;
-/** Of so many that are dropped, one is answered. */
+/** One of so many dropped frames is answered. */
 const ANSWERED = 100;
 /** Seconds of frames that may come at once. */
 const FRAME_BURST = 2;
 /** Seconds of sound and pictures that may come at once. */
 const MEDIA_BURST = 8;
 
-/** What a meter is made of. */
+/** What a meter needs. */
 export interface FrameMeterContext {
   limits: SocketLimits;
   clock: Clock;
-  /** Frames were dropped. */
+  /** Answers that frames were dropped. */
   refuse: (error: ProtocolError) => void;
-  /** Too many were dropped. */
+  /** Ends the connection, since too many frames were dropped. */
   onFlood: () => void;
 }
 
-/** Counts what one client sends. What is more than it may is dropped: some of it is answered, and too much of it ends the connection. */
+/** Limits the frames of one client. Frames over the limit are dropped: some are answered, and too many end the connection. */
 export class FrameMeter {
   private readonly context: FrameMeterContext;
   private readonly frames: TokenBucket;
@@ -224,12 +221,12 @@ export class FrameMeter {
     this.mediaBytes = bucket(limits.mediaBytesPerSecond, MEDIA_BURST);
   }
 
-  /** Counts a frame that asks for an answer: false when it is one too many, and dropped. */
+  /** Counts a frame that asks for an answer: false when it is over the limit, and dropped. */
   allows(): boolean {
     return this.count(this.frames.take(1, this.context.clock.elapsed()) === 0);
   }
 
-  /** Counts a binary frame and its bytes. With one look at the clock: it comes fifty times a second from everyone who speaks. */
+  /** Counts a binary frame and its bytes. It reads the clock once, since each speaking client sends fifty such frames a second. */
   allowsMedia(bytes: number): boolean {
     const now = this.context.clock.elapsed();
     return this.count(this.mediaFrames.take(1, now) === 0 && this.mediaBytes.take(bytes, now) === 0);
@@ -256,27 +253,27 @@ export class FrameMeter {
   }
 }
 
-/** What requests over a socket need from around them. */
+/** What the requests of a socket need. */
 export interface SocketRequestsContext {
   listener: Listener;
   session: Session;
   identity: Identity;
   media: SocketMedia;
-  /** How much is taken in one frame. */
+  /** The largest frame and message that the server accepts. */
   limits: Limits;
   /** Asks the application whether the user has signed out; null when it cannot be asked. */
   isSignedOut: (() => Promise<boolean>) | null;
-  /** Takes one from what is allowed to the user: milliseconds to wait, 0 for none. */
+  /** Takes one request from the limit of the user: milliseconds to wait, 0 for none. */
   allow: { message: () => number; answer: () => number };
-  /** Tells this client something. */
+  /** Sends a chunk to this client alone. */
   tell: (chunk: Chunk) => void;
-  /** Something is wrong with a frame, or with the request of that name. */
+  /** Reports an error about a frame, or about the request with that name. */
   complain: (thrown: unknown, requestId?: string) => void;
-  /** Answers a question whether the server is still there. */
+  /** Answers a `ping` frame. */
   pong: (timestamp: string | number | null) => void;
 }
 
-/** What a client asks for in the text frames of its socket: each is read, and the session is asked for it. */
+/** Carries out the requests in the text frames of one socket: parses each, and calls the session. */
 export class SocketRequests {
   private readonly context: SocketRequestsContext;
   /** The claim for which the application is being asked. */
@@ -286,7 +283,7 @@ export class SocketRequests {
     this.context = context;
   }
 
-  /** Takes a frame; returns a promise when that takes its time. Never throws or rejects. */
+  /** Handles a frame; returns a promise when that takes time. Never throws or rejects. */
   take(frame: Exclude<WholeFrame, { kind: 'binary' }>): Promise<unknown> | undefined {
     const { limits, complain } = this.context;
     try {
@@ -299,7 +296,7 @@ export class SocketRequests {
     }
   }
 
-  /** Does what a frame says; what goes wrong is told with the name of the request. */
+  /** Carries out a request; reports an error with the name of the request. */
   private request(frame: ClientFrame): Promise<unknown> | undefined {
     const { listener, tell, complain } = this.context;
     const name = 'requestId' in frame ? frame.requestId : undefined;
@@ -374,12 +371,12 @@ export class SocketRequests {
   }
 }
 
-/** Sound and pictures that come over one socket, on their way to the session. */
+/** Sound and pictures that arrive over one socket, for the session. */
 export class SocketMedia {
   private readonly listener: Listener;
   private readonly session: Session;
   private readonly meter: FrameMeter;
-  /** Whether the microphone is on; null as long as the client has not said. */
+  /** Whether the microphone is on; null until the client says so. */
   private listens: boolean | null = null;
 
   constructor(listener: Listener, session: Session, meter: FrameMeter) {
@@ -388,21 +385,21 @@ export class SocketMedia {
     this.meter = meter;
   }
 
-  /** The person turns the microphone on or off. */
+  /** Turns the microphone on or off. */
   microphone(action: 'start' | 'stop', detection: Detection): void {
     if (action === 'start') this.session.takeFloor(this.listener);
     if (action === 'start' || this.listens) this.session.microphone(action, detection, this.listener);
     this.listens = action === 'start';
   }
 
-  /** The connection ends, and the microphone with it. */
+  /** The connection ends: the microphone is turned off. */
   close(): void {
     if (this.listens) this.microphone('stop', 'server');
   }
 
-  /** A binary frame. Throws when it is refused. */
+  /** Handles a binary frame. Throws when it is refused. */
   take(bytes: Uint8Array, isRich: boolean, limits: Limits): void {
-    // Before it is read: what is too much costs as little as it can.
+    // Before the frame is parsed, so that a frame over the limit costs little.
     if (!this.meter.allowsMedia(bytes.byteLength)) return;
     try {
       if (!isRich)
@@ -411,23 +408,23 @@ export class SocketMedia {
       if (frame.type === 'audio') this.giveSound(toBase64(frame.pcm));
       else this.give('image/jpeg', toBase64(frame.jpeg));
     } catch (thrown) {
-      // Each refusal is answered: it counts as what asks for an answer does.
+      // Each refusal is answered, so it counts like a frame that asks for an answer.
       if (this.meter.allows()) throw thrown;
     }
   }
 
-  /** Sound that came as text, in base64. */
+  /** Handles sound that came as text, in base64. */
   hear(pcm: string): void {
     if (this.meter.allowsMediaBytes(pcm.length)) this.giveSound(pcm);
   }
 
-  /** A picture of the camera that came as text, in base64. */
+  /** Handles a picture of the camera that came as text, in base64. */
   see(jpeg: string): void {
     if (this.meter.allowsMediaBytes(jpeg.length)) this.give('image/jpeg', jpeg);
   }
 
   private giveSound(data: string): void {
-    // A client that only sends sound means to be heard; what still comes after its "stop" does not.
+    // A client that sends sound without `audio_control` has its microphone on; sound after its "stop" is refused.
     if (this.listens === null) this.microphone('start', 'server');
     if (!this.listens) throw new ProtocolError('bad_audio', 'Send audio_control "start" before sound.');
     this.give('audio/pcm;rate=16000', data);

@@ -22,38 +22,38 @@ import { FrameMeter, Intake, SocketMedia, SocketRequests, type WholeFrame } from
 import type { Socket, SocketLimits } from './socket.ts';
 import { SocketWriter } from './socket-writer.ts';
 
-/** What a connection is made of. */
+/** What a connection needs. */
 export interface SocketConnectionContext {
   id: string;
   socket: Socket;
   session: Session;
-  /** Whose connection it is. */
+  /** The user of the connection. */
   identity: Identity;
-  /** Which nodes are at work, for development, where that is told. */
+  /** The nodes that serve it, where clients may learn that. */
   nodes?: Pick<SessionInfo, 'nodes'>;
-  /** What the client has, as it said it. */
+  /** Which chunks and sound the client has, as it said. */
   place: Place;
   clock: Clock;
   pacing: Pacing;
   logger: Logger;
   limits: SocketLimits;
-  /** How much is taken in one frame. */
+  /** The largest frame and message that the server accepts. */
   protocolLimits: Limits;
   large: LargeJson;
-  /** Counts the bytes of frames, until they are taken. */
+  /** Counts the bytes of frames until they are handled. */
   held: HeldBytes;
   /** How long a frame may take to arrive. */
   arrivalMs: number;
-  /** Takes one from what is allowed to the user: milliseconds to wait, 0 for none. */
+  /** Takes one request from the limit of the user: milliseconds to wait, 0 for none. */
   allow: { message: () => number; answer: () => number };
   /** Asks the application whether the user has signed out, and closes the connection then; null when it cannot be asked. */
   isSignedOut: (() => Promise<boolean>) | null;
-  /** Files of messages by their whole address. */
+  /** Gives the files of messages their whole address. */
   present: (messages: Message[]) => Message[];
   onEnd: (connection: SocketConnection) => void;
 }
 
-/** What is wrong with a frame so that nothing behind it can be read. */
+/** Errors after which no later frame of the socket can be read. */
 const ENDING: ReadonlySet<ErrorCode> = new Set(['invalid_frame', 'idle', 'overloaded']);
 
 /** One socket of one session: frames in, chunks and sound out. It decides nothing about the conversation. */
@@ -69,7 +69,7 @@ export class SocketConnection implements Listener {
   private readonly writer: SocketWriter;
   private readonly life: SocketLife;
   private isOpen = true;
-  /** Whether it gets what is said. */
+  /** Whether it receives the chunks of the session. */
   private isFollowing = false;
 
   constructor(context: SocketConnectionContext) {
@@ -122,7 +122,7 @@ export class SocketConnection implements Listener {
     });
   }
 
-  /** Greets, sends what was missed, and goes live. */
+  /** Greets the client, sends what it missed, and follows the session. */
   async open(): Promise<void> {
     const { session, context, writer } = this;
     const joined = await session.join(this, context.place);
@@ -130,7 +130,7 @@ export class SocketConnection implements Listener {
     const { feed, from, resumed, newest, reset, opening, omitted, sounds, info } = joined;
     const { epoch } = feed.log;
     const sessionId = session.key.id;
-    // Its id is the place where the connection begins: one that breaks before the first chunk can resume, too.
+    // Its id is the place where the connection begins, so that a connection that breaks before the first chunk can resume too.
     writer.send(
       {
         type: 'data-session',
@@ -156,26 +156,26 @@ export class SocketConnection implements Listener {
     if (this.isOpen) this.intake.arrived(piece);
   }
 
-  /** A frame from the client. Never throws. */
+  /** Handles a frame from the client. Never throws. */
   receive(data: Uint8Array, isBinary: boolean): void {
     if (!this.isOpen) return;
     this.life.noteFrame();
     this.intake.receive(data, isBinary);
   }
 
-  /** The other side asks whether this one is still there. */
+  /** Answers a ping. */
   ping(data: Uint8Array): void {
     if (!this.isOpen || !this.meter.allows()) return;
     this.life.noteAlive();
     if (!this.writer.isBehind) this.context.socket.pong(data);
   }
 
-  /** The other side is still there. */
+  /** Notes a pong. */
   pong(): void {
     if (this.isOpen && this.meter.allows()) this.life.noteAlive();
   }
 
-  /** Sound for the person, once they get what else is said. */
+  /** Sends sound, once the client receives the chunks of the session. */
   play(sound: Sound): void {
     if (!this.isOpen || !this.isFollowing) return;
     this.life.noteActivity();
@@ -186,13 +186,13 @@ export class SocketConnection implements Listener {
     this.writer.hush();
   }
 
-  /** The socket is gone, and all that it held. */
+  /** The socket is closed: releases everything that the connection holds. */
   closed(): void {
     this.intake.close();
     this.leave();
   }
 
-  /** Takes no further part in the session. */
+  /** Leaves the session. */
   private leave(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
@@ -203,10 +203,10 @@ export class SocketConnection implements Listener {
     this.context.onEnd(this);
   }
 
-  /** Tells the client why, and closes. */
+  /** Sends the reason, and closes the socket. */
   end(code: ErrorCode, message: string): void {
     if (!this.isOpen) return;
-    // A client that is behind gets the rest when it resumes.
+    // A client that lags gets the rest when it resumes.
     if (!this.writer.isBehind) this.writer.flush();
     this.writer.send({
       type: 'data-error',
@@ -218,7 +218,7 @@ export class SocketConnection implements Listener {
     this.leave();
   }
 
-  /** Takes a frame, unless the connection has ended while that was parsed. */
+  /** Handles a frame, unless the connection ended while the frame was parsed. */
   private take(frame: WholeFrame): Promise<unknown> | undefined {
     if (!this.isOpen) return;
     if (frame.kind !== 'binary') return this.meter.allows() ? this.requests.take(frame) : undefined;
@@ -247,26 +247,26 @@ export class SocketConnection implements Listener {
     this.tell({ type: 'data-error', data: error.toWire(), transient: true });
   }
 
-  /** Tells this client something. What waits for one that does not read must not grow by what it does. */
+  /** Sends a chunk to this client alone. A client that does not read must not grow its own send queue by sending requests. */
   private tell(chunk: Chunk): void {
     if (this.isOpen && !this.writer.isBehind) this.writer.send(chunk);
   }
 }
 
-/** What the life of a socket is measured by. */
+/** What the heartbeat of a socket needs. */
 export interface SocketLifeContext {
   clock: Clock;
   limits: SocketLimits;
   ping: () => void;
-  /** The other side is gone, or nothing happens any more. */
+  /** The client does not answer, or nothing happened for too long. */
   onEnd: (why: string) => void;
 }
 
-/** Finds out about clients that are gone without a word, and about those that only sit there. */
+/** The heartbeat of one socket: finds clients that disappeared without closing, and connections that are idle for too long. */
 export class SocketLife {
   private readonly context: SocketLifeContext;
   private aliveAt: number;
-  /** When something was said last, as far as it is known. */
+  /** The time of the last activity, as far as it is known. */
   private activeAt: number;
   /** The newest entry of the log at the last beat. */
   private seqAtBeat = 0;
@@ -278,23 +278,23 @@ export class SocketLife {
     this.aliveAt = this.activeAt;
   }
 
-  /** The other side is still there. */
+  /** The client gave a sign of life. */
   noteAlive(): void {
     this.aliveAt = this.context.clock.elapsed();
   }
 
-  /** A frame came: the other side is there, and says something. */
+  /** A frame arrived: the client is alive and active. */
   noteFrame(): void {
     this.aliveAt = this.context.clock.elapsed();
     this.activeAt = this.aliveAt;
   }
 
-  /** Someone said something. */
+  /** There was activity in the session. */
   noteActivity(): void {
     this.activeAt = this.context.clock.elapsed();
   }
 
-  /** Begins to look. `log` is asked at each beat for what was said meanwhile. */
+  /** Starts the heartbeat. New entries in `log` between two beats count as activity. */
   begin(log: { readonly last: number }): void {
     this.seqAtBeat = log.last;
     this.beat(log);

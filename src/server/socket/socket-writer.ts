@@ -14,25 +14,25 @@ import { pcmOf, SAMPLE_BYTES, type Sound, soundBytes } from '../output/utterance
 import type { Feed } from '../registry/session.ts';
 import { type Socket, type SocketLimits, toBase64 } from './socket.ts';
 
-/** What a writer is made of. */
+/** What a writer needs. */
 export interface SocketWriterContext {
   socket: Socket;
   window: BatchTimer;
   limits: SocketLimits;
-  /** Messages as this client is told them. */
+  /** Gives the files of messages the address that this client needs. */
   present?: (messages: Message[]) => Message[];
-  /** The other side does not read; it can come back and resume. */
+  /** The client does not read; it can reconnect and resume. */
   onTooSlow: () => void;
 }
 
 /**
- * Writes to one socket what stands in the log, and sound beside it. It is a cursor: what the other side is too slow for
- * waits in the log, and old sound is dropped.
+ * Writes the chunks of the log to one socket, and sound beside them. It is a cursor: chunks that the client is too slow for wait in the log, and old sound is
+ * dropped.
  */
 export class SocketWriter {
-  /** Whether the other side gets ids, several blocks a frame, and sound as binary. */
+  /** Whether the client gets ids, several blocks a frame, and sound in binary frames. */
   readonly isRich: boolean;
-  /** Whether the other side is told what other pages do. */
+  /** Whether the client gets what other pages do. */
   private readonly isWatching: boolean;
   private readonly context: SocketWriterContext;
   private readonly departure: Departure;
@@ -40,9 +40,9 @@ export class SocketWriter {
   private soundBytes = 0;
   /** The utterance that was written last, and the sample that comes next in it. */
   private spoken: { n: number; next: number } | null = null;
-  /** What it writes, once it follows. */
+  /** The log, once the writer follows it. */
   private log: Feed['log'] | null = null;
-  /** The place of what was written last. */
+  /** The number of the entry that was written last. */
   private seq = 0;
   private omitted: ReadonlySet<string> = new Set();
   private leave: (() => void) | null = null;
@@ -57,7 +57,7 @@ export class SocketWriter {
     this.departure = new Departure(context.window, () => this.flushSoon());
   }
 
-  /** Writes what stands, and what will come, behind a place in the log, without the requests of the approvals in `omitted`. */
+  /** Writes the entries of a log after a place, and all later ones, without the requests of the approvals in `omitted`. */
   follow(log: Feed['log'], from: number, omitted: readonly string[]): void {
     this.log = log;
     this.seq = from;
@@ -67,7 +67,7 @@ export class SocketWriter {
     );
   }
 
-  /** Whether a chunk is left out: a request, with the step around it when nothing else stands in that. */
+  /** Whether a chunk is left out: an approval request, and the step around it when the step has nothing else. */
   private isOmitted(chunk: Chunk, log: Feed['log']): boolean {
     if (!this.isWatching && isForWatchers(chunk)) return true;
     if (this.omitted.size === 0) return false;
@@ -80,7 +80,7 @@ export class SocketWriter {
     return chunk.type === 'finish-step' && asks(this.seq - 1);
   }
 
-  /** Sends a chunk that stands in no log, with an id if it marks a place in one. */
+  /** Sends a chunk that is not in the log, with an id if it marks a place in the log. */
   send(chunk: Chunk, id?: string): void {
     if (this.isFlushing) this.flush();
     this.context.socket.send(encodeBlock(chunk, this.isRich ? id : undefined));
@@ -94,19 +94,19 @@ export class SocketWriter {
     this.flush();
   }
 
-  /** Drops the sound that waits. */
+  /** Drops sound that is not sent yet. */
   hush(): void {
     this.sounds = [];
     this.soundBytes = 0;
   }
 
-  /** Whether so much waits for the network that nothing more is given to it. */
+  /** Whether so many bytes wait for the network that nothing more is written. */
   get isBehind(): boolean {
     const { socket, limits } = this.context;
     return socket.bufferedAmount > limits.maxBufferedBytes;
   }
 
-  /** Sends everything there is, unless too much of it waits for the network. */
+  /** Writes everything, unless too many bytes wait for the network. */
   flush(): void {
     this.isFlushing = false;
     if (!this.isOpen) return;
@@ -117,7 +117,7 @@ export class SocketWriter {
       return isLost ? onTooSlow() : this.departure.later();
     }
     if (log) this.write(log);
-    // Whoever has the session now speaks: what a process says that slept beyond its lease is not for the person.
+    // Another process may own the session by now: the user must not hear this one, which was suspended longer than its lease.
     if (log?.isHeld && this.sounds.length > 0) return this.departure.later();
     while (this.sounds.length > 0 && socket.bufferedAmount < limits.maxSoundBytes) {
       const sound = this.nextSound();
@@ -125,7 +125,7 @@ export class SocketWriter {
     }
   }
 
-  /** Sends sound; before a new utterance, and after a gap, what it is. */
+  /** Sends sound, with its description before a new utterance and after a gap. */
   private writeSound(sound: Sound): void {
     const { n, messageId, sampleRate, at, frame } = sound;
     const { socket } = this.context;
@@ -149,7 +149,7 @@ export class SocketWriter {
     this.leave?.();
   }
 
-  /** Sends all that the log has. */
+  /** Writes all entries of the log. */
   private write(log: Feed['log']): void {
     const { socket, present } = this.context;
     const before = this.seq;
@@ -171,7 +171,7 @@ export class SocketWriter {
     if (this.seq > before) this.departure.left();
   }
 
-  /** What is said in one go leaves as one frame: a call is several chunks, and each frame costs as much as the words of a window. */
+  /** Chunks of the same tick leave as one frame: a call is several chunks, and each frame costs as much as the text of a window. */
   private flushSoon(): void {
     if (this.isFlushing) return;
     this.isFlushing = true;

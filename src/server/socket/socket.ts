@@ -28,13 +28,13 @@ export interface AcceptedSocket {
 export interface SocketLimits {
   /** Connections that one user may have at a time. */
   connectionsPerUser: number;
-  /** Frames of one user that answer calls; each may be written down. */
+  /** Frames of one user that answer calls; each may cause a write to the store. */
   answersPerMinute: number;
-  /** Text that a slow reader may owe before sending waits. */
+  /** Bytes of text that may wait for a slow client before the server stops sending. */
   maxBufferedBytes: number;
-  /** Sound that may wait for a slow reader; older sound is dropped. */
+  /** Bytes of sound that may wait for a slow client; older sound is dropped. */
   maxSoundBytes: number;
-  /** Chunks a reader may be behind before it is closed; it can come back and resume. */
+  /** Chunks that a client may lag before the server closes the connection; it can reconnect and resume. */
   maxLag: number;
   /** Frames per second, pings and refused ones included, apart from sound and pictures in binary. */
   framesPerSecond: number;
@@ -43,12 +43,12 @@ export interface SocketLimits {
   /** Bytes of sound and pictures per second; several times as much as a microphone and a camera give. */
   mediaBytesPerSecond: number;
   heartbeatMs: number;
-  /** A peer that gives no sign for so long is gone. */
+  /** A client that sends nothing, not even a pong, for so long is gone. */
   silenceMs: number;
   idleMs: number;
 }
 
-/** The limits of the protocol. */
+/** The default limits, as in PROTOCOL.md. */
 export const DEFAULT_SOCKET_LIMITS: SocketLimits = {
   connectionsPerUser: 256,
   answersPerMinute: 600,
@@ -66,7 +66,7 @@ export const DEFAULT_SOCKET_LIMITS: SocketLimits = {
 /** Bytes as base64, without copying them first. */
 export function toBase64(bytes: Uint8Array): string {
   const { buffer, byteOffset, byteLength } = bytes;
-  // What comes off a socket is one already: a view of a view costs a good part of 20 ms of sound.
+  // Data from a socket is a Buffer already: another view of it would be a good part of the cost of 20 ms of sound.
   const view = Buffer.isBuffer(bytes) ? bytes : Buffer.from(buffer, byteOffset, byteLength);
   return view.toString('base64');
 }

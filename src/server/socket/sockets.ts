@@ -13,26 +13,26 @@ import { checkSessionId, newSessionId } from '../registry/session-registry.ts';
 import { type AcceptedSocket, DEFAULT_SOCKET_LIMITS, type Socket, type SocketLimits } from './socket.ts';
 import { SocketConnection } from './socket-connection.ts';
 
-/** When someone who has too many connections may try again. */
+/** After this time a user with too many connections may try again. */
 const CROWDED_MS = 10_000;
 
-/** A connection that was allowed and waits for its socket. */
+/** A connection that was admitted and waits for its socket. */
 export interface Admission {
   accept(socket: Socket): AcceptedSocket;
-  /** The socket did not come, or is gone. */
+  /** The socket did not open, or is closed. */
   drop(): void;
 }
 
-/** The stream of a request that waits to become a socket, and what came over it already. */
+/** The stream of a request that waits for its upgrade, and the bytes that it already received. */
 export interface WaitingStream {
   stream: Duplex;
   head: Buffer;
 }
 
-/** Finds the session of a connection, here; or null when it was found elsewhere. */
+/** Finds the session of a connection in this process; null when another node has it. */
 type FindSession = (here: () => Promise<Session>) => Promise<Session | null>;
 
-/** What is known of a connection when its socket comes. */
+/** What is known of a connection before its socket opens. */
 interface Admitted {
   id: string;
   identity: Identity;
@@ -57,17 +57,17 @@ export class Sockets {
     this.answers = context.newLimiter('answers', { burst: perMinute, perMinute });
   }
 
-  /** Whether a request asks for a socket of ours. */
+  /** Whether a request is for a WebSocket of this server. */
   matches(request: Request): boolean {
     return new URL(request.url).pathname === `${this.context.basePath}/live`;
   }
 
-  /** Checks who asks and for what, before anything is opened. Throws a ProtocolError. */
+  /** Checks the request before a socket is opened. Rejects with a `ProtocolError`. */
   admit(request: Request): Promise<Admission> {
     return this.checked(request, (here) => here()) as Promise<Admission>;
   }
 
-  /** The same for a stream that can be handed on: null when another node has the session, and has the stream now. */
+  /** The same for a stream that can be forwarded: null when another node owns the session, and has the stream now. */
   admitOrHandOn(request: Request, { stream, head }: WaitingStream): Promise<Admission | null> {
     const { node } = this.context;
     return this.checked(request, (here) => (node ? node.admit(request, here, stream, head) : here()));
@@ -134,7 +134,7 @@ export class Sockets {
     }
   }
 
-  /** The size of a frame beyond which it is not read. */
+  /** The size above which a frame is not read. */
   get maxFrameBytes(): number {
     return this.context.engine.options.limits.bodyBytes;
   }
@@ -143,7 +143,7 @@ export class Sockets {
     return this.open.size;
   }
 
-  /** Tells every client to come back, and closes. */
+  /** Asks every client to reconnect, and closes all sockets. */
   close(): void {
     for (const connection of [...this.open]) connection.end('shutting_down', 'The server is restarting.');
   }
@@ -190,7 +190,7 @@ export class Sockets {
     return connection;
   }
 
-  /** Throws when a user has as many connections as are allowed. */
+  /** Throws when a user has as many connections as the limit allows. */
   checkRoom(user: string): void {
     const count = this.counts.get(user) ?? 0;
     if (count >= this.limits.connectionsPerUser) throw crowded(count);
@@ -211,7 +211,7 @@ export class Sockets {
     };
   }
 
-  /** Whether a user has too many connections at all nodes together; while that cannot be known, each counts alone. */
+  /** Rejects when a user has too many connections at all nodes together. While the hub is unavailable, each node counts alone. */
   private async checkEverywhere(user: string): Promise<void> {
     const all = await this.tellCount(user);
     if (all !== null && all > this.limits.connectionsPerUser) throw crowded(all - 1);
@@ -225,7 +225,7 @@ export class Sockets {
   private take(connection: SocketConnection, session: Session): void {
     const { logger } = this.context.engine;
     this.open.add(connection);
-    // Admitted before the server was told to close, and here only now.
+    // The server began to close after this connection was admitted.
     if (this.context.isClosing()) return connection.end('shutting_down', 'The server is restarting.');
     logger.info('connected', { connection: connection.id, session: session.key.id });
     connection.open().catch((thrown: unknown) => {

@@ -1,22 +1,22 @@
 import type Libsql from 'libsql';
 import { StoreError } from '../store/store.ts';
 
-/** What a column may be given. */
+/** A value of a column. */
 export type Value = string | number | null | Uint8Array;
 
 /** A prepared statement whose rows have the columns of `Row`. */
 export interface Statement<Row> {
-  /** How many rows it changed. */
+  /** Returns the number of changed rows. */
   run(...values: Value[]): number;
   first(...values: Value[]): Row | undefined;
   all(...values: Value[]): Row[];
 }
 
-/** One connection to one database file; everything on it happens at once. */
+/** A connection to one database file; its calls are synchronous. */
 export interface Database {
   prepare<Row = never>(sql: string): Statement<Row>;
   exec(sql: string): void;
-  /** Runs the work as one transaction; what it throws undoes all of it. */
+  /** Runs the work as one transaction; an error undoes all of it. */
   transaction<T>(work: () => T): T;
   close(): void;
 }
@@ -29,7 +29,7 @@ export async function openDatabase(file: string): Promise<Database> {
   return {
     prepare<Row>(sql: string): Statement<Row> {
       const statement = db.prepare(sql);
-      // The values go as one array: the driver takes a single null or object for named parameters, and dies of it.
+      // The values are passed as one array: the driver takes a single null or object for named parameters, and crashes.
       return {
         run: (...values) => statement.run(values).changes,
         first: (...values) => statement.get(values) as Row | undefined,
@@ -73,8 +73,8 @@ export type Migration = (db: Database) => void;
 /** The steps from an empty file; step `n` leads to version `n + 1`. Released steps are never changed. */
 export const migrations: readonly Migration[] = [
   function firstSchema(db) {
-    // Events and messages lie in the order they are read in, next to their session; calls, audit lines and files are
-    // few or large and keep the row ids.
+    // Events and messages are stored in the order in which they are read, next to their session; calls, audit lines and files are few or large and keep the
+    // row ids.
     db.exec(`
       create table app_states (app text primary key, state text not null) without rowid;
       create table user_states (
@@ -130,7 +130,7 @@ export const migrations: readonly Migration[] = [
     `);
   },
   function fences(db) {
-    // One counter for all sessions: a session that is made again under the id of one that was removed gets a new fence, too.
+    // One counter for all sessions, so that a session with the id of a removed one gets a new fence too.
     db.exec(`
       create table fences (last integer not null);
       insert into fences (last) values (0);
@@ -151,7 +151,7 @@ export const migrations: readonly Migration[] = [
   },
 ];
 
-/** Brings the file to the newest version, each step in a transaction of its own; refuses a file from the future. */
+/** Brings the file to the newest version, each step in a transaction of its own; refuses a file of a newer version. */
 export function migrate(db: Database, steps: readonly Migration[] = migrations): void {
   const version = db.prepare<{ user_version: number }>('pragma user_version').first()?.user_version ?? 0;
   if (version > steps.length) {

@@ -22,14 +22,14 @@ export async function openSqliteStore(
   let releaseLock = (): void => {};
   let db: Database | undefined;
   try {
-    // What people said is nobody else's to read.
+    // Only the user of this process may read conversations.
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     releaseLock = await takeLock(file);
     db = await openDatabase(file);
     db.exec('pragma busy_timeout = 5000');
     db.exec('pragma journal_mode = wal');
-    // What is committed has left the process and survives its death; only a power cut can take the last transactions,
-    // never tear one. The calls of tools need more: see `SqliteStore.#writeToDisk`.
+    // A committed transaction survives the death of the process. Only a power cut can lose the last ones, and it never corrupts one. The calls of tools need
+    // more: see `SqliteStore.#writeToDisk`.
     db.exec('pragma synchronous = normal');
     migrate(db);
     const store = new SqliteStore(db, releaseLock, options.now ?? Date.now);
@@ -45,9 +45,8 @@ export async function openSqliteStore(
 }
 
 /**
- * Takes the lock of a database file, and returns what gives it back. It is an exclusive transaction, never ended, on a
- * file beside it: the system ends it with the process, however that dies, so no lock is ever stale. Who holds it stands
- * in a second file, only to be shown.
+ * Takes the lock of a database file; the returned function releases it. The lock is an exclusive transaction that never ends, on a file beside it. The system
+ * ends it with the process, however that dies, so no lock is ever stale. A second file names the holder, for error messages alone.
  */
 async function takeLock(file: string): Promise<() => void> {
   const lock = await openDatabase(`${file}.lock`);

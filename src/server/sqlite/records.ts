@@ -29,7 +29,7 @@ import {
 import type { Database } from './database.ts';
 import { keyText } from './sessions.ts';
 
-/** A table of JSON texts that belong to sessions, each under an id, in the order in which they came. */
+/** A table of JSON texts of sessions, each with an id, in the order in which they were added. */
 export function documentTable<T>(db: Database, table: 'events' | 'messages' | 'waiting') {
   const put = db.prepare(
     `insert into ${table} (session, seq, id, data)
@@ -54,7 +54,7 @@ export function documentTable<T>(db: Database, table: 'events' | 'messages' | 'w
   const countOf = db.prepare<{ count: number }>(`select count(*) as count from ${table} where session = ?`);
 
   return {
-    /** Adds a text at the end, or replaces the one with its id where it stands. */
+    /** Adds a text at the end, or replaces the one with its id in its place. */
     put(session: number, id: string, json: string): void {
       put.run(session, session, toText(id), json);
     },
@@ -74,7 +74,7 @@ export function documentTable<T>(db: Database, table: 'events' | 'messages' | 'w
       const fit = fitting(found, count, bytes);
       return from.all(session, fit, start).map((row) => fromJson<T>(row.data));
     },
-    /** The last documents within the limits, or the last before one that is named; null when that is not there. */
+    /** The last documents within the limits, or the last before a given one; null when that does not exist. */
     last(
       session: number,
       { before: id, count, bytes }: { before?: string | undefined; count: number; bytes: number },
@@ -99,22 +99,22 @@ export function messageTable(db: Database) {
 
   return {
     ...documents,
-    /** The last messages, or the last before one that is named; null when that is not there. */
+    /** The last messages, or the last before a given one; null when that does not exist. */
     page(session: number, request: PageRequest): Page | null {
       const found = documents.last(session, request);
       return found && { messages: found.documents, hasOlder: found.hasOlder };
     },
-    /** Removes a message and all after it; false when it is not there. */
+    /** Removes a message and all after it; false when the session does not have it. */
     truncate(session: number, id: string): boolean {
       return truncate.run(session, session, toText(id)) > 0;
     },
   };
 }
 
-/** The table of the messages that wait for the agent. */
+/** The table of the queued messages. */
 export function waitingTable(db: Database) {
   const answer = db.prepare(
-    // By what waits, which is little, and not by the messages, which are many.
+    // Searches by the queued messages, which are few, and not by all messages.
     `delete from waiting where session = ? and exists (
        select 1 from messages where messages.session = waiting.session and messages.id = waiting.id
        and messages.seq < (select seq from messages where session = ? and id = ?)
@@ -124,7 +124,7 @@ export function waitingTable(db: Database) {
   const any = db.prepare('select 1 from waiting where session = ? limit 1');
   const sessions = db.prepare<{ session: number }>('select distinct session from waiting');
   const table = documentTable<WaitingMessage>(db, 'waiting');
-  // The sessions in which something may wait. Every answer that is stored asks, and there are few.
+  // The sessions that may have queued messages: few, and checked for every stored answer.
   const mayWait = new Set(sessions.all().map(({ session }) => session));
 
   return {
@@ -133,7 +133,7 @@ export function waitingTable(db: Database) {
       mayWait.add(session);
       table.put(session, id, data);
     },
-    /** The messages before this one of the agent wait no longer. */
+    /** The messages before this one of the agent are no longer queued. */
     answeredBy(session: number, id: string): void {
       if (!mayWait.has(session)) return;
       if (any.first(session) === undefined) mayWait.delete(session);
@@ -167,7 +167,7 @@ export function callTable(db: Database) {
 
   return {
     find,
-    /** Throws when the call, or its approval, is recorded already. */
+    /** Throws when the call or its approval is already recorded. */
     add(session: number, call: CallRecord): void {
       const { id, approvalId } = call;
       if (find(session, { id }) !== null) throw recordedAlready(`call ${id}`);
@@ -196,7 +196,7 @@ export function callTable(db: Database) {
     open(session: number): CallRecord[] {
       return open.all(session).map(callOf);
     },
-    /** The call as it stands then; null when it did not stand where the move begins. */
+    /** The call after the move; null when it did not have the status from which the move starts. */
     move(session: number, { id, from, to, reason, expiresAt }: CallMove): CallRecord | null {
       if (move.run(to, session, toText(id), from) === 0) return null;
       if (reason !== undefined) setReason.run(orNull(reason, toText), session, toText(id));
@@ -209,7 +209,7 @@ export function callTable(db: Database) {
   };
 }
 
-/** The table of the requests that were accepted last. */
+/** The table of the newest accepted requests. */
 export function requestTable(db: Database) {
   const add = db.prepare(
     `insert or replace into requests (session, seq, request_id, message_id, parts)
@@ -233,10 +233,10 @@ export function requestTable(db: Database) {
   };
 }
 
-/** Lines that one transaction empties: more would hold up the event loop. */
+/** Audit lines that one transaction empties: more would block the event loop. */
 const PIECE = 2000;
 
-/** The table of the audit log. Its lines name their session by its key, since they outlive it. */
+/** The table of the audit log. Its lines name their session by its key, since they outlive the session. */
 export function auditTable(db: Database) {
   const add = db.prepare(
     `insert into audit_lines (app, user, session_id, at, kind, approval_id, tool_call_id, tool_name, args_hash, args,

@@ -58,7 +58,7 @@ export function sessionTable(db: Database) {
        and (? < 0 or title is not null or exists (select 1 from messages where messages.session = sessions.n))
      order by updated_at desc, id limit ?`,
   );
-  // `octet_length` reads no content, only how long it is.
+  // `octet_length` reads the length alone, not the content.
   const bytesOf = db.prepare<{ size: number }>(
     `select coalesce((select sum(octet_length(data)) from events where events.session = sessions.n), 0)
        + coalesce((select sum(octet_length(data)) from messages where messages.session = sessions.n), 0)
@@ -98,11 +98,11 @@ export function sessionTable(db: Database) {
   );
 
   return {
-    /** Sessions in which nothing was said, and that were not used since then. */
+    /** Sessions without a message that were not used since then. */
     unsaid(since: number): number[] {
       return unsaid.all(since).map(({ n }) => n);
     },
-    /** False when there is one such. */
+    /** False when the session exists already. */
     add(key: SessionKey, state: string, at: number): boolean {
       return add.run(...keyText(key), state, at, at) > 0;
     },
@@ -119,22 +119,22 @@ export function sessionTable(db: Database) {
     bytesOf(key: SessionKey): number {
       return bytesOf.first(...keyText(key))?.size ?? 0;
     },
-    /** Gives the session a fence that none had before, and returns it; null when there is no such session. */
+    /** Gives the session a new fence, and returns it; null when the session does not exist. */
     fence(key: SessionKey): number | null {
       const fence = nextFence.first()?.last ?? 0;
       return setFence.run(fence, ...keyText(key)) > 0 ? fence : null;
     },
-    /** The number of the session, if whoever writes owns it; undefined when there is none such. */
+    /** The row of the session, if the key has the fence of its owner; undefined when the session does not exist. */
     findOwned(key: OwnedKey): number | undefined {
       const row = fenceOf.first(...keyText(key));
       if (row !== undefined) checkOwner(row, key);
       return row?.n;
     },
-    /** False when there is no such session. */
+    /** False when the session does not exist. */
     rename(key: SessionKey, title: string | null): boolean {
       return rename.run(orNull(title, toText), ...keyText(key)) > 0;
     },
-    /** The same of a session that is used now. */
+    /** The same, and marks the session as used now. */
     touch(key: OwnedKey, at: number): number | undefined {
       return touch.first(at, ...keyText(key), key.fence)?.n ?? this.findOwned(key);
     },
@@ -166,7 +166,7 @@ export function keyText(key: SessionKey): [app: string, user: string, id: string
   return [toText(key.app), toText(key.user), toText(key.id)];
 }
 
-/** State of all sessions of an app, of all of a user, and of one. */
+/** The state of all sessions of an app, of all of a user, and of one. */
 export function stateTables(db: Database) {
   const ofApp = db.prepare<{ state: string }>('select state from app_states where app = ?');
   const setOfApp = db.prepare('insert or replace into app_states (app, state) values (?, ?)');
@@ -189,7 +189,7 @@ export function stateTables(db: Database) {
   };
 
   return {
-    /** All that a session sees; `own` is its own state as it is stored. */
+    /** The state that a session sees; `own` is its own state as JSON. */
     seenBy(key: SessionKey, own: string): StateRecord {
       const app = toText(key.app);
       return joinState({
@@ -199,7 +199,7 @@ export function stateTables(db: Database) {
       });
     },
     changeShared,
-    /** Writes what a change says of the app, the user and the session. */
+    /** Writes a change to the state of the app, the user and the session. */
     change(key: SessionKey, session: SessionRow, change: Record<string, unknown>): void {
       const delta = splitState(change);
       changeShared(key, delta);

@@ -42,7 +42,7 @@ import type { Database } from './database.ts';
 import { auditTable, callTable, documentTable, messageTable, requestTable, waitingTable } from './records.ts';
 import { fileTable, type RemovedSession, type StoredFile, sessionTable, stateTables } from './sessions.ts';
 
-/** How long a session in which nothing was said is kept after its process died. */
+/** How long a session without a message is kept after its process died. */
 const UNSAID_MS = 24 * 3600_000;
 
 /** The store on an open database with the newest schema: each call is one transaction. */
@@ -57,13 +57,13 @@ export class SqliteStore implements Store {
     this.#releaseLock = releaseLock;
   }
 
-  /** Goes on with removals that a process which ended had begun. */
+  /** Continues removals that a process had started before it ended. */
   removeHidden(): void {
     const hidden = this.#transactions.read(({ sessions }) => sessions.hidden());
     for (const one of hidden) Array.from(this.#removePieces(one));
   }
 
-  /** Removes sessions in which nothing was said, and that were not used for a day: a process that died left them. */
+  /** Removes sessions without a message that were not used for a day: a process that died left them. */
   removeUnsaid(): void {
     this.#transactions.write(({ sessions }) => {
       for (const n of sessions.unsaid(this.#now() - UNSAID_MS)) sessions.remove(n);
@@ -356,7 +356,7 @@ function tablesOf(db: Database) {
   };
 }
 
-/** Work on the tables of an open database, until that is closed. */
+/** Runs work on the tables of an open database. */
 export class Transactions {
   readonly #db: Database;
   readonly #tables: Tables;
@@ -377,8 +377,8 @@ export class Transactions {
   }
 
   /**
-   * A tool may act on the world right after such a write: were it lost in a power cut, the tool could act twice. So the
-   * commit, and with it all before it, is on the disk before anyone hears of it.
+   * A tool may act on the world right after such a write: were it lost in a power cut, the tool could act twice. So the commit, and every commit before it,
+   * is on the disk before this returns.
    */
   writeToDisk<T>(work: (tables: Tables) => T): T {
     return this.read((tables) => {
@@ -395,8 +395,7 @@ export class Transactions {
   close(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
-    // Statements that the garbage collector has not reached keep the driver's connection half open, so the log would
-    // stay behind.
+    // Statements that the garbage collector has not reached keep the driver's connection half open, so the log file would remain.
     this.#db.exec('pragma wal_checkpoint(truncate)');
     this.#db.close();
     return true;

@@ -40,30 +40,30 @@ import {
 
 const MB = 1024 * 1024;
 
-/** How much the service keeps ready, and gives to models. */
+/** The limits of the cache, and of requests to models. */
 interface ServiceLimits extends CacheLimits {
   /** Bytes of pictures in one request to a model; 16 MB unless given. */
   imageBytes?: number;
 }
 
-/** What a session was given out with. */
+/** What a session was returned with. */
 interface Given {
-  /** The state as the store had it: what its changes are made from. */
+  /** The state as the store had it, from which its changes are made. */
   seen: StateRecord;
-  /** The owner it was given to: what a run of an earlier owner still writes is not written for a later one. */
+  /** The fence of the owner that got it, so that a run of an earlier owner writes nothing under a later one. */
   fence: number;
   /** Whether the history has events before those of the session. */
   hasOlder: boolean;
 }
 
 /**
- * ADK's sessions in a store of ours. The sessions used last are kept ready, so that a turn starts without reading or
- * copying the history: each `getSession` returns a session of its own, whose event objects are shared and are not to be
- * changed, while its list of events and its state are the caller's (ADK's compactors cut the list, and a tool's
- * uncommitted writes must end with its turn). What is appended is in the store before it is anywhere else.
+ * ADK's session service on a store. The sessions used last are cached, so that a turn starts without reading or
+ * copying the history: each `getSession` returns a session of its own, whose event objects are shared and must not be
+ * changed, while its list of events and its state belong to the caller (ADK's compactors cut the list, and a tool's
+ * uncommitted writes must end with its turn). An appended event is in the store before it is anywhere else.
  *
- * Two turns at a time in one session see each other's events only at their next `getSession`: the caller lets one wait.
- * Whoever writes events to the store by another way has to call `forget`.
+ * Two turns of one session at the same time see each other's events only at their next `getSession`: the caller runs them
+ * one after the other. Code that writes events to the store by another way has to call `forget`.
  */
 export class StoreSessionService extends BaseSessionService implements FileSource {
   readonly maxImageBytes: number;
@@ -77,8 +77,8 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   readonly #persistence: Omit<Persistence, 'isOver'>;
 
   /**
-   * `withdraw` is given the events of ADK's own loop whose changes are not kept, because someone else had changed the same:
-   * it makes them say so. `shared`: the store, when other nodes write to it as well. `persistence`: how events are written that no request waits for.
+   * `withdraw` gets the events of ADK's own loop whose changes are not stored because of a conflict, and corrects their responses. `shared`: the store, when
+   * other nodes write to it too. `persistence`: how events are written for which no request waits.
    */
   constructor(
     store: Store,
@@ -116,13 +116,13 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     return ready === null ? undefined : this.#open(ready, request.appName, request.config);
   }
 
-  /** The session, for its owner alone to write to. `forTools`: what it shares with others is as it is now. */
+  /** The session, for its owner alone to write to. `forTools`: with the newest state that it shares with others. */
   async load(key: OwnedKey, { forTools = false } = {}): Promise<Session | undefined> {
     const ready = await (forTools ? this.#ready.getCurrent(key) : this.#ready.get(key));
     return ready === null ? undefined : this.#open(ready, key.app);
   }
 
-  /** Whether the history has events before those that the session was given out with. */
+  /** Whether the history has events before those that the session was returned with. */
   hasOlder({ events }: Session): boolean {
     return this.#given.get(events)?.hasOlder ?? false;
   }
@@ -149,7 +149,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     return { ...event, content: { ...event.content, parts } };
   }
 
-  /** The sessions of one user: without a user there is nobody whose sessions could be shown. */
+  /** The sessions of one user; throws when the request names no user. */
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     const { appName, userId, order } = request;
     if (userId === undefined) throw new StoreError('Sessions are listed for one user: pass userId.');
@@ -181,7 +181,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
     if (event.customMetadata?.duologue === 'resume') {
-      // What it says, if anything, is for this run alone.
+      // Its text, if any, is for this run alone.
       if (event.content?.parts?.some((part) => part.text)) this.#listOf(session.events).put(event);
       return event;
     }
@@ -197,9 +197,9 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
   }
 
   /**
-   * Appends an event. When it answers calls and someone else has changed, since this session was read, what they change,
-   * it throws a `StateConflict` and writes nothing: the caller says what becomes of the calls. `accepted` is the request
-   * that is stored with it. With a request, or without content, an unavailable store rejects at once; any other event is written when the store is back.
+   * Appends an event. When it answers calls, and state that they change was changed by another since this session was read, it throws a `StateConflict` and
+   * writes nothing: the caller decides the outcome of the calls. `accepted` is the request that is stored with it. With a request, or without content, an
+   * unavailable store rejects at once; any other event is written when the store is available again.
    */
   async appendChange({ session, event }: AppendEventRequest, accepted?: AcceptedRequest): Promise<void> {
     const key = keyOf(session.appName, session.userId, session.id);
@@ -229,32 +229,29 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     await super.appendEvent({ session: { ...session, events: [] }, event });
   }
 
-  /** Makes a session that is ready for its first owner. */
+  /** Creates a session, and caches it for its first owner. */
   create(key: SessionKey): Promise<void> {
     return this.#ready.create(key);
   }
 
-  /**
-   * Writes of a session carry this owner's fence from now on. What another owner wrote is read anew; of one that `isEmpty` there is nothing
-   * to read.
-   */
+  /** From now on writes to the session carry this owner's fence. The session is read again, since another owner may have written; one that `isEmpty` is not. */
   own(key: OwnedKey, { isEmpty = false } = {}): void {
     if (isEmpty) this.#ready.handOn(key);
     else this.forget(key);
     this.#fences.set(nameOf(key), key.fence);
   }
 
-  /** The owner lets go of a session. */
+  /** This process no longer owns a session. */
   disown(key: OwnedKey): void {
     if (this.#fenceOf(key) === key.fence) this.#fences.delete(nameOf(key));
   }
 
-  /** Lets go of what is kept ready of a session, which is then read from the store again. */
+  /** Removes a session from the cache, so that its next use reads the store. */
   forget(key: SessionKey): void {
     this.#ready.forget(key);
   }
 
-  /** The key of whoever owns the session here. */
+  /** The key with the fence of this process. */
   #keyOf(app: string, user: string, id: string): OwnedKey {
     const key = keyOf(app, user, id);
     return { fence: this.#fenceOf(key), ...key };
@@ -264,7 +261,7 @@ export class StoreSessionService extends BaseSessionService implements FileSourc
     return this.#fences.get(nameOf(key)) ?? 0;
   }
 
-  /** Takes a change back that could not be written: the run goes on with what is stored now. */
+  /** Undoes a change that could not be stored: the run continues with the stored state. */
   async #restore(session: Session, event: Event): Promise<void> {
     const key = this.#keyOf(session.appName, session.userId, session.id);
     const stored = (await this.#ready.read(key))?.state ?? {};
@@ -311,7 +308,7 @@ function keyOf(app: string, user: string, id: string): SessionKey {
   return { app, user, id };
 }
 
-/** The part of a list that ADK asks for, with its numbers. */
+/** The page of a list that ADK requests, with its numbers. */
 function pageOf(sessions: Session[], { limit, page, offset = 0 }: ListSessionsRequest): ListSessionsResponse {
   const totalItems = sessions.length;
   if (limit === undefined) {

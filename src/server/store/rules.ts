@@ -28,12 +28,12 @@ export function fileIdOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
 }
 
-/** A key as one text. JSON keeps its parts apart whatever they contain. */
+/** A key as one text. JSON separates its parts, whatever they contain. */
 export function nameOf({ app, user, id }: SessionKey): string {
   return JSON.stringify([app, user, id]);
 }
 
-/** Throws when a session, as it is stored, belongs to someone else than whoever writes. */
+/** Throws when a stored session has another owner than the key says. */
 export function checkOwner(session: { fence: number }, key: OwnedKey): void {
   if (session.fence !== key.fence) throw new StaleFence(key);
 }
@@ -43,7 +43,7 @@ export function decisionMove(decision: Decision): CallMove {
   return { from: 'requested', ...decision };
 }
 
-/** The line that is written when a call asks for approval. */
+/** The audit line of a call that asks for approval. */
 export function issuedLine(call: CallRecord): AuditEntry {
   return {
     kind: 'issued',
@@ -58,28 +58,28 @@ export function issuedLine(call: CallRecord): AuditEntry {
 
 type Used = Pick<SessionSummary, 'id' | 'updatedAt'>;
 
-/** Sorts sessions in place; those used in the same millisecond stand by id. */
+/** Sorts sessions in place, last used first; those used in the same millisecond by id. */
 export function lastUsedFirst<S extends Used>(sessions: S[]): S[] {
   return sessions.sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? -1 : 1));
 }
 
-/** Whether a session stands after another one in the list of those used last. */
+/** Whether a session comes after another one in the list of those used last. */
 export function isUsedBefore(session: Used, other: Used): boolean {
   if (session.updatedAt !== other.updatedAt) return session.updatedAt < other.updatedAt;
   return session.id > other.id;
 }
 
-/** Says that there is nothing to write to. */
+/** The error for a write to a session that does not exist. */
 export function noSuchSession(key: SessionKey): StoreError {
   return new StoreError(`There is no session ${key.id}.`);
 }
 
-/** Says that a call or an approval stands in the ledger and is not written twice. */
+/** The error for a call or an approval that is already recorded. */
 export function recordedAlready(name: string): StoreError {
   return new StoreError(`The ${name} is recorded already.`);
 }
 
-/** How many of the first things fit, by their sizes: at most so many of so much together, but one always does. */
+/** How many of the first items fit by their sizes: at most `count`, at most so much together, and always one. */
 export function fitting(sizes: readonly number[], count: number, total: number): number {
   let fit = 0;
   let sum = 0;
@@ -94,7 +94,7 @@ export function fitting(sizes: readonly number[], count: number, total: number):
 /** How many messages are read when a process opens a session. */
 const RECENT: PageRequest = { count: 2000, bytes: 8 * 1024 * 1024 };
 
-/** The newest page of a session's messages, after those older messages whose ids are in `named`. */
+/** The newest page of a session's messages, after the older messages whose ids are in `named`. */
 export async function recentMessages(
   store: Store,
   key: SessionKey,
@@ -117,18 +117,18 @@ export async function recentMessages(
 const MIN_WAIT_MS = 500;
 const MAX_WAIT_MS = 5000;
 
-/** When a write is given up, and what is called when it has to wait. */
+/** When a write is given up, and whom to inform when it has to wait. */
 export interface Persistence {
   clock: Clock;
-  /** Whether the write is of no use any more: another process owns the session, or it was removed. */
+  /** Whether the write became pointless: another process owns the session, or it was removed. */
   isOver: () => boolean;
   /** Called once, when the write failed for the first time. */
   onWait: (error: StoreUnavailable) => void;
 }
 
 /**
- * Writes what the person has already read, and must not be lost: while the store is unavailable the write is tried again, with growing waits.
- * Rejects as the write does when it fails for another reason, such as a later owner, or when it is of no use any more.
+ * Repeats a write that must not be lost, because the user has already read the text: while the store is unavailable it tries again, with growing pauses.
+ * Rejects as the write does when it fails for another reason, such as a later owner, or when it became pointless.
  */
 export async function untilStored<T>(write: () => Promise<T>, persistence: Persistence): Promise<T> {
   const { clock, isOver, onWait } = persistence;
@@ -150,8 +150,8 @@ export async function untilStored<T>(write: () => Promise<T>, persistence: Persi
 const ESCAPED = '\u001b';
 
 /**
- * A string as a database can keep it. Text there ends at a NUL, or takes none, and has no lone surrogates, so two different ids could become
- * one: such strings are written as JSON behind a mark. Different strings stay different.
+ * A string as a database can store it. Text there ends at a NUL, or takes none, and has no lone surrogates, so two different ids could become one. Such
+ * strings are written as JSON after a mark. Different strings stay different.
  */
 export function toText(value: string): string {
   const safe = !value.startsWith(ESCAPED) && !value.includes('\0') && !/\p{Surrogate}/u.test(value);
@@ -163,7 +163,7 @@ export function fromText(text: string): string {
   return text.startsWith(ESCAPED) ? (JSON.parse(text.slice(ESCAPED.length)) as string) : text;
 }
 
-/** The value as JSON; a `StoreError` naming it when it has no JSON, so that a write fails before it begins. */
+/** The value as JSON; throws a `StoreError` that names it when it has no JSON, so that a write fails before it begins. */
 export function toJson(value: unknown, name: string): string {
   let text: string | undefined;
   try {
@@ -175,17 +175,17 @@ export function toJson(value: unknown, name: string): string {
   return text;
 }
 
-/** Reads what `toJson` wrote of a value of this type. */
+/** Reads the JSON of a value of this type. */
 export function fromJson<T>(text: string): T {
   return JSON.parse(text) as T;
 }
 
-/** Reads a state; the record has no prototype. */
+/** Reads the JSON of a state, into a record without prototype. */
 export function stateFromJson(text: string): StateRecord {
   return applyDelta(emptyState(), fromJson<StateRecord>(text));
 }
 
-/** A delta as a store will return it, and shared with no tool. Without the `temp:` keys. */
+/** A state delta as a store will return it, sharing no object with a tool. Without the `temp:` keys. */
 export function asStored(delta: Record<string, unknown>): StateRecord {
   const stored = emptyState();
   if (!hasKeys(delta)) return stored;
@@ -208,7 +208,7 @@ export function eventToJson(event: Event): string {
   return toJson({ ...event, actions: { ...event.actions, stateDelta: kept } }, 'The event');
 }
 
-/** The ids of the calls that the event answers. */
+/** The ids of the calls that an event answers. */
 export function answeredCalls(event: Event): string[] {
   const ids: string[] = [];
   for (const part of event.content?.parts ?? []) {
@@ -224,7 +224,7 @@ export const prefixes = { app: 'app:', user: 'user:', temp: 'temp:' } as const;
 /** A record without prototype, so that keys such as `__proto__` and `constructor` are keys like any other. */
 export type StateRecord = Record<string, unknown>;
 
-/** State by how far it reaches: all sessions of the app, all of the user, or this session alone. */
+/** State by scope: all sessions of the app, all of the user, or this session alone. */
 export interface ScopedState {
   app: StateRecord;
   user: StateRecord;
@@ -236,7 +236,7 @@ export function emptyState(): StateRecord {
   return Object.create(null) as StateRecord;
 }
 
-/** Sorts state keys by ADK's prefixes, which are cut off; `temp:` keys are left out. */
+/** Splits state by ADK's prefixes, and removes the prefixes; `temp:` keys are left out. */
 export function splitState(state: Record<string, unknown>): ScopedState {
   const scopes: ScopedState = { app: emptyState(), user: emptyState(), session: emptyState() };
   for (const [key, value] of Object.entries(state)) {
@@ -248,7 +248,7 @@ export function splitState(state: Record<string, unknown>): ScopedState {
   return scopes;
 }
 
-/** One record with ADK's prefixes put back: what a session sees. */
+/** One record with ADK's prefixes: the state that a session sees. */
 export function joinState(scopes: ScopedState): StateRecord {
   const state = applyDelta(emptyState(), scopes.session);
   for (const [key, value] of Object.entries(scopes.app)) state[prefixes.app + key] = value;
@@ -256,7 +256,7 @@ export function joinState(scopes: ScopedState): StateRecord {
   return state;
 }
 
-/** Writes the delta into the state, and returns it; a key set to undefined, which JSON has no word for, is removed. */
+/** Writes a delta into a state, and returns the state; a key set to undefined, which JSON cannot express, is removed. */
 export function applyDelta(state: StateRecord, delta: Record<string, unknown>): StateRecord {
   for (const [key, value] of Object.entries(delta)) {
     if (value === undefined) delete state[key];
@@ -274,7 +274,7 @@ export function copyOf(state: StateRecord): StateRecord {
   return copy;
 }
 
-/** Throws when a key that the delta changes had another value when the change was made, and names those keys. */
+/** Throws when a key of the delta had another value when the tool read it, and names those keys. */
 export function checkUnchanged(
   delta: Record<string, unknown>,
   seen: Record<string, unknown>,
@@ -358,7 +358,7 @@ export function requestOf({ request_id, message_id, parts }: RequestRow): Accept
   return { requestId: fromText(request_id), messageId: orNull(message_id, fromText), parts };
 }
 
-/** What is made of a value that is there. */
+/** Converts a value that is not null. */
 export function orNull<A, B>(value: A | null, make: (value: A) => B): B | null {
   return value === null ? null : make(value);
 }

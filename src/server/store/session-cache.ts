@@ -13,14 +13,14 @@ import {
 } from './store.ts';
 
 /**
- * Puts events into a list that others may change too, each in the place of the one with its id or at the end, without
- * searching the whole list every time.
+ * Puts events into a list that other code may change too: each replaces the event with its id, or is added at the end, without a search of the whole list
+ * each time.
  */
 export class EventList {
   readonly events: Event[];
   /** The places of the events after the first `#shared`. */
   #places = new Map<string, number>();
-  /** The list that the first events were copied from; its places are good for them. */
+  /** The list that the first events were copied from; its index is valid for them. */
   #origin: EventList | null;
   #shared: number;
   #counted: number;
@@ -57,12 +57,12 @@ export class EventList {
     return place !== undefined && place < this.#shared ? place : undefined;
   }
 
-  /** ADK's context compactors push to the list and splice it: what was counted has to be there still. */
+  /** ADK's context compactors push to the list and splice it, so the indexed events are checked. */
   #count(): void {
     if (this.#counted > 0 && this.events[this.#counted - 1] !== this.#last) this.#startOver();
     for (; this.#counted < this.events.length; this.#counted++) {
       const event = this.events[this.#counted];
-      // Of two with one id the first counts, as in ADK's own search.
+      // Of two events with one id the first counts, as in ADK's own search.
       if (event !== undefined && !this.#places.has(event.id)) this.#places.set(event.id, this.#counted);
     }
     this.#last = this.events[this.#counted - 1];
@@ -76,11 +76,11 @@ export class EventList {
   }
 }
 
-/** What the store holds of a session, ready for use. */
+/** What the store holds of a session, in memory. */
 export interface CachedSession {
-  /** With the fence of the owner it was read for: another one may have written since. */
+  /** With the fence of the owner that it was read for: a later owner may have written since. */
   key: OwnedKey;
-  /** As the store has it: nothing that a turn has not committed. */
+  /** As the store has it, without changes that a turn has not stored. */
   state: StateRecord;
   list: EventList;
   /** Whether the history has events before those of the list. */
@@ -88,7 +88,7 @@ export interface CachedSession {
   lastUpdateTime: number;
 }
 
-/** How much is kept ready: sessions, characters in their events, and how much of the history of each. */
+/** The limits of the cache: sessions, characters in their events, and the part of the history of each. */
 export interface CacheLimits {
   sessions: number;
   characters: number;
@@ -126,7 +126,7 @@ export class SessionCache {
     this.#grow(held, session.list.events);
   }
 
-  /** What is here of a session is its next owner's. */
+  /** Gives the cached copy of a session to its next owner. */
   handOn(key: OwnedKey): void {
     const held = this.#held.get(nameOf(key));
     if (held !== undefined) held.session = { ...held.session, key };
@@ -139,7 +139,7 @@ export class SessionCache {
     this.#held.delete(nameOf(key));
   }
 
-  /** Adds an event that the store has taken, if the session is here. */
+  /** Adds an event that the store has, if the session is cached. */
   append(key: SessionKey, event: Event): void {
     const held = this.#held.get(nameOf(key));
     if (held === undefined) return;
@@ -147,11 +147,11 @@ export class SessionCache {
     held.session.lastUpdateTime = event.timestamp;
     this.#grow(held, [event]);
     const { events, bytes } = this.#limits.history;
-    // It is read again, without its oldest events.
+    // The session is read again at its next use, without its oldest events.
     if (held.session.list.events.length > events || held.size > bytes) this.remove(key);
   }
 
-  /** Applies a state delta that the store has taken to every session here that `reaches` picks. */
+  /** Applies a state delta that the store has to every cached session that `reaches` selects. */
   change(delta: Record<string, unknown>, reaches: (key: SessionKey) => boolean): void {
     for (const { session } of this.#held.values()) if (reaches(session.key)) applyDelta(session.state, delta);
   }
@@ -167,7 +167,7 @@ export class SessionCache {
   }
 }
 
-/** Roughly what an event takes in memory. */
+/** Roughly the memory that an event takes. */
 function sizeOf(event: Event): number {
   return 500 + charactersIn(event.content);
 }
@@ -180,13 +180,13 @@ function charactersIn(value: unknown): number {
   return sum;
 }
 
-/** What the model reads in place of the messages that its window of the history leaves out. */
+/** The text that the model gets in place of the messages before its window of the history. */
 const OMITTED = '[Earlier messages are omitted.]';
 
 /**
- * The newest events of a long history as a history by themselves. They begin with a message of the user, without rewound events. Calls in
- * `recorded` (open ones, and those of `answeredLate`) whose events were left out are made again from their records, and stand at the
- * beginning. A response to any other call that was left out is left out, too.
+ * The newest events of a long history as a history of their own. They begin with a user message, without rewound events. Calls in `recorded` (open ones, and
+ * those of `answeredLate`) whose events were left out are made again from their records, and come first. A response to any other call that was left out is
+ * left out too.
  */
 export function windowOf(newest: readonly Event[], recorded: readonly CallRecord[]): Event[] {
   const kept = keptOf(newest);
@@ -197,7 +197,7 @@ export function windowOf(newest: readonly Event[], recorded: readonly CallRecord
   return missing.length === 0 ? whole : [omission(), ...missing.map(callEvent), ...whole];
 }
 
-/** The ids of calls whose events the window leaves out, while it has their responses: a person may have answered them much later. */
+/** The ids of calls whose events are before the window while their responses are in it: a user may have answered them much later. */
 function answeredLate(newest: readonly Event[]): string[] {
   const kept = keptOf(newest);
   const made = callsIn(kept);
@@ -213,7 +213,7 @@ function callsIn(events: readonly Event[]): Set<string | undefined> {
   return new Set(events.flatMap((event) => getFunctionCalls(event).map(({ id }) => id)));
 }
 
-/** Without what stands before the first message of the user; all of it when there is none. */
+/** The events from the first user message on; all of them when there is none. */
 function fromUserMessage(events: readonly Event[]): readonly Event[] {
   const first = events.findIndex(
     (event) => event.author === 'user' && event.content?.parts?.some((part) => !part.functionResponse),
@@ -221,7 +221,7 @@ function fromUserMessage(events: readonly Event[]): readonly Event[] {
   return first === -1 ? events : events.slice(first);
 }
 
-/** The event without the responses to calls that are not known; nothing when that was all of it. */
+/** The event without the responses to unknown calls; none when it has no other content. */
 function withoutAnswers(event: Event, isKnown: (callId: string | undefined) => boolean): Event[] {
   if (getFunctionResponses(event).every(({ id }) => isKnown(id))) return [event];
   const parts = event.content?.parts?.filter(
@@ -234,7 +234,7 @@ function omission(): Event {
   return createEvent({ author: 'user', content: { role: 'user', parts: [{ text: OMITTED }] } });
 }
 
-/** The event that made a call, as far as the call's record tells. */
+/** The event that made a call, as far as the record of the call has it. */
 function callEvent({ id, toolName: name, args, agent, invocationId, branch, issuedAt }: CallRecord): Event {
   return createEvent({
     author: agent,
@@ -247,45 +247,45 @@ function callEvent({ id, toolName: name, args, agent, invocationId, branch, issu
 }
 
 /**
- * Sessions as the store has them. Those used last are kept ready, so that a turn starts without reading the history; whoever
- * writes to the store says so here, and a read that a write overtakes is not kept.
+ * Sessions as the store has them. Those used last are cached, so that a turn starts without reading the history. Code that writes to the store reports it
+ * here, and a read that a write overtook is not cached.
  */
 export class ReadySessions {
   readonly #store: Store;
   readonly #shared: SharedStore | null;
   readonly #cache: SessionCache;
   readonly #window: HistoryLimits;
-  /** Reads on their way. */
+  /** Reads in progress. */
   readonly #reads = new Set<{ key: SessionKey; overtaken: boolean }>();
 
-  /** `shared`: the store, when other nodes write to it as well. */
+  /** `shared`: the store, when other nodes write to it too. */
   constructor(store: Store, limits: CacheLimits, shared: SharedStore | null) {
     this.#store = store;
     this.#shared = shared;
     this.#cache = new SessionCache(limits);
-    // Room to grow, so that a session that has reached its limits is not read again for every event.
+    // Room to grow, so that a session at its limits is not read again for every event.
     const { events, bytes } = limits.history;
     this.#window = { events: Math.ceil(events * 0.75), bytes: Math.ceil(bytes * 0.75) };
   }
 
-  /** Makes a session, and keeps it ready for its first owner. */
+  /** Creates a session, and caches it for its first owner. */
   async create(key: SessionKey): Promise<void> {
     const { result: stored, overtaken } = await this.#reading(key, this.#store.createSession(key, {}));
     if (overtaken) this.#cache.remove(key);
     else this.#cache.add(cached({ fence: 0, ...key }, stored));
   }
 
-  /** A session has its first owner: nobody wrote to it before. */
+  /** A new session has its first owner: no process wrote to it before. */
   handOn(key: OwnedKey): void {
     this.#cache.handOn(key);
   }
 
-  /** The session, its events up to date; null when there is none such. What others share with it may have changed on another node. */
+  /** The session with its newest events; null when the store has none. The state that it shares with other sessions may have changed on another node. */
   async get(key: OwnedKey): Promise<CachedSession | null> {
     return this.#cache.get(key) ?? (await this.read(key));
   }
 
-  /** The session with all that others share with it, as it is now. Throws `StaleFence` when another process owns it. */
+  /** The session with the newest state that it shares with others. Throws `StaleFence` when another process owns it. */
   async getCurrent(key: OwnedKey): Promise<CachedSession | null> {
     const ready = this.#cache.get(key);
     if (!ready || !this.#shared) return this.get(key);
@@ -300,7 +300,7 @@ export class ReadySessions {
     return ready;
   }
 
-  /** The session, read from the store whatever is kept of it. */
+  /** The session, read from the store even if it is cached. */
   async read(key: OwnedKey): Promise<CachedSession | null> {
     const { result: stored, overtaken } = await this.#reading(key, this.#load(key));
     if (stored === null) return null;
@@ -316,7 +316,7 @@ export class ReadySessions {
     this.changed(key, event.actions?.stateDelta ?? {});
   }
 
-  /** State was stored: every session that it reaches sees it. */
+  /** A state delta was stored: every session in its scope sees it. */
   changed(key: SessionKey, delta: Record<string, unknown>): void {
     if (!hasKeys(delta)) return;
     const parts = { app: emptyState(), user: emptyState(), session: emptyState() };
@@ -330,7 +330,7 @@ export class ReadySessions {
     this.#change(parts.session, (other) => isSame(other, key));
   }
 
-  /** The session is read from the store again before it is used. */
+  /** Removes the session from the cache, so that its next use reads the store. */
   forget(key: SessionKey): void {
     this.#overtakeReads((other) => isSame(other, key));
     this.#cache.remove(key);
@@ -349,7 +349,7 @@ export class ReadySessions {
     return { ...stored, events: windowOf(stored.events, recorded) };
   }
 
-  /** What is read of a session, and whether a write overtook it. */
+  /** The result of a read, and whether a write overtook it. */
   async #reading<T>(key: SessionKey, read: Promise<T>): Promise<{ result: T; overtaken: boolean }> {
     const reading = { key, overtaken: false };
     this.#reads.add(reading);

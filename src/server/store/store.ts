@@ -1,7 +1,7 @@
 import type { Event } from '@google/adk';
 import type { Message } from '../../protocol/index.ts';
 
-/** A session belongs to one user of one app; for anyone else it does not exist. */
+/** A session belongs to one user of one app; for all others it does not exist. */
 export interface SessionKey {
   app: string;
   user: string;
@@ -9,8 +9,8 @@ export interface SessionKey {
 }
 
 /**
- * A session in the hands of its owner: what every write of it carries. The fence is a number that no other owner has or had;
- * a session that nobody ever owned has 0.
+ * The key of a session with the fence of its owner, which every write carries. No other owner has or had the same fence; a session without an owner so far
+ * has 0.
  */
 export interface OwnedKey extends SessionKey {
   fence: number;
@@ -43,13 +43,13 @@ export interface HistoryLimits {
 
 /** Some of the events of a session, counted from its beginning. */
 export interface EventRequest extends HistoryLimits {
-  /** How many events stand before the first of them. */
+  /** How many events come before the first of them. */
   from: number;
 }
 
 /** Some of the sessions of a user, those used last first. */
 export interface ListRequest {
-  /** The session that the list goes on after, as it was listed; without one it begins with the session used last. */
+  /** The session after which the list continues, as it was listed; without one it begins with the session used last. */
   after?: Pick<SessionSummary, 'id' | 'updatedAt'> | undefined;
   /** At most so many sessions. */
   count: number;
@@ -80,10 +80,9 @@ export interface StoredSession extends SessionSummary {
 }
 
 /**
- * Where a recorded call stands. `requested` waits for the person; `approved` may be consumed once; `ready` needs no
- * approval and waits for its turn on the server; `running` was consumed (or was ready) and its tool runs, on the server or
- * in the browser; `settled` has its answer in the history. `denied` and `expired` are decided but not yet written to the
- * history.
+ * The status of a recorded call. `requested` waits for the user; `approved` may be consumed once; `ready` needs no approval and waits for the tool lock of
+ * the server; `running` was consumed (or was ready) and its tool runs, on the server or in the browser; `settled` has its answer in the history. `denied` and
+ * `expired` are decided but not yet in the history.
  */
 export type CallStatus =
   | 'requested'
@@ -95,7 +94,7 @@ export type CallStatus =
   | 'parked'
   | 'settled';
 
-/** A tool call that waits, or waited, for the person or the browser: written before anyone hears of it. */
+/** A tool call that waits, or waited, for the user or the browser. It is recorded before any client gets it. */
 export interface CallRecord {
   /** The tool call id. */
   id: string;
@@ -115,11 +114,11 @@ export interface CallRecord {
   invocationId: string;
   branch: string | null;
   issuedAt: number;
-  /** When the approval, or after it the browser's answer, is too late. */
+  /** The deadline of the approval, and after it that of the browser's answer. */
   expiresAt: number | null;
 }
 
-/** What is written down about an approval. */
+/** The kinds of audit lines. */
 export type AuditKind = 'issued' | 'approved' | 'denied' | 'expired' | 'consumed' | 'refused';
 
 /** A line of the audit log. Lines are only ever added, until the session is deleted (`Store.deleteSession`). */
@@ -133,7 +132,7 @@ export interface AuditLine {
   toolName: string | null;
   argsHash: string | null;
   args: Record<string, unknown> | null;
-  /** Why: the person's reason, or what was wrong with a refused answer. */
+  /** The reason of the user, or what was wrong with a refused answer. */
   reason: string | null;
 }
 
@@ -157,7 +156,7 @@ export interface AuditPage {
   older: number | null;
 }
 
-/** A change of status that happens only if the call still stands where the caller believes. */
+/** A change of status that happens only if the call still has the status `from`. */
 export interface CallMove {
   id: string;
   from: CallStatus;
@@ -166,26 +165,26 @@ export interface CallMove {
   expiresAt?: number | null;
 }
 
-/** A request of a client that has a name and was taken. */
+/** A named request of a client that was accepted. */
 export interface AcceptedRequest {
   requestId: string;
-  /** The message in which the agent answers it; null when it is not answered by one. */
+  /** The message with which the agent answers it; null when it is not answered by one. */
   messageId: string | null;
   /** How many parts that message had before. */
   parts: number;
 }
 
-/** Accepted requests that are kept of a session; older ones are forgotten. */
+/** How many accepted requests of a session are kept; older ones are forgotten. */
 export const MAX_REQUESTS = 256;
 
-/** What a person decided about a call that asks. */
+/** A user's decision about a call that asks. */
 export interface Decision {
   id: string;
   to: 'approved' | 'denied';
   reason: string | null;
 }
 
-/** A message of the person that waits for the agent. */
+/** A queued user message. */
 export interface WaitingMessage {
   message: Message;
   /** The id that the answer will have, if it has one already. */
@@ -193,31 +192,29 @@ export interface WaitingMessage {
 }
 
 /**
- * Everything that outlives the process: sessions, their events, messages, calls and audit lines. Every method is one
- * transaction, except that a store may remove the rows of a deleted session in several, once nobody finds it. Times are milliseconds since 1970 and come from the store's clock.
- *
- * A session has one owner at a time. What is written of it carries the owner's fence (`OwnedKey`); under another fence than
- * the session's, nothing is written and a `StaleFence` is thrown. Decisions, audit lines, new names and removal need no
- * owner.
+ * Everything that outlives the process: sessions, their events, messages, calls and audit lines. Every method is one transaction, except that a store may remove
+ * the rows of a deleted session in several, once no reader finds it. Times are milliseconds
+ * since 1970 and come from the store's clock. A session has one owner at a time. Every write carries the owner's fence (`OwnedKey`); with another fence than
+ * the session's, nothing is written and a `StaleFence` is thrown. Decisions, audit lines, new titles and removal need no owner.
  */
 export interface Store {
   createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession>;
-  /** The session with its newest events, or with all of them when no limits are given. Null when there is no such session. */
+  /** The session with its newest events, or with all of them when no limits are given. Null when the session does not exist. */
   loadSession(key: SessionKey, limits?: HistoryLimits): Promise<StoredSession | null>;
-  /** Some of the events, and how many there are in all; null when there is no such session. */
+  /** Some of the events, and how many there are in all; null when the session does not exist. */
   loadEvents(key: SessionKey, request: EventRequest): Promise<{ events: Event[]; count: number } | null>;
-  /** Makes the caller the owner: whoever was it before cannot write any more. Null when there is no such session. */
+  /** Makes the caller the owner: the owner before it cannot write any more. Null when the session does not exist. */
   own(key: SessionKey): Promise<OwnedKey | null>;
-  /** What is known of a session; null when there is none such. */
+  /** The summary of a session; null when the session does not exist. */
   findSession(key: SessionKey): Promise<SessionSummary | null>;
   /**
-   * The user's sessions, last used first; those used in the same millisecond stand by id. All of them, or a page of those that have a
-   * title or a message. The cost of a page does not depend on how many other sessions there are.
+   * The user's sessions, last used first; those used in the same millisecond by id. All of them, or a page of those that have a title or a message. The cost
+   * of a page does not depend on how many other sessions there are.
    */
   listSessions(app: string, user: string, page?: ListRequest): Promise<ListedSession[]>;
-  /** How many bytes the events, messages and files of a session have; 0 when there is no such session. */
+  /** How many bytes the events, messages and files of a session have; 0 when the session does not exist. */
   sessionBytes(key: SessionKey): Promise<number>;
-  /** False when there is no such session. */
+  /** False when the session does not exist. */
   renameSession(key: SessionKey, title: string | null): Promise<boolean>;
   /**
    * Removes session, events, messages, calls and files. Audit lines stay without arguments and reasons, except `refused` lines
@@ -226,11 +223,10 @@ export interface Store {
   deleteSession(key: SessionKey): Promise<boolean>;
 
   /**
-   * Adds an event (or replaces the one with its id), applies its state delta, and settles the calls it answers: every
-   * recorded call whose id stands in a function response of the event becomes `settled` in the same transaction.
-   * `seen` is the state that the changes were made from: when a key of the delta, whatever its scope, has another value
-   * by now, nothing at all is written and a `StateConflict` is thrown. Throws when the session does not exist.
-   * Here and below, `accepted` is the request that is taken with this.
+   * Adds an event (or replaces the one with its id), applies its state delta, and settles the calls it answers: every recorded call whose id is in a function
+   * response of the event becomes `settled` in the same transaction. `seen` is the state that the changes were made from: when a key of the delta, whatever
+   * its scope, has another value by now, nothing is written and a `StateConflict` is thrown. Throws when the session does not exist. Here and below,
+   * `accepted` is a request that is stored in the same transaction.
    */
   appendEvent(
     key: OwnedKey,
@@ -239,39 +235,36 @@ export interface Store {
     accepted?: AcceptedRequest,
   ): Promise<void>;
 
-  /**
-   * Adds a message at the end, or replaces the one with its id where it stands. When it is one of the agent, the messages
-   * before it wait no longer.
-   */
+  /** Adds a message at the end, or replaces the one with its id in its place. When it is one of the agent, the messages before it are no longer queued. */
   putMessage(key: OwnedKey, message: Message, accepted?: AcceptedRequest): Promise<void>;
   /** All messages, however many: for exports and tests. The server reads pages, and single messages. */
   loadMessages(key: SessionKey): Promise<Message[]>;
-  /** One message; null when it is not there. */
+  /** One message; null when the session does not have it. */
   loadMessage(key: SessionKey, messageId: string): Promise<Message | null>;
-  /** The last messages, or the last before one that is named; null when that is not there. */
+  /** The last messages, or the last before a given one; null when the session does not have that. */
   loadPage(key: SessionKey, page: PageRequest): Promise<Page | null>;
-  /** Removes a message and all after it; false when it is not there. */
+  /** Removes a message and all after it; false when the session does not have it. */
   truncateMessages(key: OwnedKey, messageId: string): Promise<boolean>;
 
-  /** Lets a message of the person wait, behind those that wait already. It is none of the session's messages yet. */
+  /** Queues a user message after those already queued. It is not one of the session's messages yet. */
   addWaiting(key: OwnedKey, waiting: WaitingMessage, accepted?: AcceptedRequest): Promise<void>;
-  /** The messages that wait, in order. One whose answer was not stored yet is among them, also when it is stored itself. */
+  /** The queued messages, in order. A message stays queued until its answer is stored, even if it is stored itself. */
   waitingMessages(key: SessionKey): Promise<WaitingMessage[]>;
 
-  /** Records calls before anyone hears of them, with an `issued` line for each that asks. */
+  /** Records calls before any client gets them, with an `issued` line for each that asks. */
   issueCalls(key: OwnedKey, calls: CallRecord[]): Promise<void>;
   /** The calls of a session that are not settled, in the order of issue. */
   openCalls(key: SessionKey): Promise<CallRecord[]>;
-  /** A call by approval id or by call id; null when the session has none such. */
+  /** A call by approval id or by call id; null when the session does not have it. */
   findCall(key: SessionKey, id: { approvalId: string } | { id: string }): Promise<CallRecord | null>;
-  /** Moves a call if it still is in `from`, and writes the line in the same transaction. Null when it was not. */
+  /** Moves a call if it still has the status `from`, and writes the line in the same transaction. Null when it has another. */
   moveCall(
     key: OwnedKey,
     move: CallMove,
     line: AuditEntry | null,
     accepted?: AcceptedRequest,
   ): Promise<CallRecord | null>;
-  /** Decides a call that is `requested`, and writes the line in the same transaction. Null when it is not: the first counts. */
+  /** Decides a call that is `requested`, and writes the line in the same transaction. Null when it has another status: the first decision counts. */
   decideCall(
     key: SessionKey,
     decision: Decision,
@@ -283,19 +276,19 @@ export interface Store {
   /** A page of the audit lines of a session, which outlive the session. A session without lines has an empty page. */
   loadAuditPage(key: SessionKey, page: AuditPageRequest): Promise<AuditPage>;
 
-  /** Writes down that a request was taken, or taken again. */
+  /** Records that a request was accepted, or accepted again. */
   acceptRequest(key: OwnedKey, accepted: AcceptedRequest): Promise<void>;
-  /** The requests that were taken last, oldest first. */
+  /** The newest accepted requests, oldest first. */
   acceptedRequests(key: SessionKey): Promise<AcceptedRequest[]>;
 
-  /** Keeps a file for the session, by the id given. */
+  /** Stores a file of the session under the given id. */
   putFile(key: OwnedKey, id: string, file: { mediaType: string; bytes: Uint8Array }): Promise<void>;
   loadFile(key: SessionKey, id: string): Promise<{ mediaType: string; bytes: Uint8Array } | null>;
 
   close(): Promise<void>;
 }
 
-/** Thrown when state to be changed is no longer what the change was made from. */
+/** Thrown when the state to change is no longer the state that the change was made from. */
 export class StateConflict extends Error {
   override readonly name = 'StateConflict';
 }
@@ -305,12 +298,12 @@ export class StoreError extends Error {
   override readonly name: string = 'StoreError';
 }
 
-/** Thrown when the store is away, full or only reads: nothing was written, and the same write may succeed later. */
+/** Thrown when the store is unavailable, full or read-only: nothing was written, and the same write may succeed later. */
 export class StoreUnavailable extends StoreError {
   override readonly name = 'StoreUnavailable';
 }
 
-/** Thrown when whoever writes does not own the session, or does not any more. Nothing was written. */
+/** Thrown when the writer does not own the session, or no longer does. Nothing was written. */
 export class StaleFence extends StoreError {
   override readonly name = 'StaleFence';
 
@@ -321,37 +314,37 @@ export class StaleFence extends StoreError {
 
 /** A process among several that share a store, and where the others reach it. */
 export interface NodePlace {
-  /** No other process has or had it. */
+  /** A name that no other process has or had. */
   name: string;
   /** `http://host:port` */
   address: string;
 }
 
-/** Who owns a session: whoever asked, from now on; or another node, which lives. */
+/** The owner of a session: the node that asked, from now on; or another node, which is alive. */
 export type Acquired =
   | { kind: 'mine'; key: OwnedKey }
   | { kind: 'elsewhere'; node: NodePlace; fence: number };
 
 /**
- * What a store that several nodes share knows of them: which live, and which owns a session. A node lives until its lease
- * ends, by the clock of the store, unless it is renewed before. Who lives is only good for finding the owner: what keeps a
- * node from writing to a session that another has taken is the fence.
+ * What a store that several nodes share knows of them: which are alive, and which owns a session. A node is alive until its lease ends, by the clock of the
+ * store, unless the lease is renewed before. That serves only to find the owner: the fence keeps a node from writing to a session that another has taken
+ * over.
  */
 export interface NodeDirectory {
-  /** The node lives for so long from now on. False when its lease had ended before, or it is new. */
+  /** Renews the lease of a node. False when the lease had ended before, or the node is new. */
   renew(node: NodePlace, leaseMs: number): Promise<boolean>;
-  /** The nodes that live, and what the clock of the store says: milliseconds since 1970. */
+  /** The nodes that are alive, and the time of the store: milliseconds since 1970. */
   living(): Promise<{ nodes: NodePlace[]; now: number }>;
   /**
-   * Makes a node the owner of a session, unless another owns it that lives. `suspect`: the fence of an owner that is known to be
-   * dead. Null when there is no such session.
+   * Makes a node the owner of a session, unless another node that is alive owns it. `suspect`: the fence of an owner that is known to be dead. Null when the
+   * session does not exist.
    */
   acquire(key: SessionKey, node: string, suspect: number | null): Promise<Acquired | null>;
-  /** The owner lets go of a session; nothing happens when another owns it. */
+  /** Gives up the ownership of a session; does nothing when another node owns it. */
   release(key: OwnedKey): Promise<void>;
-  /** Of these owners, those that still are. */
+  /** Those of the keys whose owner is still the same. */
   stillOwned(keys: readonly OwnedKey[]): Promise<OwnedKey[]>;
-  /** A node lets go of all its sessions, and is no more. */
+  /** Ends a node, and its ownership of all sessions. */
   leave(name: string): Promise<void>;
 }
 
@@ -359,8 +352,8 @@ export interface NodeDirectory {
 export interface SharedStore extends Store {
   readonly nodes: NodeDirectory;
   /**
-   * What all sessions of the app, and all of the user, share as it is now: other nodes change it, too. Null when the session is gone, or another
-   * owner has it.
+   * The newest state that all sessions of the app, and all of the user, share, since other nodes change it too. Null when the session no longer exists, or
+   * another owner has it.
    */
   sharedState(key: OwnedKey): Promise<Record<string, unknown> | null>;
 }

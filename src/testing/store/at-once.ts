@@ -15,7 +15,7 @@ const MANY = 40;
 const many = Array.from({ length: MANY }, (_, index) => index);
 const names = (prefix: string) => many.map((index) => `${prefix}${index}`).sort();
 
-/** What a store promises when much is written at once: one owner over several connections, and several sessions of one user. */
+/** What a store promises for concurrent writes: one owner over several connections, and several sessions of one user. */
 export function atOnceSuite({ test, expect, beforeEach }: TestRunner, { store }: Opened): void {
   beforeEach(() => store().createSession(key, {}));
 
@@ -46,7 +46,7 @@ export function atOnceSuite({ test, expect, beforeEach }: TestRunner, { store }:
       many.map((index) =>
         store().appendEvent(
           keyOf(`t${index}`),
-          // Both scopes, and in either order: nobody waits for one who waits for them.
+          // Both scopes, in either order: the writes must not deadlock.
           textEvent('e1', 'hi', Object.fromEntries(pairsOf(index))),
         ),
       ),

@@ -9,7 +9,7 @@ import type {
   Store,
 } from '../../server/store/store.ts';
 
-/** A suite of tests needs this of a test runner; the module of vitest has it, and the globals of Jest do. */
+/** What a suite needs from a test runner; the module of vitest and the globals of Jest have it. */
 export interface TestRunner {
   describe(name: string, body: () => void): void;
   test(name: string, body: () => Promise<void>): void;
@@ -33,7 +33,7 @@ interface Matchers {
   toMatchObject(expected: object): void;
 }
 
-/** The same test for several cases: `%s` in its name stands for the first value of each. */
+/** The same test for several cases: the first value of each replaces `%s` in its name. */
 export function casesWith(test: TestRunner['test']) {
   return <More extends unknown[]>(cases: [what: string, ...more: More][]) =>
     (name: string, body: (...values: [string, ...More]) => Promise<void>): void => {
@@ -41,7 +41,7 @@ export function casesWith(test: TestRunner['test']) {
     };
 }
 
-/** A clock that stands until it is moved. */
+/** A clock that stops until it is moved. */
 export interface StandingClock {
   now: () => number;
   set(at: number): void;
@@ -58,12 +58,12 @@ export function standingClock(): StandingClock {
   };
 }
 
-/** A session of the default user, that nobody ever owned. */
+/** A session of the default user, without an owner so far. */
 export function keyOf(id: string, user = 'ann', app = 'shop'): OwnedKey {
   return { app, user, id, fence: 0 };
 }
 
-/** An event that says something. */
+/** An event with a text. */
 export function textEvent(id: string, text: string, delta: Record<string, unknown> = {}): Event {
   return eventOf(id, { role: 'model', parts: [{ text }] }, delta);
 }
@@ -91,12 +91,12 @@ function eventOf(
   };
 }
 
-/** A message of the person. */
+/** A user message. */
 export function messageOf(id: string, text: string): Message {
   return { id, role: 'user', parts: [{ type: 'text', text }] };
 }
 
-/** A call that waits for the person. */
+/** A call that waits for the user. */
 export function callOf(id: string, change: Partial<CallRecord> = {}): CallRecord {
   return {
     id,
@@ -131,7 +131,7 @@ export function lineOf(kind: AuditEntry['kind'], id: string, change: Partial<Aud
   };
 }
 
-/** The value as it comes back from a store. */
+/** The value as a store returns it. */
 export function stored<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
@@ -148,7 +148,7 @@ export async function auditLines(store: Store, key: SessionKey, count = 1000): P
   return all;
 }
 
-/** All that a store holds of the session `s1`, and which other sessions its user has: to see that nothing has changed. */
+/** Everything that a store holds of the session `s1`, and the other sessions of its user: to see that nothing has changed. */
 export async function everything(store: Store): Promise<Record<string, unknown>> {
   const key = keyOf('s1');
   return {
@@ -161,7 +161,7 @@ export async function everything(store: Store): Promise<Record<string, unknown>>
   };
 }
 
-/** What a suite tests: the store that was opened for the test, and the clock that its times come from. */
+/** What a suite tests: the store that was opened for the test, and its clock. */
 export interface Opened {
   store(): Store;
   clock: StandingClock;

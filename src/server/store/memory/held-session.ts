@@ -30,7 +30,7 @@ import {
   type WaitingMessage,
 } from '../store.ts';
 
-/** One session and all that belongs to it alone. */
+/** One session and everything that belongs to it alone. */
 export class HeldSession {
   readonly id: string;
   readonly createdAt: number;
@@ -116,7 +116,7 @@ class HeldCalls {
     return text === undefined ? null : fromJson<CallRecord>(text);
   }
 
-  /** The call as it would stand then, which `put` writes; null when it does not stand where the move begins. */
+  /** The call after a move, which `put` writes; null when the call does not have the status from which the move starts. */
   moved({ id, from, to, reason, expiresAt }: CallMove): CallRecord | null {
     const call = this.find({ id });
     if (call === null || call.status !== from) return null;
@@ -136,7 +136,7 @@ class HeldCalls {
   }
 }
 
-/** The messages of one session, and those that wait to become messages of it. */
+/** The messages of one session, and the queued ones. */
 class HeldMessages {
   readonly #messages = new Map<string, string>();
   readonly #waiting = new Map<string, string>();
@@ -182,7 +182,7 @@ class HeldMessages {
     };
   }
 
-  /** Removes a message and all after it; false when it is not there. */
+  /** Removes a message and all after it; false when the session does not have it. */
   truncate(id: string): boolean {
     const ids = [...this.#messages.keys()];
     const from = ids.indexOf(id);
@@ -199,7 +199,7 @@ class HeldMessages {
     return [...this.#waiting.values()].map((text) => fromJson<WaitingMessage>(text));
   }
 
-  /** What stands before a message of the agent is being answered. */
+  /** The messages before a message of the agent are no longer queued. */
   #answerBefore(answer: string): void {
     if (this.#waiting.size === 0) return;
     for (const id of this.#messages.keys()) {
@@ -209,7 +209,7 @@ class HeldMessages {
   }
 }
 
-/** The requests of one session that were accepted last. */
+/** The newest accepted requests of one session. */
 class HeldRequests {
   readonly #requests = new Map<string, AcceptedRequest>();
 
@@ -225,17 +225,17 @@ class HeldRequests {
   }
 }
 
-/** State of all sessions of an app, and of all of a user; that of one session is kept with it. */
+/** The state of all sessions of an app, and of all of a user; a session keeps its own. */
 export class States {
   readonly #apps = new Map<string, string>();
   readonly #users = new Map<string, string>();
 
-  /** All that a session sees; `own` is its own state as it is kept. */
+  /** The state that a session sees; `own` is its own state as JSON. */
   seenBy(key: SessionKey, own: string): StateRecord {
     return joinState(this.#scopesOf(key, own));
   }
 
-  /** Everything that can fail is done before the returned function writes, and returns the session's own state. */
+  /** Does everything that can fail; the returned function writes, and returns the session's own state. */
   prepare(key: SessionKey, own: string, change: Record<string, unknown>): () => string {
     const delta = splitState(change);
     const current = this.#scopesOf(key, own);
@@ -260,7 +260,7 @@ export class States {
   }
 }
 
-/** A user of an app as one text. JSON keeps the two apart whatever they contain. */
+/** A user of an app as one text. JSON separates the two, whatever they contain. */
 export function userName(app: string, user: string): string {
   return JSON.stringify([app, user]);
 }
@@ -270,13 +270,13 @@ interface NumberedLine {
   text: string;
 }
 
-/** The audit lines of all sessions, also of those that were removed. */
+/** The audit lines of all sessions, removed ones included. */
 export class AuditLog {
   /** The lines of each session as JSON, with their numbers in ascending order. */
   readonly #lines = new Map<string, NumberedLine[]>();
   #last = 0;
 
-  /** Everything that can fail is done before the returned function writes. */
+  /** Does everything that can fail; the returned function writes. */
   prepare(key: SessionKey, at: number, entry: AuditEntry): () => void {
     const line: AuditLine = {
       at,

@@ -33,7 +33,7 @@ import {
 } from '../store.ts';
 import { AuditLog, HeldSession, States, userName } from './held-session.ts';
 
-/** A store that lives as long as the process: for tests and for conversations nobody needs to keep. */
+/** A store that lives as long as the process: for tests, and for conversations that need not be kept. */
 export function createMemoryStore(options: { now?: () => number } = {}): Store {
   const now = options.now ?? Date.now;
   const sessions = new Map<string, Map<string, HeldSession>>();
@@ -49,7 +49,7 @@ export function createMemoryStore(options: { now?: () => number } = {}): Store {
     assertOpen();
     return sessions.get(userName(key.app, key.user))?.get(key.id);
   };
-  /** The session, if whoever writes owns it. */
+  /** The session, if the key has the fence of its owner. */
   const findOwned = (key: OwnedKey): HeldSession | undefined => {
     const session = find(key);
     if (session !== undefined) checkOwner(session, key);
