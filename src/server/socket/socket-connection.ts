@@ -6,6 +6,7 @@ import {
   type Limits,
   type Message,
   ProtocolError,
+  type ServerFrame,
   type SessionInfo,
   toProtocolError,
   WATCHING_SUBPROTOCOL,
@@ -104,7 +105,9 @@ export class SocketConnection implements Listener {
       tell: (chunk) => this.tell(chunk),
       complain: (thrown, requestId) => this.complain(thrown, requestId),
       pong: (timestamp) => {
-        if (!this.writer.isBehind) socket.send(JSON.stringify({ type: 'pong', timestamp }));
+        if (!this.writer.isBehind) {
+          socket.send(JSON.stringify({ type: 'pong', timestamp } satisfies ServerFrame));
+        }
       },
     });
     this.writer = new SocketWriter({
