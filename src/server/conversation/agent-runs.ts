@@ -41,31 +41,13 @@ interface OpenRun {
   isPushToTalk: boolean;
   isTalking: boolean;
   isOver: boolean;
+  /** Called when the run is over. */
+  onOver: (() => void)[];
   /** Cancels the timer that gives the run up when it does not end. */
   cancelDeadline: (() => void) | null;
 }
 
 type TurnRequest = Extract<RunRequest, { driver: 'turn' }>;
-
-/** A call that ADK waits with until the call is stored. */
-class WaitingCall {
-  readonly released: Promise<void>;
-  private resolve: () => void = () => undefined;
-  private reject: (error: Error) => void = () => undefined;
-
-  constructor() {
-    this.released = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
-    this.released.catch(() => undefined);
-  }
-
-  release(error: string | null): void {
-    if (error === null) this.resolve();
-    else this.reject(new Error(error));
-  }
-}
 
 /** How long a closing run may take; the connection of a model that hangs is abandoned. */
 const END_MS = 5000;
@@ -76,8 +58,8 @@ const EVENTS_IN_A_ROW = 200;
 export class AgentRuns {
   private readonly context: AgentRunsContext;
   private readonly runs = new Map<number, OpenRun>();
-  /** The calls that ADK waits with, by ticket. */
-  private readonly waitingCalls = new Map<Ticket, WaitingCall>();
+  /** Release the calls that ADK waits with until they are stored, by ticket. */
+  private readonly waitingCalls = new Map<Ticket, (error: string | null) => void>();
   private lastTicket = 0;
 
   constructor(context: AgentRunsContext) {
@@ -94,6 +76,7 @@ export class AgentRuns {
       isPushToTalk: request.driver === 'live' && request.detection === 'client',
       isTalking: false,
       isOver: false,
+      onOver: [],
       cancelDeadline: null,
     };
     this.runs.set(n, run);
@@ -143,28 +126,22 @@ export class AgentRuns {
 
   /** Lets ADK continue with a call: it is stored, or `error` says why it could not be. */
   releaseCall(ticket: Ticket, error: string | null): void {
-    this.waitingCalls.get(ticket)?.release(error);
+    this.waitingCalls.get(ticket)?.(error);
   }
 
   /** Closes all runs, because another process owns the session. */
   closeAll(): void {
     for (const n of this.runs.keys()) this.close(n);
-    for (const call of this.waitingCalls.values()) call.release('The conversation went on elsewhere.');
+    for (const release of this.waitingCalls.values()) release('The conversation went on elsewhere.');
   }
 
   /** Resolves when no run is open, or after a timeout. */
   async ended(): Promise<void> {
     const { clock } = this.context.engine;
-    const all = [...this.runs.values()].map(
-      (run) =>
-        new Promise<void>((resolve) => {
-          this.waiting.push({ run, resolve });
-        }),
-    );
+    const untilOver = (run: OpenRun) => new Promise<void>((resolve) => run.onOver.push(resolve));
+    const all = [...this.runs.values()].map(untilOver);
     if (all.length > 0) await settlesWithin(Promise.all(all), END_MS, clock);
   }
-
-  private readonly waiting: { run: OpenRun; resolve: () => void }[] = [];
 
   /** Reads the events of a run. Returns its failure, or null. Never rejects. */
   private async read(run: OpenRun, request: RunRequest): Promise<Failure | null> {
@@ -182,10 +159,11 @@ export class AgentRuns {
     try {
       const defer = async (call: DeferredCall): Promise<void> => {
         const ticket = ++this.lastTicket;
-        const waiting = new WaitingCall();
-        this.waitingCalls.set(ticket, waiting);
+        const released = new Promise<void>((resolve, reject) => {
+          this.waitingCalls.set(ticket, (error) => (error === null ? resolve() : reject(new Error(error))));
+        });
         apply({ type: 'deferred', n: run.n, call, ticket });
-        await waiting.released.finally(() => this.waitingCalls.delete(ticket));
+        await released.finally(() => this.waitingCalls.delete(ticket));
       };
       // The state needs nothing of a partial text but its deltas, so they bypass ADK's layers.
       const fastPath = (response: LlmResponse, from: Speaker) =>
@@ -254,7 +232,7 @@ export class AgentRuns {
     run.cancelDeadline?.();
     run.queue?.close();
     this.runs.delete(run.n);
-    for (const waiting of this.waiting) if (waiting.run === run) waiting.resolve();
+    for (const resolve of run.onOver) resolve();
     this.context.apply({ type: 'run-ended', n: run.n, error });
   }
 }

@@ -24,9 +24,9 @@ import type {
 import { type OwnedKey, type PageRequest, type SessionKey, StaleFence } from '../store/store.ts';
 import { AgentRuns } from './agent-runs.ts';
 import { ClientRequests } from './client-requests.ts';
-import { announcedBy, EffectRunner, type EffectTargets } from './effect-runner.ts';
+import { EffectRunner, type EffectTargets } from './effect-runner.ts';
 import { Reading } from './reading.ts';
-import { type RecoveredSession, type RecoverySource, recoverSession } from './recovery.ts';
+import { announcedBy, type RecoveredSession, type RecoverySource, recoverSession } from './recovery.ts';
 import { ConversationState } from './state/conversation-state.ts';
 import { StoreWriter } from './store-writer.ts';
 import { ToolRunner } from './tool-runner.ts';

@@ -8,7 +8,7 @@ import type { AgentRuns } from './agent-runs.ts';
 import { OutputGuard } from './output-guard.ts';
 import type { ConversationState } from './state/conversation-state.ts';
 import type { Effect, StoreEffect } from './state/effects.ts';
-import type { Input, Recovered } from './state/inputs.ts';
+import type { Input } from './state/inputs.ts';
 import type { StoreWriter } from './store-writer.ts';
 import type { ToolRunner } from './tool-runner.ts';
 
@@ -367,10 +367,4 @@ export class EffectRunner {
 /** The effects that follow a failed write. */
 export function insteadOf({ failed = [], conflicted = failed }: StoreEffect, error: unknown): Effect[] {
   return error instanceof StateConflict ? conflicted : failed;
-}
-
-/** The ids that messages show of a recovered call: the call itself, and its confirmation where that is a call of its own. */
-export function announcedBy({ record, isAnnounced, isConfirming }: Recovered['calls'][number]): string[] {
-  const { id, approvalId } = record;
-  return [...(isAnnounced ? [id] : []), ...(isConfirming && approvalId !== null ? [approvalId] : [])];
 }

@@ -336,3 +336,9 @@ function isLeftSpeaking({ id, metadata }: Message, open: readonly CallRecord[]):
   const hasEnd = metadata?.usage !== undefined || metadata?.interrupted === true;
   return metadata?.audio !== undefined && !hasEnd && !open.some(({ messageId }) => messageId === id);
 }
+
+/** The ids that messages show of a recovered call: the call itself, and its confirmation where that is a call of its own. */
+export function announcedBy({ record, isAnnounced, isConfirming }: Recovered['calls'][number]): string[] {
+  const { id, approvalId } = record;
+  return [...(isAnnounced ? [id] : []), ...(isConfirming && approvalId !== null ? [approvalId] : [])];
+}

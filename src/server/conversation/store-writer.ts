@@ -8,9 +8,8 @@ import { Approvals, endEvent, INTERRUPTION, LEDGER, responseOf, type Verdict } f
 import type { History } from '../ledger/history.ts';
 import { keepWords, missedOutputs, wasCut } from '../ledger/history.ts';
 import type { Output } from '../output/output.ts';
-import { cutText, heardLength, textOf } from '../output/output.ts';
 import { recentMessages } from '../store/rules.ts';
-import type { AcceptedRequest, CallMove, CallRecord, OwnedKey } from '../store/store.ts';
+import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Write } from './state/effects.ts';
 import type { DecidedBefore, WriteResults } from './state/inputs.ts';
 
@@ -27,6 +26,9 @@ export interface StoreWriterContext {
   /** The fields of every log line. */
   logFields: () => Record<string, unknown>;
 }
+
+/** The writes of one kind. */
+type WriteOf<Kind extends Write['do']> = Extract<Write, { do: Kind }>;
 
 /** Ids longer than this are not ours. */
 const MAX_LOGGED_ID = 256;
@@ -49,8 +51,8 @@ export class StoreWriter {
 
   /** Writes in order; rejects at the first write that fails. */
   async write(writes: readonly Write[]): Promise<WriteResults> {
-    const results: WriteResults = {};
-    for (const write of writes) await this.one(write, results);
+    let results: WriteResults = {};
+    for (const write of writes) results = { ...results, ...(await this.one(write)) };
     return results;
   }
 
@@ -72,14 +74,16 @@ export class StoreWriter {
     return externalise(message, engine.store, key);
   }
 
-  private async one(write: Write, results: WriteResults): Promise<void> {
+  private async one(write: Write): Promise<WriteResults | undefined> {
     const { key, engine, output, history } = this.context;
     const { store } = engine;
     switch (write.do) {
       case 'store-message':
-        return this.storeUserMessage(write);
+        await this.storeUserMessage(write);
+        return;
       case 'store-queued':
-        return this.storeQueued(write);
+        await this.storeQueued(write);
+        return;
       case 'remove-message':
         await store.truncateMessages(key, write.messageId);
         return;
@@ -91,63 +95,65 @@ export class StoreWriter {
         return;
       case 'append-message': {
         const { messageId, parts } = write;
-        return history.append(
-          createEvent({ author: 'user', content: toContent(parts), customMetadata: { messageId } }),
-        );
+        const content = toContent(parts);
+        await history.append(createEvent({ author: 'user', content, customMetadata: { messageId } }));
+        return;
       }
       case 'append-outcome':
-        return this.appendOutcome(write);
+        await this.appendOutcome(write);
+        return;
       case 'append-interrupted': {
         const { id, toolName: name, agent, invocationId, branch = null } = write.call;
         const response = responseOf(INTERRUPTION);
-        return history.append(responseEvent({ agent, invocationId, branch }, [{ id, name, response }]));
+        await history.append(responseEvent({ agent, invocationId, branch }, [{ id, name, response }]));
+        return;
       }
       case 'issue':
-        return store.issueCalls(key, [write.call]);
+        await store.issueCalls(key, [write.call]);
+        return;
       case 'show':
       case 'park':
-        await store.moveCall(key, deadlineOf(write), null);
+        await this.setDeadline(write.do, write.call);
         return;
       case 'take':
-        results.isTaken = (await this.take(write.call)) !== null;
-        return;
+        return { isTaken: (await this.take(write.call)) !== null };
       case 'expire':
-        results.decided = await this.expire(write);
-        return;
+        return { decided: await this.expire(write) };
       case 'save':
-        return output.save(write.messageId);
-      case 'decide':
-        return this.decideAll(write, results);
-      case 'accept':
-        return store.acceptRequest(key, write.accepted);
-      case 'cut':
-        results.length = await this.cut(write.messageId, write.share);
+        await output.save(write.messageId);
         return;
+      case 'decide':
+        return this.decideAll(write);
+      case 'accept':
+        await store.acceptRequest(key, write.accepted);
+        return;
+      case 'cut':
+        return { length: await this.cut(write.messageId, write.share) };
       case 'withdraw':
         await this.approvals.signedOut(write.call, 'sign-out-approved');
         return;
       case 'find-unfinished':
-        results.unfinished = await this.unfinished(write.messageId);
-        return;
+        return { unfinished: await this.unfinished(write.messageId) };
       case 'find-cut':
-        results.cut = await this.findCut(write.messageId);
-        return;
+        return { cut: await this.findCut(write.messageId) };
       case 'close-dangling':
-        results.missed = await this.closeDangling(write);
-        return;
+        return { missed: await this.closeDangling(write) };
       case 'store-text':
-        return this.storeText(write.messageId, write.text);
+        await this.storeText(write.messageId, write.text);
+        return;
       default:
         return exhaustive(write);
     }
   }
 
+  /** An approval request is shown, or a tool was started whose output comes from outside: the call gets its deadline. */
+  private async setDeadline(step: 'show' | 'park', { id, expiresAt }: CallRecord): Promise<void> {
+    const { key, engine } = this.context;
+    await engine.store.moveCall(key, { id, ...LEDGER[step], expiresAt }, null);
+  }
+
   /** Adds the outcome of a call to the history; one that changed state is compared with the session that the tool saw. */
-  private appendOutcome({
-    call,
-    outcome,
-    accepted,
-  }: Extract<Write, { do: 'append-outcome' }>): Promise<void> {
+  private appendOutcome({ call, outcome, accepted }: WriteOf<'append-outcome'>): Promise<void> {
     const { history } = this.context;
     const event = endEvent(call, outcome);
     const seen = outcome.kind === 'output' ? outcome.session : undefined;
@@ -155,12 +161,7 @@ export class StoreWriter {
   }
 
   /** Stores a user message; the first one names the session. */
-  private async storeUserMessage({
-    id,
-    parts,
-    metadata,
-    accepted,
-  }: Extract<Write, { do: 'store-message' }>): Promise<void> {
+  private async storeUserMessage({ id, parts, metadata, accepted }: WriteOf<'store-message'>): Promise<void> {
     const { key, engine } = this.context;
     const { store, clock } = engine;
     const sent = { id, parts, metadata, createdAt: clock.now() };
@@ -178,7 +179,7 @@ export class StoreWriter {
   }
 
   /** Stores a queued message, and its files. */
-  private async storeQueued(write: Extract<Write, { do: 'store-queued' }>): Promise<void> {
+  private async storeQueued(write: WriteOf<'store-queued'>): Promise<void> {
     const { id, parts, metadata, answerId, accepted } = write;
     const { key, engine } = this.context;
     const { store, clock } = engine;
@@ -188,7 +189,7 @@ export class StoreWriter {
   }
 
   /** Applies decisions in order; their request is stored with the last of them. */
-  private async decideAll(write: Extract<Write, { do: 'decide' }>, results: WriteResults): Promise<void> {
+  private async decideAll(write: WriteOf<'decide'>): Promise<WriteResults> {
     const { key, engine } = this.context;
     const { decisions, accepted } = write;
     const verdicts: Verdict[] = [];
@@ -196,17 +197,16 @@ export class StoreWriter {
       const isLast = decision === decisions.at(-1);
       verdicts.push(await this.decide(decision, write, isLast ? accepted : undefined));
     }
-    results.verdicts = verdicts;
-    if (!accepted || !verdicts.some(({ kind }) => kind === 'counts')) return;
+    if (!accepted || !verdicts.some(({ kind }) => kind === 'counts')) return { verdicts };
     const last = verdicts.at(-1);
     // A repeated decision, or one that does not count, wrote nothing that the request could be stored with.
     if (last?.kind !== 'counts' || last.isRepeated) await engine.store.acceptRequest(key, accepted);
-    results.isAccepted = true;
+    return { verdicts, isAccepted: true };
   }
 
   private async decide(
     decision: Extract<Answer, { kind: 'decision' }>,
-    { shown, isSignedIn }: Extract<Write, { do: 'decide' }>,
+    { shown, isSignedIn }: WriteOf<'decide'>,
     accepted: AcceptedRequest | undefined,
   ): Promise<Verdict> {
     const { approvals } = this;
@@ -225,7 +225,7 @@ export class StoreWriter {
   }
 
   /** Expires an approval request; returns the call when it was decided before, in this process or another. */
-  private async expire({ call, reason }: Extract<Write, { do: 'expire' }>): Promise<DecidedBefore | null> {
+  private async expire({ call, reason }: WriteOf<'expire'>): Promise<DecidedBefore | null> {
     const { key, engine } = this.context;
     if (await this.approvals.expire(call, reason)) return null;
     const decided = await engine.store.findCall(key, { id: call.id });
@@ -261,7 +261,7 @@ export class StoreWriter {
   }
 
   /** Adds a response for every call in the history that has none and does not wait; returns the chunks that the message lacks. */
-  private async closeDangling(write: Extract<Write, { do: 'close-dangling' }>): Promise<Chunk[]> {
+  private async closeDangling(write: WriteOf<'close-dangling'>): Promise<Chunk[]> {
     const { output, history } = this.context;
     const { errorText, messageId, waiting } = write;
     const ids = await history.closeDangling(errorText, waiting);
@@ -303,12 +303,4 @@ export class StoreWriter {
       }),
     );
   }
-}
-
-/** The move that gives a call its deadline: an approval request that is shown, or a tool whose output comes from outside. */
-function deadlineOf({
-  do: step,
-  call: { id, expiresAt },
-}: Extract<Write, { do: 'show' | 'park' }>): CallMove {
-  return { id, ...LEDGER[step], expiresAt };
 }

@@ -301,11 +301,9 @@ export class AgentRun {
     return this.made.size > 0;
   }
 
-  /** How many such calls the model made. */
-  countCalls(isSuch: (facts: ToolFacts) => boolean): number {
-    let count = 0;
-    for (const { facts } of this.made.values()) if (isSuch(facts)) count++;
-    return count;
+  /** What is known of the tools of these calls. */
+  get madeFacts(): ToolFacts[] {
+    return [...this.made.values()].map(({ facts }) => facts);
   }
 
   noteCall(callId: string, call: MadeCall): void {

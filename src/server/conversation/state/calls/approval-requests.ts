@@ -112,14 +112,14 @@ export class ApprovalRequests {
   private countQueued({ id }: Draft): number {
     const isQueued = ({ record }: OpenCall) => record.approvalId !== null && record.messageId === id;
     const known = this.open.inState('queued', 'issuing').filter(isQueued).length;
-    return known + this.run.countCalls(({ asks }) => asks);
+    return known + this.run.madeFacts.filter(({ asks }) => asks).length;
   }
 
   /** Whether the agent made such a call that is not stored yet and that no client knows of. */
   private isExpecting(isSuch: (facts: ToolFacts) => boolean): boolean {
     const isToCome = ({ isAnnounced, record: { runsOn, approvalId } }: OpenCall) =>
       !isAnnounced && isSuch({ runsOn, asks: approvalId !== null });
-    return this.run.countCalls(isSuch) > 0 || this.open.inState('issuing').some(isToCome);
+    return this.run.madeFacts.some(isSuch) || this.open.inState('issuing').some(isToCome);
   }
 
   private takeHeld(draft: Draft): OpenCall[] {
