@@ -64,7 +64,7 @@ const OPERATOR_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** The wire code of a failure of the model. */
-export function modelErrorCode(code: string): 'model_error' | 'model_not_configured' {
+function modelErrorCode(code: string): 'model_error' | 'model_not_configured' {
   return OPERATOR_CODES.has(code) ? 'model_not_configured' : 'model_error';
 }
 
