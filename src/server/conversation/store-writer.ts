@@ -8,6 +8,7 @@ import { Approvals, endEvent, INTERRUPTION, LEDGER, responseOf, type Verdict } f
 import type { History } from '../ledger/history.ts';
 import { keepWords, missedOutputs, wasCut } from '../ledger/history.ts';
 import type { Output } from '../output/output.ts';
+import { cutText, heardLength, textOf } from '../output/output.ts';
 import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Write } from './state/effects.ts';
