@@ -172,3 +172,29 @@ it('[B14] a state that was shut down does not wake up again and again for a call
   world.push({ type: 'shut-down' });
   expect(world.wakesAt).toBeNull();
 });
+
+it('[B25] answers that deny a call for the second time are acknowledged, though the first denial still waits for a run', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  run.open();
+  world.call(run, ['play', 'pay']);
+  run.defer();
+  run.defer();
+  world.finishApart(true);
+  world.finishApart(true);
+  run.end('It fell over.');
+  const [play = '', pay = ''] = [...world.ears.calls.keys()].sort();
+  const denial = { kind: 'decision' as const, toolCallId: pay, approved: false };
+  world.answer('bidi', [denial]);
+  world.signIn('signed-in');
+  world.answer('bidi', [{ kind: 'output', toolCallId: play, output: 'played' }, denial]);
+  world.signIn('signed-in');
+  expect(world.requests.map(({ is, isAccepted }) => [is, isAccepted])).toEqual([
+    ['begun', true],
+    ['begun', true],
+    ['begun', true],
+  ]);
+});

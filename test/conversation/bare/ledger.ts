@@ -48,6 +48,7 @@ export class Ledger {
         return;
       case 'decide':
         results.verdicts = write.decisions.map((decision) => this.decide(decision, write, now));
+        results.isAccepted = write.accepted !== undefined && results.verdicts.some(counts);
         return;
       case 'find-unfinished':
         results.unfinished = null;
@@ -117,4 +118,8 @@ export class Ledger {
     if (approved) this.approved.add(call.id);
     return { kind: 'counts', call: moved, isRepeated: false };
   }
+}
+
+function counts({ kind }: Verdict): boolean {
+  return kind === 'counts';
 }

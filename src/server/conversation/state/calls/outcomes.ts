@@ -56,6 +56,8 @@ export class Outcomes {
     if (isHeard && !pauseEndsRun && !run.isOpen) {
       // An outcome that is stored before ADK has read the session would reach the model twice.
       if (call.endLater(outcome, acknowledges)) run.openLive();
+      // The outcome of the first answer waits already: the request of a second one is taken at once.
+      else if (how.acknowledges) context.settleRequestAlone(how.acknowledges);
       return;
     }
     const { record } = call;
