@@ -198,3 +198,29 @@ it('[B25] answers that deny a call for the second time are acknowledged, though 
     ['begun', true],
   ]);
 });
+
+it('[C9] an approval that reaches the store too late ends its call as timed out, and the next message is answered', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.hasListener = true;
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  const [[toolCallId] = ['']] = world.ears.calls;
+  world.isHeld = true;
+  world.answer('bidi', [{ kind: 'decision', toolCallId, approved: true }]);
+  world.pass(31_000);
+  world.isHeld = false;
+  world.finishWrite('no');
+  run.complete();
+  expect(world.requests.at(-1)?.is).toBe('refused');
+  expect(world.ears.chunks).toContainEqual({
+    type: 'tool-output-error',
+    toolCallId,
+    errorText: 'Approval request timed out',
+  });
+  expect([...world.wrong, ...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
+  expect(world.isBusy).toBe(false);
+});

@@ -331,8 +331,10 @@ export class Calls {
   }
 
   /** An approval request timed out, unless it was decided before. */
-  expired({ callId, isQuiet }: Expiry, decided: DecidedBefore | null): void {
+  expired({ callId, isQuiet }: Expiry, stored: DecidedBefore | null): void {
     const call = this.open.get(callId);
+    // A decision that reached the store too late made the request expire there: nobody decided.
+    const decided = stored?.call.status === 'expired' ? null : stored;
     if (call?.isUndecided) {
       const step = decided ? this.decisions.decidedBefore(call, decided) : null;
       if (!decided) {
