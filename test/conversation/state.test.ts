@@ -224,3 +224,22 @@ it('[C9] an approval that reaches the store too late ends its call as timed out,
   expect([...world.wrong, ...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
   expect(world.isBusy).toBe(false);
 });
+
+it('[B33] a message that comes while a long-running tool waits starts no second run beside one that has to end', () => {
+  const world = new World({ driver: 'turn', approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  const [[toolCallId] = ['']] = world.ears.calls;
+  world.answer('bidi', [{ kind: 'decision', toolCallId, approved: true }]);
+  world.endTool('waits');
+  const next = world.say('bidi');
+  expect(next.is).toBe('waiting');
+  run.end(null);
+  expect(next.is).toBe('begun');
+  world.runs.at(-1)?.complete();
+  expect(world.wrong).toEqual([]);
+});

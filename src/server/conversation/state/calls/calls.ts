@@ -270,15 +270,16 @@ export class Calls {
 
   /** A tool on the server ended, or was started and gets its output from outside. */
   toolEnded(callId: string, outcome: Outcome): void {
-    const { context, messages, outcomes } = this;
+    const { context, messages, run, outcomes } = this;
     const call = this.open.running(callId);
     if (!call) return context.emit({ type: 'release-lock', callId });
     call.keepLock();
     const { toolName, approvalId, messageId } = call.record;
     if (outcome.kind === 'waits') {
       call.apply('park');
-      // A live model says nothing until it gets the output, which may take hours: the next message does not wait for that.
-      if (messages.active?.id === messageId) messages.setWorking(false);
+      // A live model says nothing until it gets the output, which may take hours: the next message does not wait for that. An agent that is
+      // driven turn by turn still has to end its run, and the next message does wait for that.
+      if (run.isLive && messages.active?.id === messageId) messages.setWorking(false);
       call.setDeadline(this.clientDeadline());
       context.store([{ do: 'park', call: call.record }], null);
       return outcomes.releaseLock(call);
