@@ -243,3 +243,28 @@ it('[B33] a message that comes while a long-running tool waits starts no second 
   world.runs.at(-1)?.complete();
   expect(world.wrong).toEqual([]);
 });
+
+it('[C6] [E4] nothing is shown of an answer whose user message could not be stored, though another message was shown meanwhile', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.hasListener = true;
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['play']);
+  run.defer();
+  run.complete();
+  world.isHeld = true;
+  const message = world.say('bidi');
+  // The first message is stored as it is, and then the user message is not.
+  world.finishWrite('no');
+  // The end of the browser call is shown in its own message, and then the model speaks.
+  world.pass(61_000);
+  run.words();
+  world.finishWrite('fault');
+  world.isHeld = false;
+  while (world.isWriting) world.finishWrite('no');
+  run.complete();
+  expect(message.is).toBe('refused');
+  expect([...world.wrong, ...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
+});

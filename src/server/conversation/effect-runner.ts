@@ -193,8 +193,7 @@ export class EffectRunner {
     const { store, runs, tools, output, requests, listeners } = this.targets;
     switch (effect.type) {
       case 'start':
-        guard.start(effect.message.id);
-        output.begin(effect.message);
+        if (guard.start(effect.message.id)) output.begin(effect.message);
         return;
       case 'say':
         if (guard.maySend(effect.messageId, effect.chunk)) output.say(effect.chunk);
@@ -228,6 +227,7 @@ export class EffectRunner {
         return this.logged('a message was not stored', end);
       }
       case 'release':
+        guard.release(effect.messageId);
         output.release(effect.messageId);
         return;
       case 'sound':
@@ -328,6 +328,7 @@ export class EffectRunner {
       if (purpose) this.apply({ type: 'stored', purpose, results });
     } catch (error) {
       this.fault(error);
+      this.guard.writeFailed(purpose);
       if (!this.isDropped) this.queue.unshift(...insteadOf(effect, error));
       this.apply({ type: 'store-failed', purpose, error });
     }

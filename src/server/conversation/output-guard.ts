@@ -1,4 +1,5 @@
 import type { Chunk } from '../../protocol/index.ts';
+import type { Purpose } from './state/effects.ts';
 
 /**
  * Discards output that builds on a failed write. The state decides as if every write succeeded. When a write fails, the effects after it are
@@ -10,13 +11,32 @@ export class OutputGuard {
   private current: string | null = null;
   /** Calls that were announced and have no outcome yet. */
   private readonly calls: Set<string>;
+  /** Answers to user messages that could not be stored, until the state has forgotten them. */
+  private readonly withheld = new Set<string>();
 
   constructor(calls: Iterable<string> = []) {
     this.calls = new Set(calls);
   }
 
-  start(messageId: string): void {
-    this.current = messageId;
+  /** Whether the `start` of a message may be sent. */
+  start(messageId: string): boolean {
+    const isSent = !this.withheld.has(messageId);
+    this.current = isSent ? messageId : null;
+    return isSent;
+  }
+
+  /**
+   * A write failed. When it was to store a user message, the state forgets the answer; but it may have turned to another message and back to
+   * the answer meanwhile, and the `start` of that return is in the queue.
+   */
+  writeFailed(purpose: Purpose | null): void {
+    if (purpose?.for === 'message' && !purpose.isStored && purpose.messageId !== null)
+      this.withheld.add(purpose.messageId);
+  }
+
+  /** The state has forgotten a message: a `start` with its id is a new one. */
+  release(messageId: string): void {
+    this.withheld.delete(messageId);
   }
 
   /** Whether a chunk of a message may be sent. */

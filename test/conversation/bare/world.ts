@@ -267,7 +267,7 @@ export class World {
       case 'hushed':
         return ears.interrupted();
       case 'start':
-        guard.start(effect.message.id);
+        if (!guard.start(effect.message.id)) return;
         ears.start(effect.message, this.isPosted);
         this.isPosted = false;
         return;
@@ -361,9 +361,10 @@ export class World {
       case 'wake':
         this.wakesAt = effect.at;
         return;
+      case 'release':
+        return guard.release(effect.messageId);
       case 'mark-response':
       case 'mark-decided':
-      case 'release':
       case 'sound':
       case 'log':
         return;
@@ -410,6 +411,7 @@ export class World {
         if (write.do === 'close-dangling' && write.messageId !== null) this.ears.notMended(write.messageId);
       }
       const error = isConflict ? new StateConflict('It was changed.') : new Error('The disk is full.');
+      this.guard.writeFailed(purpose);
       this.queue.unshift(...insteadOf(effect, error));
       return this.push({ type: 'store-failed', purpose, error });
     }

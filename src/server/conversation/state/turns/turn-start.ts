@@ -214,6 +214,8 @@ export class TurnStart {
       return this.fail(draft, UNKNOWN_FAILURE);
     }
     if (draft) messages.forget(draft);
+    // Meanwhile the model may have got the outcome of a call: it continues the message of that call.
+    if (draft && !messages.active) messages.activateNext();
     const hadRun = run.neverOpened(n);
     if (starting.isOf(request)) starting.clear();
     if (!this.putBack(request)) this.context.reject(request, error);
