@@ -268,3 +268,25 @@ it('[C6] [E4] nothing is shown of an answer whose user message could not be stor
   expect(message.is).toBe('refused');
   expect([...world.wrong, ...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
 });
+
+it('[B22] an answer that starts while a write is slow has an end when the server shuts down', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: false });
+  world.push({ type: 'joined' });
+  world.push({ type: 'media', blob: { mimeType: 'audio/pcm', data: '' }, from: 'page' });
+  world.isHeld = true;
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  run.open();
+  run.thought();
+  world.push({ type: 'shut-down' });
+  world.isHeld = false;
+  world.finishWrite('no');
+  expect(world.ears.chunks).toContainEqual(
+    expect.objectContaining({
+      type: 'finish',
+      messageMetadata: expect.objectContaining({ interrupted: true, cutOff: true }),
+    }),
+  );
+  expect([...world.wrong, ...world.ears.wrong]).toEqual([]);
+});

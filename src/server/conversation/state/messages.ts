@@ -12,6 +12,7 @@ export class Draft {
   readonly message: Message;
   private reader: MessageChunks;
   private started = false;
+  private hasChunks = false;
   private failureText: string | null = null;
 
   constructor(message: Message, reader: MessageChunks) {
@@ -26,6 +27,11 @@ export class Draft {
   /** Whether a chunk was sent since the last `finish`. */
   get isStarted(): boolean {
     return this.started;
+  }
+
+  /** Whether the message has no content. Chunks that wait behind a slow write count, though `message` does not have them yet. */
+  get isEmpty(): boolean {
+    return !this.hasChunks && this.message.parts.length === 0;
   }
 
   /** The error text that the message ends with, if the agent failed. */
@@ -50,7 +56,9 @@ export class Draft {
 
   /** Turns an event that is nothing but text deltas into chunks; null for any other event. */
   readDeltas(event: Event): readonly Chunk[] | null {
-    return this.reader.words(event);
+    const chunks = this.reader.words(event);
+    this.hasChunks ||= chunks !== null;
+    return chunks;
   }
 
   /** The message ends with an error. The first failure counts. */
@@ -63,9 +71,14 @@ export class Draft {
     return this.reader.close();
   }
 
-  /** A chunk of the message is sent. */
+  /** The `start` of the message is sent. */
   start(): void {
     this.started = true;
+  }
+
+  /** A chunk of its content is sent. */
+  noteChunk(): void {
+    this.hasChunks = true;
   }
 
   /** Starts a response of its own with a new reader. */
@@ -209,6 +222,7 @@ export class Messages {
   /** Sends a chunk of a draft. */
   say(draft: Draft, chunk: Chunk): void {
     this.turnTo(draft);
+    draft.noteChunk();
     this.context.emit({ type: 'say', messageId: draft.id, chunk });
   }
 
@@ -273,7 +287,7 @@ export class Messages {
   pause(draft: Draft): void {
     this.closeBlocksOf(draft);
     if (this.activeDraft === draft) this.working = false;
-    if (draft.message.parts.length > 0) this.save(draft);
+    if (!draft.isEmpty) this.save(draft);
   }
 
   /** Ends a response of a draft. Its end is stored before a client sees it. */

@@ -277,7 +277,7 @@ export class Driver {
     const isOwed = active !== null && !open.hasIn(active.id);
     const drafts = messages.expected.filter((draft) => draft !== active || isWorking || isOwed);
     for (const draft of drafts) {
-      if (context.isClosed && draft.message.parts.length === 0) {
+      if (context.isClosed && draft.isEmpty) {
         // A message without content was not stored, and can be asked for again.
         messages.forget(draft);
         continue;
