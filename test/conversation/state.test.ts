@@ -290,3 +290,26 @@ it('[B22] an answer that starts while a write is slow has an end when the server
   );
   expect([...world.wrong, ...world.ears.wrong]).toEqual([]);
 });
+
+it('[B33] a response that starts while an interrupted turn is brought to its end leaves the conversation free', () => {
+  const world = new World({ driver: 'turn', approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const post = world.say('sse');
+  world.isHeld = true;
+  world.runs[0]?.end('It fell over.');
+  world.interrupt();
+  world.isHeld = false;
+  world.finishWrite('no');
+  const [, run] = world.runs;
+  if (!run) throw new Error('The post opened no run.');
+  expect(post.is).toBe('begun');
+  world.call(run, ['play']);
+  run.defer();
+  run.end(null);
+  const [[toolCallId] = ['']] = world.ears.calls;
+  world.answer('bidi', [{ kind: 'output', toolCallId, output: 'played' }]);
+  world.runs.at(-1)?.complete();
+  expect([...world.wrong, ...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
+  expect(world.isBusy).toBe(false);
+});

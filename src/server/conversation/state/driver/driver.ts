@@ -216,32 +216,40 @@ export class Driver {
 
   /** The history is complete. `missed`: chunks that the message does not show yet. */
   concluded(messageId: string, missed: readonly Chunk[] = []): void {
-    const { messages, response, calls } = this;
-    if (response) {
-      if (response.draft.id !== messageId) return;
-      calls.chunks.takeAllAnnounced();
-      for (const chunk of missed) messages.say(response.draft, chunk);
-      messages.finish(response.draft, { interrupted: response.isStopped });
-      return this.endResponse();
-    }
-    const draft = this.concluding;
-    this.concluding = null;
-    // The turn may have been interrupted meanwhile.
-    if (!draft || draft !== messages.active || !messages.isWorking) return;
-    calls.chunks.takeAllAnnounced();
-    for (const chunk of missed) messages.say(draft, chunk);
-    if (draft.failure === null && this.open.hasIn(draft.id)) messages.pause(draft);
-    else if (draft.failure !== null || !this.run.owesNotice(draft.id)) messages.finish(draft);
+    const draft = this.takeConcluded(messageId);
+    if (!draft) return;
+    this.calls.chunks.takeAllAnnounced();
+    this.complete(draft, missed);
   }
 
   /** The history could not be completed: on the screen no call stays open. */
   notConcluded(messageId: string): void {
-    const draft = this.response ? this.messages.get(messageId) : this.concluding;
-    draft?.fail(SERVER_FAULT);
+    const draft = this.takeConcluded(messageId);
+    if (!draft) return;
+    draft.fail(SERVER_FAULT);
     const missed = this.calls.chunks
       .takeAllAnnounced()
       .map((toolCallId) => ({ type: 'tool-output-error' as const, toolCallId, errorText: NOT_COMPLETED }));
-    this.concluded(messageId, missed);
+    this.complete(draft, missed);
+  }
+
+  /** The draft whose history is complete; null when its turn was interrupted meanwhile: then an HTTP response may have started already. */
+  private takeConcluded(messageId: string): Draft | null {
+    const { messages, response, concluding } = this;
+    if (concluding?.id !== messageId) return response?.draft.id === messageId ? response.draft : null;
+    this.concluding = null;
+    return concluding === messages.active && messages.isWorking ? concluding : null;
+  }
+
+  private complete(draft: Draft, missed: readonly Chunk[]): void {
+    const { messages, response, open, run } = this;
+    for (const chunk of missed) messages.say(draft, chunk);
+    if (response?.draft === draft) {
+      messages.finish(draft, { interrupted: response.isStopped });
+      return this.endResponse();
+    }
+    if (draft.failure === null && open.hasIn(draft.id)) messages.pause(draft);
+    else if (draft.failure !== null || !run.owesNotice(draft.id)) messages.finish(draft);
   }
 
   /** A live run is over: messages that it was writing end with it. Returns the text of the failure. */
