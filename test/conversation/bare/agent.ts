@@ -99,11 +99,14 @@ export class FakeRun {
     this.tell({ content: { role: 'model', parts: [{ inlineData }] } });
   }
 
+  /** Speech beside calls that wait begins a turn of its own, as a typed message does. */
   heard(): void {
+    if (this.isWaiting) this.turn++;
     this.tell({ inputTranscription: { text: 'hello', finished: true } });
   }
 
   call(calls: MadeCall[]): void {
+    this.speaks();
     for (const call of calls) {
       const isInside = this.driver === 'turn' && call.name === 'weather';
       (isInside ? this.inside : this.made).push(call);
@@ -218,7 +221,7 @@ export class FakeRun {
     this.turn++;
   }
 
-  /** Whatever a live model begins to say, it comes to the end of. */
+  /** Whatever a live model begins to say or calls, it comes to the end of. */
   private speaks(): void {
     if (this.driver === 'live' && this.is === 'open' && !this.mustStop) this.owes = Math.max(1, this.owes);
   }
