@@ -51,7 +51,7 @@ export const ERRORS = {
   upgrade_required: { status: 426, close: 4426, retryable: false },
   /** Too many requests, connections or new sessions of this user. */
   rate_limited: { status: 429, retryable: true },
-  /** Too many messages wait in this session. */
+  /** Too many messages or answers wait in this session. */
   busy: { status: 429, retryable: true },
   /** The client does not read. */
   too_slow: { status: 429, close: 4003, retryable: true },

@@ -313,3 +313,26 @@ it('[B33] a response that starts while an interrupted turn is brought to its end
   expect([...world.wrong, ...world.ears.wrong, ...world.ears.atRest()]).toEqual([]);
   expect(world.isBusy).toBe(false);
 });
+
+it('[E1] answers that wait for a slow store are limited: one too many is rejected as busy, and the others are read in their order', () => {
+  const world = new World({ driver: 'live', approvals: 'sequential', whenBusy: 'queue', isEager: true });
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  const [[toolCallId] = ['']] = world.ears.calls;
+  world.isHeld = true;
+  for (let n = 0; n < 103; n++) world.answer('bidi', [{ kind: 'decision', toolCallId, approved: false }]);
+  world.isHeld = false;
+  world.finishWrite('no');
+  const [, first, ...others] = world.requests;
+  expect(first?.is).toBe('begun');
+  expect(others.map(({ is }) => is)).not.toContain('waiting');
+  expect(others.slice(100).map(({ error }) => [error?.code, error?.message])).toEqual([
+    ['busy', 'Too many answers are waiting. Try again in a moment.'],
+    ['busy', 'Too many answers are waiting. Try again in a moment.'],
+  ]);
+  expect(others.slice(0, 100).map(({ error }) => error?.code)).not.toContain('busy');
+});

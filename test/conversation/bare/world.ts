@@ -1,6 +1,6 @@
 import { type EventActions, getFunctionResponses } from '@google/adk';
 import type { Outcome } from '../../../src/adk/for-server.ts';
-import type { Answer } from '../../../src/protocol/index.ts';
+import type { Answer, ProtocolError } from '../../../src/protocol/index.ts';
 import { insteadOf } from '../../../src/server/conversation/effect-runner.ts';
 import { OutputGuard } from '../../../src/server/conversation/output-guard.ts';
 import { ConversationState } from '../../../src/server/conversation/state/conversation-state.ts';
@@ -34,6 +34,8 @@ class FakeRequest {
   readonly words: string | null;
   is: 'waiting' | 'begun' | 'refused' = 'waiting';
   isAccepted = false;
+  /** Why it was refused. */
+  error: ProtocolError | null = null;
 
   constructor(id: number, wire: 'sse' | 'bidi', name: string, words: string | null) {
     this.ref = { id, name, connection: null };
@@ -50,8 +52,10 @@ class FakeRequest {
     this.isAccepted = true;
   }
 
-  refuse(): void {
-    if (this.is === 'waiting') this.is = 'refused';
+  refuse(error: ProtocolError): void {
+    if (this.is !== 'waiting') return;
+    this.is = 'refused';
+    this.error = error;
   }
 }
 
@@ -357,7 +361,7 @@ export class World {
       case 'acknowledge':
         return this.requests[effect.request.id]?.accept();
       case 'reject':
-        return this.requests[effect.request.id]?.refuse();
+        return this.requests[effect.request.id]?.refuse(effect.error);
       case 'wake':
         this.wakesAt = effect.at;
         return;

@@ -53,6 +53,12 @@ export function shuttingDown(): ProtocolError {
   return new ProtocolError('shutting_down', 'The server is restarting. Try again in a moment.');
 }
 
+/** The error of a request that comes while too many of its kind wait. */
+export function tooManyWait(what: 'messages' | 'answers'): ProtocolError {
+  const text = `Too many ${what} are waiting. Try again in a moment.`;
+  return new ProtocolError('busy', text, { retryAfterMs: 2000 });
+}
+
 /** Failures that only the operator can repair, with another key, model or setting. */
 const OPERATOR_CODES: ReadonlySet<string> = new Set([
   '401',

@@ -7,6 +7,7 @@ import type { Step } from '../calls/decisions.ts';
 import { acceptedRequest, type Context } from '../context.ts';
 import type { Driver } from '../driver/driver.ts';
 import type { GivenAnswers, LateCall, Purpose, RequestRef } from '../effects.ts';
+import { tooManyWait } from '../errors.ts';
 import type { AnswersRequest, WriteResults } from '../inputs.ts';
 import type { Messages } from '../messages.ts';
 import type { OpenCalls } from '../open-calls.ts';
@@ -16,6 +17,9 @@ type DecisionPurpose = Extract<Purpose, { for: 'decision' }>;
 
 /** Answers of one request that are read; a client never waits for more. */
 const MAX_ANSWERS = 100;
+
+/** Requests with answers that may wait, as while the store is slow. A page that answers every call of a large step at once makes fewer. */
+const MAX_HELD = 100;
 
 /** The user's answers to open calls: read one request after the other, decided in the store, and then performed. */
 export class Answers {
@@ -56,8 +60,10 @@ export class Answers {
     // The client sends them again to the next process.
     if (context.isClosed) return context.takeRequest(request);
     if (!this.isBlocked) this.calls.expire();
-    if (this.isBlocked) this.held.push({ answers, by, request });
-    else this.read({ wire: 'bidi', request, by, answers, messageId: undefined, late: [] });
+    if (!this.isBlocked)
+      return this.read({ wire: 'bidi', request, by, answers, messageId: undefined, late: [] });
+    if (this.held.length >= MAX_HELD) return context.reject(request, tooManyWait('answers'));
+    this.held.push({ answers, by, request });
   }
 
   /** Reads answers that were held, as far as they can be read now. Returns whether there were some. */

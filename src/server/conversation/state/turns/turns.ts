@@ -1,11 +1,11 @@
-import { type Heard, ProtocolError } from '../../../../protocol/index.ts';
+import type { Heard, ProtocolError } from '../../../../protocol/index.ts';
 import { INTERRUPTION } from '../../../ledger/approvals.ts';
 import type { AgentRun } from '../agent-run.ts';
 import type { Calls } from '../calls/calls.ts';
 import { acceptedRequest, type Context } from '../context.ts';
 import type { Driver } from '../driver/driver.ts';
 import type { RequestRef } from '../effects.ts';
-import { type Failure, nothingToContinue, shuttingDown } from '../errors.ts';
+import { type Failure, nothingToContinue, shuttingDown, tooManyWait } from '../errors.ts';
 import type { MessageRequest, TurnRequest } from '../inputs.ts';
 import type { Messages, UserMessages } from '../messages.ts';
 import type { OpenCalls } from '../open-calls.ts';
@@ -121,10 +121,7 @@ export class Turns {
   enqueue(request: TurnRequest): void {
     const { context, queue } = this;
     if (context.isClosed) return context.reject(request.request, shuttingDown());
-    if (queue.isFull) {
-      const text = 'Too many messages are waiting. Try again in a moment.';
-      return context.reject(request.request, new ProtocolError('busy', text, { retryAfterMs: 2000 }));
-    }
+    if (queue.isFull) return context.reject(request.request, tooManyWait('messages'));
     queue.add(request);
     this.startNext();
     // An HTTP request waits with its connection.
