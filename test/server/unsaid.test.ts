@@ -42,6 +42,25 @@ describe('a session in which nothing was said', () => {
     await stays.body?.cancel();
   });
 
+  it('[S28] is removed with the state that an application gave it, unless it has a title', async () => {
+    const clock = new ManualClock();
+    const store = createMemoryStore({ now: () => clock.now() });
+    for (const id of ['prepared', 'titled']) await store.createSession({ app, user, id }, { plan: 'gold' });
+    await store.renameSession({ app, user, id: 'titled' }, 'Your plan');
+    const { duologue } = harness([], [], { store, clock });
+    for (const id of ['prepared', 'titled']) {
+      const request = new Request(`http://localhost/sessions/${id}/watch`, { method: 'POST' });
+      await (await duologue.fetch(request)).body?.cancel();
+    }
+    for (let minute = 0; minute < 8; minute++) {
+      clock.advance(MINUTE);
+      for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await idsIn(store)).toEqual(['titled']);
+    const kept = await store.loadSession({ app, user, id: 'titled' });
+    expect(kept?.state).toMatchObject({ plan: 'gold' });
+  });
+
   it('[S28] that a process left when it died is gone when the store is opened a day later', async () => {
     const folder = createFolder();
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -198,6 +198,10 @@ export interface WaitingMessage {
  * the session's, nothing is written and a `StaleFence` is thrown. Decisions, audit lines, new titles and removal need no owner.
  */
 export interface Store {
+  /**
+   * Creates a session. An application that prepares a session with state also gives it a title (`renameSession`): the server removes a session
+   * without messages and title, with its state, some minutes after its last connection closes (PROTOCOL S28).
+   */
   createSession(key: SessionKey, state: Record<string, unknown>): Promise<StoredSession>;
   /** The session with its newest events, or with all of them when no limits are given. Null when the session does not exist. */
   loadSession(key: SessionKey, limits?: HistoryLimits): Promise<StoredSession | null>;
