@@ -27,6 +27,11 @@ export class DemoServer {
     return `http://localhost:${this.port}`;
   }
 
+  /** Where it keeps its data. */
+  get folder(): string {
+    return this.data;
+  }
+
   /** Starts, at the port of before if there was one. */
   async start(): Promise<this> {
     const child = spawn(process.execPath, [resolve(demo, 'dist/server/main.js')], {
