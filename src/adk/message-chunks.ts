@@ -440,11 +440,8 @@ function citationsOf(metadata: NonNullable<Event['citationMetadata']>): Citation
   }));
 }
 
-/** The AI SDK's finish reasons (v6; v7 adds more). */
-type AiSdkFinish = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
-
 /** The finish reason of the AI SDK for that of a provider. */
-export function aiSdkFinishOf(finish: Finish | null): AiSdkFinish {
+export function aiSdkFinishOf(finish: Finish | null): FinishReason {
   if (finish === 'refusal' || finish === 'content_filter') return 'content-filter';
   if (finish === 'tool_calls') return 'tool-calls';
   if (finish === 'pause') return 'stop';

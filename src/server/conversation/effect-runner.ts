@@ -34,6 +34,8 @@ export interface EffectRunnerContext {
   onLost: () => void;
 }
 
+type TextDeltas = Extract<Effect, { type: 'say-deltas' }>;
+
 /** A read that takes its place among the effects. */
 type QueuedRead = () => Promise<void>;
 
@@ -137,17 +139,19 @@ export class EffectRunner {
     if (!this.isPerforming) this.perform();
   }
 
-  private sayDeltas({ messageId, chunks }: Extract<Effect, { type: 'say-deltas' }>): void {
-    const { guard } = this;
-    const { output } = this.targets;
+  private sayDeltas(deltas: TextDeltas): void {
     this.isPerforming = true;
     try {
-      for (const chunk of chunks) if (guard.maySend(messageId, chunk)) output.say(chunk);
+      this.sayAll(deltas);
     } finally {
       this.isPerforming = false;
     }
     // A reader may have caused an input at once.
     if (this.queue.length > 0) this.perform();
+  }
+
+  private sayAll({ messageId, chunks }: TextDeltas): undefined {
+    for (const chunk of chunks) if (this.guard.maySend(messageId, chunk)) this.targets.output.say(chunk);
   }
 
   /** Performs effects, up to one that must be waited for. */
@@ -199,8 +203,7 @@ export class EffectRunner {
         if (guard.maySend(effect.messageId, effect.chunk)) output.say(effect.chunk);
         return;
       case 'say-deltas':
-        for (const chunk of effect.chunks) if (guard.maySend(effect.messageId, chunk)) output.say(chunk);
-        return;
+        return this.sayAll(effect);
       case 'say-stored':
         if (!guard.maySend(effect.messageId, effect.chunk)) return;
         return this.logged(
@@ -308,10 +311,7 @@ export class EffectRunner {
         this.setTimer(effect.at);
         return;
       case 'log':
-        this.context.engine.logger[effect.level](effect.text, {
-          ...this.context.logFields(),
-          ...effect.fields,
-        });
+        this.log(effect.level, effect.text, effect.fields);
         return;
       default:
         return exhaustive(effect);
@@ -342,10 +342,8 @@ export class EffectRunner {
   private setTimer(at: number | null): void {
     const { clock } = this.context.engine;
     this.cancelTimer();
-    this.cancelTimer =
-      at === null
-        ? () => undefined
-        : clock.after(Math.max(0, at - clock.now()), () => this.apply({ type: 'time' }));
+    if (at === null) return;
+    this.cancelTimer = clock.after(Math.max(0, at - clock.now()), () => this.apply({ type: 'time' }));
   }
 
   private logged(text: string, work: Promise<void>): Promise<void> {
@@ -358,10 +356,12 @@ export class EffectRunner {
   }
 
   private failed(text: string, error: unknown): void {
-    const { engine, logFields } = this.context;
     this.fault(error);
-    if (this.isDropped) return;
-    engine.logger.error(text, { ...logFields(), error: String(error) });
+    if (!this.isDropped) this.log('error', text, { error: String(error) });
+  }
+
+  private log(level: 'info' | 'error', text: string, fields: Record<string, unknown>): void {
+    this.context.engine.logger[level](text, { ...this.context.logFields(), ...fields });
   }
 }
 

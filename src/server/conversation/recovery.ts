@@ -25,7 +25,7 @@ import type { History } from '../ledger/history.ts';
 import { isStreaming, keepWords, missedOutputs, reconcile } from '../ledger/history.ts';
 import type { SessionLog } from '../log/log.ts';
 import { heardIn, messagesIn, restOf } from '../log/take-over.ts';
-import { cutText, sentLength, textOf } from '../output/output.ts';
+import { sentLength, textOf } from '../output/output.ts';
 import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { MessageRequest, Recovered } from './state/inputs.ts';
@@ -153,11 +153,7 @@ async function cutUnspoken(
   heard: DataParts['heard'],
 ): Promise<void> {
   const message = await engine.store.loadMessage(key, heard.messageId);
-  if (!message) return;
-  const { length } = textOf(message);
-  cutText(message, heard.length);
-  await engine.store.putMessage(key, message);
-  await history.cutWords(length - heard.length);
+  if (message) await history.cutMessage(engine.store, message, heard.length);
 }
 
 /** The accepted messages without an answer: first the last message, if its process died before the agent answered. */

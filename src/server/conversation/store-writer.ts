@@ -8,7 +8,7 @@ import { Approvals, endEvent, INTERRUPTION, LEDGER, responseOf, type Verdict } f
 import type { History } from '../ledger/history.ts';
 import { keepWords, missedOutputs, wasCut } from '../ledger/history.ts';
 import type { Output } from '../output/output.ts';
-import { cutText, heardLength, textOf } from '../output/output.ts';
+import { heardLength, textOf } from '../output/output.ts';
 import { recentMessages } from '../store/rules.ts';
 import type { AcceptedRequest, CallRecord, OwnedKey } from '../store/store.ts';
 import type { Write } from './state/effects.ts';
@@ -277,14 +277,12 @@ export class StoreWriter {
 
   /** Cuts the text of a message to the share that was played; returns how many characters are left, null when it has no text. */
   private async cut(messageId: string, share: number): Promise<number | null> {
-    const { key, engine, output, history } = this.context;
+    const { engine, output, history } = this.context;
     const message = await output.load(messageId);
     const text = message ? textOf(message) : '';
     if (!message || text === '') return null;
     const length = heardLength(text, share);
-    cutText(message, length);
-    await engine.store.putMessage(key, message);
-    await history.cutWords(text.length - length);
+    await history.cutMessage(engine.store, message, length);
     return length;
   }
 

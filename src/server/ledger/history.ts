@@ -14,6 +14,7 @@ import {
   ProtocolError,
   toolNameOf,
 } from '../../protocol/index.ts';
+import { cutText, textOf } from '../output/output.ts';
 import type { StoreSessionService } from '../store/adk-sessions.ts';
 import type { AcceptedRequest, OwnedKey, Store } from '../store/store.ts';
 
@@ -59,8 +60,16 @@ export class History {
     return this.service.appendChange({ session, event }, accepted);
   }
 
+  /** Cuts the text of the agent's last message to so many characters, in the store and in the history. */
+  async cutMessage(store: Store, message: Message, length: number): Promise<void> {
+    const { length: before } = textOf(message);
+    cutText(message, length);
+    await store.putMessage(this.owned, message);
+    await this.cutText(before - length);
+  }
+
   /** Cuts so many characters off the end of the agent's text since the last user message. */
-  async cutWords(count: number): Promise<void> {
+  private async cutText(count: number): Promise<void> {
     const session = await this.load();
     let rest = count;
     for (const event of session.events.slice().reverse()) {
