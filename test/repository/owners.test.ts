@@ -19,7 +19,7 @@ const owners: Record<string, string[]> = {
   calls: ['state/calls/'],
   driver: ['state/driver/'],
   turns: ['state/turns/'],
-  runner: ['effect-runner.ts', 'output-guard.ts', 'store-writer.ts', 'agent-runs.ts', 'tool-runner.ts'],
+  runner: ['effect-runner.ts', 'store-writer.ts', 'agent-runs.ts', 'tool-runner.ts'],
 };
 
 /** The one way into the state. It passes inputs on to the owners of the state. */
