@@ -336,3 +336,34 @@ it('[E1] answers that wait for a slow store are limited: one too many is rejecte
   ]);
   expect(others.slice(0, 100).map(({ error }) => error?.code)).not.toContain('busy');
 });
+
+it('[T21] [C9] a confirmation is closed, though the start of its call could not be stored at first', () => {
+  const confirmations = 'tool' as const;
+  const world = new World({ approvals: 'sequential', whenBusy: 'queue', isEager: true, confirmations });
+  world.hasListener = true;
+  world.push({ type: 'joined' });
+  world.say('bidi');
+  const [run] = world.runs;
+  if (!run) throw new Error('No run was opened.');
+  world.call(run, ['pay']);
+  run.defer();
+  const [[toolCallId] = ['']] = world.ears.calls;
+  world.isHeld = true;
+  world.answer('bidi', [{ kind: 'output', toolCallId, output: { confirmed: true } }]);
+  // The decision and the message are stored; the start of the call is not.
+  world.finishWrite('no');
+  world.finishWrite('no');
+  world.finishWrite('fault');
+  world.isHeld = false;
+  while (world.isWriting) world.finishWrite('no');
+  world.pass(1_000);
+  world.endTool('output');
+  run.complete();
+  expect(world.ears.chunks).toContainEqual({
+    type: 'tool-output-available',
+    toolCallId,
+    output: { confirmed: true },
+  });
+  // The ledger of these tests knows a confirmation by its call alone.
+  expect([...world.wrong, ...world.ears.atRest()]).toEqual([]);
+});

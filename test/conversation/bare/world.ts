@@ -21,6 +21,7 @@ export interface Setup {
   isEager: boolean;
   /** Whether the application has callbacks that see what comes from the browser. */
   callsBack?: boolean;
+  confirmations?: SessionOptions['confirmations'];
 }
 
 type Writing = Extract<Effect, { type: 'store' | 'say-stored' | 'finish' | 'amend' }>;
@@ -98,7 +99,7 @@ export class World {
     const options: SessionOptions = {
       images: 'file',
       denials: 'tool-output-error',
-      confirmations: 'approval',
+      confirmations: setup.confirmations ?? 'approval',
       approvals: setup.approvals,
       approvalTimeoutMs: { sse: null, bidi: 30_000 },
       clientTimeoutMs: 60_000,

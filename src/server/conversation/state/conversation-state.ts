@@ -173,7 +173,7 @@ export class ConversationState {
       case 'decision':
         return turns.answers.decided(purpose, results);
       case 'execution':
-        if (results.isTaken === false) calls.notStarted(purpose.callId, false);
+        if (results.isTaken === false) calls.notStarted(purpose, false);
         return;
       case 'expiry':
         return calls.expired(purpose, results.decided ?? null);
@@ -215,7 +215,7 @@ export class ConversationState {
       case 'approval-request':
         return calls.notShown(purpose);
       case 'execution':
-        return calls.notStarted(purpose.callId, true);
+        return calls.notStarted(purpose, true);
       case 'expiry':
         return calls.notExpired(purpose);
       case 'conclusion':

@@ -117,7 +117,8 @@ export type Purpose =
   | { for: 'approval-request'; callId: string; isAnnounced: boolean; beside: readonly string[] }
   | { for: 'decision'; given: GivenAnswers; isSignedIn: boolean; accepted: AcceptedRequest | undefined }
   | { for: 'cut'; messageId: string }
-  | { for: 'execution'; callId: string }
+  /** `isAnnounced`, `isConfirming`: what clients see of the call before it starts. */
+  | { for: 'execution'; callId: string; isAnnounced: boolean; isConfirming: boolean }
   /** An approval request times out. `isQuiet`: a posted request is about to start, and reports it. */
   | { for: 'expiry'; callId: string; isQuiet: boolean }
   | { for: 'conclusion'; messageId: string };

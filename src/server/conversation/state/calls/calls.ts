@@ -21,6 +21,10 @@ import { Decisions, type Step } from './decisions.ts';
 import { Outcomes } from './outcomes.ts';
 
 type Expiry = Extract<Purpose, { for: 'expiry' }>;
+type Execution = Extract<Purpose, { for: 'execution' }>;
+
+/** What clients see of a call before it starts, and the place of the effects since then. */
+type BeforeStart = Pick<Execution, 'isAnnounced' | 'isConfirming'> & { mark: number };
 
 /**
  * The life of every call, in both modes: stored, shown, decided, run by the server or the browser, ended. `open-calls.ts` has the state
@@ -147,9 +151,9 @@ export class Calls {
     if (outcome.kind === 'output' && this.context.options.callsBack)
       return this.runCallbacks(step, outcome.output);
     // Decision and output may come together: the approval is used all the same.
-    const mark = this.context.mark();
+    const before = this.beforeStart(call);
     chunks.confirm(call);
-    if (call.holdsApproval) this.consume(call, mark);
+    if (call.holdsApproval) this.consume(call, before);
     outcomes.end(call, outcome, { acknowledges });
   }
 
@@ -157,10 +161,10 @@ export class Calls {
   private runCallbacks({ call, acknowledges }: Extract<Step, { next: 'end' }>, output: unknown): void {
     const { holdsApproval } = call;
     if (!call.receive(acknowledges)) return;
-    const mark = this.context.mark();
+    const before = this.beforeStart(call);
     this.chunks.confirm(call);
     this.context.emit({ type: 'run-callbacks', call: call.record, output });
-    if (holdsApproval) this.consume(call, mark);
+    if (holdsApproval) this.consume(call, before);
   }
 
   /** Hands an approved call to the browser. */
@@ -169,11 +173,11 @@ export class Calls {
     const draft = messages.get(call.record.messageId);
     if (!draft || !call.apply('hand-over')) return;
     call.setDeadline(this.clientDeadline());
-    const mark = this.context.mark();
+    const before = this.beforeStart(call);
     chunks.confirm(call);
     if (this.context.policy.hasResponse) chunks.repeatInput(call, draft);
     messages.save(draft);
-    this.consume(call, mark);
+    this.consume(call, before);
   }
 
   /** Continues the calls that another run, or another process, left open. */
@@ -191,12 +195,22 @@ export class Calls {
     return options.clientTimeoutMs === null ? null : now + options.clientTimeoutMs;
   }
 
-  /** Stores that an approval is used, or that a tool starts. The effects since the mark follow the write. */
-  private consume(call: OpenCall, mark: number): void {
+  /** Notes what clients see of a call that starts. The effects from now on follow the write of its start. */
+  private beforeStart(call: OpenCall): BeforeStart {
+    const { context, messages, chunks } = this;
+    const draft = messages.get(call.record.messageId);
+    // In the confirmation dialect chunks of the message follow the write; the `start` of the message does not depend on it.
+    if (draft && chunks.usesConfirmations) messages.turnTo(draft);
+    const { isAnnounced, isConfirming } = call;
+    return { mark: context.mark(), isAnnounced, isConfirming };
+  }
+
+  /** Stores that an approval is used, or that a tool starts. The effects since `beforeStart` follow the write. */
+  private consume(call: OpenCall, { mark, ...seen }: BeforeStart): void {
     const { context } = this;
     const { id: callId } = call.record;
     const after = context.takeSince(mark);
-    context.store([{ do: 'take', call: call.record }], { for: 'execution', callId }, after);
+    context.store([{ do: 'take', call: call.record }], { for: 'execution', callId, ...seen }, after);
   }
 
   private queueForLock(call: OpenCall): void {
@@ -231,14 +245,14 @@ export class Calls {
     const { context, chunks } = this;
     const call = this.open.get(callId);
     if (!call?.apply('take')) return context.emit({ type: 'release-lock', callId });
-    const mark = context.mark();
+    const before = this.beforeStart(call);
     chunks.confirm(call);
     context.emit({ type: 'run-tool', call: call.record });
-    this.consume(call, mark);
+    this.consume(call, before);
   }
 
   /** The start of a call was not stored: it failed, or another process has the call. */
-  notStarted(callId: string, isFailure: boolean): void {
+  notStarted({ callId, isAnnounced, isConfirming }: Execution, isFailure: boolean): void {
     const { context, open, messages } = this;
     context.emit({ type: 'release-lock', callId });
     const call = open.get(callId);
@@ -247,8 +261,10 @@ export class Calls {
       open.settle(call);
       return;
     }
-    // It is tried again after a moment.
+    // It is tried again after a moment, and clients get the chunks that were to follow the write then.
     call.putBack();
+    call.setAnnounced(isAnnounced);
+    call.setConfirming(isConfirming);
     this.retriesAt = context.now + RETRY_MS;
     const error = new ProtocolError('internal', 'The call could not be written down.');
     const { approvedOver: connection } = call;
