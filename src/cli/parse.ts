@@ -67,7 +67,7 @@ const EXIT_OK = 0;
 const EXIT_FAULTY = 1;
 const EXIT_USAGE = 2;
 
-/** An error that the user can correct. */
+/** An error that the user can correct: a wrong argument, or a file that cannot be read. */
 class UsageError extends Error {}
 
 interface Options {
@@ -117,7 +117,7 @@ async function bytesOf(path: string, io: Io): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** A fixture file has the response together with how it was received. */
+/** Reads a file. A fixture of `fixtures/responses` also holds the provider, HTTP status and headers of its response. */
 function fixtureOf(bytes: Uint8Array): { raw: unknown; options: ParseOptions } {
   const text = bytes[0] === 0x7b ? new TextDecoder().decode(bytes) : '';
   if (!text.includes('"_scenario"')) return { raw: bytes, options: {} };
@@ -178,7 +178,7 @@ async function show(paths: readonly string[], options: Options, io: Io): Promise
   return rows.some(({ record }) => isFaulty(record)) ? EXIT_FAULTY : EXIT_OK;
 }
 
-/** `duologue parse`: shows responses, one in full or many in a table. */
+/** The command `duologue parse`: prints one response in full, or several as a table. */
 export const command: Command = async (args, io) => {
   try {
     const { paths, help, options } = optionsOf(args);
@@ -186,11 +186,11 @@ export const command: Command = async (args, io) => {
       io.out(HELP);
       return EXIT_OK;
     }
-    if (paths.length === 0) throw new UsageError('which file? "-" reads standard input');
+    if (paths.length === 0) throw new UsageError('no file given; "-" reads standard input');
     return await show(paths, options, io);
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause;
-    io.err(`duologue parse: ${cause.message}\n(duologue parse --help tells more)\n`);
+    io.err(`duologue parse: ${cause.message}\n(see duologue parse --help)\n`);
     return EXIT_USAGE;
   }
 };

@@ -1,14 +1,14 @@
 import type { Cost } from '../parse/cost.ts';
 import type { ParsedResponse, ToolUse, Usage } from '../parse/index.ts';
 
-/** One response, as it is shown. */
+/** A response to print: its file, its record, and its cost where the user asked for it. */
 export interface Row {
   file: string;
   record: ParsedResponse;
   cost: Cost | null;
 }
 
-/** Removes control characters, so that text from outside cannot control the terminal. */
+/** Removes control characters, with which a response could change the terminal. */
 function plain(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
@@ -43,7 +43,7 @@ function tool(use: ToolUse): string {
   return `${use.name} ${short(input ?? '', 200)}  (${use.id}${where}${use.inputValid ? '' : ', not valid JSON'})`;
 }
 
-/** One response in full, the most important facts first. */
+/** Formats one response in full. */
 export function view({ record, cost }: Row): string {
   const raw =
     record.stopReason === null || record.stopReason === record.finish ? '' : ` (${record.stopReason})`;
@@ -74,7 +74,7 @@ function sum(rows: readonly Row[], of: (row: Row) => number | null | undefined):
   return known.length === 0 ? null : known.reduce((total, value) => total + value, 0);
 }
 
-/** Many responses: one line each, and totals. */
+/** Formats several responses as a table, with a line of totals. */
 export function table(rows: readonly Row[]): string {
   const priced = rows.some((row) => row.cost !== null);
   const cells = rows.map(({ file, record, cost }) => [

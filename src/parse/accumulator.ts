@@ -1,27 +1,34 @@
 import type { ApiDescription } from './api.ts';
 import type { Api } from './apis/index.ts';
 import { awsFraming } from './aws-event-stream.ts';
-import { noteBedrock } from './bedrock-facts.ts';
 import { readBody } from './body.ts';
 import { inside, recognise } from './detect.ts';
 import { errorOf } from './errors.ts';
-import { excerpt, failureRecord } from './failure.ts';
-import { emptyFold, type Fold, type Streaming } from './fold.ts';
+import { addBedrockFields, emptyFold, type Fold, type Streaming } from './fold.ts';
 import { type Framing, jsonFraming, sseFraming } from './frames.ts';
 import { bytesOf, isObject, type Obj, obj, tryJson, utf8Of } from './json.ts';
+import { warn } from './reading.ts';
 import { emptyRecord, nameApi, type ParsedResponse } from './record.ts';
-import { type ParseOptions, settle } from './settle.ts';
-import { warn } from './warn.ts';
+import { excerpt, failureRecord, type ParseOptions, settle } from './settle.ts';
 
-/** Gathers a stream, in whatever pieces it arrives, into one record. */
+/**
+ * Collects one stream, in pieces of any size, and reads it into one record. Text may be cut anywhere, also inside a
+ * character when it arrives as bytes. An accumulator is used for one stream.
+ */
 export interface Accumulator {
-  /** Takes text, bytes or a decoded event. */
+  /**
+   * Adds the next piece: text, bytes, one decoded event or a list of them. Returns the accumulator. It never
+   * throws on plain data.
+   */
   push(input: unknown): Accumulator;
-  /** Ends the stream and reads it; what had arrived is in the record even if the stream was cut. */
+  /**
+   * Ends the stream and returns the record. Call it once, after the last `push`. When the stream was cut, the record holds
+   * everything that had arrived, and `complete` is false.
+   */
   end(): ParsedResponse;
 }
 
-/** The event inside a chunk of a Bedrock InvokeModel stream, whose bytes are base64 or raw. */
+/** Decodes the event in a chunk of a Bedrock InvokeModel stream. Its bytes are base64 text or a byte array. */
 function chunkEvent(bytes: unknown): unknown {
   try {
     const raw =
@@ -32,10 +39,20 @@ function chunkEvent(bytes: unknown): unknown {
   }
 }
 
-/** How many wrappers may be round a response. */
+/** How many wrapper objects may surround a response. */
 const MAX_WRAPPERS = 3;
 
-/** Starts gathering a stream; a string names the provider. */
+/**
+ * Creates an accumulator for a stream that arrives in pieces. A program that has the whole stream as one source calls
+ * `parseStream` instead.
+ *
+ * @param given As for `parse`; a string is the provider's name.
+ *
+ * @example
+ * const accumulator = createAccumulator('openai');
+ * socket.on('data', (bytes) => accumulator.push(bytes));
+ * socket.on('close', () => save(accumulator.end()));
+ */
 export function createAccumulator(given: ParseOptions | string = {}): Accumulator {
   const options = typeof given === 'string' ? { provider: given } : given;
   const record = emptyRecord();
@@ -50,13 +67,13 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   let binary: Framing<Uint8Array> | null = null;
   let utf8: TextDecoder | null = null;
   let sample = '';
-  /** Server-sent events promise an end marker. */
+  /** False once server-sent events have begun, until their end marker `[DONE]` arrives. */
   let done = true;
   let cut = false;
 
   const sink = {
     event(value: unknown) {
-      // A list is events, too.
+      // Some recordings have a list of events where others have one.
       if (Array.isArray(value)) value.forEach(pushEvent);
       else pushEvent(value);
     },
@@ -73,7 +90,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
   function read(whole: Obj, complete: boolean): void {
     if (!api || !description) return;
     if (body) {
-      // Several responses in one stream: what is said adds up, all else is the last one's.
+      // Several responses in one stream: text and calls add up, the other fields are those of the last response.
       warn(warnings, 'multiple_responses', 'one record joins them; parseBatch reads each');
       record.finish = record.id = record.status = record.usage = null;
       delete record.stopDetail;
@@ -117,7 +134,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     fold ??= emptyFold(api, warnings);
     streaming = description.streaming;
     streaming.take(fold, event);
-    if (fold.done) noteBedrock(event, fold.body);
+    if (fold.done) addBedrockFields(event, fold.body);
   }
 
   function pushEvent(event: unknown): void {
@@ -127,12 +144,12 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
     }
     const taken = fold && streaming?.take(fold, event);
     if (fold && taken === true) {
-      // Bedrock adds its facts to the last events.
-      if (fold.done) noteBedrock(event, fold.body);
+      // Bedrock adds its counts to the last event of a model.
+      if (fold.done) addBedrockFields(event, fold.body);
       return;
     }
-    // Models with the shape of another API get Bedrock's counts in an event of their own.
-    if (fold && !taken && noteBedrock(event, fold.body)) return;
+    // For models with the shape of another API, Bedrock sends its counts in an event of their own.
+    if (fold && !taken && addBedrockFields(event, fold.body)) return;
     if (taken === 'restart') {
       warn(warnings, 'stream_duplicate_start');
       close();
@@ -162,7 +179,7 @@ export function createAccumulator(given: ParseOptions | string = {}): Accumulato
       if (typeof input === 'string') pushText(input);
       else if (!bytes) sink.event(input);
       else if (binary ?? (!utf8 && bytes[0] === 0)) {
-        // No text starts with a zero byte; every AWS message does, being shorter than 16 MB.
+        // An AWS message starts with its length in four bytes, so the first byte is 0 below 16 MB. No text starts with 0.
         binary ??= awsFraming(sink);
         binary.push(bytes);
       } else {

@@ -2,10 +2,10 @@ import type { Streaming } from './fold.ts';
 import type { Obj } from './json.ts';
 import type { Finish, Output, ResponseFacts } from './reading.ts';
 
-/** The names that an API has for things: by thing, its names with spaces between. */
+/** The field names of an API by their meaning; several names of one meaning are separated by spaces. */
 export type Names<Thing extends string> = { readonly [T in Thing]?: string };
 
-/** What a body or one of its choices may state. */
+/** The meanings of the fields of a body or of one of its choices. */
 export type BodyField =
   | 'id'
   | 'model'
@@ -14,92 +14,97 @@ export type BodyField =
   | 'status'
   | 'message'
   | 'content'
-  /** The content, perhaps inside a message. */
+  /** The content, or an object whose message has the content. */
   | 'output'
-  /** The content where it is only a text. */
+  /** The content, where it is a plain text. */
   | 'text'
-  /** An object with the text. */
+  /** An object that has the text. */
   | 'textOfData'
-  /** Why the model stopped; the first kind of name wins over the second. */
+  /** The stop reason. When a choice has both kinds of names, `finishReason` wins. */
   | 'finishReason'
   | 'stopReason'
-  /** An object with the reason why the response is not complete. */
-  | 'because'
+  /** An object with the reason why the response is incomplete. */
+  | 'incompleteDetails'
+  /** The stop sequence at which the model stopped. */
   | 'sequence'
   | 'error'
-  /** Sources of the answer beside the choices, and their mere addresses. */
+  /** The sources of the answer beside the choices, as objects (`sources`) and as URLs (`addresses`). */
   | 'sources'
   | 'addresses'
   | 'safety'
-  /** Whether a guardrail stepped in. */
+  /** Whether a guardrail of Bedrock intervened. */
   | 'guardrail'
   | 'usage'
-  /** An object with the usage. */
-  | 'usageOfMeta'
+  /** An object with the usage, read when the body has no `usage`. */
+  | 'meta'
   | 'metrics'
   | 'serverTools'
-  /** What the API reads itself. */
+  /** A field that `readOwn` of the API reads. */
   | 'own';
 
-/** What a part may state beside its type, its text and what is inside it. */
+/** The meanings of the fields of a part, beside its type and its text. */
 export type PartField = 'thought' | 'signature' | 'sources';
 
-/** What kinds of parts there are; others are calls, results and media, told by the ends of their names. */
+/** The kinds of parts that are recognised by name. Other calls, results and media are recognised by a suffix of the name. */
 export type PartKind =
   | 'text'
-  /** A list of parts. */
+  /** A part that contains other parts. */
   | 'message'
-  /** A text inside, with its sources. */
+  /** A text with its sources. */
   | 'cited'
-  /** Thoughts or summaries of them. */
+  /** One or several thoughts, or summaries of them. */
   | 'reasoning'
-  /** One thought as a text. */
+  /** One thought. */
   | 'thought'
   | 'redacted'
   | 'refusal'
   | 'call'
   | 'customCall'
-  /** A tool of the provider's own; one that runs code. */
+  /** A call of one of the provider's tools; `code` is one that runs code. */
   | 'builtin'
   | 'code'
   | 'compaction';
 
-/** What a call of a tool may state. */
+/** The meanings of the fields of a tool call. */
 export type CallField =
   | 'id'
-  /** The call's id where the item has another one of its own. */
+  /** The id of the call, where the item has an id too. */
   | 'callId'
   | 'name'
   | 'input'
   | 'code'
-  /** Something for which the item itself is kept. */
-  | 'oddity';
+  /** A field that the record has no place for; the call then keeps the item as `raw`. */
+  | 'extra';
 
-/** What a source may state; its address may also be its origin. */
+/** The meanings of the fields of a source. `origin` is its URL, when it has no `url`. */
 export type SourceField = 'url' | 'origin' | 'title' | 'text';
 
-/** What a usage object may state; what a count includes differs. */
+/** The meanings of the fields of a usage object. */
 export type UsageField =
-  /** Input that includes the cache. */
+  /** The input, cached tokens included. */
   | 'prompt'
-  /** Input that includes the cache only if `cached` is stated. */
+  /** The input. It includes cached tokens only if the object has `cached`. */
   | 'input'
   | 'completion'
   | 'output'
   | 'total'
-  /** Cache reads and writes beside the input. */
+  /** Cache reads and writes that the input does not include. */
   | 'cacheRead'
   | 'cacheWrite'
-  /** Cache reads and writes inside the input. */
+  /** Cache reads and writes that the input includes. */
   | 'cached'
   | 'cacheWritten'
-  /** Reasoning inside the output. */
+  /** Reasoning that the output includes. */
   | 'reasoning'
-  /** Reasoning beside the output. */
+  /** Reasoning that the output does not include. */
   | 'thoughts'
-  /** Input beside the input. */
+  /** Prompts of tools, which the input does not include. */
   | 'toolPrompt'
-  /** Counts of one modality. */
+  /** An object that has the counts (Cohere). */
+  | 'counts'
+  /** An object that has the counts that are charged (Cohere). */
+  | 'billed'
+  /** The count of one modality. */
   | 'modality'
   | 'inputDetails'
   | 'outputDetails'
@@ -108,19 +113,19 @@ export type UsageField =
   | 'tier'
   | 'serverTools'
   | 'iterations'
-  /** Cache writes by how long they are kept, as an object or a list. */
-  | 'hourOfCache'
-  | 'cacheByTime'
-  /** The output in the first of a list. */
+  /** Cache writes by the time for which they are kept, as an object (Anthropic) or a list (Bedrock). */
+  | 'cacheTtlObject'
+  | 'cacheTtlList'
+  /** A list whose first entry has the output (Titan). */
   | 'outputOfResults';
 
-/** Whether a value is a whole response, one event of a stream, or either, where the two look alike. */
+/** What a value is: a whole response (`body`), one event of a stream (`event`), or either, where the two look alike. */
 export type Shape = 'body' | 'event' | 'either';
 
 /**
- * The names of one API for what every API has: by thing, with spaces between. No name stands for two things, so the names
- * of all APIs are the labels of one `switch`, which nothing else is as fast as, and which reads the mixtures of imitators
- * too. `npm test -- test/parse/names -u` writes the labels.
+ * The field names of one API. No name has two meanings, so the names of all APIs are the labels of one `switch` in each reader.
+ * That is faster than a table, and it reads services that mix the fields of several APIs. `npm test -- test/parse/names -u` writes
+ * the labels into the readers.
  */
 export interface ApiNames {
   readonly body?: Names<BodyField>;
@@ -131,28 +136,28 @@ export interface ApiNames {
   readonly usage?: Names<UsageField>;
 }
 
-/** How one API is told from others, how it streams, and what only it has. */
+/** Describes one API: how its bodies and events are recognised, how it streams, and which fields only it has. */
 export interface ApiDescription<Name extends string = string> {
-  /** The part before the dot is the provider's name. */
+  /** The name of the API. The part before the dot is the provider's name. */
   readonly api: Name;
   /**
-   * Tells by its fields, of which `object` is one, whether a value is of this API. The APIs are asked in order, and asking
-   * for a field that is not there is slow: each asks for few.
+   * Returns what a value is, or null when it is not of this API. The APIs are asked in order, and reading a field that an object
+   * lacks is slow, so each should read few. `object` is `value.object`.
    */
   recognise(value: Obj, object: unknown): Shape | null;
-  /** The family of models, where the API's name ends with it. */
+  /** Returns the suffix of the API's name for a value: the family of models, or the endpoint. `api` then ends with a dot. */
   familyOf?(value: Obj): string | null;
-  /** Whether the API reports errors in this way; what nobody claims is told the way OpenAI does. */
+  /** Whether the API reports errors in this shape. An error that no API claims is read as one of OpenAI. */
   claimsError?(body: Obj, error: Obj): unknown;
-  /** A value as the wire has it, where SDKs store it in another spelling. */
+  /** Converts a body to the field names of the wire, where an SDK stores it with other names. */
   asSent?(value: Obj): Obj;
-  /** The choices of a body; without this a body is its own only choice. */
+  /** Returns the choices of a body. Without this function the body itself is the only choice. */
   choicesIn?(body: Obj): readonly unknown[];
   readonly streaming: Streaming;
-  /** Server-sent events end with `[DONE]`. */
+  /** Set when server-sent events of this API end with `[DONE]`: a stream without it was cut. */
   readonly promisesDone?: true;
-  /** Reads a field of a body or a choice that only this API has. */
+  /** Reads a field of a body or a choice that only this API has (`own` of its names). */
   readOwn?(name: string, value: unknown, out: Output, record: ResponseFacts): void;
-  /** Stop reasons, in lower case, whose words do not say what they mean. */
+  /** Stop reasons in lower case that the general patterns of `finish.ts` do not match. */
   readonly finish?: Readonly<Record<string, Finish>>;
 }

@@ -7,7 +7,7 @@ const CRC_TABLE: Int32Array = /* @__PURE__ */ Int32Array.from({ length: 256 }, (
   return c;
 });
 
-/** CRC-32 as AWS event streams use it. */
+/** Computes the CRC-32 checksum that AWS event streams use. */
 export function crc32(bytes: Uint8Array): number {
   let crc = -1;
   for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 255] ?? 0) ^ (crc >>> 8);
@@ -17,8 +17,8 @@ export function crc32(bytes: Uint8Array): number {
 const PRELUDE = 12;
 
 /**
- * The AWS binary event stream: each message becomes the event an SDK would give, `{contentBlockDelta: {…}}` or
- * `{throttlingException: {…}}`; a message whose checksum is wrong ends the stream.
+ * Reads the AWS binary event stream. Each message becomes the event that the AWS SDK would return, such as
+ * `{contentBlockDelta: {…}}` or `{throttlingException: {…}}`. A message with a wrong checksum ends the stream.
  */
 export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
   let buffer = new Uint8Array(0);
@@ -29,7 +29,7 @@ export function awsFraming(sink: FrameSink): Framing<Uint8Array> {
     const names = new TextDecoder('latin1').decode(message.subarray(0, bodyAt));
     const text = utf8Of(message.subarray(bodyAt, -4));
     const value = tryJson(text || '{}');
-    /** The value of a text header: after a colon and its name come the type 7 and the length in two bytes. */
+    /** Returns the value of a text header. Its bytes are a colon, the name, the type 7, the length in two bytes, and the value. */
     const header = (key: string): string | undefined => {
       const rest = names.split(`:${key}\x07`)[1];
       const at = bodyAt - (rest?.length ?? 0);

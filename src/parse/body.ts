@@ -4,14 +4,16 @@ import { errorFrom } from './errors.ts';
 import { millis, type Obj, obj, strOrNull } from './json.ts';
 import { readContent, readMessage } from './message.ts';
 import { addStopDetail } from './output.ts';
-import { emptyOutput, type Output, type ParsedChoice, type ResponseFacts } from './reading.ts';
+import { emptyOutput, type Output, type ParsedChoice, type ResponseFacts, warn } from './reading.ts';
 import { readMetrics, readUsage } from './usage.ts';
-import { warn } from './warn.ts';
 
 /**
- * Reads what a body says of itself, and what it says as a choice unless it has a list of them; or what a choice, a
- * candidate, an output of a model family says. It goes through the names that the object has: asking objects of many
- * shapes for names that they lack is slow.
+ * Reads the fields of a body or of one of its choices. It loops over the fields that the object has: reading fields that objects
+ * of many shapes lack is slow.
+ *
+ * @param out Where the content goes: the record, or one of several choices.
+ * @param level The body or the choice.
+ * @param isChoice Whether `level` has content. A body with a list of choices has none of its own.
  */
 function readLevel(
   api: ApiDescription,
@@ -22,9 +24,9 @@ function readLevel(
 ): void {
   let message = level;
   let content: unknown;
-  let said: unknown;
+  let text: unknown;
   let reason: unknown;
-  let because: unknown;
+  let incomplete: unknown;
   let failure: unknown;
   let usage: unknown;
   let served: unknown;
@@ -68,6 +70,7 @@ function readLevel(
       case 'stopReason':
       case 'finishReason':
       case 'completionReason':
+      case 'done_reason':
         reason ??= obj(value).reason ?? value;
         break;
       // body.output
@@ -80,11 +83,12 @@ function readLevel(
       case 'text':
       case 'generation':
       case 'outputText':
-        said ??= value;
+      case 'response':
+        text ??= value;
         break;
       // body.textOfData
       case 'data':
-        said ??= obj(value).text;
+        text ??= obj(value).text;
         break;
       // body.created
       case 'createTime':
@@ -101,15 +105,15 @@ function readLevel(
         record.status = strOrNull(value);
         if (value === 'queued' || value === 'in_progress') record.complete = false;
         break;
-      // body.because
+      // body.incompleteDetails
       case 'incomplete_details':
       case 'status_details':
-        because = obj(value).reason;
+        incomplete = obj(value).reason;
         failure = obj(value).error;
         break;
       // body.error
       case 'error':
-        // Some servers send an empty error with a good response.
+        // Some servers send an empty error object with a good response.
         if (Object.keys(value).length > 0) record.error ??= errorFrom(value);
         break;
       // body.sequence
@@ -125,9 +129,9 @@ function readLevel(
       case 'moderation':
         record.safety ??= value;
         break;
-      // body.usageOfMeta
+      // body.meta
       case 'meta':
-        usage = obj(value).billed_units;
+        usage ??= value;
         break;
       // body.serverTools
       case 'tool_usage':
@@ -162,6 +166,8 @@ function readLevel(
       case 'citationMetadata':
       case 'groundingMetadata':
       case 'promptFeedback':
+      case 'image':
+      case 'total_duration':
         api.readOwn?.(name, value, out, record);
     }
   }
@@ -169,16 +175,16 @@ function readLevel(
   if (metrics) readMetrics(obj(metrics), record, 'invocation_metrics');
   if (record.usage && served) record.usage.serverTools = served;
   if (!isChoice) return;
-  content ??= said;
+  content ??= text;
   out.stopReason = strOrNull(
-    typeof reason === 'number' ? String(reason) : (reason ?? because ?? record.status),
+    typeof reason === 'number' ? String(reason) : (reason ?? incomplete ?? record.status),
   );
   if (record.status === 'failed') record.error ??= errorFrom(failure);
   if (message === level && typeof content !== 'string') readContent(out, content, record);
   else readMessage(out, message, content, record);
 }
 
-/** Reads a whole body of an API; the first choice is the record itself. */
+/** Reads a whole body of an API into the record. The record has the content of the first choice. */
 export function readBody(api: ApiDescription, given: Obj, record: ResponseFacts): void {
   const body = api.asSent?.(given) ?? given;
   const choices = api.choicesIn?.(body) ?? [body];

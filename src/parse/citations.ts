@@ -1,7 +1,7 @@
-import { isObject, list, type Obj, str, strOrNull, textOf } from './json.ts';
+import { isObject, list, type Obj, objects, str, strOrNull, textOf } from './json.ts';
 import type { Citation, Output, Part } from './reading.ts';
 
-/** Fills in what a source says of itself; its address may be further down: `url_citation`, `web`, `location.web`. */
+/** Reads the fields of a source. They may be in an object inside it: `url_citation`, `web`, `location.web`, `document`. */
 function describe(citation: Citation, source: Obj, depth: number): void {
   let inner: Obj | undefined;
   let origin: unknown;
@@ -38,27 +38,36 @@ function describe(citation: Citation, source: Obj, depth: number): void {
   citation.url ??= strOrNull(origin);
 }
 
-/** Adds sources, some of them only addresses, to the record and, where they belong to one, to a text part. */
+/**
+ * Adds sources to the output.
+ *
+ * @param sources A list of source objects and URLs.
+ * @param part The part that cites them; a text part gets the citations too.
+ */
 export function addCitations(out: Output, sources: unknown, part?: Part): void {
   for (const raw of list(sources)) {
     const source = typeof raw === 'string' ? { url: raw } : raw;
     if (!isObject(source)) continue;
-    const citation: Citation = {
-      type: str(source.type) || 'citation',
-      url: null,
-      title: null,
-      text: null,
-      raw,
-    };
-    describe(citation, source, 0);
-    out.citations.push(citation);
-    if (part?.type !== 'text') continue;
-    part.citations ??= [];
-    part.citations.push(citation);
+    // Cohere lists several sources in one citation, whose own text is the cited part of the answer.
+    const inner = objects(source.sources);
+    for (const described of inner.length > 0 ? inner : [source]) {
+      const citation: Citation = {
+        type: str(described.type) || 'citation',
+        url: null,
+        title: null,
+        text: null,
+        raw,
+      };
+      describe(citation, described, 0);
+      out.citations.push(citation);
+      if (part?.type !== 'text') continue;
+      part.citations ??= [];
+      part.citations.push(citation);
+    }
   }
 }
 
-/** Adds the sources of which only the addresses are listed, but for those that are known already. */
+/** Adds sources that are listed as URLs, except those that the output already has. */
 export function addAddresses(out: Output, addresses: unknown): void {
   const known = new Set(out.citations.map(({ url }) => url));
   addCitations(

@@ -2,40 +2,41 @@ import type { ParsedResponse, Usage } from './index.ts';
 import { type Obj, obj, objects } from './json.ts';
 import { usageOf } from './usage.ts';
 
-/** What a response cost; every amount is in US dollars, and null when it cannot be told. */
+/** The cost of a response in US dollars. The amounts are null when the cost is not known; `warnings` then has the reason. */
 export interface Cost {
   usd: number | null;
   inputUsd: number | null;
   outputUsd: number | null;
-  /** The entry of the price list that was used. */
+  /** The model and the provider of the price that was used, as the price list names them. */
   model: string | null;
   provider: string | null;
   warnings: CostWarning[];
 }
 
-/** Why a cost is null, or what it leaves out. */
+/** Why a cost is null, or what it does not include. */
 export interface CostWarning {
-  code: 'cost_model_unknown' | 'cost_usage_missing' | 'cost_service_tier_ignored';
+  code: 'cost_model_unknown' | 'cost_usage_missing' | 'cost_usage_invalid' | 'cost_service_tier_ignored';
   message: string;
 }
 
-/** What the record does not say. */
+/** Facts about a call that its response does not state. */
 export interface CostOptions {
-  /** The model that was called, for responses that do not name it (Bedrock). */
+  /** The model that was called. Needed for responses that do not name it (Bedrock, Cohere). */
   model?: string;
-  /** When it was called, for prices that changed; else the record's own date, else now. */
+  /** When the call was made, for prices that changed. Default: the record's own date, else now. */
   at?: Date;
 }
 
-/** Prices records from one price list; the provider of each model is looked up once. */
+/** Computes costs with one loaded price list. */
 export interface Pricer {
+  /** Returns the cost of a record. It never throws. */
   costOf(record: ParsedResponse, options?: CostOptions): Cost;
 }
 
 type Prices = typeof import('@pydantic/genai-prices');
 type Provider = ReturnType<Prices['findProvider']>;
 
-/** The price list's names for the providers that have another one here. */
+/** The names of providers in the price list, where they differ from those of the parser. */
 const NAMES: Readonly<Record<string, string>> = {
   gemini: 'google',
   vertex: 'google',
@@ -44,6 +45,9 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 function tokensOf(usage: Usage): Record<string, number> {
+  const { billed } = usage;
+  // Cohere charges fewer tokens than it counts.
+  if (billed) return { input_tokens: billed.input ?? 0, output_tokens: billed.output ?? 0 };
   const searches =
     obj(usage.serverTools).web_search_requests ?? obj(obj(usage.serverTools).web_search).num_requests;
   const counts = {
@@ -52,7 +56,7 @@ function tokensOf(usage: Usage): Record<string, number> {
     cache_read_tokens: usage.cacheRead,
     cache_write_tokens: usage.cacheWrite,
     cache_write_1h_tokens: usage.cacheWrite1h,
-    // Details need not add up to their sum, and the list refuses a part that is more than the whole.
+    // The counts by modality may exceed the total, and the price list throws when a part is larger than the whole.
     input_audio_tokens: Math.min(usage.modality?.input.audio ?? 0, usage.input ?? 0),
     output_audio_tokens: Math.min(usage.modality?.output.audio ?? 0, usage.output ?? 0),
     cache_audio_read_tokens: Math.min(usage.modality?.cacheRead?.audio ?? 0, usage.cacheRead ?? 0),
@@ -61,7 +65,7 @@ function tokensOf(usage: Usage): Record<string, number> {
   return Object.fromEntries(Object.entries(counts).filter((entry): entry is [string, number] => !!entry[1]));
 }
 
-/** Anthropic's compaction and advisor calls are priced beside the top-level counts, each with its own model. */
+/** Returns the model calls that the top-level counts do not include: Anthropic's compaction and advisor calls. */
 function extraCalls(usage: Usage, model: string): { model: string; usage: Usage }[] {
   return objects(usage.iterations).flatMap((iteration: Obj) => {
     const counted = iteration.type === 'message' || iteration.type === 'fallback_message';
@@ -72,7 +76,14 @@ function extraCalls(usage: Usage, model: string): { model: string; usage: Usage 
   });
 }
 
-/** Loads the price list (`@pydantic/genai-prices`, an optional peer) and prices records from it. */
+/**
+ * Loads the price list and returns a pricer. The list is the package `@pydantic/genai-prices`, an optional peer dependency; the
+ * promise is rejected when it is not installed.
+ *
+ * @example
+ * const pricer = await createPricer();
+ * for (const record of records) total += pricer.costOf(record).usd ?? 0;
+ */
 export async function createPricer(): Promise<Pricer> {
   const prices: Prices = await import('@pydantic/genai-prices');
   const known = new Map<string, Provider>();
@@ -87,7 +98,7 @@ export async function createPricer(): Promise<Pricer> {
   const price = (name: string, model: string, usage: Usage, timestamp: Date) => {
     const provider = providerOf(name, model);
     const found = provider && prices.calcPrice(tokensOf(usage), model, { provider, timestamp });
-    // A model that its own provider's list lacks may be in the list of the model's maker.
+    // The provider's list may lack a model that the list of the model's maker has.
     return found ?? prices.calcPrice(tokensOf(usage), model, { timestamp });
   };
   return {
@@ -100,26 +111,33 @@ export async function createPricer(): Promise<Pricer> {
         provider: null,
         warnings: [],
       };
-      const warn = (code: CostWarning['code'], message: string) => cost.warnings.push({ code, message });
+      const unknown = (code: CostWarning['code'], message: string): Cost => ({
+        ...cost,
+        usd: null,
+        inputUsd: null,
+        outputUsd: null,
+        warnings: [{ code, message }],
+      });
       const { usage } = record;
       const model = options.model ?? record.model;
       if (usage === null || usage.input === null || usage.output === null) {
-        warn('cost_usage_missing', 'the response states no token counts');
-        return cost;
+        return unknown('cost_usage_missing', 'the response states no token counts');
       }
       if (model === null) {
-        warn('cost_model_unknown', 'the response does not name its model; pass options.model');
-        return cost;
+        return unknown('cost_model_unknown', 'the response does not name its model; pass options.model');
       }
       const at = options.at ?? new Date(record.createdAt ?? Date.now());
       cost.inputUsd = 0;
       cost.outputUsd = 0;
       for (const call of [{ model, usage }, ...extraCalls(usage, model)]) {
-        const found = price(record.provider, call.model, call.usage, at);
-        if (found === null) {
-          warn('cost_model_unknown', `no price is known for ${call.model}`);
-          return { ...cost, inputUsd: null, outputUsd: null };
+        let found: ReturnType<typeof price>;
+        try {
+          found = price(record.provider, call.model, call.usage, at);
+        } catch (cause) {
+          // The price list throws when the counts contradict each other: more cached tokens than input tokens, for example.
+          return unknown('cost_usage_invalid', cause instanceof Error ? cause.message : String(cause));
         }
+        if (found === null) return unknown('cost_model_unknown', `no price is known for ${call.model}`);
         cost.inputUsd += found.input_price;
         cost.outputUsd += found.output_price;
         cost.usd = (cost.usd ?? 0) + found.total_price;
@@ -127,17 +145,15 @@ export async function createPricer(): Promise<Pricer> {
         cost.provider ??= found.provider.id;
       }
       if (/flex|priority|batch|fast|scale/i.test(record.serviceTier ?? '')) {
-        warn(
-          'cost_service_tier_ignored',
-          `priced as standard, but the service tier is ${record.serviceTier}`,
-        );
+        const message = `priced as standard, but the service tier is ${record.serviceTier}`;
+        cost.warnings.push({ code: 'cost_service_tier_ignored', message });
       }
       return cost;
     },
   };
 }
 
-/** The cost of one record; for many records make one pricer. */
+/** Loads the price list and returns the cost of one record. For several records, create one pricer: {@link createPricer}. */
 export async function costOf(record: ParsedResponse, options?: CostOptions): Promise<Cost> {
   return (await createPricer()).costOf(record, options);
 }

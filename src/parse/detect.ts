@@ -3,15 +3,15 @@ import { APIS, type Api } from './apis/index.ts';
 import { emptyFold } from './fold.ts';
 import { isObject, type Obj, tryJson } from './json.ts';
 
-/** What a value is. */
+/** The API of a value. */
 export interface Match {
-  /** How its API is read. */
+  /** How values of this API are read. */
   description: ApiDescription;
   api: Api;
   as: Shape;
 }
 
-/** The fields of a description. */
+/** All fields that a description may have. */
 const FIELDS = {
   api: '',
   recognise: undefined,
@@ -25,15 +25,15 @@ const FIELDS = {
   finish: undefined,
 };
 
-/** The descriptions with the same fields in the same order, which makes them faster to ask. */
+/** The descriptions, all with the same fields in the same order: V8 then calls their functions faster. */
 const DESCRIPTIONS = /* @__PURE__ */ APIS.map((api) => ({
   ...FIELDS,
   ...api,
 })) as readonly ApiDescription<Api>[];
 
 /**
- * The descriptions that are asked first have a place in the code each: a call that always goes to the same function is several
- * times as fast as one in a loop, and nearly every value is of one of these.
+ * The first descriptions have a variable each: a call that always reaches the same function is several times as fast as a call
+ * in a loop, and nearly every value is of one of these APIs.
  */
 const [first, second, third, fourth, fifth, ...others] = DESCRIPTIONS as readonly [
   ApiDescription<Api>,
@@ -44,7 +44,7 @@ const [first, second, third, fourth, fifth, ...others] = DESCRIPTIONS as readonl
   ...ApiDescription<Api>[],
 ];
 
-/** Finds the API of a value by its shape alone; the first that fits has it. */
+/** Finds the API of a body or event by its shape. The first API that recognises the value has it. */
 export function recognise(value: Obj): Match | null {
   const { object } = value;
   let as = first.recognise(value, object);
@@ -75,7 +75,7 @@ function matched(description: ApiDescription<Api>, value: Obj, as: Shape): Match
 
 const WRAPPERS = 'response body data message result output modelOutput outputBodyJson'.split(' ');
 
-/** What is inside the wrappers that logs, batch files, recordings and fixtures put round a response; it may be JSON text. */
+/** Returns the object inside a wrapper that logs, batch files or recordings put around a response. It may be JSON text. */
 export function inside(value: Obj): Obj | undefined {
   for (const name of WRAPPERS) {
     const inner = value[name];
@@ -85,15 +85,21 @@ export function inside(value: Obj): Obj | undefined {
   return undefined;
 }
 
-/** What `detect` found: the API, whether the value is one event of a stream, and how sure that is. */
+/** The result of {@link detect}. */
 export interface Detected {
   api: Api;
+  /** Whether the value is one event of a stream. */
   event: boolean;
-  /** `named` when the value names its own type, `shape` when only its fields tell. */
+  /** `named` when the value has a field with its type, `shape` when only its other fields show the API. */
   confidence: 'named' | 'shape';
 }
 
-/** Returns which API a decoded body or stream event comes from; null when it is none that the parser reads. */
+/**
+ * Finds the API of a value.
+ *
+ * @param value A decoded body or stream event, also inside a wrapper of a log or batch file.
+ * @returns The API; null when the parser does not know the shape.
+ */
 export function detect(value: unknown): Detected | null {
   for (let inner = isObject(value) ? value : undefined; inner; inner = inside(inner)) {
     const match = recognise(inner);

@@ -3,16 +3,21 @@ import { APIS, type Api } from './apis/index.ts';
 import { isObject, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import type { ParsedError } from './reading.ts';
 
-/** An error, and the API whose shape it has; null when that could be anyone's. */
+/** An error and its API. The API is null when several providers send errors of that shape. */
 export interface ErrorBody {
   api: Api | null;
   error: ParsedError;
 }
 
-/** What became of a request of a batch that has no answer. */
+/** Why a request of an Anthropic batch has no response. */
 const ENDED = { expired: 'expired before it was answered', canceled: 'was cancelled' };
 
-/** The error in a provider's error object, or in a bare message. */
+/**
+ * Reads a provider's error object or error text.
+ *
+ * @param raw The error object, or its message.
+ * @param named The error type, where it is outside the object.
+ */
 export function errorFrom(raw: unknown, named?: string): ParsedError {
   const e = obj(raw);
   const { code } = e;
@@ -29,7 +34,7 @@ export function errorFrom(raw: unknown, named?: string): ParsedError {
   return error;
 }
 
-/** The error that a body or stream event is, or null when it is none; by shape, never by HTTP status. */
+/** Returns the error that a body or stream event reports; null when it reports none. The HTTP status plays no part. */
 export function errorOf(body: Obj): ErrorBody | null {
   const { error, type } = body;
   if (isObject(error)) {
@@ -39,7 +44,7 @@ export function errorOf(body: Obj): ErrorBody | null {
   }
   if (type === 'error' || body.object === 'error' || typeof (error ?? body.detail) === 'string')
     return { api: 'openai.chat', error: errorFrom(body) };
-  // Anthropic's batches: a request that was not answered.
+  // In an Anthropic batch, a request without a response has one of these types.
   if (type === 'expired' || type === 'canceled')
     return {
       api: 'anthropic.messages',
@@ -48,8 +53,8 @@ export function errorOf(body: Obj): ErrorBody | null {
   const exception = Object.keys(body).find((key) => key.endsWith('Exception'));
   const raw = exception ? obj(body[exception]) : body;
   if (!exception && typeof (raw.message ?? raw.Message ?? raw.__type) !== 'string') return null;
-  // "com.amazon.coral.service#ThrottlingException:http://..." names the type in the middle.
+  // The type is in the middle of "com.amazon.coral.service#ThrottlingException:http://…".
   const name = (exception ?? str(raw.__type)).replace(/^.*#|:.*$/g, '');
-  // Only a message is what Bedrock sends without its headers, and many others.
+  // An object with only a `message` may be of Bedrock, of Cohere or of many others.
   return { api: name || raw.Message ? 'bedrock.converse' : null, error: errorFrom(raw, name) };
 }

@@ -1,9 +1,9 @@
 import type { ApiDescription } from './api.ts';
 import { APIS } from './apis/index.ts';
-import { memo } from './memo.ts';
+import { memo } from './json.ts';
 import type { Finish } from './reading.ts';
 
-/** What the words in a raw stop reason, in lower case, mean; the first that fits decides. */
+/** Patterns of stop reasons in lower case, and their meaning. The first pattern that matches decides. */
 const REASONS: readonly (readonly [RegExp, Finish])[] = [
   [/^(stop|end_turn|complete|finish(ed)?$|endoftext|eos|need_more)/, 'stop'],
   [/^(tool|function)_|requires_action/, 'tool_calls'],
@@ -19,7 +19,7 @@ const REASONS: readonly (readonly [RegExp, Finish])[] = [
   [/other|unknown|unspecified/, 'other'],
 ];
 
-/** What else is known about a choice when its stop reason is read. */
+/** Facts about a choice that change the meaning of its stop reason. */
 export interface FinishContext {
   /** The client has a tool to run: `stop` then means `tool_calls`. */
   hasToolCalls?: boolean;
@@ -27,14 +27,14 @@ export interface FinishContext {
   hasRefusal?: boolean;
 }
 
-/** The finish of a raw stop reason, or undefined when it is not a known one. */
+/** Normalises a stop reason; returns undefined for one that is not known. */
 export const knownFinish = /* @__PURE__ */ memo((raw): Finish | undefined => {
   const lower = raw.toLowerCase();
   const named = APIS.find((api: ApiDescription) => api.finish?.[lower]) as ApiDescription | undefined;
   return named?.finish?.[lower] ?? REASONS.find(([pattern]) => pattern.test(lower))?.[1];
 });
 
-/** What `stop` means when there is a tool to run or a refusal. */
+/** Replaces `stop` by `tool_calls` when the client has a tool to run, and by `refusal` when the model refused. */
 export function finishIn(
   finish: Finish,
   hasToolCalls: boolean | undefined,
@@ -43,7 +43,13 @@ export function finishIn(
   return finish !== 'stop' ? finish : hasToolCalls ? 'tool_calls' : hasRefusal ? 'refusal' : finish;
 }
 
-/** The normalised finish of any provider's raw stop reason; null in, null out. */
+/**
+ * Normalises the stop reason of any provider.
+ *
+ * @param raw The stop reason as the provider sent it, in any case.
+ * @param context Whether the choice has tool calls for the client, or a refusal: both change the meaning of `stop`.
+ * @returns The finish: `other` for an unknown reason, null for null, undefined or an empty text.
+ */
 export function finishOf(raw: string | null | undefined, context: FinishContext = {}): Finish | null {
   return raw ? finishIn(knownFinish(raw) ?? 'other', context.hasToolCalls, context.hasRefusal) : null;
 }

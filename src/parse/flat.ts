@@ -1,19 +1,14 @@
 import { obj } from './json.ts';
 import { parse } from './parse.ts';
+import type { ToolUse } from './reading.ts';
 import type { ParsedResponse } from './record.ts';
 
-/** A tool use in the flat view. */
-export interface FlatToolUse {
-  id: string;
-  name: string;
-  input: unknown;
-}
-
-/** The flat view: one row of a trace, with the provider's own numbers. */
+/** A response as one row of a trace. The token counts are the provider's own, with the provider's own meaning. */
 export interface FlatResponse {
-  /** Joined text; Anthropic's content array when it holds a tool use; null when there is neither. */
+  /** The joined text; for Anthropic the content array when it has a tool use; null when there is neither. */
   output: string | readonly unknown[] | null;
-  tool_uses: FlatToolUse[];
+  /** The calls that the client has to run. */
+  tool_uses: Pick<ToolUse, 'id' | 'name' | 'input'>[];
   input_tokens: number | null;
   output_tokens: number | null;
   cache_read_tokens: number | null;
@@ -22,11 +17,15 @@ export interface FlatResponse {
   stop_reason: string | null;
   thinking: string | null;
   sub_type: 'planning' | 'response' | null;
-  /** Only where something failed: the provider's error, or that the input is no response. */
+  /** The message of the error; only present when there is one. */
   error?: string;
 }
 
-/** The flat view of a record; Anthropic's content array needs a record that kept its `raw` body. */
+/**
+ * Converts a record to the flat view.
+ *
+ * @param record A record of `parse`. For Anthropic's content array it needs `raw`: parse with the option `raw: true`.
+ */
 export function toFlat(record: ParsedResponse): FlatResponse {
   const { usage, text } = record;
   const uses = record.toolUses.filter((use) => use.executor === 'client');
@@ -46,7 +45,15 @@ export function toFlat(record: ParsedResponse): FlatResponse {
   };
 }
 
-/** Reads a provider's response into the flat view; an unknown provider name is no obstacle, the shape decides. */
+/**
+ * Reads a response into the flat view.
+ *
+ * @param provider The provider's name, any text: the shape of the response decides how it is read.
+ * @param response As for `parse`. It never throws; input that is no response gives an `error`.
+ *
+ * @example
+ * const { output, tool_uses, input_tokens } = parseProviderResponse('anthropic', body);
+ */
 export function parseProviderResponse(provider: string, response: unknown): FlatResponse {
   return toFlat(parse(response, { provider, raw: true }));
 }

@@ -1,44 +1,49 @@
 import { type Draft, isObject, type Obj, obj, tryJson } from './json.ts';
 import { merge } from './merge.ts';
-import type { ResponseFacts, Warning } from './reading.ts';
-import { warn } from './warn.ts';
+import { type ResponseFacts, type Warning, warn } from './reading.ts';
 
-/** What a fold did with an event: took it, saw the start of another response, or does not know it. */
+/** The result of `take`: the event was added (true), is not of this API (false), or starts another response (`restart`). */
 export type Taken = boolean | 'restart';
 
-/** One streamed response while its events arrive. */
+/** The state of one streamed response: everything that its events have added so far. */
 export interface Fold {
   readonly api: string;
   readonly warnings: Warning[];
-  /** The fields of the response. */
+  /** The top-level fields of the response. */
   readonly body: Draft;
-  /** Its numbered pieces: choices, blocks, output items, steps. */
+  /** The numbered pieces of the response (choices, blocks, output items or steps) by their index. */
   readonly items: Map<unknown, Draft>;
-  /** Those of them that came whole and are kept by reference: the caller's own, never changed. */
+  /** The items that arrived complete in one event. They are the caller's objects, so the parser must not change them. */
   readonly whole: Set<Obj>;
   started: boolean;
-  /** The terminal event has been seen. */
+  /** True after the last event of the response. */
   done: boolean;
-  /** What the record says beside the body. */
+  /** Fields of the record that the folded body cannot hold. */
   facts?: Pick<ResponseFacts, 'live' | 'finish'>;
 }
 
-/** A fold that has seen nothing. */
+/** Creates the state of a response of which no event has arrived. */
 export function emptyFold(api: string, warnings: Warning[]): Fold {
   return { api, warnings, body: {}, items: new Map(), whole: new Set(), started: false, done: false };
 }
 
-/** How an API streams. */
+/** How the events of one API are folded into a body. */
 export interface Streaming {
-  /** Its events look like no whole response. */
+  /** Set when no event looks like a whole response. `recognise` then asks `take` whether an event is of this API. */
   readonly ownEvents?: true;
-  /** Takes one event. */
+  /** Adds one event to the state. */
   take(fold: Fold, event: Obj): Taken;
-  /** The body that the same call would have returned whole; it is the fold's own, since a copy would be slow to read. */
+  /**
+   * Returns the body that the same call would have returned without streaming. It may be `fold.body` itself: reading a copy
+   * is slow.
+   */
   close(fold: Fold, items: Draft[]): Obj;
 }
 
-/** Lets later fields win, but not over the first id; null says nothing, and usage is restated count by count. */
+/**
+ * Copies fields over earlier values. Exceptions: the first id stays, null and empty texts are ignored, and a usage object is
+ * merged count by count.
+ */
 export function restate(into: Draft, head: unknown): Draft {
   const from = obj(head);
   for (const key in from) {
@@ -52,7 +57,7 @@ export function restate(into: Draft, head: unknown): Draft {
   return into;
 }
 
-/** Begins a response; another start is another response, unless nothing has come between. */
+/** Handles the start event of a response. A second start begins another response, unless no content arrived after the first. */
 export function start(fold: Fold, head: unknown): Taken {
   if (fold.done || fold.items.size > 0) return 'restart';
   if (fold.started) warn(fold.warnings, 'stream_duplicate_start');
@@ -61,7 +66,7 @@ export function start(fold: Fold, head: unknown): Taken {
   return true;
 }
 
-/** The item at a place, new if there is none or if it is opened. */
+/** Returns the item at an index. Creates it when there is none, or from `open` when the event starts an item. */
 export function itemAt({ items }: Fold, at: unknown, open?: unknown): Draft {
   let item = items.get(at);
   if (open || !item) {
@@ -71,7 +76,18 @@ export function itemAt({ items }: Fold, at: unknown, open?: unknown): Draft {
   return item;
 }
 
-/** Arguments that arrived as pieces of JSON text, as the whole response has them; broken text stays text. */
+/** Parses tool arguments that arrived as pieces of JSON text. Text that is not JSON stays text. */
 export function closeArguments(value: unknown): unknown {
   return typeof value === 'string' ? (tryJson(value || '{}') ?? value) : value;
+}
+
+/** Copies the fields that Bedrock adds to the events of every model (`amazon-bedrock-…`). Returns whether there were any. */
+export function addBedrockFields(event: Obj, body: Draft): boolean {
+  let added = false;
+  for (const name in event) {
+    if (!name.startsWith('amazon-')) continue;
+    body[name] = event[name];
+    added = true;
+  }
+  return added;
 }

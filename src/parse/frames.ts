@@ -1,23 +1,23 @@
 import { tryJson } from './json.ts';
 
-/** What a framing finds: a decoded event, the end marker, or a piece that cannot be read. */
+/** Receives what a framing finds: decoded events, the end marker `[DONE]`, and pieces that are not valid. */
 export interface FrameSink {
   event(value: unknown): void;
   done(): void;
   broken(text: string): void;
 }
 
-/** Cuts a stream into events; `end` tells whether it stopped in the middle of one. */
+/** Cuts a stream of text or bytes into events. `end` returns true when the stream stopped in the middle of an event. */
 export interface Framing<In> {
   push(chunk: In): void;
   end(): boolean;
 }
 
-/** Server-sent events. */
+/** Reads server-sent events: each `data` field is one JSON event. */
 export function sseFraming(sink: FrameSink): Framing<string> {
   let rest = '';
   let data = '';
-  /** Whether the data could be read. */
+  /** Emits the event in a `data` field; returns false when it is not (yet) valid JSON. */
   const take = (text: string): boolean => {
     const value = tryJson(text);
     const plain = text.trim();
@@ -27,7 +27,7 @@ export function sseFraming(sink: FrameSink): Framing<string> {
     return true;
   };
   const line = (text: string): void => {
-    // One line is nearly always a whole event, and some logs leave out the blank lines between them.
+    // A line is nearly always a whole event, so it is parsed at once: some logs leave out the blank lines between events.
     if (text.startsWith('data:')) data += data || !take(text.slice(5)) ? text.slice(5) : '';
     else if (!text) {
       if (data && !take(data)) sink.broken(data);
@@ -51,11 +51,11 @@ export function sseFraming(sink: FrameSink): Framing<string> {
   };
 }
 
-/** JSON values one after the other: one a line, merely concatenated, or the elements of one array. */
+/** Reads JSON values that follow one another: one on each line, without a separator, or as the elements of one array. */
 export function jsonFraming(sink: FrameSink): Framing<string> {
   let rest = '';
   let depth = 0;
-  /** The depth of the values: 1 inside an array, which is open until its end. */
+  /** The nesting depth at which values start: 1 inside an array, otherwise 0. */
   let base = 0;
   let seen = false;
   let open = false;
@@ -76,7 +76,7 @@ export function jsonFraming(sink: FrameSink): Framing<string> {
       };
       for (let i = 0; i < chunk.length; i++) {
         const c = chunk[i];
-        // A value that starts a line inside another one: the one before was broken off.
+        // An object that starts a line while another value is open: the open value was cut off.
         if (before === '\n' && c === '{' && from >= 0) take(i);
         if (inString && before === '\\') {
           before = '';

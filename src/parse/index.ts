@@ -1,14 +1,22 @@
 /**
- * Reads what model providers return, whole or streamed, as one record. It imports nothing, so that it installs alone.
- * Everything about one API is one file in `apis/`, and one line of its index. The only state is that of a stream: an
- * accumulator, which belongs to whoever made it.
+ * Turns the response of a model provider's API, whole or streamed, into one typed record. `docs/parse.md` describes the record.
+ *
+ * The data goes through these modules:
+ *
+ * - `parse.ts`: the functions that people call. A whole body goes to `body.ts`, everything else to an accumulator.
+ * - `accumulator.ts`: cuts text and bytes into events (`frames.ts`, `aws-event-stream.ts`), finds the API of an event
+ *   (`detect.ts`), and folds the events into the body that the same call would have returned whole (`fold.ts`, `merge.ts`).
+ * - `body.ts`: reads a body (`message.ts`, `parts.ts`, `usage.ts`, `citations.ts`) into the record.
+ * - `settle.ts`: computes what follows from the facts read: the normalised finish, the subtype, the warnings.
+ * - `apis/`: one file for each API, with everything that only this API has.
+ *
+ * The parser imports nothing from outside this folder, so it can be installed and bundled alone. Its only state is in the
+ * accumulators, and each accumulator belongs to the caller that created it.
  */
 export { type Accumulator, createAccumulator } from './accumulator.ts';
 export type { Api } from './apis/index.ts';
-export { type BatchResult, parseBatch } from './batch.ts';
-export { type FlatResponse, type FlatToolUse, parseProviderResponse, toFlat } from './flat.ts';
-export type { HeaderSource } from './headers.ts';
-export { parse } from './parse.ts';
+export { type FlatResponse, parseProviderResponse, toFlat } from './flat.ts';
+export { type BatchResult, parse, parseBatch, parseStream, type StreamSource } from './parse.ts';
 export type {
   Citation,
   Finish,
@@ -24,5 +32,4 @@ export type {
   WarningCode,
 } from './reading.ts';
 export type { ParsedResponse } from './record.ts';
-export type { ParseOptions } from './settle.ts';
-export { parseStream, type StreamSource } from './stream.ts';
+export type { HeaderSource, ParseOptions } from './settle.ts';

@@ -8,17 +8,17 @@ export type Draft = Record<string, unknown>;
 export const NOTHING: Obj = {};
 const NONE: readonly unknown[] = [];
 
-/** The text that bytes are in UTF-8. */
+/** Decodes UTF-8 bytes. */
 export function utf8Of(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** The value if it is an object, else an empty one. */
+/** Returns the value if it is an object, else an empty object. */
 export function obj(value: unknown): Obj {
   return isObject(value) ? value : NOTHING;
 }
 
-/** The value if it is an array, else an empty one. */
+/** Returns the value if it is an array, else an empty array. */
 export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : NONE;
 }
@@ -28,14 +28,14 @@ export function isObject(value: unknown): value is Obj {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The text of a string, of a text part, or of a list of them. */
+/** Returns the text of a string, of an object with a `text`, or of a list of them. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(textOf).join('');
   return str(obj(value).text);
 }
 
-/** JSON.parse that answers undefined instead of throwing. */
+/** Parses JSON text; returns undefined when it is not valid. */
 export function tryJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -44,33 +44,48 @@ export function tryJson(text: string): unknown {
   }
 }
 
-/** The value if it is a string, else an empty one. */
+/** Returns the value if it is a string, else an empty string. */
 export function str(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Milliseconds from OpenAI's seconds or an ISO date. */
+/** Converts a time to milliseconds: a number is in seconds (OpenAI), a text is an ISO date. */
 export function millis(value: unknown): number | null {
   const ms = typeof value === 'number' ? value * 1000 : Date.parse(str(value));
-  // Some servers say 0.
+  // Some servers send 0 for an unknown time.
   return Number.isFinite(ms) ? ms || null : null;
 }
 
-/** The value as bytes, or null when it holds none. */
+/** Returns the bytes of a typed array, a view or a buffer; null for every other value. */
 export function bytesOf(value: unknown): Uint8Array | null {
   if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer)) return null;
   const view: { buffer?: ArrayBufferLike; byteOffset?: number; byteLength: number } = value;
   return new Uint8Array(view.buffer ?? (value as ArrayBuffer), view.byteOffset, view.byteLength);
 }
 
-/** The objects in a list, or none. */
+/** Returns the objects of a list, without the other entries; an empty list when the value is no list. */
 export function objects(value: unknown): readonly Obj[] {
   const all = list(value);
   for (const entry of all) if (!isObject(entry)) return all.filter(isObject);
   return all as readonly Obj[];
 }
 
-/** The value if it is a non-empty string, else null. */
+/** Returns the value if it is a non-empty string, else null. */
 export function strOrNull(value: unknown): string | null {
   return str(value) || null;
+}
+
+/** Caches the results of a function of a text, for texts of which a process sees the same few again and again. */
+export function memo<T>(find: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    let found = known.get(text);
+    if (found === undefined) {
+      found = find(text);
+      // The texts come from outside, so the cache must stay small.
+      if (known.size > 99) known.clear();
+      if (text.length < 99) known.set(text, found);
+    }
+    return found;
+  };
 }

@@ -2,21 +2,21 @@ import { itemAt, restate, type Streaming } from './fold.ts';
 import { type Draft, type Obj, objects } from './json.ts';
 import { merge } from './merge.ts';
 
-/** What differs between the APIs whose every chunk is a small response with a list of choices. */
+/** What differs between the APIs that stream chunks, each of which has the shape of a whole response with a list of choices. */
 interface ChoiceList {
-  /** The name of the list in a body. */
+  /** The name of the list in the body. */
   readonly name: 'choices' | 'candidates';
-  /** The choices in a chunk; undefined when it is none. */
+  /** Returns the choices of a chunk; undefined when the event is no chunk of this API. */
   choicesIn(event: Obj, api: string): unknown;
-  /** Whether a chunk says again what the body already states. */
+  /** Whether a chunk only repeats the top-level fields that the first chunk had, so that they need not be copied. */
   repeatsHead?(event: Obj): boolean;
-  /** Takes what a chunk has beside its choices, and tells whether it ends the response. */
+  /** Reads the fields of a chunk beside its choices. Returns whether they end the response. */
   takeRest?(event: Obj, body: Draft): boolean;
-  /** Puts a choice together as the whole response has it. */
+  /** Turns the merged pieces of a choice into the choice of a whole response. */
   close?(choice: Draft, body: Draft): void;
 }
 
-/** Streams of chunks that are small responses. */
+/** Creates the folding of an API whose chunks have the shape of a whole response. */
 export function listStreaming(list: ChoiceList): Streaming {
   return {
     take(fold, event) {
@@ -26,7 +26,7 @@ export function listStreaming(list: ChoiceList): Streaming {
       const entries = objects(choices);
       const known = body.id ?? body.responseId;
       const id = event.id ?? event.responseId;
-      // Another id once the response is complete is another response.
+      // A new id after the end of a response begins another response.
       if (fold.done && id && id !== known && entries.length > 0) return 'restart';
       if (!known || !list.repeatsHead?.(event)) restate(body, event);
       entries.forEach((entry, position) => {

@@ -1,24 +1,24 @@
 import { type Draft, isObject, type Obj, obj } from './json.ts';
 
-/** Fields that a later piece states again rather than continues. */
+/** Fields of which a later piece has the whole value; other texts continue the earlier value. */
 const RESTATED = new Set(
   'id role name index status format finish_reason stop_reason finishReason safetyRatings usage usageMetadata content_filter_results'.split(
     ' ',
   ),
 );
 
-// Pieces of a stream are shallow; what is nested deeper came whole.
+// Deltas are shallow: a value that is nested deeper arrived complete.
 const DEPTH = 3;
 
 function isMergeable(value: unknown): value is Obj {
   return isObject(value) && !ArrayBuffer.isView(value);
 }
 
-/** A value that may be merged into later without touching the original. */
+/** Copies a value, so that later merges do not change the caller's object. */
 function own(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return [...value];
   if (!isMergeable(value) || depth > DEPTH) return value;
-  // Not by spreading: an object made so is slow once a field is added.
+  // Not with a spread: V8 makes such an object slow as soon as a field is added.
   const copy: Draft = {};
   for (const key in value) {
     const inner = value[key];
@@ -28,8 +28,8 @@ function own(value: unknown, depth: number): unknown {
 }
 
 /**
- * Merges one piece of a stream into a draft: text continues text, lists grow, objects merge, everything else
- * replaces, null says nothing. The piece is never changed, nor shared where a later merge would change it.
+ * Merges one piece of a stream into a draft. A text is appended to the earlier text, list entries are added, objects are merged,
+ * other values replace the earlier one; null and empty texts are ignored. The piece itself is not changed, by later merges either.
  */
 export function merge(into: Draft, piece: Obj, depth = 0): Draft {
   for (const key in piece) {
@@ -50,7 +50,7 @@ export function merge(into: Draft, piece: Obj, depth = 0): Draft {
   return into;
 }
 
-/** Whether a part goes on where the one before it stopped; a signature closes a part. */
+/** Whether a part continues the part before it. A part with a signature is finished. */
 function continues(last: Obj, part: Obj): boolean {
   const text = part.text !== undefined && last.text;
   return (
@@ -62,14 +62,14 @@ function continues(last: Obj, part: Obj): boolean {
   );
 }
 
-/** Adds a streamed part to those before it; neighbouring texts are one, and so are neighbouring thoughts. */
+/** Adds a streamed part to a list. A text that follows a text continues it, and so does a thought that follows a thought. */
 export function addPart(parts: Draft[], part: Obj): void {
   const last = parts.at(-1);
   if (last && continues(last, part)) merge(last, part);
   else parts.push(merge({}, part));
 }
 
-/** Streamed parts as the whole response has them. */
+/** Joins streamed parts into the parts of a whole response. */
 export function mergeParts(parts: readonly unknown[]): Obj[] {
   const merged: Draft[] = [];
   for (const entry of parts) {

@@ -4,7 +4,7 @@ import { addReasoning, addRedacted, addRefusal, addText } from './output.ts';
 import { readBuiltin, readCall, readPart } from './parts.ts';
 import type { Output, ResponseFacts } from './reading.ts';
 
-/** Reads a text, a list of parts, or Gemini's object round such a list. */
+/** Reads content: a text, a list of parts, or Gemini's object with such a list. */
 export function readContent(out: Output, content: unknown, record: ResponseFacts): void {
   if (typeof content === 'string') {
     if (content) addText(out, content);
@@ -13,9 +13,13 @@ export function readContent(out: Output, content: unknown, record: ResponseFacts
       if (isObject(part)) readPart(out, part, record);
 }
 
-/** Reads a message of OpenAI chat: reasoning, content, and what is beside the content. */
-export function readMessage(out: Output, message: Obj, said: unknown, record: ResponseFacts): void {
-  let content = said;
+/**
+ * Reads a message of OpenAI chat, Cohere or Ollama: reasoning, content, citations, refusal, media and tool calls.
+ *
+ * @param text The content where it is outside the message.
+ */
+export function readMessage(out: Output, message: Obj, text: unknown, record: ResponseFacts): void {
+  let content = text;
   let plain = '';
   let details: unknown;
   let sources: unknown;
@@ -33,6 +37,7 @@ export function readMessage(out: Output, message: Obj, said: unknown, record: Re
         content = value;
         break;
       case 'tool_calls':
+      case 'toolCalls':
         calls = value;
         break;
       case 'refusal':
@@ -45,6 +50,9 @@ export function readMessage(out: Output, message: Obj, said: unknown, record: Re
       case 'reasoning_content':
       case 'reasoning_text':
       case 'reasoning':
+      case 'thinking':
+      case 'tool_plan':
+      case 'toolPlan':
         plain ||= str(value);
         break;
       case 'reasoning_details':
@@ -66,8 +74,8 @@ export function readMessage(out: Output, message: Obj, said: unknown, record: Re
   if (plain) addReasoning(out, plain).raw = details;
   else if (details) {
     for (const detail of objects(details)) {
-      const text = str(detail.text ?? detail.summary);
-      if (text) addReasoning(out, text, detail.signature);
+      const thought = str(detail.text ?? detail.summary);
+      if (thought) addReasoning(out, thought, detail.signature);
       else addRedacted(out, detail);
     }
   }
@@ -79,11 +87,11 @@ export function readMessage(out: Output, message: Obj, said: unknown, record: Re
   if (calls) {
     for (const tool of objects(calls)) {
       const { id, custom } = tool;
-      // Command-R has no object round the name.
+      // Command R has the name and the arguments in the call itself.
       readCall(out, obj(custom ?? tool.function ?? tool), custom ? 'custom' : 'function', id);
     }
   }
   if (isObject(call)) readCall(out, call);
-  // Groq's compound models report the tools they ran themselves.
+  // Groq's compound models list the tools that they ran on the server.
   if (executed) for (const tool of objects(executed)) readBuiltin(out, tool, '', tool.type, tool);
 }

@@ -1,16 +1,16 @@
 import type { Finish, Output, ParsedResponse, Part } from './index.ts';
 
-/** An attribute of a span. */
-export type AttributeValue = string | number | string[];
+/** The value of an attribute of a span. */
+type AttributeValue = string | number | string[];
 
-/** Which names and contents the attributes have. */
+/** Which attributes {@link otelAttributes} returns. */
 export interface OtelOptions {
   /**
-   * `package`: the names of the published constants; `next`: those of the conventions' own repository, where tokens
-   * written to a cache have another name. All of them are still "Development".
+   * `package` (default): the attribute names of the published npm package. `next`: the names of the conventions' repository, where
+   * tokens written to a cache have another name. The conventions are still in development.
    */
   names?: 'package' | 'next';
-  /** Add `gen_ai.output.messages`, the content itself, as JSON. */
+  /** Whether to add `gen_ai.output.messages`: the content of the response, as JSON text. Default false. */
   messages?: boolean;
 }
 
@@ -80,7 +80,7 @@ function partOf(part: Part): Record<string, unknown> | null {
   }
 }
 
-/** Bytes are a blob, also when they come as an address that holds them; all else is an address. */
+/** Converts media. A text with a URL scheme is a URI; base64 text and `data:` URLs are blobs. Other data cannot be shown. */
 function mediaOf(mediaType: string | null, data: unknown): Record<string, unknown> | null {
   if (typeof data !== 'string') return null;
   const [, inlineType, inline] = /^data:([^;,]*)[^,]*,(.*)$/s.exec(data) ?? [];
@@ -93,7 +93,7 @@ function mediaOf(mediaType: string | null, data: unknown): Record<string, unknow
     : { type: 'blob', ...about, content: inline ?? data };
 }
 
-/** The record's content as `gen_ai.output.messages`: one message a choice. */
+/** Converts the content of a record to the messages of `gen_ai.output.messages`: one message for each choice. */
 export function otelMessages(record: ParsedResponse): Record<string, unknown>[] {
   return (record.choices ?? [record]).map((output) => ({
     role: 'assistant',
@@ -102,11 +102,17 @@ export function otelMessages(record: ParsedResponse): Record<string, unknown>[] 
   }));
 }
 
-/** The record as attributes of the OpenTelemetry conventions for generative AI; what is unknown is left out. */
+/**
+ * Converts a record to the attributes of a span, by the OpenTelemetry conventions for generative AI. A fact that the record does
+ * not have gives no attribute.
+ *
+ * @example
+ * span.setAttributes(otelAttributes(parse(body)));
+ */
 export function otelAttributes(
   record: ParsedResponse,
   options: OtelOptions = {},
-): Record<string, AttributeValue> {
+): Record<string, string | number | string[]> {
   const { usage } = record;
   const written = options.names === 'next' ? 'cache_write' : 'cache_creation';
   const attributes: Record<string, AttributeValue | null | undefined> = {

@@ -4,7 +4,7 @@ import type { Output, Part, ToolUse } from './reading.ts';
 type TextPart = Extract<Part, { type: 'text' }>;
 type ReasoningPart = Extract<Part, { type: 'reasoning' }>;
 
-/** Adds visible text. */
+/** Adds a text part. */
 export function addText(out: Output, text: string): TextPart {
   const part: TextPart = { type: 'text', text };
   out.content.push(part);
@@ -12,7 +12,7 @@ export function addText(out: Output, text: string): TextPart {
   return part;
 }
 
-/** Adds reasoning; an empty text still keeps its place and its signature. */
+/** Adds a reasoning part. One with an empty text is kept too, for its signature. */
 export function addReasoning(out: Output, text: string, signature?: unknown): ReasoningPart {
   const part: ReasoningPart = { type: 'reasoning', text };
   if (signature) part.signature = str(signature);
@@ -21,18 +21,18 @@ export function addReasoning(out: Output, text: string, signature?: unknown): Re
   return part;
 }
 
-/** Adds reasoning that the provider shows only in encrypted form. */
+/** Adds a reasoning part that the provider sent only in encrypted form. */
 export function addRedacted(out: Output, raw: unknown): void {
   out.content.push({ type: 'reasoning', text: '', redacted: true, raw });
 }
 
-/** Adds a refusal in words. */
+/** Adds a refusal. */
 export function addRefusal(out: Output, text: string): void {
   out.content.push({ type: 'refusal', text });
   out.refusal = (out.refusal ?? '') + text;
 }
 
-/** Adds a tool call; arguments may be an object, JSON text, or missing, which means none. */
+/** Adds a tool call. The arguments are an object or JSON text; without them the input is an empty object. */
 export function addTool(
   out: Output,
   id: unknown,
@@ -66,10 +66,10 @@ export function addTool(
   return use;
 }
 
-// Results follow their calls; the bound keeps hostile input linear.
+// How far a result looks back for its call: the limit keeps a response with thousands of results linear.
 const LOOK_BACK = 256;
 
-/** Adds the result of a tool and hands it to the call it belongs to. */
+/** Adds a tool result, and sets the output and status of the call with that id; without an id, of the last call. */
 export function addToolResult(
   out: Output,
   toolUseId: unknown,
@@ -85,7 +85,7 @@ export function addToolResult(
   use.status = failed ? 'failed' : 'completed';
 }
 
-/** States what the provider says about its stop reason. */
+/** Sets one detail of the stop reason. */
 export function addStopDetail(
   out: Output,
   name: keyof NonNullable<Output['stopDetail']>,

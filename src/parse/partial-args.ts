@@ -1,14 +1,19 @@
-import { type Draft, type Obj, str } from './json.ts';
-import { memo } from './memo.ts';
+import { type Draft, memo, type Obj, str } from './json.ts';
 
-/** The steps of a JSON path: a name, an index, or a name in quotes. */
+/** Splits a JSON path into its steps: a name, an index, or a name in quotes. */
 const stepsOf = /* @__PURE__ */ memo(
   (path): string[] => path.match(/(?<=\[(['"])).*?(?=\1])|[^.[\]'"]+/g) ?? [],
 );
 
 /**
- * Puts one piece of a function call's arguments where its JSON path says, and returns the path if the next piece
- * continues this text. Paths that would leave a hole in a list or touch a prototype are ignored.
+ * Writes one piece of streamed Gemini function arguments into the arguments.
+ *
+ * @param args The arguments so far; they are changed.
+ * @param piece One entry of `partialArgs`: a JSON path and a value.
+ * @param openPath The result of the last call: the path of a text that this piece may continue, else an empty text.
+ * @returns The path, when the next piece continues this text; else an empty text.
+ *
+ * A path that would leave a gap in a list or reach a prototype is ignored.
  */
 export function setPartialArg(args: Draft, piece: Obj, openPath: string): string {
   const path = str(piece.jsonPath);

@@ -2,8 +2,7 @@ import { addCitations } from './citations.ts';
 import { errorFrom } from './errors.ts';
 import { isObject, list, type Obj, obj, objects, str, strOrNull, textOf } from './json.ts';
 import { addReasoning, addRedacted, addRefusal, addText, addTool, addToolResult } from './output.ts';
-import type { Output, ResponseFacts, ToolUse } from './reading.ts';
-import { warn } from './warn.ts';
+import { type Output, type ResponseFacts, type ToolUse, warn } from './reading.ts';
 
 const MEDIA = /^(output_)?(image|image_url|audio|video|document)$|Data$/;
 const BUILTIN_CALL = /^(.*?)(_call|_approval_request)$/;
@@ -17,7 +16,7 @@ function readText(out: Output, text: unknown, signature: unknown, phase: unknown
   if (sources) addCitations(out, sources, part);
 }
 
-/** OpenAI: a list of summaries and texts; Gemini: one summary in parts; Anthropic and Mistral: one thought. */
+/** Reads reasoning. OpenAI sends lists of summaries and texts, Gemini one summary in parts, Anthropic and Mistral one thought. */
 function readReasoning(out: Output, item: Obj): void {
   const signature = item.signature ?? item.encrypted_content;
   const texts =
@@ -31,7 +30,10 @@ function readReasoning(out: Output, item: Obj): void {
   });
 }
 
-/** Only a shell says where it is: with the client unless it says otherwise. */
+/**
+ * Returns who runs a tool that the provider defines. The client runs computer, shell and patch tools unless the item names a remote
+ * environment, answers MCP approval requests, and runs the items with `execution: 'client'`.
+ */
 function executorOf(item: Obj, type: string): ToolUse['executor'] {
   const local = (obj(item.environment).type ?? 'local') === 'local';
   return (local && /^(computer|(local_)?shell|apply_patch)_call$|^mcp_approval/.test(type)) ||
@@ -40,7 +42,12 @@ function executorOf(item: Obj, type: string): ToolUse['executor'] {
     : 'server';
 }
 
-/** A call of a tool, by default a client's; some have a name or an id only outside the item. */
+/**
+ * Reads a tool call.
+ *
+ * @param outerId The id, where it is outside the item.
+ * @param outerName The name, for items without one.
+ */
 export function readCall(
   out: Output,
   item: Obj,
@@ -64,7 +71,7 @@ export function readCall(
         break;
       // call.callId
       case 'call_id':
-        // An item has an id of its own beside the call's.
+        // In OpenAI Responses `id` is the id of the item, `call_id` that of the call.
         id = value || id;
         break;
       // call.name
@@ -74,8 +81,8 @@ export function readCall(
       // call.input
       case 'input':
       case 'parameters':
-      case 'args':
       case 'arguments':
+      case 'args':
       case 'action':
       case 'operation':
       case 'queries':
@@ -85,7 +92,7 @@ export function readCall(
       case 'code':
         input = { code: value };
         break;
-      // call.oddity
+      // call.extra
       case 'caller':
       case 'toolset_name':
       case 'namespace':
@@ -97,7 +104,7 @@ export function readCall(
   return use;
 }
 
-/** A call of a tool of the provider's own; `raw` is the whole part. */
+/** Reads a call of one of the provider's tools. `raw` is the whole part. */
 export function readBuiltin(out: Output, item: Obj, type: string, name: unknown, raw: Obj): void {
   const kind = type.startsWith('mcp') ? 'mcp' : 'builtin';
   const use = readCall(out, item, kind, undefined, name, executorOf(item, type));
@@ -107,7 +114,7 @@ export function readBuiltin(out: Output, item: Obj, type: string, name: unknown,
   if (item.status === 'failed' || item.error) use.status = 'failed';
 }
 
-/** A call of one of the caller's own tools, unless it turns out to be of the provider's. */
+/** Reads a call of one of the caller's tools, or of a provider's tool that has the same shape. */
 function readOwnCall(
   out: Output,
   part: Obj,
@@ -116,7 +123,7 @@ function readOwnCall(
   kind: ToolUse['kind'],
   signature: unknown,
 ): void {
-  // xAI shows its own search as a custom tool.
+  // xAI reports its own search as a custom tool whose call id starts with `xs_`.
   if ((item !== part && item.type === 'server_tool_use') || str(item.call_id).startsWith('xs_')) {
     readBuiltin(out, item, type, type, item);
     return;
@@ -126,9 +133,9 @@ function readOwnCall(
 }
 
 /**
- * Reads one piece of a response. A block, item, step or part names its own `type` (Anthropic, OpenAI Responses, Gemini
- * Interactions, Mistral), or the key of the object inside it does (Bedrock Converse, Gemini generateContent and Live);
- * the names do not collide.
+ * Reads one part of a response: a block, item, step or part. Its kind is the field `type` (Anthropic, OpenAI Responses, Gemini
+ * Interactions, Mistral, Cohere), or the key of the object inside it (Bedrock Converse, Gemini generateContent and Live). No two
+ * APIs use one name for different kinds.
  */
 export function readPart(out: Output, part: Obj, record: ResponseFacts, phase?: unknown): void {
   let type = '';
@@ -211,9 +218,9 @@ export function readPart(out: Output, part: Obj, record: ResponseFacts, phase?: 
     // kind.thought
     case 'reasoningContent':
     case 'reasoning_text': {
-      const said = isObject(item.reasoningText) ? item.reasoningText : item;
+      const thoughtText = isObject(item.reasoningText) ? item.reasoningText : item;
       if (item.redactedContent) addRedacted(out, item);
-      else addReasoning(out, str(said.text), said.signature);
+      else addReasoning(out, str(thoughtText.text), thoughtText.signature);
       return;
     }
     // kind.redacted
@@ -243,13 +250,13 @@ export function readPart(out: Output, part: Obj, record: ResponseFacts, phase?: 
   if (RESULT.test(type)) {
     const output = item.content ?? item.output ?? item.result ?? item.tools ?? item.response;
     const state = str(item.status) + str(item.outcome) + str(obj(output).type);
-    // An item has an id of its own beside the call's.
+    // Where the part itself is the result, its `id` is not that of the call.
     const callId = item.tool_use_id ?? item.call_id ?? (item === part ? null : (item.id ?? item.toolUseId));
     addToolResult(out, callId, output, Boolean(item.is_error) || FAILED.test(state), part);
   } else if (call) readBuiltin(out, item, type, call[1], part);
   else if (MEDIA.test(type)) {
     const { format, source, transcript } = item;
-    // The transcript of spoken output is part of the text, as in Gemini Live, which has no other text.
+    // The transcript of spoken output is part of the text for every API: Gemini Live has no other text.
     out.text += str(transcript);
     out.content.push({
       type: 'media',

@@ -1,6 +1,6 @@
 import { isObject, type Obj } from './json.ts';
 
-/** The fields by which a dump is told from what was sent. */
+/** Top-level fields that only the Python SDK writes; the wire has them in camelCase. */
 const DUMPED = [
   'usage_metadata',
   'model_version',
@@ -11,7 +11,7 @@ const DUMPED = [
   'total_token_count',
 ] as const;
 
-/** What people wrote themselves: the arguments and results of functions. */
+/** Fields whose content is the caller's own: the arguments and results of functions. Their keys stay as they are. */
 const THEIRS = /^(args|response)$/;
 
 function inCamelCase(value: unknown): unknown {
@@ -25,9 +25,12 @@ function inCamelCase(value: unknown): unknown {
   );
 }
 
-/** A value as Google sends it: their Python SDK stores everything in snake_case. */
+/**
+ * Converts a Gemini value that Google's Python SDK stored, with keys in snake_case, to the camelCase of the wire. Other values are
+ * returned unchanged.
+ */
 export function fromPython(value: Obj): Obj {
-  // Nearly every response has this field, as it was sent.
+  // Nearly every response from the wire has this field.
   if (value.usageMetadata !== undefined) return value;
   return DUMPED.some((name) => value[name] !== undefined) ? (inCamelCase(value) as Obj) : value;
 }

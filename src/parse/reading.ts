@@ -1,4 +1,4 @@
-/** Why the model stopped, in one vocabulary for all providers. */
+/** Why the model stopped, with the same words for all providers. `docs/parse.md` lists the warnings and finishes. */
 export type Finish =
   | 'stop'
   | 'length'
@@ -10,7 +10,7 @@ export type Finish =
   | 'incomplete'
   | 'other';
 
-/** Stable codes of the things a caller may want to know about a record. */
+/** The code of a warning. The codes are stable; a program may compare them. */
 export type WarningCode =
   | 'unknown_block'
   | 'unknown_stop_reason'
@@ -29,46 +29,51 @@ export type WarningCode =
   | 'provider_mismatch'
   | 'non_finite_number';
 
-/** Something that was odd about the response but did not stop it from being read. */
+/** Something unusual in a response that the parser could read all the same. */
 export interface Warning {
   code: WarningCode;
+  /** The value that caused the warning, or a short text; may be empty. */
   message: string;
 }
 
-/** A source that the provider attached to the answer. */
+/** A source that the provider attached to the answer. A field is null when the provider did not send it. */
 export interface Citation {
   type: string;
   url: string | null;
   title: string | null;
-  /** The quoted source text, where the provider sends it. */
+  /** The text of the source that is quoted. */
   text: string | null;
-  /** The provider's own object. */
+  /** The provider's own object, by reference. */
   raw: unknown;
 }
 
-/** One call of a tool, by the model, run by the client or by the provider. */
+/** One tool call of the model. `executor` tells whether the client has to run it or the provider ran it. */
 export interface ToolUse {
   type: 'tool_call';
   id: string;
-  /** True when the provider sent no id and this one was made up. */
+  /** True when the provider sent no id and the parser generated this one. */
   idSynthesized: boolean;
   name: string;
   /** The parsed arguments; the raw text when it is not valid JSON. */
   input: unknown;
-  /** The arguments as sent, when they were sent as text. */
+  /** The text of the arguments, when the provider sent them as text. */
   inputRaw?: string;
+  /** False when the text of the arguments is not valid JSON. */
   inputValid: boolean;
+  /** Who runs the tool: the client (the program that called the API), or the provider's server. */
   executor: 'client' | 'server';
+  /** `function` and `custom` tools are the caller's own, `builtin` ones the provider's; `mcp` tools are of an MCP server. */
   kind: 'function' | 'custom' | 'builtin' | 'mcp';
   status: 'pending' | 'completed' | 'failed';
+  /** The result of a tool that the provider ran. */
   output?: unknown;
-  /** Gemini's thought signature, which must be sent back with the call. */
+  /** Gemini's thought signature. The client must send it back with the result of the call. */
   signature?: string;
-  /** The provider's own item, for kinds other than plain functions. */
+  /** The provider's own item, by reference, where it holds more than the fields above. */
   raw?: unknown;
 }
 
-/** One ordered piece of a response; `raw` is the provider's own object, by reference. */
+/** One piece of a response. The parts are in the order of the response; `raw` is the provider's own object, by reference. */
 export type Part =
   | { type: 'text'; text: string; citations?: Citation[]; signature?: string; phase?: string }
   | { type: 'reasoning'; text: string; signature?: string; redacted?: true; raw?: unknown }
@@ -79,100 +84,119 @@ export type Part =
   | { type: 'compaction'; text: string | null; raw: unknown }
   | { type: 'other'; kind: string; raw: unknown };
 
-/** Tokens split by modality, lower-case names: text, image, audio, video, document. */
+/** Token counts by modality. The keys are in lower case: text, image, audio, video, document. */
 export interface Modality {
   input: Record<string, number>;
   output: Record<string, number>;
-  /** Of the input what was read from a cache, where the provider says so. */
+  /** The part of the input that was read from a cache, where the provider states it. */
   cacheRead?: Record<string, number>;
 }
 
-/** Token counts with one meaning for all providers; a count the provider did not give is null. */
+/** Token counts with one meaning for all providers. A count that the provider did not state is null. */
 export interface Usage {
   /** Every input token: uncached, cache reads and writes, tool-use prompts. */
   input: number | null;
+  /** `input` without `cacheRead` and `cacheWrite`. */
   inputUncached: number | null;
+  /** The input tokens that were read from the prompt cache. */
   cacheRead: number | null;
+  /** The input tokens that were written to the prompt cache. */
   cacheWrite: number | null;
   /** The part of `cacheWrite` that is kept for an hour. */
   cacheWrite1h?: number;
   /** Every output token, reasoning included. */
   output: number | null;
+  /** `output` without `reasoning`. */
   outputText: number | null;
   reasoning: number | null;
   /** The provider's own total where it states one, else input + output. */
   total: number | null;
   /** The provider's own numbers, with the provider's own meaning. */
   reported: { input: number | null; output: number | null; total: number | null };
+  /** Cohere only: the tokens that are charged. They are fewer than the tokens that the model read and wrote. */
+  billed?: { input: number | null; output: number | null };
   modality?: Modality;
+  /** The provider's own counts of the tools that it ran, such as web searches. */
   serverTools?: unknown;
-  /** Anthropic: the model calls inside one response, by reference. */
+  /** Anthropic only: the usage of each model call inside one response, by reference. */
   iterations?: readonly unknown[];
+  /** Where the counts come from: the body, the HTTP headers, or the metrics that Bedrock adds to a stream. */
   source: 'body' | 'headers' | 'invocation_metrics';
 }
 
-/** What the provider, or the parser about the input, reports as an error. */
+/** An error that the provider reported, or the reason why the parser could not read the input (`unrecognized_response`). */
 export interface ParsedError {
   type: string | null;
   code: string | number | null;
   message: string;
-  /** HTTP status: the caller's, else the one the body states. */
+  /** The HTTP status that the caller passed, else the one that the body states. */
   status: number | null;
+  /** How long to wait before the next attempt, where the provider states it. */
   retryAfterMs?: number;
 }
 
-/** What one choice or candidate says. */
+/** The output of one choice (OpenAI) or candidate (Gemini); most responses have one. */
 export interface Output {
-  /** All visible text, joined; without reasoning, refusal and compaction. */
+  /** The visible text of all parts, joined. It has no reasoning, refusal or compaction. */
   text: string;
   content: Part[];
-  /** Reasoning texts joined by a blank line. */
+  /** The reasoning texts, joined with a blank line between them. */
   thinking: string | null;
+  /** The text with which the model refused. */
   refusal: string | null;
   toolUses: ToolUse[];
   citations: Citation[];
-  /** The provider's own value, verbatim. */
+  /** The provider's own stop reason, unchanged. */
   stopReason: string | null;
+  /** The stop reason, normalised; null when the provider stated none. */
   finish: Finish | null;
+  /** More about the stop: the stop sequence, the category of a filter, the provider's explanation. */
   stopDetail?: { sequence?: string; category?: string; message?: string };
 }
 
-/** One of several choices. */
+/** One choice of a response that has several. */
 export interface ParsedChoice extends Output {
   index: number;
 }
 
-/** What Gemini Live says beside the model's own parts. */
+/** The facts of a Gemini Live session beside the parts of the model. */
 export interface LiveFacts {
+  /** The words of the user, as Gemini transcribed them. */
   inputTranscription: string;
+  /** The words that the model spoke. */
   outputTranscription: string;
+  /** How many turns the model completed. */
   turns: number;
+  /** How many turns the user interrupted. */
   interrupted: number;
 }
 
-/** What is read from a response, whatever API it is of. */
+/** The facts that the readers find in a response of any API. */
 export interface ResponseFacts extends Output {
-  /** False when a stream was cut or the response is still queued or in progress. */
+  /** False when the stream was cut, or the response is still queued or in progress. */
   complete: boolean;
   id: string | null;
   model: string | null;
   /** Milliseconds since the epoch. */
   createdAt: number | null;
   serviceTier: string | null;
-  /** The status of OpenAI Responses and Gemini Interactions, verbatim. */
+  /** The status of OpenAI Responses and Gemini Interactions, unchanged. */
   status: string | null;
   usage: Usage | null;
-  /** Only when there is more than one; the first one is the record itself. */
+  /** All choices, when there are several. The record itself has the first. */
   choices?: ParsedChoice[];
   error: ParsedError | null;
+  /** How long the provider worked on the response (Bedrock, Ollama). */
   latencyMs?: number;
+  /** The provider's own safety ratings, filter results or guardrail trace, by reference. */
   safety?: unknown;
+  /** Gemini's grounding metadata, by reference. */
   grounding?: unknown;
   live?: LiveFacts;
   warnings: Warning[];
 }
 
-/** An empty output, to be filled by a reader. */
+/** Creates an empty output. */
 export function emptyOutput(): Output {
   return {
     text: '',
@@ -184,4 +208,9 @@ export function emptyOutput(): Output {
     stopReason: null,
     finish: null,
   };
+}
+
+/** Adds a warning, unless the list has one with that code already. */
+export function warn(warnings: Warning[], code: WarningCode, message: unknown = ''): void {
+  if (!warnings.some((warning) => warning.code === code)) warnings.push({ code, message: String(message) });
 }

@@ -1,32 +1,37 @@
 import type { Api } from './apis/index.ts';
-import { memo } from './memo.ts';
+import { memo } from './json.ts';
 import type { ResponseFacts } from './reading.ts';
 
-/** A provider's response, normalised. */
+/**
+ * The response of a provider's API in one form for all APIs. A fact that the provider did not state is null, never 0 or an empty
+ * text, except `text`, which is always a string.
+ */
 export interface ParsedResponse extends ResponseFacts {
+  /** The version of this type. */
   schema: 1;
-  /** The caller's name for the provider, else the detected one. */
+  /** The provider's name: the one that the caller passed, else the one that the shape shows. */
   provider: string;
-  /** Null when the input is not a model response or error of a known shape. */
+  /** The API that the response is of; null when the shape does not show it. */
   api: Api | null;
-  /** True when `provider` was found by shape. */
+  /** True when the caller passed no provider and the parser found it by the shape. */
   detected: boolean;
+  /** Whether the response arrived as events of a stream. */
   streamed: boolean;
-  /** Planning exactly when the client has a tool to run. */
+  /** `planning` when the client has a tool to run, `response` when there is other content, null when there is none. */
   subtype: 'planning' | 'response' | null;
-  /** The whole (or folded) body; only when asked for. */
+  /** The whole body, or the body folded from a stream. Only with the option `raw`. */
   raw?: unknown;
 }
 
 const providerOf = /* @__PURE__ */ memo((api) => api.slice(0, api.indexOf('.')));
 
-/** Says which API a record is of; the part before the dot is the provider's. */
+/** Sets the API of a record, and the provider, which is the part before the dot. */
 export function nameApi(record: ParsedResponse, api: Api): void {
   record.api = api;
   record.provider = providerOf(api);
 }
 
-/** An empty record, to be filled by a reader; spelled out because this is the hot path. */
+/** Creates an empty record. Every field is written out, because all records then share one hidden class. */
 export function emptyRecord(): ParsedResponse {
   return {
     schema: 1,

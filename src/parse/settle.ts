@@ -1,34 +1,60 @@
+import { errorFrom } from './errors.ts';
 import { finishIn, knownFinish } from './finish.ts';
-import { type HeaderSource, headerFields } from './headers.ts';
 import { NOTHING, type Obj, str, strOrNull } from './json.ts';
-import type { Output, ResponseFacts } from './reading.ts';
+import { type Output, type ResponseFacts, warn } from './reading.ts';
 import { nameApi, type ParsedResponse } from './record.ts';
 import { readMetrics } from './usage.ts';
-import { warn } from './warn.ts';
 
-/** What the caller knows beside the response itself. */
+/** HTTP headers: a `Headers` object, a list of pairs, or an object. Names may be in any case. */
+export type HeaderSource = Iterable<readonly [string, string]> | Readonly<Record<string, unknown>>;
+
+/** What the caller knows about a response beside its body. All fields are optional. */
 export interface ParseOptions {
-  /** Names the provider; the shape still decides how the response is read. */
+  /**
+   * The provider's name, any text. It becomes `record.provider`; it does not change how the response is read. A name that
+   * contradicts the shape gives the warning `provider_mismatch`.
+   */
   provider?: string;
-  /** HTTP headers: Bedrock InvokeModel has its token counts only there. */
+  /** The HTTP headers. Bedrock InvokeModel sends its token counts only there; the retry delay and request id are read too. */
   headers?: HeaderSource;
-  /** HTTP status. */
+  /** The HTTP status, for `record.error.status`. */
   status?: number;
-  /** Keep the whole (or folded) body as `raw`. */
+  /** Keep the body, or the body folded from a stream, as `record.raw`. */
   raw?: boolean;
 }
 
-/** The shapes that a provider of that name may send. */
+/**
+ * Turns headers into fields: `retry-after` becomes `retryAfter`. The headers of Bedrock InvokeModel get the names of its
+ * invocation metrics: `x-amzn-bedrock-input-token-count` becomes `inputTokenCount`.
+ */
+function headerFields(headers: HeaderSource): Obj {
+  const entries =
+    Symbol.iterator in headers ? (headers as Iterable<readonly unknown[]>) : Object.entries(headers);
+  return Object.fromEntries(
+    [...entries].map(([name, value]) => [
+      String(name)
+        .toLowerCase()
+        .replace('x-amzn-bedrock-', '')
+        .replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()),
+      // Some recordings have a list with one text as the value.
+      String(value),
+    ]),
+  );
+}
+
+/** For each provider's name, the APIs (by their first letters) with which it answers. */
 const SPEAKS: readonly (readonly [name: RegExp, api: RegExp])[] = [
-  [/bedrock|amazon|aws/i, /^[bao]/],
-  [/vertex/i, /^[gao]/],
+  [/bedrock|amazon|aws/i, /^([bac]|op)/],
+  [/vertex/i, /^([ga]|op)/],
   [/gemini|google/i, /^g/],
   [/anthropic|claude/i, /^a/],
-  [/azure|openrouter|groq|xai|deepseek/i, /^[ao]/],
-  [/openai/i, /^o/],
+  [/azure|openrouter|groq|xai|deepseek/i, /^(a|op)/],
+  [/openai/i, /^op/],
+  [/cohere/i, /^([cb]|op)/],
+  [/ollama/i, /^[ao]/],
 ];
 
-/** Gives the record the caller's name for the provider, and says so when the shape contradicts it. */
+/** Sets the provider's name that the caller passed, and warns when the API is not one of that provider. */
 function label(record: ParsedResponse, provider: string): void {
   record.provider = provider;
   record.detected = false;
@@ -38,7 +64,7 @@ function label(record: ParsedResponse, provider: string): void {
   }
 }
 
-/** Whether the client has a tool to run. */
+/** Sets the finish of an output and adds the warnings about its calls. Returns whether the client has a tool to run. */
 function settleOutput(out: Output, { warnings, complete }: ResponseFacts): boolean {
   const raw = out.stopReason;
   const known = raw ? knownFinish(raw) : undefined;
@@ -59,11 +85,16 @@ function settleOutput(out: Output, { warnings, complete }: ResponseFacts): boole
   return planning;
 }
 
-/** Draws the conclusions that are the same for every API. */
+/**
+ * Completes a record after its body was read: the provider's name, the finish, the subtype, the facts that only the HTTP
+ * response has, and the warnings.
+ *
+ * @param whole The body; null when there is none.
+ */
 export function settle(record: ParsedResponse, options: ParseOptions, whole: Obj | null): ParsedResponse {
   const { warnings, complete } = record;
   const header = options.headers ? headerFields(options.headers) : NOTHING;
-  // An error that has only a message is Bedrock's if the headers say so.
+  // An error body with only a message does not show its API; AWS headers do.
   if (record.error?.type === null && !record.api && (header.xAmznErrortype ?? header.xAmznRequestid))
     nameApi(record, 'bedrock.converse');
   if (options.provider) label(record, options.provider);
@@ -76,7 +107,7 @@ export function settle(record: ParsedResponse, options: ParseOptions, whole: Obj
   if (record.error) {
     const { error } = record;
     const seconds = Number(header.retryAfter ?? Number.NaN);
-    // Some things only the HTTP response knows.
+    // The status and the retry delay are often only in the HTTP response.
     record.finish = 'error';
     error.status = options.status ?? error.status;
     if (seconds >= 0) error.retryAfterMs ??= seconds * 1000;
@@ -86,4 +117,25 @@ export function settle(record: ParsedResponse, options: ParseOptions, whole: Obj
   if (!complete && record.streamed) warn(warnings, 'stream_incomplete');
   if (options.raw && whole) record.raw = whole;
   return record;
+}
+
+/** Why the parser could not read an input; the `code` of an `unrecognized_response`. */
+type FailureCode = 'empty' | 'not_json' | 'unknown_shape' | 'unreadable';
+
+/** Completes the record of an input that is neither a response nor an error body of a known API. */
+export function failureRecord(
+  record: ParsedResponse,
+  code: FailureCode,
+  seen: string,
+  options: ParseOptions,
+): ParsedResponse {
+  const message = `not a known provider's response: ${excerpt(seen)}`;
+  record.error = errorFrom({ type: 'unrecognized_response', code, message });
+  record.complete = false;
+  return settle(record, options, null);
+}
+
+/** Returns the start of a text, short enough for an error message. */
+export function excerpt(text: string): string {
+  return text.slice(0, 80).replace(/\s+/g, ' ');
 }

@@ -1,20 +1,18 @@
-import { list, type Obj, obj, objects, str, strOrNull } from './json.ts';
-import { memo } from './memo.ts';
+import { list, memo, type Obj, obj, objects, str, strOrNull } from './json.ts';
 import { fromPython } from './python-dump.ts';
-import type { Modality, ResponseFacts, Usage } from './reading.ts';
-import { warn } from './warn.ts';
+import { type Modality, type ResponseFacts, type Usage, warn } from './reading.ts';
 
 type Count = number | null;
 
-/** `TEXT`, `text` and `text_tokens` are text. */
+/** Normalises the name of a modality: `TEXT`, `text` and `text_tokens` become `text`. */
 const modalityOf = /* @__PURE__ */ memo((name) => name.replace('_tokens', '').toLowerCase());
 
-/** What a usage object says beside its counts. */
+/** The fields of a record that a usage object changes beside `usage`. */
 type Counted = Pick<ResponseFacts, 'serviceTier' | 'warnings'>;
 
-/** A token count: a finite number of zero or more, null when absent or nonsense. */
+/** Returns a token count: a finite number of at least 0. Every other value gives null. */
 function count(value: unknown): Count {
-  // Headers are text.
+  // The values of headers are texts.
   const tokens = typeof value === 'string' && value ? Number(value) : value;
   return typeof tokens === 'number' && tokens >= 0 && tokens <= Number.MAX_SAFE_INTEGER ? tokens : null;
 }
@@ -23,7 +21,7 @@ function plus(a: Count, b: Count): Count {
   return a === null ? b : a + (b ?? 0);
 }
 
-/** What is left of a number; null when that cannot be. */
+/** Subtracts; returns null when the result would be negative. */
 function minus(a: Count, b: Count): Count {
   return a === null || a < (b ?? 0) ? null : a - (b ?? 0);
 }
@@ -34,12 +32,15 @@ function addTokens(sums: Record<string, number>, name: string, tokens: Count): v
 }
 
 /**
- * Reads a usage object of any provider; null when it states no count at all. No name has two meanings: what a count
- * includes is told by the names beside it.
+ * Reads a usage object of any provider. The names of the counts show what they include: no two providers use one name with
+ * different meanings.
+ *
+ * @param u The usage object, or a body that has the counts as fields.
+ * @returns The usage; null when the object states no count.
  */
 export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'body'): Usage | null {
   const { warnings } = record;
-  /** The object itself, its details of the input, those of the output, and those of the cache. */
+  /** The object itself, then the objects inside it: details of the input, of the output, of the cache; the counts of Cohere. */
   const levels: unknown[] = [u, null, null, null];
   const modality: Modality = { input: {}, output: {} };
   let prompt: Count = null;
@@ -57,6 +58,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   let toolPrompt: Count = null;
   let serverTools: unknown;
   let iterations: unknown;
+  let billed: unknown;
   for (const level of levels) {
     if (!level) continue;
     if (level === levels[3]) modality.cacheRead = {};
@@ -91,6 +93,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
         case 'inputTextTokenCount':
         case 'promptTokenCount':
         case 'total_input_tokens':
+        case 'prompt_eval_count':
           given = tokens;
           break;
         // usage.output
@@ -102,6 +105,7 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
         case 'candidatesTokenCount':
         case 'total_output_tokens':
         case 'responseTokenCount':
+        case 'eval_count':
           made = tokens;
           break;
         // usage.total
@@ -145,9 +149,11 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
           levels[3] ??= value;
           continue;
         // usage.cached
+        case 'cached_tokens':
+        case 'cachedTokens':
         case 'cachedContentTokenCount':
         case 'total_cached_tokens':
-        case 'cached_tokens':
+        case 'prompt_eval_cached_count':
         case 'num_cached_tokens':
         case 'prompt_cache_hit_tokens':
           cached = tokens;
@@ -183,11 +189,11 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
         case 'trafficType':
           record.serviceTier ??= strOrNull(value);
           continue;
-        // usage.hourOfCache
+        // usage.cacheTtlObject
         case 'cache_creation':
           hour = count(obj(value).ephemeral_1h_input_tokens);
           continue;
-        // usage.cacheByTime
+        // usage.cacheTtlList
         case 'cacheDetails':
           hour = count(objects(value).find((entry) => entry.ttl === '1h')?.inputTokens);
           continue;
@@ -204,6 +210,16 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
         case 'iterations':
           iterations = value;
           continue;
+        // usage.counts
+        case 'tokens':
+          levels[4] = value;
+          continue;
+        // usage.billed
+        case 'billed_units':
+        case 'billedUnits':
+          billed = value;
+          levels[4] ??= value;
+          continue;
         default:
           continue;
       }
@@ -213,13 +229,13 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   const reported = { input: prompt ?? given, output: completion ?? made, total };
   const cacheRead = cached ?? read;
   const cacheWrite = written ?? write;
-  // Tool-use prompts are beside the input; so is the cache by these names, unless another name says that it is inside.
+  // The input does not include tool-use prompts. It does not include `read` and `write` either, unless `prompt` or `cached` is stated.
   let input = plus(reported.input, toolPrompt);
   if (input !== null && (prompt ?? cached) === null) input = plus(plus(input, read), write);
   let output = plus(reported.output, thoughts);
   reasoning = thoughts ?? reasoning;
   if ((input ?? output ?? total) === null) return null;
-  // Google leaves out a counter of zero.
+  // Google omits a count that is 0.
   if (
     (input === null) !== (output === null) &&
     (u.totalTokenCount ?? u.total_input_tokens ?? u.total_output_tokens)
@@ -228,12 +244,12 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
     output ??= minus(total, input);
   }
   if (reasoning && thoughts === null && total === plus(plus(input, output), reasoning)) {
-    // xAI counts reasoning beside the output; only the total shows it.
+    // The output of xAI does not include reasoning. Only the total shows it.
     output = plus(output, reasoning);
     warn(warnings, 'usage_reasoning_outside_output', reasoning);
   }
   const sum = input === null || output === null ? null : input + output;
-  // Live leaves thoughts out of its total.
+  // The total of Gemini Live does not include thoughts.
   if (total !== null && sum !== null && total !== sum && !u.responseTokenCount)
     warn(warnings, 'usage_total_mismatch', total);
   const usage: Usage = {
@@ -251,18 +267,30 @@ export function readUsage(u: Obj, record: Counted, source: Usage['source'] = 'bo
   if (hour !== null) usage.cacheWrite1h = hour;
   if (levels[1] ?? levels[2] ?? levels[3]) usage.modality = modality;
   if (serverTools) usage.serverTools = serverTools;
+  if (billed) {
+    const { input_tokens, output_tokens, inputTokens, outputTokens } = obj(billed);
+    usage.billed = {
+      input: count(input_tokens ?? inputTokens),
+      output: count(output_tokens ?? outputTokens),
+    };
+  }
   if (Array.isArray(iterations)) usage.iterations = iterations;
   return usage;
 }
 
-/** Takes counts and time from the metrics of a stream or from headers, which have all where a body has one. */
+/** Reads counts and latency from the metrics of a Bedrock stream or from HTTP headers, where the body has no output count. */
 export function readMetrics(metrics: Obj, record: ResponseFacts, source: Usage['source']): void {
   const latency = count(metrics.invocationLatency ?? metrics.latencyMs);
   if (record.usage?.output == null) record.usage = readUsage(metrics, record, source) ?? record.usage;
   if (latency) record.latencyMs ??= latency;
 }
 
-/** The usage behind a raw usage object of any provider. */
+/**
+ * Normalises the usage object of any provider.
+ *
+ * @param raw The usage object as the provider sent it, or as Google's Python SDK stores it.
+ * @returns The counts with the meaning of {@link Usage}; null when the object states no count.
+ */
 export function usageOf(raw: unknown): Usage | null {
   return readUsage(fromPython(obj(raw)), { warnings: [], serviceTier: null });
 }

@@ -21,6 +21,47 @@ describe('cost', () => {
     expect(cost).toMatchObject({ provider: 'anthropic', warnings: [] });
   });
 
+  it('prices the tokens that Cohere bills, not all that it processed', async () => {
+    const record = load('cohere_chat');
+    const cost = await costOf(record, { model: 'command-a' });
+    // Command A: input 2.5, output 10; 31 and 9 of the 245 and 11 tokens are billed.
+    expect(cost.usd).toBeCloseTo((31 * 2.5 + 9 * 10) / 1e6, 9);
+    expect(await costOf(record)).toMatchObject({ usd: null, warnings: [{ code: 'cost_model_unknown' }] });
+  });
+
+  it('is null, with a warning, when the counts contradict each other', async () => {
+    const usage = {
+      prompt_tokens: 10,
+      completion_tokens: 1,
+      prompt_tokens_details: { cached_tokens: 20 },
+    };
+    const record = parse({ model: 'gpt-4o', choices: [{ message: { content: 'Hi' } }], usage });
+    expect(await costOf(record)).toMatchObject({
+      usd: null,
+      inputUsd: null,
+      outputUsd: null,
+      warnings: [{ code: 'cost_usage_invalid', message: expect.stringContaining('cache_read_tokens (20)') }],
+    });
+  });
+
+  it('is null as a whole when the model of a call inside the response has no price', async () => {
+    const record = parse({
+      type: 'message',
+      model: 'claude-sonnet-4-5',
+      content: [],
+      usage: {
+        input_tokens: 1,
+        output_tokens: 1,
+        iterations: [{ type: 'advisor_message', model: 'no-such-model', input_tokens: 1, output_tokens: 1 }],
+      },
+    });
+    expect(await costOf(record)).toMatchObject({
+      usd: null,
+      inputUsd: null,
+      warnings: [{ code: 'cost_model_unknown', message: 'no price is known for no-such-model' }],
+    });
+  });
+
   it('prices thoughts as output and a cached prompt once', async () => {
     const cost = await costOf(load('openai_with_reasoning'));
     // o3-mini: input 1.1, cached 0.55, output 4.4.

@@ -17,8 +17,10 @@ const responses: unknown[] = readdirSync(dir)
 
 function countsOf(record: ParsedResponse): unknown[] {
   if (record.usage === null) return [];
-  const { reported, modality, source: _, serverTools: __, iterations: ___, ...counts } = record.usage;
-  return [counts, reported, modality?.input, modality?.output].flatMap((group) => Object.values(group ?? {}));
+  const { reported, billed, modality, source: _, serverTools: __, iterations: ___, ...counts } = record.usage;
+  return [counts, reported, billed, modality?.input, modality?.output].flatMap((group) =>
+    Object.values(group ?? {}),
+  );
 }
 
 /** What holds for every record, whatever came in. */

@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 const src = new URL('../../src/parse/', import.meta.url);
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 
-const LIMIT_BYTES = 13.5 * 1024;
+const LIMIT_BYTES = 14.5 * 1024;
 
 describe('the parser as a package', () => {
   it.each(files)('%s imports nothing from outside its folder', (name) => {

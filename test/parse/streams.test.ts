@@ -143,6 +143,53 @@ describe('a stream equals the whole response', () => {
     ],
     ['openai_responses_stream', load('openai_responses_stream').response.at(-1).response],
     ['gemini_array_stream', load('gemini_text').response],
+    [
+      'cohere_stream',
+      {
+        id: 'c3',
+        finish_reason: 'MAX_TOKENS',
+        message: {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'Tallest: emperor.' },
+            { type: 'text', text: 'The emperor penguin' },
+          ],
+          citations: [load('cohere_stream').response[8].delta.message.citations],
+        },
+        usage: load('cohere_stream').response.at(-1).delta.usage,
+      },
+    ],
+    [
+      'cohere_stream_tool_calls',
+      {
+        ...load('cohere_tool_calls').response,
+        id: 'c4',
+        message: { ...load('cohere_tool_calls').response.message, tool_plan: 'I will look.' },
+      },
+    ],
+    [
+      'ollama_chat_stream',
+      {
+        ...load('ollama_chat_stream').response.at(-1),
+        message: {
+          role: 'assistant',
+          content: 'Let me look.',
+          thinking: 'I need two tools.',
+          tool_calls: [
+            { id: 'call_a', function: { index: 0, name: 'get_weather', arguments: { city: 'Oslo' } } },
+            { id: 'call_b', function: { index: 1, name: 'get_time', arguments: {} } },
+          ],
+        },
+      },
+    ],
+    [
+      'ollama_generate_stream',
+      {
+        ...load('ollama_generate_stream').response.at(-1),
+        response: 'Because of light.',
+        thinking: 'Hmm.',
+      },
+    ],
   ])('%s', (name, whole) => {
     expect(facts(parse(load(name).response))).toEqual(facts(parse(whole)));
   });

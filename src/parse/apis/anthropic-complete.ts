@@ -2,11 +2,11 @@ import type { ApiDescription, ApiNames } from '../api.ts';
 import { list } from '../json.ts';
 import { listStreaming } from '../list-streaming.ts';
 
-/** Anthropic's first API, `/v1/complete`; Claude 2 behind Bedrock has the same text without a model's name. */
+/** Anthropic's first API, `/v1/complete`. Claude 2 on Bedrock sends the same field without a model; `bedrock-invoke.ts` reads it. */
 export const anthropicComplete: ApiDescription<'anthropic.complete'> = {
   api: 'anthropic.complete',
   recognise: (v) => (typeof v.completion === 'string' && (v.model ?? v.log_id) ? 'either' : null),
-  // A body that is folded from chunks has the list of the fold.
+  // A body folded from chunks has a list of choices.
   choicesIn: (body) => list(body.choices ?? [body]),
   streaming: listStreaming({
     name: 'choices',
@@ -15,7 +15,7 @@ export const anthropicComplete: ApiDescription<'anthropic.complete'> = {
   }),
 };
 
-/** Its names for what every API has; the labels in the readers are made of them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   body: { id: 'log_id', text: 'completion', stopReason: 'stop_reason', sequence: 'stop' },
 };

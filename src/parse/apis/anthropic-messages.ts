@@ -11,7 +11,7 @@ const streaming: Streaming = {
       case 'content_block_delta': {
         const delta = obj(event.delta);
         const item = itemAt(fold, event.index);
-        // Nearly every event only continues a text.
+        // The fast path: nearly every event continues a text.
         if (delta.type === 'text_delta' && typeof item.text === 'string') item.text += str(delta.text);
         else merge(item, delta.citation ? { citations: [delta.citation] } : delta);
         break;
@@ -22,7 +22,7 @@ const streaming: Streaming = {
       case 'message_start':
         return start(fold, event.message);
       case 'message_delta':
-        // Cumulative: what is stated again replaces what the start said.
+        // The counts are cumulative: later ones replace those of the start.
         restate(restate(fold.body, event.delta), { usage: event.usage });
         break;
       case 'message_stop':
@@ -36,9 +36,9 @@ const streaming: Streaming = {
   close({ body }, blocks) {
     for (const block of blocks) {
       const type = str(block.type);
-      // A whole response names the model that answered, not the one that was asked.
+      // After a fallback, a whole response names the model that answered, not the requested one.
       if (type === 'fallback') body.model = obj(block.to).model ?? body.model;
-      // Without its start a block has the type of its first delta.
+      // A block whose start event is missing has the type of its first delta.
       if (type.endsWith('_delta')) block.type = type === 'input_json_delta' ? 'tool_use' : type.slice(0, -6);
       if (block.partial_json) {
         block.input = closeArguments(block.partial_json);
@@ -50,7 +50,7 @@ const streaming: Streaming = {
   },
 };
 
-/** Anthropic Messages, also behind Bedrock InvokeModel and Vertex. */
+/** Anthropic Messages, also on Bedrock (InvokeModel) and Vertex. */
 export const anthropicMessages: ApiDescription<'anthropic.messages'> = {
   api: 'anthropic.messages',
   recognise: (v) =>
@@ -66,7 +66,7 @@ export const anthropicMessages: ApiDescription<'anthropic.messages'> = {
   },
 };
 
-/** Its names for what every API has; the labels in the readers are made of them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   body: {
     id: 'id',
@@ -86,7 +86,7 @@ export const names: ApiNames = {
     builtin: 'server_tool_use mcp_tool_use',
     compaction: 'compaction',
   },
-  call: { id: 'id', name: 'name', input: 'input', oddity: 'caller toolset_name' },
+  call: { id: 'id', name: 'name', input: 'input', extra: 'caller toolset_name' },
   source: { url: 'url', origin: 'source', title: 'title document_title', text: 'cited_text' },
   usage: {
     input: 'input_tokens',
@@ -98,6 +98,6 @@ export const names: ApiNames = {
     tier: 'service_tier',
     serverTools: 'server_tool_use',
     iterations: 'iterations',
-    hourOfCache: 'cache_creation',
+    cacheTtlObject: 'cache_creation',
   },
 };

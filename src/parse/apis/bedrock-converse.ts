@@ -13,7 +13,7 @@ const streaming: Streaming = {
       const piece = obj(delta ?? opening);
       const item = itemAt(fold, contentBlockIndex);
       const { text, citation, toolResult } = piece;
-      // Citations and results grow as lists; the rest of a delta has the shape of its block.
+      // Citations and tool results are collected in lists; other deltas have the shape of their block.
       if (typeof text === 'string' && typeof item.text === 'string') item.text += text;
       else if (citation) merge(item, { citations: [citation] });
       else if (Array.isArray(toolResult)) merge(item, { toolResult: { content: toolResult } });
@@ -22,7 +22,7 @@ const streaming: Streaming = {
     }
     if (event.messageStart) return start(fold, null);
     if (event.metadata && (fold.items.size > 0 || obj(event.metadata).metrics)) {
-      // The counts come last.
+      // The event with the counts is the last one.
       restate(fold.body, event.metadata);
       fold.done = true;
     } else if (event.messageStop) restate(fold.body, event.messageStop);
@@ -38,7 +38,7 @@ const streaming: Streaming = {
   },
 };
 
-/** Bedrock Converse; the bodies and streams of Nova's InvokeModel have the same shape. */
+/** Bedrock Converse. The bodies and streams of Nova with InvokeModel have the same shape. */
 export const bedrockConverse: ApiDescription<'bedrock.converse'> = {
   api: 'bedrock.converse',
   recognise: (v) => (isObject(obj(v.output).message) || (v.stopReason && isObject(v.usage)) ? 'body' : null),
@@ -64,7 +64,7 @@ export const bedrockConverse: ApiDescription<'bedrock.converse'> = {
   },
 };
 
-/** Its names for what every API has; the labels in the readers are made of them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   body: {
     output: 'output',
@@ -83,6 +83,6 @@ export const names: ApiNames = {
     cacheRead: 'cacheReadInputTokens cacheReadInputTokenCount',
     cacheWrite: 'cacheWriteInputTokens cacheWriteInputTokenCount',
     serverTools: 'serverToolUsage',
-    cacheByTime: 'cacheDetails',
+    cacheTtlList: 'cacheDetails',
   },
 };

@@ -1,9 +1,9 @@
 import type { ApiDescription, ApiNames } from '../api.ts';
-import { noteBedrock } from '../bedrock-facts.ts';
+import { addBedrockFields } from '../fold.ts';
 import { list, type Obj, obj } from '../json.ts';
 import { listStreaming } from '../list-streaming.ts';
 
-/** The family of a body or chunk that has a shape of its own. */
+/** Returns the model family of a body or chunk; null when its shape is that of no family. */
 function familyOf(v: Obj): string | null {
   const { text, is_finished } = v;
   if (typeof v.generation === 'string') return 'llama';
@@ -16,12 +16,12 @@ function familyOf(v: Obj): string | null {
   return typeof v.completion === 'string' ? 'claude-v2' : null;
 }
 
-/** A body without a list is its own only choice; those that are folded from chunks have the list of the fold. */
+/** Returns the choices of a body. A body without a list is its own only choice; a body folded from chunks has `choices`. */
 function choicesIn(body: Obj): readonly unknown[] {
   return list(body.choices ?? body.results ?? body.outputs ?? body.generations ?? body.completions ?? [body]);
 }
 
-/** Bedrock InvokeModel: the families of models whose shape is no other API's. */
+/** Bedrock InvokeModel: the model families whose shape is not that of another API. */
 export const bedrockInvoke: ApiDescription<`bedrock.invoke.${string}`> = {
   api: 'bedrock.invoke.',
   recognise: (value) => (familyOf(value) ? 'either' : null),
@@ -30,18 +30,18 @@ export const bedrockInvoke: ApiDescription<`bedrock.invoke.${string}`> = {
   streaming: listStreaming({
     name: 'choices',
     choicesIn: (event, api) => (api.endsWith(`.${familyOf(event)}`) ? choicesIn(event) : undefined),
-    takeRest: noteBedrock,
+    takeRest: addBedrockFields,
   }),
 };
 
-/** Its names for what every API has; the labels in the readers are made of them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   body: {
     id: 'generation_id',
     content: 'content',
     text: 'outputs text generation outputText completion',
     textOfData: 'data',
-    usageOfMeta: 'meta',
+    meta: 'meta',
     guardrail: 'amazon-bedrock-guardrailAction',
     finishReason: 'finish_reason',
     stopReason: 'stop_reason finishReason completionReason',

@@ -8,7 +8,7 @@ import { setPartialArg } from '../partial-args.ts';
 import { fromPython } from '../python-dump.ts';
 import type { Output, ResponseFacts } from '../reading.ts';
 
-/** Streamed parts as the whole response has them; the arguments of a call may come in pieces. */
+/** Joins streamed parts into the parts of a whole response. The arguments of a call may arrive in pieces. */
 export function closeParts(parts: readonly Obj[]): Obj[] {
   let args: Draft | null = null;
   let openPath = '';
@@ -19,7 +19,7 @@ export function closeParts(parts: readonly Obj[]): Obj[] {
       addPart(whole, part);
       continue;
     }
-    // Only the first piece of a call has a name; a piece without willContinue is the last.
+    // Only the first piece of a call has a name. The last piece has no `willContinue`.
     if (call.name || !args) {
       const copy = merge({}, part);
       args = { ...obj(call.args) };
@@ -43,7 +43,7 @@ const chunks = listStreaming({
   },
 });
 
-/** Reads what only Gemini says of its answers. */
+/** Reads the fields that only Gemini has. */
 export function readOwn(name: string, value: unknown, out: Output, record: ResponseFacts): void {
   switch (name) {
     case 'finishMessage':
@@ -85,7 +85,7 @@ export const geminiGenerateContent: ApiDescription<'gemini.generateContent'> = {
   readOwn,
 
   finish: {
-    // Some clients keep the numbers of the enumeration. The Gemini API and Vertex agree on the meaning of these.
+    // Some clients store the numbers of the enumeration. The Gemini API and Vertex use these numbers with the same meaning.
     1: 'stop',
     2: 'length',
     3: 'content_filter',
@@ -102,7 +102,7 @@ export const geminiGenerateContent: ApiDescription<'gemini.generateContent'> = {
   },
 };
 
-/** Its names for what every API has; the labels in the readers are made of them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   body: {
     id: 'responseId',

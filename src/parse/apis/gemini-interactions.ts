@@ -3,7 +3,7 @@ import { closeArguments, itemAt, restate, type Streaming, start } from '../fold.
 import { list, type Obj, obj, str } from '../json.ts';
 import { merge, mergeParts } from '../merge.ts';
 
-/** What a delta adds to its step. */
+/** Converts a delta to the fields of its step. */
 function pieceOf(delta: Obj): Obj {
   const { content, annotations, signature } = delta;
   if (str(delta.type).startsWith('thought_'))
@@ -16,7 +16,7 @@ const streaming: Streaming = {
   ownEvents: true,
   take(fold, event) {
     const { interaction, status, usage } = event;
-    // Before there were steps, their pieces were called content.
+    // Earlier versions of the API call the events `content.delta` instead of `step.delta`.
     const type = str(event.event_type).replace('content', 'step');
     if (type === 'interaction.created') return start(fold, interaction);
     if (type === 'step.delta') merge(itemAt(fold, event.index), pieceOf(obj(event.delta)));
@@ -47,7 +47,7 @@ export const geminiInteractions: ApiDescription<'gemini.interactions'> = {
   streaming,
 };
 
-/** Its names for what every API has; the labels in the readers are made of them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   body: { id: 'id', model: 'model', created: 'created', content: 'steps', status: 'status', usage: 'usage' },
   part: { signature: 'signature', sources: 'annotations' },

@@ -27,7 +27,7 @@ const streaming: Streaming = {
       event.toolCallCancellation ??
       event.usageMetadata;
     if (!known) return false;
-    // The position is the key.
+    // Messages have no index, so the position is the key.
     fold.items.set(fold.items.size, event as Draft);
     return true;
   },
@@ -44,7 +44,7 @@ const streaming: Streaming = {
     let finishReason: unknown;
     const endTurn = (): void => {
       for (const part of closeParts(turn)) {
-        // In a spoken turn the transcription is the text; what the model wrote beside it is kept apart.
+        // In a spoken turn the transcription is the text. Text that the model wrote beside it is kept as another kind of part.
         parts.push(spoken && part.text && !part.thought ? { type: 'written', ...part } : part);
       }
       if (spoken) parts.push({ text: spoken });
@@ -56,15 +56,15 @@ const streaming: Streaming = {
     for (const message of messages) {
       const content = obj(message.serverContent);
       const { modelTurn } = content;
-      const said = str(obj(content.outputTranscription).text);
-      // Each message counts one generation of the model.
+      const words = str(obj(content.outputTranscription).text);
+      // Each usage message has the counts of one generation; the record has their sum.
       addUsage(usageMetadata, obj(message.usageMetadata));
       if (content.groundingMetadata)
         groundingMetadata = merge(groundingMetadata ?? {}, obj(content.groundingMetadata));
       id ??= obj(message.setupComplete).sessionId;
       finishReason = content.turnCompleteReason ?? finishReason;
-      spoken += said;
-      live.outputTranscription += said;
+      spoken += words;
+      live.outputTranscription += words;
       live.inputTranscription += str(obj(content.inputTranscription).text);
       for (const part of objects(obj(modelTurn).parts)) turn.push(part);
       for (const functionCall of objects(obj(message.toolCall).functionCalls)) calls.push({ functionCall });
@@ -87,17 +87,17 @@ const streaming: Streaming = {
   },
 };
 
-/** Gemini Live: the messages of one session are one response, told in the words of generateContent. */
+/** Gemini Live. All messages of a session are one response, with the field names of generateContent. */
 export const geminiLive: ApiDescription<'gemini.live'> = {
   api: 'gemini.live',
-  // Nothing but a stream.
+  // There is no whole response, only messages.
   recognise: () => null,
   choicesIn: ({ candidates }) => list(candidates),
   streaming,
   readOwn,
 };
 
-/** Its names for what every API has; the labels in the readers are made of them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   usage: { output: 'responseTokenCount', outputDetails: 'responseTokensDetails' },
 };

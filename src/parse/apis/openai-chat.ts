@@ -4,14 +4,17 @@ import { type Draft, isObject, list, type Obj, obj, objects } from '../json.ts';
 import { listStreaming } from '../list-streaming.ts';
 import { merge, mergeParts } from '../merge.ts';
 
-/** Keyed by index, else id, else the last one; some servers give every parallel call the index 0. */
-function mergeCalls(deltas: readonly Obj[]): Draft[] {
+/**
+ * Joins the pieces of streamed tool calls. Pieces of one call have the same index, else the same id; a piece with neither continues
+ * the last call. Some servers give every parallel call the index 0, so another id and name begin another call.
+ */
+export function mergeToolCalls(deltas: readonly Obj[]): Draft[] {
   const calls: Draft[] = [];
   const known = new Map<unknown, Draft>();
   for (const delta of deltas) {
     const { index, id } = delta;
     let call = known.get(index ?? id ?? '');
-    // What has neither index nor id is told apart by its name.
+    // A piece with neither index nor id begins another call when it has a name.
     const isOther = id ? call?.id && call.id !== id : index == null && obj(call?.function).name;
     if (!call || (isOther && obj(delta.function).name)) {
       call = {};
@@ -26,12 +29,12 @@ function mergeCalls(deltas: readonly Obj[]): Draft[] {
 function closeMessage(message: Draft): Draft {
   const { content, tool_calls, reasoning_details } = message;
   if (Array.isArray(content)) message.content = mergeParts(content);
-  if (tool_calls) message.tool_calls = mergeCalls(objects(tool_calls));
+  if (tool_calls) message.tool_calls = mergeToolCalls(objects(tool_calls));
   if (reasoning_details) message.reasoning_details = mergeParts(objects(reasoning_details));
   return message;
 }
 
-/** OpenAI Chat Completions, and the many services that speak like it. */
+/** OpenAI Chat Completions, and the services that use its format. */
 export const openaiChat: ApiDescription<'openai.chat'> = {
   api: 'openai.chat',
   recognise({ choices }, object) {
@@ -51,22 +54,22 @@ export const openaiChat: ApiDescription<'openai.chat'> = {
     choicesIn: ({ choices, usage, x_groq }) => choices ?? ((usage ?? x_groq) ? [] : undefined),
     repeatsHead: ({ choices, usage, x_groq, error }) => Boolean(choices && !usage && !x_groq && !error),
     takeRest({ x_groq }, body) {
-      // Groq reports usage and errors beside the chunk.
+      // Groq sends usage and errors in a field of its own.
       if (x_groq) restate(body, x_groq);
       return false;
     },
     close(choice, body) {
       const { delta } = choice;
-      // Perplexity has an empty delta beside the message.
+      // Perplexity sends an empty delta beside the message.
       const message = obj(delta).content ? delta : (choice.message ?? delta);
       if (isObject(message)) choice.message = closeMessage(message);
-      // Moonshot puts it here.
+      // Moonshot sends the usage in the choice.
       body.usage ??= choice.usage;
     },
   }),
 };
 
-/** Its names for what every API has; the labels in the readers are made of them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   body: {
     id: 'id',
@@ -80,7 +83,7 @@ export const names: ApiNames = {
     error: 'error',
     safety: 'content_filter_results prompt_filter_results moderation',
     usage: 'usage',
-    // Perplexity lists its sources beside the choices, and their addresses once more.
+    // Perplexity lists its sources beside the choices, as objects and again as URLs.
     sources: 'search_results',
     addresses: 'citations',
   },

@@ -2,17 +2,17 @@ import type { ApiDescription, ApiNames } from '../api.ts';
 import { list } from '../json.ts';
 import { openaiChat } from './openai-chat.ts';
 
-/** OpenAI's legacy completions; Bedrock's imported models use them too. */
+/** OpenAI's legacy completions; imported models on Bedrock use them too. Their chunks are folded like those of chat. */
 export const openaiCompletions: ApiDescription<'openai.completions'> = {
   api: 'openai.completions',
-  // Chat has been asked before.
+  // Every other body with choices is one of chat, which is asked first.
   recognise: ({ choices }) => (Array.isArray(choices) ? 'either' : null),
   choicesIn: ({ choices }) => list(choices),
   promisesDone: true,
   streaming: openaiChat.streaming,
 };
 
-/** Its names for what every API has; the labels in the readers are made of them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   body: { text: 'text' },
 };

@@ -1,36 +1,35 @@
 import type { ApiDescription, ApiNames } from '../api.ts';
 import { type Fold, itemAt, restate, type Streaming, start } from '../fold.ts';
-import { type Draft, isObject, list, type Obj, obj, objects, str, textOf } from '../json.ts';
-import { memo } from '../memo.ts';
+import { type Draft, isObject, list, memo, type Obj, obj, objects, str, textOf } from '../json.ts';
 import { merge } from '../merge.ts';
-import { warn } from '../warn.ts';
+import { warn } from '../reading.ts';
 
-/** The last word of the type of an event of text; audio is not kept. */
+/** Returns the last word of the type of a delta event (`text` of `response.output_text.delta`); audio deltas are not kept. */
 const wordOf = /* @__PURE__ */ memo((type) => /[._](?!audio)([a-z]+)\.delta$/.exec(type)?.[1] ?? '');
 
 const LISTS = ['content', 'summary'] as const;
 
-/** Lists are objects by index until the item is closed, so that a wild index costs nothing. */
+/** Turns the lists of an item into objects by index, so that a huge index in an event does not make a huge list. */
 function byIndex(item: Obj): Obj {
   const open: Draft = { ...item };
   for (const key of LISTS) if (Array.isArray(item[key])) open[key] = { ...(item[key] as unknown[]) };
   return open;
 }
 
-/** The item at a place, to be changed; one that came whole is the caller's own until then. */
+/** Returns the item at an index for a change. An item that arrived complete is the caller's object, so it is copied first. */
 function openItem(fold: Fold, at: unknown): Draft {
   const item = itemAt(fold, at);
   return fold.whole.delete(item) ? itemAt(fold, at, byIndex(item)) : item;
 }
 
-/** The object at a place, new if there is none. */
+/** Returns the object under a key; creates it when there is none. */
 function inner(node: Draft, place: unknown): Draft {
   const key = String(place);
   if (!isObject(node[key])) node[key] = {};
   return node[key] as Draft;
 }
 
-/** Adds the text of a delta where the last word of its type and the index it states say. */
+/** Appends the text of a delta. The last word of its type and its indexes show the field. */
 function grow(item: Draft, word: string, event: Obj): void {
   const { content_index, summary_index, command_index } = event;
   let node = item;
@@ -53,7 +52,7 @@ function closeItem(item: Draft): Obj {
     (part as Draft).type ??= part.refusal ? 'refusal' : part.transcript ? 'output_audio' : 'output_text';
   }
   if (isObject(commands)) item.action = { ...obj(action), commands: Object.values(commands) };
-  // Without its opening event an item shows its kind in its fields.
+  // An item whose first event is missing has no type; its fields show it.
   item.type ??= content ? 'message' : item.arguments ? 'function_call' : 'reasoning';
   return item;
 }
@@ -67,7 +66,7 @@ const streaming: Streaming = {
   take(fold, event) {
     const type = str(event.type);
     const word = wordOf(type);
-    // Ids may rotate in mid-stream: only the position counts.
+    // Some servers change the ids in mid-stream, so items are found by their index.
     const at = event.output_index ?? event.item_id;
     const { response } = event;
     if (!type.startsWith('response.')) return false;
@@ -100,7 +99,7 @@ const streaming: Streaming = {
   },
 };
 
-/** OpenAI Responses; Realtime's `response.*` events have the same frame. */
+/** OpenAI Responses, and the `response.*` events of Realtime, which have the same shape. */
 export const openaiResponses: ApiDescription<'openai.responses'> = {
   api: 'openai.responses',
   recognise: (v, object) =>
@@ -108,7 +107,7 @@ export const openaiResponses: ApiDescription<'openai.responses'> = {
   streaming,
 };
 
-/** Its names for what every API has; the labels in the readers are made of them. */
+/** The field names of this API; `test/parse/names` writes them into the readers as labels. */
 export const names: ApiNames = {
   body: {
     id: 'id',
@@ -117,7 +116,7 @@ export const names: ApiNames = {
     tier: 'service_tier',
     status: 'status',
     output: 'output',
-    because: 'incomplete_details status_details',
+    incompleteDetails: 'incomplete_details status_details',
     error: 'error',
     usage: 'usage',
     serverTools: 'tool_usage',
@@ -139,7 +138,7 @@ export const names: ApiNames = {
     name: 'name',
     input: 'arguments input action operation queries',
     code: 'code',
-    oddity: 'caller namespace',
+    extra: 'caller namespace',
   },
   source: { url: 'url', title: 'title filename' },
   usage: {
