@@ -9,7 +9,7 @@ import {
   defaultBudget,
   type RateLimit,
   RateLimiter,
-  Turnstile,
+  UserQueue,
 } from './access/limits.ts';
 import { type Clock, neverSetBack, settlesWithin, systemClock } from './clock.ts';
 import { createEngine } from './create-engine.ts';
@@ -162,7 +162,7 @@ export function createDuologue(options: DuologueOptions): Duologue {
     node: node ?? null,
     access,
     limiter: limiterOf('requests', rateLimit),
-    reads: { limiter: limiterOf('reads', readLimit), turnstile: new Turnstile() },
+    reads: { limiter: limiterOf('reads', readLimit), queue: new UserQueue() },
     newLimiter,
     connections: hub ? (user, count) => hub.connections(user, count) : null,
     checkRoom: (user) => sockets.checkRoom(user),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DuologueHttp } from '../../src/client/index.ts';
 import type { Message } from '../../src/protocol/index.ts';
-import { Turnstile } from '../../src/server/access/limits.ts';
+import { UserQueue } from '../../src/server/access/limits.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { harness } from '../support/harness.ts';
@@ -134,13 +134,13 @@ describe('reading', () => {
   });
 
   it('[A7b] what one user reads follows one after the other, and others come in between', async () => {
-    const turnstile = new Turnstile();
+    const queue = new UserQueue();
     const order: string[] = [];
     const work = (name: string) => () => void order.push(name);
-    const ann = ['a1', 'a2', 'a3'].map((name) => turnstile.pass('ann', work(name)));
-    const failing = turnstile.pass('ann', () => Promise.reject(new Error('gone')));
-    const after = turnstile.pass('ann', work('a4'));
-    const bob = turnstile.pass('bob', work('b1'));
+    const ann = ['a1', 'a2', 'a3'].map((name) => queue.run('ann', work(name)));
+    const failing = queue.run('ann', () => Promise.reject(new Error('gone')));
+    const after = queue.run('ann', work('a4'));
+    const bob = queue.run('bob', work('b1'));
     await expect(failing).rejects.toThrow('gone');
     await Promise.all([...ann, after, bob]);
     expect(order).toEqual(['a1', 'b1', 'a2', 'a3', 'a4']);

@@ -128,11 +128,11 @@ export class RateLimiter {
 }
 
 /** Runs the reads of one user one after the other, so that those of other users come in between. */
-export class Turnstile {
+export class UserQueue {
   private readonly tails = new Map<string, Promise<void>>();
 
   /** Runs the work when all earlier work of the user is done; settles as the work does. */
-  pass<T>(user: string, work: () => T | Promise<T>): Promise<T> {
+  run<T>(user: string, work: () => T | Promise<T>): Promise<T> {
     const before = this.tails.get(user);
     const done = (before ? before.then(nextRound) : Promise.resolve()).then(work);
     const leave = () => {

@@ -51,7 +51,9 @@ export class SignIn {
       });
       if (!(await settlesWithin(answer, ANSWER_MS, clock))) throw new Error('It did not answer in time.');
     } catch (error) {
-      logger.warn('it is not known whether someone is still signed in', { error: String(error) });
+      logger.warn('stillSignedIn failed: connections stay open, and decisions wait until it answers', {
+        error: String(error),
+      });
       return 'unknown';
     }
     // Applications in JavaScript may return anything; only true counts.
@@ -75,7 +77,9 @@ export class SignIn {
             if (this.watched.has(identity)) next();
           })
           .catch((error: unknown) =>
-            this.logger.error('someone is not watched any more', { error: String(error) }),
+            this.logger.error('a sign-in is no longer checked: its connection stays open', {
+              error: String(error),
+            }),
           );
       });
     };

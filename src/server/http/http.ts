@@ -109,7 +109,7 @@ async function run(
   const call = { context, request, requestId, user, identity, params, body };
   const here = async () => {
     if (route.method !== 'GET' || route.isPublic) return route.run(call);
-    return context.reads.turnstile.pass(user, () => route.run(call));
+    return context.reads.queue.run(user, () => route.run(call));
   };
   try {
     // Public routes are about this node, not about a session, so they are never forwarded.

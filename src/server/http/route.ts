@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { SessionInfo } from '../../protocol/index.ts';
 import type { Access } from '../access/access.ts';
-import type { ByteBudget, RateLimit, RateLimiter, Turnstile } from '../access/limits.ts';
+import type { ByteBudget, RateLimit, RateLimiter, UserQueue } from '../access/limits.ts';
 import type { Identity } from '../access/sign-in.ts';
 import type { Engine } from '../engine.ts';
 import type { LargeJson } from '../large-json.ts';
@@ -26,7 +26,7 @@ export interface HttpContext {
   access: Access;
   limiter: RateLimiter | null;
   /** The limit of requests that read, rename or remove. The reads of one user run one after the other. */
-  reads: { limiter: RateLimiter | null; turnstile: Turnstile };
+  reads: { limiter: RateLimiter | null; queue: UserQueue };
   /** Makes a limiter that counts at all nodes together. */
   newLimiter: (name: string, limit: RateLimit) => RateLimiter;
   /** Reports how many connections a user has here; resolves with the number at all nodes. Null when this process is alone. */

@@ -155,7 +155,7 @@ export interface Lease {
 }
 
 /** A view of a log that ends at the last entry that was released with `show`. Used where a chunk must be stored elsewhere before clients get it. */
-export class HeldLog implements ShownLog {
+export class ReleasedLog implements ShownLog {
   readonly isGathered: boolean;
   private readonly log: ChunkLog;
   private readonly lease: Lease | null;
@@ -267,7 +267,7 @@ export class MemoryLogs implements Logs {
     const nothing = () => undefined;
     const keeps = () => false;
     if (!lease) return { chunks, shown: chunks, told: nothing, keeps, close: nothing, remove: nothing };
-    const shown = new HeldLog(chunks, { isGathered: false, lease });
+    const shown = new ReleasedLog(chunks, { isGathered: false, lease });
     const show = () => {
       if (lease.isSure) shown.show(chunks.last);
     };

@@ -1,7 +1,7 @@
 import type { Chunk } from '../../protocol/index.ts';
 import type { OwnedKey } from '../store/store.ts';
 import type { Addition, LogWindow } from './hub.ts';
-import { ChunkLog, HeldLog, type Lease, type LogRemains, type SessionLog } from './log.ts';
+import { ChunkLog, type Lease, type LogRemains, ReleasedLog, type SessionLog } from './log.ts';
 
 /** The characters of one log that the hub keeps. A client that lacks more starts from the stored messages. */
 const MAX_CHARACTERS = 1024 * 1024;
@@ -25,7 +25,7 @@ export interface ReplicatedLogContext {
 export class ReplicatedLog implements SessionLog {
   readonly key: OwnedKey;
   readonly chunks: ChunkLog;
-  readonly shown: HeldLog;
+  readonly shown: ReleasedLog;
   /** Whether the hub needs the whole log again instead of the newest chunks. */
   isWhole = false;
   private readonly context: ReplicatedLogContext;
@@ -45,7 +45,7 @@ export class ReplicatedLog implements SessionLog {
     this.missing = this.chunks.first - 1;
     this.windows = windows.map(({ fence, last, text }) => ({ fence, last, characters: text.length }));
     for (const { characters } of this.windows) this.characters += characters;
-    this.shown = new HeldLog(this.chunks, { isGathered: true, lease: context.lease });
+    this.shown = new ReleasedLog(this.chunks, { isGathered: true, lease: context.lease });
     const { chunks } = this;
     this.leave = chunks.subscribe(() => context.onSaid(this, chunks.at(chunks.last)?.chunk ?? null));
   }

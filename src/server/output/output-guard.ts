@@ -1,5 +1,5 @@
 import type { Chunk } from '../../protocol/index.ts';
-import type { Purpose } from './state/effects.ts';
+import type { Purpose } from '../conversation/state/effects.ts';
 
 /**
  * Discards output that builds on a failed write. The state decides as if every write succeeded. When a write fails, the effects after it are
