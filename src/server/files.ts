@@ -1,4 +1,4 @@
-import { imageHeader } from '../models/for-server.ts';
+import { imageHeader } from '../models/embedded/image-header.ts';
 import {
   type Chunk,
   type InputPart,

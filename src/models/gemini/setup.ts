@@ -101,16 +101,16 @@ function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]):
 type Thinking = LiveConnectConfig['thinkingConfig'];
 
 function thinkingOf(given: Thinking, { thinking }: LiveFamily): { thinkingConfig?: NonNullable<Thinking> } {
-  const { thinkingBudget, thinkingLevel, ...rest } = given ?? {};
+  const { thinkingBudget: _, thinkingLevel, ...rest } = given ?? {};
   switch (thinking) {
     case 'none':
       return {};
     case 'budget':
-      if (!given || (thinkingBudget === undefined && Object.keys(rest).length === 0)) return {};
-      return { thinkingConfig: thinkingBudget === undefined ? rest : { ...rest, thinkingBudget } };
-    case 'optional level':
-      if (!given || (thinkingLevel === undefined && Object.keys(rest).length === 0)) return {};
-      return { thinkingConfig: thinkingLevel === undefined ? rest : { ...rest, thinkingLevel } };
+    case 'optional level': {
+      const field = thinking === 'budget' ? 'thinkingBudget' : 'thinkingLevel';
+      const thinkingConfig = { ...rest, ...pick(given ?? {}, [field]) };
+      return Object.keys(thinkingConfig).length > 0 ? { thinkingConfig } : {};
+    }
     case 'level': {
       const isTaken = thinkingLevel !== undefined && thinkingLevel !== ThinkingLevel.MINIMAL;
       return { thinkingConfig: { ...rest, thinkingLevel: isTaken ? thinkingLevel : ThinkingLevel.LOW } };

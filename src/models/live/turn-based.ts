@@ -10,6 +10,7 @@ import type { RetryPolicy } from '../retry-policy.ts';
 import { endsInTransfer, TRANSFER } from './history.ts';
 import { LiveResponses } from './response-queue.ts';
 import { LiveConversation } from './turn-based-history.ts';
+import { appendText } from './turn-output.ts';
 
 /** One model call in progress, and its text so far. */
 interface Generation {
@@ -160,7 +161,8 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     // Tokens are pushed as they come. Pulling each would cost a promise a token.
     const fastPath = (partial: LlmResponse): Promise<void> | undefined => {
       if (this.generation !== generation) return undefined;
-      remember(generation.said, partial.content?.parts ?? []);
+      for (const { text, thought } of partial.content?.parts ?? [])
+        if (text) appendText(generation.said, text, thought ?? false);
       if (this.fastPath && this.out.isAwaited) return this.fastPath(partial);
       this.out.push(partial);
       return undefined;
@@ -192,15 +194,6 @@ export class TurnBasedLiveConnection implements BaseLlmConnection {
     this.out.push(response);
     if (callsIn(response.content).length === 0) this.endTurn({ continues: this.late.length > 0 });
     if (this.tellLate()) this.generate();
-  }
-}
-
-function remember(said: Part[], parts: Part[]): void {
-  for (const { text, thought } of parts) {
-    if (!text) continue;
-    const last = said.at(-1);
-    if (last && (last.thought ?? false) === (thought ?? false)) last.text += text;
-    else said.push(thought ? { text, thought } : { text });
   }
 }
 

@@ -209,7 +209,7 @@ export class TurnOutput {
     for (const part of parts) {
       if (part.text) {
         const isThought = part.thought === true || transcribesOutput;
-        this.addText(part.text, isThought);
+        appendText(this.texts, part.text, isThought);
         const text: Part = { text: part.text, ...(isThought ? { thought: true } : {}) };
         out.push({ content: { role: 'model', parts: [text] }, partial: true });
         continue;
@@ -219,12 +219,6 @@ export class TurnOutput {
       else this.hasSpoken ||= transcribesOutput;
       out.push({ content: { role: 'model', parts: [part] } });
     }
-  }
-
-  private addText(text: string, thought: boolean): void {
-    const last = this.texts.at(-1);
-    if (last && (last.thought ?? false) === thought) last.text += text;
-    else this.texts.push(thought ? { text, thought } : { text });
   }
 
   private flush(): LlmResponse[] {
@@ -250,4 +244,11 @@ export class TurnOutput {
     this.grounding = undefined;
     return grounding ? { groundingMetadata: grounding } : {};
   }
+}
+
+/** Appends a text to the last part if both are thoughts, or both are not; otherwise adds a part. */
+export function appendText(parts: Part[], text: string, thought: boolean): void {
+  const last = parts.at(-1);
+  if (last && (last.thought ?? false) === thought) last.text += text;
+  else parts.push(thought ? { text, thought } : { text });
 }

@@ -6,6 +6,7 @@ import { type Frame, FrameEncoder } from '../../../src/models/gemini/frames.ts';
 import { readMessage } from '../../../src/models/gemini/messages.ts';
 import type { UserInput } from '../../../src/models/live/pending-input.ts';
 import { LiveSession, type SessionEffect } from '../../../src/models/live/session.ts';
+import { noticeOf } from '../../../src/models/prompt-texts.ts';
 
 type Effect = { type: 'send'; frame: Frame } | Exclude<SessionEffect, { type: 'send' }>;
 
@@ -441,4 +442,36 @@ test('the answer to a result that is given just when the model ends its turn bel
   expect(hear(SOUND, 700)).toHaveLength(1);
   hear({ turnComplete: true }, 800);
   expect(wait(1100)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
+});
+
+test('an interruption is no answer to a result that the model has not reacted to', () => {
+  const { talk: one, make, hear } = talk({ nonBlocking: ['pay'] });
+  make('pay');
+  hear({ turnComplete: true }, 10);
+  const response = { id: 'pay', name: 'pay', response: { ok: true } };
+  one.add({ content: { role: 'user', parts: [{ functionResponse: response }] } }, 20);
+  hear({ interrupted: true, turnComplete: true }, 30);
+  expect(one.isBusy).toBe(true);
+});
+
+test('what the person says while a call is open is answered in a turn of its own', () => {
+  const { make, hear, wait } = talk({ nonBlocking: ['pay'] });
+  make('pay');
+  hear({ inputTranscription: { text: 'And how are you?' } }, 10);
+  hear(SOUND, 20);
+  hear({ turnComplete: true }, 30);
+  expect(wait(330)).toEqual([{ turnComplete: true, modelVersion: 'gemini-3.8-live' }]);
+});
+
+test('a result of a call that the session does not know waits until the model has ended its turn', () => {
+  const { talk: one, hear } = talk();
+  hear({ inputTranscription: { text: 'Tell me a story.' } }, 0);
+  hear(SOUND, 100);
+  const response = { id: 'old', name: 'pay', response: { ok: true } };
+  expect(one.add({ content: { role: 'user', parts: [{ functionResponse: response }] } }, 200)).toEqual([]);
+  hear({ turnComplete: true }, 300);
+  const turn = { role: 'user', parts: [{ text: noticeOf('pay', {}, { ok: true }) }] };
+  expect(one.advance(600).filter(({ type }) => type === 'send')).toEqual([
+    { type: 'send', frame: { clientContent: { turns: [turn], turnComplete: true } } },
+  ]);
 });
