@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, test } from 'vitest';
-import type { Mode, ToldData, UseDuologueHelpers, UseDuologueOptions } from '../../src/react/index.ts';
+import type { Mode, TransientData, UseDuologueHelpers, UseDuologueOptions } from '../../src/react/index.ts';
 import { createMemoryStore } from '../../src/server/index.ts';
 import { serve } from '../../src/server/use/node.ts';
 import { PNG } from '../contract/support/scenarios.ts';
@@ -144,17 +144,17 @@ describe('the connection of a page', () => {
       await first.said('one');
       const second = here(served.url, other);
       await second.until(isThere);
-      // Whoever posts has the floor when no socket has it.
-      await first.until(({ floor }) => floor.isHere === (one === 'bidi' || other === 'sse'));
-      expect(second.now.floor.isHere).toBe(one === 'sse');
+      // A page that posts is active while no socket is.
+      await first.until(({ active }) => active.isHere === (one === 'bidi' || other === 'sse'));
+      expect(second.now.active.isHere).toBe(one === 'sse');
       void second.now.sendMessage({ text: '2' });
       await first.until((now) => story(now).flat().includes('Well, '));
       goOn();
       await second.said('Well, yes.');
       await first.said('Well, yes.');
-      await first.until(({ floor }) => floor.isHere === (one === 'sse' && other === 'sse'));
-      first.now.floor.take();
-      await first.until(({ floor }) => floor.isHere);
+      await first.until(({ active }) => active.isHere === (one === 'sse' && other === 'sse'));
+      first.now.active.claim();
+      await first.until(({ active }) => active.isHere);
       void first.now.sendMessage({ text: '3' });
       const whole = [
         ['user', '1'],
@@ -188,7 +188,7 @@ describe('the connection of a page', () => {
     test('[B30] a card that is answered on one page closes on the other, which hears who decided', async () => {
       const log: string[] = [];
       const told: Record<string, string[]> = { first: [], second: [] };
-      const hears = (page: string) => (data: ToldData) => {
+      const hears = (page: string) => (data: TransientData) => {
         if (data.type === 'data-decided') told[page]?.push(data.data.by);
       };
       const { payment } = fourTools(log);
@@ -296,12 +296,12 @@ describe('the connection of a page', () => {
     await first.until(({ messages }) => JSON.stringify(messages).includes('input-available'));
     const second = mount({ ...page, tools: tools('second') });
     await second.until(
-      ({ session, connection, floor }) =>
-        session.status === 'ready' && connection.status === 'live' && !floor.isHere,
+      ({ session, connection, active }) =>
+        session.status === 'ready' && connection.status === 'live' && !active.isHere,
     );
-    second.now.floor.take();
-    await second.until(({ floor }) => floor.isHere);
-    await first.until(({ floor }) => !floor.isHere);
+    second.now.active.claim();
+    await second.until(({ active }) => active.isHere);
+    await first.until(({ active }) => !active.isHere);
     end();
     const whole = story(await first.said('On.'));
     expect(whole[1]).toEqual(['assistant', ['change_bgm', 'output-available', 'first'], 'On.']);

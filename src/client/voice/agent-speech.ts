@@ -1,8 +1,7 @@
 import { BINARY } from '../../protocol/codec.ts';
 import { pcm16Of } from '../audio/pcm.ts';
 import type { AudioPlayer } from '../audio/player.ts';
-import type { ConnectionEvent } from '../incoming.ts';
-import type { Played } from '../played.ts';
+import type { ConnectionEvent, Played } from '../link/index.ts';
 
 /** More than a server counts to before it begins again: a new epoch numbers its utterances behind the old one's. */
 const EPOCH = 2 ** 24;

@@ -1,6 +1,6 @@
 import { BINARY, encodeBinary } from '../../protocol/codec.ts';
 import { AudioError } from '../audio/audio-error.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection } from '../link/index.ts';
 
 /** What a camera may be told. */
 export interface CameraOptions {

@@ -1,6 +1,5 @@
 import { AudioError } from '../audio/audio-error.ts';
-import type { Connection, SoundEnd } from '../connection.ts';
-import type { ConnectionEvent } from '../incoming.ts';
+import type { Connection, ConnectionEvent, SoundPlayer } from '../link/index.ts';
 import type { VoiceTransport } from './voice-state.ts';
 
 /** How long a connection may take to come. */
@@ -9,7 +8,7 @@ const PATIENCE_MS = 10_000;
 /** What a line is made of. */
 export interface LineContext {
   /** Where the agent's sound ends: how much of it is here, and how it is silenced. */
-  soundEnd: SoundEnd;
+  soundEnd: SoundPlayer;
   /** Gets what is heard. */
   hear: (event: ConnectionEvent) => void;
   /** There is a connection, another one or the same come back; or none any more. */

@@ -1,6 +1,5 @@
 import { BINARY, encodeBinary } from '../../protocol/codec.ts';
-import { encodeFrame } from '../../protocol/encode-frame.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection } from '../link/index.ts';
 
 const SAMPLE_RATE = 16_000;
 /** What is kept while there is no connection: half a minute. */
@@ -55,12 +54,15 @@ export class OutgoingSpeech {
     if (!connection || !this.isLive) return;
     if (!this.isTold && (this.isOpen || held.length > 0)) {
       // Whether by a key or by listening for it, the ends of what is said are found here.
-      this.isTold = connection.send(encodeFrame('audio_control', { action: 'start', detection: 'client' }));
+      this.isTold = connection.send({
+        type: 'audio_control',
+        data: { action: 'start', detection: 'client' },
+      });
     }
     for (const pcm of held.splice(0)) this.send(connection, pcm);
     this.heldSamples = 0;
     if (this.isOpen || !this.isTold) return;
-    connection.send(encodeFrame('audio_control', { action: 'stop' }));
+    connection.send({ type: 'audio_control', data: { action: 'stop' } });
     this.isTold = false;
   }
 
@@ -68,9 +70,8 @@ export class OutgoingSpeech {
     const payload = new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
     if (this.isText) {
       const chunk = btoa(String.fromCharCode(...payload));
-      connection.send(
-        encodeFrame('audio_chunk', { chunk, sampleRate: SAMPLE_RATE, channels: 1, bitDepth: 16 }),
-      );
+      const data = { chunk, sampleRate: SAMPLE_RATE, channels: 1, bitDepth: 16 };
+      connection.send({ type: 'audio_chunk', data });
     } else {
       const frame = encodeBinary({ kind: BINARY.audioUp, sampleRate: SAMPLE_RATE, payload });
       connection.send(frame as Uint8Array<ArrayBuffer>);

@@ -1,4 +1,4 @@
-import type { Connection } from '../connection.ts';
+import type { Connection } from '../link/index.ts';
 import { OutgoingSpeech } from './outgoing-speech.ts';
 import { type DetectSpeech, energyGate, type SpeechDetector } from './speech-detector.ts';
 import type { VoiceOptions } from './voice-state.ts';

@@ -1,5 +1,5 @@
 import type { AudioError } from '../audio/audio-error.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection } from '../link/index.ts';
 import type { DetectSpeech } from './speech-detector.ts';
 
 /** How a person speaks: while a key or button is held, or whenever they say something. */

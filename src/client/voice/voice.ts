@@ -1,7 +1,5 @@
-import { encodeFrame } from '../../protocol/encode-frame.ts';
 import { AudioError } from '../audio/audio-error.ts';
-import type { ConnectionEvent } from '../incoming.ts';
-import type { Played } from '../played.ts';
+import type { ConnectionEvent, Played } from '../link/index.ts';
 import { AgentSpeech } from './agent-speech.ts';
 import { Devices, levelOf } from './devices.ts';
 import { Line } from './line.ts';
@@ -45,10 +43,7 @@ export class Voice {
     );
     this.#line = new Line({
       soundEnd: {
-        place: (query) => {
-          const place = this.#agent?.place();
-          if (place) query.set('sound', place);
-        },
+        position: () => this.#agent?.place() ?? null,
         silence: () => {
           const heard = this.#agent?.silence() ?? [];
           // Whoever stops the agent means what is being said now, of whichever message.
@@ -252,8 +247,8 @@ export class Voice {
   #say(heard: Played[]): void {
     for (const played of heard) {
       const requestId = crypto.randomUUID();
-      const text = encodeFrame('interrupt', { ...played, reason: 'speech', requestId });
-      this.#line.connection?.post({ requestId, text });
+      const data = { ...played, reason: 'speech', requestId };
+      this.#line.connection?.post({ requestId, frame: { type: 'interrupt', data } });
     }
   }
 

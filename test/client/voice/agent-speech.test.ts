@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Heard, Sound } from '../../../src/client/audio/player.ts';
-import type { ConnectionEvent } from '../../../src/client/incoming.ts';
+import type { ConnectionEvent } from '../../../src/client/link/index.ts';
 import { AgentSpeech } from '../../../src/client/voice/agent-speech.ts';
 import { BINARY, type Chunk, type SessionInfo } from '../../../src/protocol/index.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Connection } from '../../../src/client/connection.ts';
+import type { Connection, OutgoingFrame } from '../../../src/client/link/index.ts';
 import { OutgoingSpeech } from '../../../src/client/voice/outgoing-speech.ts';
 
 /** The end of a wire that writes down what is sent: control by name, sound by its first sample. */
@@ -8,14 +8,13 @@ function wire() {
   const state = { status: 'live' };
   const connection = {
     state,
-    send(frame: string | Uint8Array<ArrayBuffer>) {
-      if (typeof frame !== 'string') {
+    send(frame: OutgoingFrame | Uint8Array<ArrayBuffer>) {
+      if (frame instanceof Uint8Array) {
         const view = new DataView(frame.buffer);
         sent.push([view.getUint8(0), view.getUint32(4, true), view.getInt16(8, true)]);
         return true;
       }
-      const { type, data } = JSON.parse(frame);
-      sent.push([type, ...Object.values(data)]);
+      sent.push([frame.type, ...Object.values(frame.data)]);
       return true;
     },
   } as unknown as Connection;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Connection } from '../../../src/client/connection.ts';
+import type { Connection, OutgoingFrame } from '../../../src/client/link/index.ts';
 import { PersonSpeech } from '../../../src/client/voice/person-speech.ts';
 import type { DetectSpeech } from '../../../src/client/voice/speech-detector.ts';
 
@@ -8,11 +8,10 @@ function person(options: { detect?: DetectSpeech } = {}) {
   const sent: (string | number)[] = [];
   const connection = {
     state: { status: 'live' },
-    send(frame: string | Uint8Array<ArrayBuffer>) {
+    send(frame: OutgoingFrame | Uint8Array<ArrayBuffer>) {
+      const isSound = frame instanceof Uint8Array;
       sent.push(
-        typeof frame === 'string'
-          ? JSON.parse(frame).data.action
-          : new DataView(frame.buffer).getInt16(8, true),
+        isSound ? new DataView(frame.buffer).getInt16(8, true) : String(Object.values(frame.data)[0]),
       );
       return true;
     },

@@ -1,18 +1,47 @@
-import type { Chunk } from '../protocol/chunks.ts';
-import { DeltaMerger, isDelta } from './merge.ts';
-import type { Timers } from './timers.ts';
+import type { Chunk } from '../../protocol/chunks.ts';
+import type { Timers } from '../platform.ts';
 
-/** A text takes the longer to draw the longer it is: with every so many characters the window grows by itself, up to a limit. */
+type Delta = Extract<Chunk, { type: 'text-delta' | 'reasoning-delta' }>;
+
+/** Joins neighbouring deltas of one block. `push` holds a delta back until something else follows, or `end` is called. */
+export class DeltaMerger {
+  #held: Delta | null = null;
+
+  push(chunk: Chunk): Chunk[] {
+    if (!isDelta(chunk)) return [...this.end(), chunk];
+    const held = this.#held;
+    if (held?.type === chunk.type && held.id === chunk.id) {
+      this.#held = { ...held, delta: held.delta + chunk.delta };
+      return [];
+    }
+    const out = this.end();
+    this.#held = chunk;
+    return out;
+  }
+
+  /** Releases the delta that is held back. */
+  end(): Chunk[] {
+    const held = this.#held;
+    this.#held = null;
+    return held === null ? [] : [held];
+  }
+}
+
+function isDelta(chunk: Chunk): chunk is Delta {
+  return (chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && !chunk.providerMetadata;
+}
+
+/** A long text takes longer to draw: with every so many characters the window grows by itself, up to a limit. */
 const STEP_LENGTH = 2_500;
 const MAX_STEPS = 4;
-/** Faster than any model writes, in characters a millisecond: what follows may come in larger pieces. */
+/** Characters a millisecond, faster than any model writes: then larger pieces are enough. */
 const FLOOD = 16;
 const FLOOD_FACTOR = 6;
 
 /**
- * One response as `useChat` reads it. The first delta leaves at once; those that follow within the window leave together,
- * so that a chat is drawn once a frame and not once a word, a long one less often, and a flood still less. Everything
- * else leaves at once, and in order.
+ * One response as `useChat` reads it. The first delta is passed on at once; those that follow within the window are passed on as one, so
+ * that the page draws once a frame and not once a word, less often for a long text, and still less in a flood. All other chunks are
+ * passed on at once, in order.
  */
 export class ResponseStream {
   readonly readable: ReadableStream<Chunk>;
@@ -21,13 +50,14 @@ export class ResponseStream {
   readonly #windowMs: number;
   #controller: ReadableStreamDefaultController<Chunk> | null = null;
   #closeWindow: (() => void) | null = null;
-  /** Whether the reader has worked on all that came, and asks for more. */
+  /** Whether the reader has processed all chunks and asks for more. */
   #isRead = false;
   #onRead: (() => void) | undefined;
   #ending: ReadableStreamDefaultController<Chunk> | null = null;
-  /** How many characters have come in deltas. */
+  /** How many characters have arrived in deltas. */
   #length = 0;
 
+  /** `onCancel`: the reader cancelled the stream. */
   constructor(timers: Timers, windowMs: number, onCancel: () => void) {
     this.#timers = timers;
     this.#windowMs = windowMs;
@@ -38,19 +68,15 @@ export class ResponseStream {
         },
         pull: () => this.#wasRead(),
         cancel: () => {
-          this.#drop();
+          this.#detach();
           this.#ending = null;
           onCancel();
           this.#wasRead();
         },
       },
-      // Nothing is asked for ahead: a reader that wants more has worked on all that it had.
+      // No read-ahead: a reader that pulls has processed all that it had.
       { highWaterMark: 0 },
     );
-  }
-
-  get isOpen(): boolean {
-    return this.#controller !== null;
   }
 
   write(chunk: Chunk): void {
@@ -62,20 +88,21 @@ export class ResponseStream {
     this.#openWindow();
   }
 
-  /** Ends. Says when the reader has worked on all that came, or has left: a chat then writes no more of this response. */
+  /** Ends the stream. `onRead` is called when the reader has processed all chunks or has left: then the chat no longer writes. */
   end(onRead?: () => void): void {
     this.#enqueue(this.#merger.end());
     this.#ending = this.#controller;
     this.#onRead = onRead;
-    this.#drop();
+    this.#detach();
     if (this.#isRead) this.#wasRead();
   }
 
+  /** Ends the stream with an error. */
   fail(error: Error): void {
     this.#enqueue(this.#merger.end());
     const controller = this.#controller;
-    this.#drop();
-    // A stream that fails forgets what was not read yet: its reader gets a moment.
+    this.#detach();
+    // A stream that fails drops its queue: give the reader time to read it.
     this.#timers.after(0, () => controller?.error(error));
   }
 
@@ -85,10 +112,10 @@ export class ResponseStream {
     const ms = this.#windowMs * steps * factor;
     this.#closeWindow = this.#timers.after(ms, () => {
       this.#closeWindow = null;
-      const gathered = this.#merger.end();
-      this.#enqueue(gathered);
+      const merged = this.#merger.end();
+      this.#enqueue(merged);
       const isFlood = this.#length - before > FLOOD * ms;
-      if (gathered.length > 0) this.#openWindow(isFlood ? FLOOD_FACTOR : 1);
+      if (merged.length > 0) this.#openWindow(isFlood ? FLOOD_FACTOR : 1);
     });
   }
 
@@ -107,7 +134,7 @@ export class ResponseStream {
     this.#onRead = undefined;
   }
 
-  #drop(): void {
+  #detach(): void {
     this.#controller = null;
     this.#closeWindow?.();
     this.#closeWindow = null;

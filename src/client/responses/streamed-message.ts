@@ -1,0 +1,279 @@
+import type { Chunk } from '../../protocol/chunks.ts';
+import { settledCall, type ToolCalls } from '../tool-calls.ts';
+import { MessageReader, type StepBoundaries } from './message-reader.ts';
+import { DeltaMerger } from './response-stream.ts';
+
+/** An effect on the responses: a chunk for one, its end, or the news that chunks of a message wait for a reader. */
+export type ResponseOutput =
+  | { type: 'chunk'; response: number; chunk: Chunk }
+  | { type: 'end'; response: number }
+  | { type: 'pending'; messageId: string; isNew: boolean };
+
+/** Chunks of a message that wait for a reader. Deltas are joined, so that the buffer grows only with the text. */
+class ChunkBuffer {
+  readonly #chunks: Chunk[] = [];
+  readonly #merger = new DeltaMerger();
+  /** How many chunks are replays; 'all' while no other chunk has arrived. */
+  #replayed: number | 'all' = 'all';
+
+  push(chunk: Chunk, isReplay: boolean): void {
+    if (this.#replayed === 'all' && !isReplay) {
+      this.#chunks.push(...this.#merger.end());
+      this.#replayed = this.#chunks.length;
+    }
+    this.#chunks.push(...this.#merger.push(chunk));
+  }
+
+  /** Whether it holds only a `start`, and that is no replay. */
+  get isBare(): boolean {
+    return this.#replayed === 0 && this.#chunks.length === 1 && this.#chunks[0]?.type === 'start';
+  }
+
+  /** All chunks; for a page that already shows the message, of the replayed ones only the outcomes of calls. */
+  read(isShown: boolean): Chunk[] {
+    const all = [...this.#chunks, ...this.#merger.end()];
+    if (!isShown) return all;
+    const replayed = this.#replayed;
+    return all.filter(
+      (chunk, index) => (replayed !== 'all' && index >= replayed) || settledCall(chunk) !== null,
+    );
+  }
+}
+
+/** The reading state of a message. */
+type State =
+  /** Chunks wait for a reader. `isNew`: from the first one on. `isReported`: the page knows. `isOver`: no more follow. */
+  | { is: 'buffered'; buffer: ChunkBuffer; isNew: boolean; isReported: boolean; isOver: boolean }
+  /** A response gets the chunks as they arrive. */
+  | { is: 'read'; response: number; reader: MessageReader }
+  /** It has no reader, and more chunks follow, by themselves or after an answer. */
+  | { is: 'paused' }
+  /** The AI SDK stopped reading at an error chunk. Chunks after it are dropped. */
+  | { is: 'failed' }
+  /** No chunks follow. */
+  | { is: 'over' };
+
+/** One message of a conversation while its chunks arrive: which response reads it, what waits, and whether more follows. */
+export class StreamedMessage {
+  readonly id: string;
+  readonly #calls: ToolCalls;
+  readonly #steps: StepBoundaries;
+  #state: State = { is: 'over' };
+  /** Whether the page has the message from elsewhere: replays of it are dropped. */
+  #isShown = false;
+  /** Whether a step with approval requests is open: it may hold several, which arrive one by one. */
+  #isAsking = false;
+  /** Whether its turn ended while a call of it was still without an outcome. */
+  #isDone = false;
+  #hasStarted = false;
+
+  constructor(id: string, calls: ToolCalls, steps: StepBoundaries) {
+    this.id = id;
+    this.#calls = calls;
+    this.#steps = steps;
+  }
+
+  get is(): State['is'] {
+    return this.#state.is;
+  }
+
+  /** Whether a chunk of it has arrived. */
+  get hasStarted(): boolean {
+    return this.#hasStarted;
+  }
+
+  /** The response that reads it. */
+  get response(): number | undefined {
+    return this.#state.is === 'read' ? this.#state.response : undefined;
+  }
+
+  /** Whether it is buffered from its first chunk on. */
+  get isUnread(): boolean {
+    return this.#state.is === 'buffered' && this.#state.isNew;
+  }
+
+  /** Whether all chunks were read, and no more follow before the page answers a call. */
+  get isAtRest(): boolean {
+    if (this.is === 'read' || this.is === 'paused') return !this.#isAsking && this.#waitsForPage;
+    return this.is !== 'buffered';
+  }
+
+  /** Whether a response waits for its first chunk. */
+  get isExpected(): boolean {
+    return this.#state.is === 'read' && !this.#hasStarted;
+  }
+
+  /** Whether no chunks follow, and none wait for a reader. */
+  get isIdle(): boolean {
+    return this.is === 'over' || this.is === 'failed';
+  }
+
+  /** Expects its first chunk: for a response, or to be buffered. */
+  expect(response?: number): void {
+    this.#state =
+      response === undefined
+        ? { is: 'buffered', buffer: new ChunkBuffer(), isNew: true, isReported: true, isOver: false }
+        : { is: 'read', response, reader: this.#newReader() };
+  }
+
+  /** A `start` chunk of it arrived: it starts, or continues, also after a failure. */
+  start(): void {
+    this.#isDone = false;
+    if (this.is === 'failed') this.#state = { is: 'paused' };
+  }
+
+  /** The page shows it, from elsewhere. */
+  show(): void {
+    this.#isShown = true;
+  }
+
+  /** The page loaded it over HTTP. If only its `start` arrived here, what follows continues the loaded message. */
+  loaded(): void {
+    if (this.#state.is !== 'buffered' || !this.#state.buffer.isBare) return;
+    this.show();
+    this.#state = { is: 'paused' };
+  }
+
+  /** Lets a response read it: the buffered chunks, and those that follow. `expects`: the page sent an answer, so more follow. */
+  read(response: number, expects: boolean): ResponseOutput[] {
+    const before = this.#state;
+    const isOver = !expects && (before.is === 'buffered' ? before.isOver : this.isIdle);
+    if (isOver && before.is !== 'buffered') return [{ type: 'end', response }];
+    this.#state = { is: 'read', response, reader: this.#newReader() };
+    const buffered = before.is === 'buffered' ? before.buffer.read(this.#isShown) : [];
+    const out = buffered.flatMap((chunk) => this.#deliver(expects ? withoutFinish(chunk) : chunk));
+    if (isOver) return [...out, ...this.close('over')];
+    return this.#isPaused ? [...out, ...this.close()] : out;
+  }
+
+  /** Receives a chunk of it. */
+  receive(chunk: Chunk, isReplay: boolean): ResponseOutput[] {
+    if (this.is === 'failed') return [];
+    this.#hasStarted = true;
+    const isRepeated = chunk.type === 'tool-input-available' && this.#isDecided(chunk.toolCallId);
+    this.#calls.observe(chunk, this.id);
+    // The page may show an output of the call by now, which this chunk would remove.
+    if (isRepeated) return [];
+    if (this.is === 'over') this.#state = { is: 'paused' };
+    const isInStep = chunk.type === 'start-step' || chunk.type === 'tool-approval-request';
+    this.#isAsking = isInStep && (this.#isAsking || chunk.type === 'start-step');
+    if (this.is !== 'read') {
+      this.#buffer(chunk, isReplay);
+      return [];
+    }
+    const isSeen = isReplay && this.#isShown && settledCall(chunk) === null;
+    return isSeen ? [] : this.#deliver(chunk);
+  }
+
+  /** Its turn ended. */
+  endTurn(): ResponseOutput[] {
+    const state = this.#state;
+    // An answer and the end of the turn may cross on the wire: then more follows.
+    this.#isDone = state.is !== 'failed' && this.#hasAnsweredCall;
+    if (this.#isDone) return [];
+    if (state.is === 'buffered') state.isOver = true;
+    else if (state.is === 'read') return this.close('over');
+    else this.#state = { is: 'over' };
+    return [];
+  }
+
+  /** A call of it got its outcome outside the message. If its turn has ended, no more follow. */
+  callSettled(): ResponseOutput[] {
+    return this.#isDone ? this.endTurn() : [];
+  }
+
+  /** All chunks of a frame have arrived: a pause ends the response, and buffered chunks are reported. */
+  endFrame(): ResponseOutput[] {
+    const { id: messageId } = this;
+    const state = this.#state;
+    if (this.#isPaused) return this.close();
+    if (state.is !== 'buffered' || state.isReported) return [];
+    state.isReported = true;
+    return [{ type: 'pending', messageId, isNew: state.isNew }];
+  }
+
+  /** Its reader left; `isRejected`: because the server rejected the request for it. */
+  leave(isRejected: boolean): void {
+    this.#state = { is: isRejected ? 'over' : 'paused' };
+  }
+
+  /** The page gets it anew in a reset. */
+  reset(): ResponseOutput[] {
+    const out = this.close();
+    this.#state = { is: 'over' };
+    this.#isShown = false;
+    this.#isAsking = false;
+    return out;
+  }
+
+  /** Ends the response that reads it. */
+  close(is: 'paused' | 'over' | 'failed' = 'paused'): ResponseOutput[] {
+    if (this.#state.is !== 'read') return [];
+    const { response, reader } = this.#state;
+    this.#state = { is };
+    return [...toResponse(response, reader.end()), { type: 'end', response }];
+  }
+
+  #buffer(chunk: Chunk, isReplay: boolean): void {
+    const isNew = this.isUnread;
+    const isBareStart = chunk.type === 'start' && chunk.messageMetadata === undefined && !isNew;
+    if (this.#state.is === 'buffered') this.#state.isOver = false;
+    if (chunk.type === 'finish-step' || isBareStart) return;
+    if (this.#state.is !== 'buffered') {
+      this.#state = { is: 'buffered', buffer: new ChunkBuffer(), isNew, isReported: true, isOver: false };
+    }
+    this.#state.buffer.push(chunk, isReplay);
+    if (chunk.type !== 'start' && chunk.type !== 'start-step') this.#state.isReported = false;
+  }
+
+  #deliver(chunk: Chunk): ResponseOutput[] {
+    const state = this.#state;
+    if (state.is !== 'read') return [];
+    const passed = toResponse(state.response, state.reader.push(chunk));
+    return chunk.type === 'error' ? [...passed, ...this.close('failed')] : passed;
+  }
+
+  #newReader(): MessageReader {
+    return new MessageReader(this.id, this.#calls, this.#steps);
+  }
+
+  /** Whether a response reads it, and no chunks follow before the page answers a call. */
+  get #isPaused(): boolean {
+    const state = this.#state;
+    return state.is === 'read' && !state.reader.isInBlock && !this.#isAsking && this.#waitsForPage;
+  }
+
+  /** Whether it has calls without an outcome, and all of them wait for the user or the page. */
+  get #waitsForPage(): boolean {
+    const open = this.#calls.open(this.id);
+    return open.length > 0 && open.every((call) => this.#calls.waitsForPage(call));
+  }
+
+  /** Whether a call was answered and has no outcome yet, or a browser tool is about to run. */
+  get #hasAnsweredCall(): boolean {
+    const calls = this.#calls;
+    return calls
+      .open(this.id)
+      .some(
+        (call) =>
+          calls.wasSent(call.id, 'output') || call.state === 'approval-responded' || calls.isDue(call),
+      );
+  }
+
+  /** Whether the user approved the call, and the page has to run it. */
+  #isDecided(toolCallId: string): boolean {
+    const call = this.#calls.get(toolCallId);
+    return call?.state === 'approval-responded' && this.#calls.waitsForPage(call);
+  }
+}
+
+/** Addresses chunks to a response. */
+export function toResponse(response: number, chunks: Chunk[]): ResponseOutput[] {
+  return chunks.map((chunk) => ({ type: 'chunk', response, chunk }));
+}
+
+/** The `finish` of an earlier part of the message is not the end of the part that the page expects: only its metadata counts. */
+function withoutFinish(chunk: Chunk): Chunk {
+  if (chunk.type !== 'finish') return chunk;
+  return { type: 'message-metadata', messageMetadata: chunk.messageMetadata ?? {} };
+}
