@@ -27,7 +27,7 @@ export type {
   WebSocketLike,
 } from './link/index.ts';
 export type { Network, Timers } from './platform.ts';
-export type { Pending } from './receiver.ts';
+export type { Pending } from './responses/index.ts';
 export { resumeWhen } from './resume.ts';
 export type { AnswerKind, AnswerMemory } from './tool-calls.ts';
 export {

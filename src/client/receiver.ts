@@ -6,14 +6,14 @@ import { toError } from './http.ts';
 import { type Connection, type ConnectionEvent, endOf } from './link/index.ts';
 import { systemTimers, type Timers } from './platform.ts';
 import type { Requests } from './requests.ts';
-import { type ResponseOutput, ResponseStream, Responses } from './responses/index.ts';
+import {
+  type Pending,
+  type ReadOptions,
+  type ResponseSink,
+  ResponseStream,
+  type Responses,
+} from './responses/index.ts';
 import type { ToolCalls } from './tool-calls.ts';
-
-/** Chunks arrived for a message that no response reads. `isNew`: the page has not seen the message before. */
-export interface Pending {
-  messageId: string;
-  isNew: boolean;
-}
 
 /** What a page wants to know of a conversation beside the responses that it reads. */
 export interface ReceiverOptions {
@@ -44,6 +44,13 @@ interface ReceiverContext {
   calls: ToolCalls;
   requests: Requests;
   tools: BrowserTools;
+  responses: Responses;
+}
+
+/** A response that the chat reads. */
+interface Reading {
+  stream: ResponseStream;
+  sink: ResponseSink;
 }
 
 const MERGE_MS = 16;
@@ -58,7 +65,7 @@ export class Receiver {
   readonly #timers: Timers;
   readonly #responses: Responses;
   /** The responses that the chat reads, by number. */
-  readonly #streams = new Map<number, ResponseStream>();
+  readonly #readings = new Map<number, Reading>();
   #count = 0;
   #isRunning = false;
   #isOutOfOrder = false;
@@ -67,14 +74,15 @@ export class Receiver {
   /** The messages of a reset, until the chat can show them. */
   #reset: { messages: Message[]; older: string | undefined } | null = null;
 
-  constructor({ connection, calls, requests, tools }: ReceiverContext, options: ReceiverOptions) {
+  constructor(context: ReceiverContext, options: ReceiverOptions) {
+    const { connection } = context;
     this.#connection = connection;
-    this.#calls = calls;
-    this.#requests = requests;
-    this.#tools = tools;
+    this.#calls = context.calls;
+    this.#requests = context.requests;
+    this.#tools = context.tools;
+    this.#responses = context.responses;
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
-    this.#responses = new Responses(calls, options.shows);
     connection.listen((event) => this.#receive(event));
     connection.subscribe(() => this.#onState());
   }
@@ -89,66 +97,25 @@ export class Receiver {
     return this.#isOutOfOrder;
   }
 
-  /** Whether all chunks were read, and no more follow before the page sends something. */
-  get isAtRest(): boolean {
-    return this.#responses.isAtRest;
-  }
-
-  /** The messages with chunks that wait for a reader, oldest first. */
-  get pending(): Pending[] {
-    return this.#responses.buffered;
-  }
-
-  /** The oldest message that waits for a reader from its first chunk on. */
-  get unread(): string | null {
-    return this.#responses.unread;
-  }
-
   /** Whether the chat reads a response, or that one. */
   isRead(number?: number): boolean {
-    return number === undefined ? this.#streams.size > 0 : this.#streams.has(number);
-  }
-
-  /** Whether no chunks of a message follow or wait. */
-  isIdle(messageId: string): boolean {
-    return this.#responses.isIdle(messageId);
+    return number === undefined ? this.#readings.size > 0 : this.#readings.has(number);
   }
 
   /** Opens a response for the message that will answer a request. */
   expect(requestId: string): OpenResponse {
-    this.#isOutOfOrder ||= this.pending.length > 0;
-    const opened = this.#open();
-    this.#responses.expect(opened.number, requestId);
-    this.#updateRest();
-    return opened;
+    this.#isOutOfOrder ||= this.#responses.buffered.length > 0;
+    return this.#open((sink) => this.#responses.expect(sink, requestId));
   }
 
   /** Opens a response that reads a message from here on. */
-  read(messageId: string, options?: Parameters<Responses['open']>[2]): OpenResponse {
-    const opened = this.#open();
-    this.#apply(this.#responses.open(opened.number, messageId, options));
-    this.#updateRest();
-    return opened;
+  read(messageId: string, options?: ReadOptions): OpenResponse {
+    return this.#open((sink) => this.#responses.read(sink, messageId, options));
   }
 
   /** The chat stops reading a response. Returns whether it was reading it. */
   leave(number: number): boolean {
     return this.#leave(number, false) !== undefined;
-  }
-
-  /** The page shows a message that it has from elsewhere. */
-  show(message: UIMessage): void {
-    this.#responses.show(message);
-  }
-
-  /** The page loaded these messages over HTTP. */
-  load(messages: readonly UIMessage[]): void {
-    this.#responses.load(messages);
-  }
-
-  /** Takes the chunks that wait for a reader of a message, to show them without a response. */
-  takePending(messageId: string): Chunk[] {
-    return this.#responses.takeBuffered(messageId);
   }
 
   /** Asks the server for the whole conversation, in its order. */
@@ -159,7 +126,7 @@ export class Receiver {
 
   /** Another conversation starts: every response ends. */
   end(): void {
-    this.#apply(this.#responses.end());
+    this.#responses.end();
   }
 
   #receive(event: ConnectionEvent): void {
@@ -170,10 +137,10 @@ export class Receiver {
         return this.#receiveChunk(event.chunk, event.isReplay === true);
       case 'done':
         this.#tools.endTurn();
-        return this.#apply(this.#responses.endTurn());
+        return this.#responses.endTurn();
       case 'frame-end':
         this.#tools.runDue();
-        this.#apply(this.#responses.endFrame());
+        for (const pending of this.#responses.endFrame()) this.#report(pending);
         return this.#updateRest();
       case 'refused': {
         const code = event.code === ERRORS.too_large.close ? 'too_large' : 'invalid_frame';
@@ -212,7 +179,7 @@ export class Receiver {
         this.#isOutOfOrder ||= this.#requests.hasMessages;
         break;
       case 'data-rewind':
-        this.#isOutOfOrder ||= this.pending.length > 0;
+        this.#isOutOfOrder ||= this.#responses.buffered.length > 0;
         if (this.#requests.hasMessage(chunk.data.messageId)) return;
         break;
       case 'data-decided': {
@@ -225,7 +192,7 @@ export class Receiver {
       }
       default:
     }
-    this.#apply(this.#responses.receive(chunk, isReplay));
+    this.#responses.receive(chunk, isReplay);
     if (chunk.type === 'start') this.#requests.messageStarted(chunk.messageId);
     if ('transient' in chunk && chunk.transient) this.#options.onData?.(chunk);
     if (chunk.type === 'data-error') this.#reject(chunk.data);
@@ -242,7 +209,7 @@ export class Receiver {
     // Over HTTP, the answer may start before the acceptance arrives.
     if (this.#responses.hasStarted(messageId)) this.#requests.messageStarted(messageId);
     this.#tools.expect(messageId);
-    this.#apply(this.#responses.accept(requestId, messageId));
+    this.#responses.accept(requestId, messageId);
   }
 
   #reject(error: DataParts['error']): void {
@@ -256,7 +223,7 @@ export class Receiver {
   #startReset({ messages, older }: DataParts['reset']): void {
     this.#reset = { messages: this.#requests.appendTo(messages as UIMessage[]) as Message[], older };
     this.#unread++;
-    this.#apply(this.#responses.reset(messages));
+    this.#responses.reset(messages);
     this.#wasRead();
   }
 
@@ -268,42 +235,38 @@ export class Receiver {
     this.#options.onReset?.(messages, older);
   }
 
-  #apply(outputs: ResponseOutput[]): void {
-    for (const output of outputs) {
-      if (output.type === 'pending') {
-        const { messageId, isNew } = output;
-        // The chat may still process a response of the message that just ended.
-        this.#timers.after(0, () => {
-          if (this.#responses.isBuffered(messageId)) this.#options.onPending?.({ messageId, isNew });
-        });
-      } else if (output.type === 'end') {
-        const stream = this.#remove(output.response);
-        if (!stream) continue;
-        this.#unread++;
-        stream.end(() => this.#wasRead());
-      } else this.#streams.get(output.response)?.write(output.chunk);
-    }
+  #report({ messageId, isNew }: Pending): void {
+    // The chat may still process a response of the message that just ended.
+    this.#timers.after(0, () => {
+      if (this.#responses.isBuffered(messageId)) this.#options.onPending?.({ messageId, isNew });
+    });
   }
 
-  #open(): OpenResponse {
+  #open(start: (sink: ResponseSink) => void): OpenResponse {
     const number = ++this.#count;
     const { mergeMs = MERGE_MS } = this.#options;
     const stream = new ResponseStream(this.#timers, mergeMs, () => this.#leave(number, false));
-    this.#streams.set(number, stream);
+    const sink: ResponseSink = {
+      write: (chunk) => stream.write(chunk),
+      end: () => {
+        if (!this.#readings.delete(number)) return;
+        this.#unread++;
+        stream.end(() => this.#wasRead());
+      },
+    };
+    this.#readings.set(number, { stream, sink });
+    start(sink);
+    this.#updateRest();
     return { number, readable: stream.readable as ReadableStream<UIMessageChunk> };
   }
 
   #leave(number: number, isRejected: boolean): ResponseStream | undefined {
-    const stream = this.#remove(number);
-    this.#responses.leave(number, isRejected);
+    const reading = this.#readings.get(number);
+    if (!reading) return undefined;
+    this.#readings.delete(number);
+    this.#responses.leave(reading.sink, isRejected);
     this.#updateRest();
-    return stream;
-  }
-
-  #remove(number: number): ResponseStream | undefined {
-    const stream = this.#streams.get(number);
-    this.#streams.delete(number);
-    return stream;
+    return reading.stream;
   }
 
   #fail(number: number, error: Error): void {
@@ -313,14 +276,14 @@ export class Receiver {
   }
 
   #updateRest(): void {
-    this.#connection.setAtRest(this.#streams.size === 0 && this.isAtRest);
+    this.#connection.setAtRest(this.#readings.size === 0 && this.#responses.isAtRest);
   }
 
   /** A connection that does not reconnect by itself fails the responses that are being read. */
   #onState(): void {
     const error = endOf(this.#connection.state);
     if (!error) return;
-    for (const number of [...this.#streams.keys()]) this.#fail(number, error);
+    for (const number of [...this.#readings.keys()]) this.#fail(number, error);
     this.#requests.takeAll();
     this.#tools.cancelAll();
   }

@@ -16,8 +16,9 @@ import {
   webSocketLinks,
 } from './link/index.ts';
 import { systemTimers, type Timers } from './platform.ts';
-import { type OpenResponse, type Pending, Receiver, type ReceiverOptions } from './receiver.ts';
+import { type OpenResponse, Receiver, type ReceiverOptions } from './receiver.ts';
 import { CONTINUE, Requests } from './requests.ts';
+import { type Pending, Responses } from './responses/index.ts';
 import { callsOfLastStep, unsentAnswers, unsentOutputs } from './resume.ts';
 import { type AnswerMemory, ToolCalls } from './tool-calls.ts';
 
@@ -65,6 +66,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   readonly #calls: ToolCalls;
   readonly #requests: Requests;
   readonly #tools: BrowserTools;
+  readonly #responses: Responses;
   readonly #receiver: Receiver;
   #resumes = 0;
   #chatId: string | null = null;
@@ -78,9 +80,11 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     this.#calls = new ToolCalls(Object.keys(executors));
     this.#requests = new Requests(this.connection, options.newId ?? (() => crypto.randomUUID()));
     this.#tools = new BrowserTools(kind, this.#calls, this.#requests, new ToolRunner(options, timers));
+    this.#responses = new Responses(this.#calls, options.shows);
     const { connection } = this;
+    const [calls, requests, tools] = [this.#calls, this.#requests, this.#tools];
     this.#receiver = new Receiver(
-      { connection, calls: this.#calls, requests: this.#requests, tools: this.#tools },
+      { connection, calls, requests, tools, responses: this.#responses },
       options,
     );
   }
@@ -181,17 +185,17 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   /** The messages with chunks that wait for a reader, oldest first. */
   get pending(): Pending[] {
-    return this.#receiver.pending;
+    return this.#responses.buffered;
   }
 
   /** Takes the chunks that wait for a reader of a message, to show them without a response. */
   takePending(messageId: string): Chunk[] {
-    return this.#receiver.takePending(messageId);
+    return this.#responses.takeBuffered(messageId);
   }
 
   /** Whether the page has all chunks, and no more follow before it sends something. */
   get isAtRest(): boolean {
-    return this.#receiver.isAtRest;
+    return this.#responses.isAtRest;
   }
 
   /** Whether the page may show messages in another order than the server has them. `resync()` repairs that. */
@@ -206,7 +210,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   /** The page loaded these messages over HTTP: outcomes of their calls arrive without a replay of the messages. */
   load(messages: readonly M[]): void {
-    this.#receiver.load(messages);
+    this.#responses.load(messages);
   }
 
   /** Closes the connection. Responses that are being read fail. */
@@ -216,12 +220,12 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   async #waitForUnread(signal: AbortSignal | undefined): Promise<string | null> {
     const { connection } = this;
-    const receiver = this.#receiver;
+    const responses = this.#responses;
     await connection.until(() => connection.state.status === 'live', signal);
     // A chat that started to read in the middle of a replay would show less than before.
-    const isComplete = () => receiver.unread !== null && connection.isCaughtUp;
-    if (receiver.isRunning) await connection.until(isComplete, signal, UNREAD_MS);
-    return receiver.unread;
+    const isComplete = () => responses.unread !== null && connection.isCaughtUp;
+    if (this.#receiver.isRunning) await connection.until(isComplete, signal, UNREAD_MS);
+    return responses.unread;
   }
 
   /** Sends the last user message. */
@@ -258,7 +262,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
     // The chat repeats the body of a request when it sends the answers to the calls of its response: then answers go first.
     const continues = !isAnswered && (options.body as { trigger?: string } | undefined)?.trigger === CONTINUE;
     if (!isAnswered && !continues) this.#checkContinues(target);
-    for (const message of [target, ...answered.map((one) => one.message)]) this.#receiver.show(message);
+    for (const message of [target, ...answered.map((one) => one.message)]) this.#responses.show(message);
     for (const { message, answers } of answered) {
       this.#calls.markSent(answers);
       this.#tools.claim(message.id, answers);
@@ -284,7 +288,7 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
   #checkContinues(target: M): void {
     const calls = callsOfLastStep(target);
     const areSettled = calls.length > 0 && calls.every(({ state }) => isSettled(state));
-    if (areSettled && this.#receiver.isIdle(target.id)) {
+    if (areSettled && this.#responses.isIdle(target.id)) {
       throw new ProtocolError('nothing_to_answer', 'The last message answers no call that is open.');
     }
   }

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ResponseOutput, Responses } from '../../src/client/responses/index.ts';
+import {
+  type Pending,
+  type ReadOptions,
+  type ResponseSink,
+  Responses,
+} from '../../src/client/responses/index.ts';
 import { ToolCalls } from '../../src/client/tool-calls.ts';
 import { type Chunk, type Message, MessageFold } from '../../src/protocol/index.ts';
 import { type Act, conversation } from '../protocol/support/conversation.ts';
@@ -9,13 +14,84 @@ import { announce, ask, LOCATE, MUSIC, PAY, text, WEATHER } from './support/serv
 const START: Chunk = { type: 'start', messageId: 'm1' };
 const FINISH: Chunk = { type: 'finish' };
 
+/** What happened to the responses, which have numbers here, and which messages wait for a reader. */
+type ResponseOutput =
+  | { type: 'chunk'; response: number; chunk: Chunk }
+  | { type: 'end'; response: number }
+  | ({ type: 'pending' } & Pending);
+
+/** `Responses` whose methods return what they did. */
+class Recorded {
+  readonly responses: Responses;
+  readonly #sinks = new Map<number, ResponseSink>();
+  #outputs: ResponseOutput[] = [];
+
+  constructor(...options: ConstructorParameters<typeof Responses>) {
+    this.responses = new Responses(...options);
+  }
+
+  expect(response: number, requestId: string): void {
+    this.responses.expect(this.#sink(response), requestId);
+  }
+
+  accept = (requestId: string, messageId: string) =>
+    this.#record(() => this.responses.accept(requestId, messageId));
+
+  open = (response: number, messageId: string, options?: ReadOptions) =>
+    this.#record(() => this.responses.read(this.#sink(response), messageId, options));
+
+  receive = (chunk: Chunk) => this.#record(() => this.responses.receive(chunk));
+
+  endTurn = () => this.#record(() => this.responses.endTurn());
+
+  endFrame = () =>
+    this.#record(() => {
+      for (const pending of this.responses.endFrame()) this.#outputs.push({ type: 'pending', ...pending });
+    });
+
+  reset = (messages: Message[]) => this.#record(() => this.responses.reset(messages));
+
+  end = () => this.#record(() => this.responses.end());
+
+  leave(response: number): void {
+    this.responses.leave(this.#sink(response));
+  }
+
+  takeBuffered = (messageId: string) => this.responses.takeBuffered(messageId);
+
+  isBuffered = (messageId: string) => this.responses.isBuffered(messageId);
+
+  get unread(): string | null {
+    return this.responses.unread;
+  }
+
+  get isAtRest(): boolean {
+    return this.responses.isAtRest;
+  }
+
+  #sink(response: number): ResponseSink {
+    const known = this.#sinks.get(response) ?? {
+      write: (chunk) => void this.#outputs.push({ type: 'chunk', response, chunk }),
+      end: () => void this.#outputs.push({ type: 'end', response }),
+    };
+    this.#sinks.set(response, known);
+    return known;
+  }
+
+  #record(work: () => void): ResponseOutput[] {
+    this.#outputs = [];
+    work();
+    return this.#outputs;
+  }
+}
+
 function machine(runs: string[] = []): {
-  responses: Responses;
+  responses: Recorded;
   calls: ToolCalls;
   decide: (toolCallId: string, approved: boolean) => void;
 } {
   const calls = new ToolCalls(runs);
-  const responses = new Responses(calls);
+  const responses = new Recorded(calls);
   const decide = (toolCallId: string, approved: boolean) => {
     calls.markSent([{ toolCallId, state: 'approval-responded', approval: { approved } }]);
   };
@@ -23,14 +99,14 @@ function machine(runs: string[] = []): {
 }
 
 /** A response waits for the message that answers a request. */
-function awaits(responses: Responses, response: number, messageId: string): void {
+function awaits(responses: Recorded, response: number, messageId: string): void {
   const requestId = `request-${response}`;
   responses.expect(response, requestId);
   responses.accept(requestId, messageId);
 }
 
 /** Pushes chunks, null for the end of a turn, then lets them rest. */
-function say(responses: Responses, ...chunks: (Chunk | null)[]): ResponseOutput[] {
+function say(responses: Recorded, ...chunks: (Chunk | null)[]): ResponseOutput[] {
   return [
     ...chunks.flatMap((chunk) => (chunk ? responses.receive(chunk) : responses.endTurn())),
     ...responses.endFrame(),
@@ -191,7 +267,7 @@ describe('responses', () => {
   });
 
   test('a message that the page has from elsewhere goes on where it is', () => {
-    const responses = new Responses(new ToolCalls([]), (messageId) => messageId === 'm1');
+    const responses = new Recorded(new ToolCalls([]), (messageId) => messageId === 'm1');
     expect(say(responses, START, ...text('t', 'x'))).toEqual([
       { type: 'pending', messageId: 'm1', isNew: false },
     ]);

@@ -36,11 +36,18 @@ export class StepBoundaries {
   }
 }
 
+/** Where the chunks of a response go. */
+export interface ResponseSink {
+  write(chunk: Chunk): void;
+  end(): void;
+}
+
 /**
  * Passes the chunks of a message to one response. A response may start in the middle of a message, and the AI SDK fails on a delta
  * without a start or on the outcome of an unknown call: the reader adds and drops chunks so that the response is complete in itself.
  */
 export class MessageReader {
+  readonly sink: ResponseSink;
   readonly #messageId: string;
   readonly #calls: ToolCalls;
   readonly #steps: StepBoundaries;
@@ -49,7 +56,8 @@ export class MessageReader {
   /** Whether the last chunk was a step boundary, which is passed on only when no approval request follows it. */
   #isStepHeld = false;
 
-  constructor(messageId: string, calls: ToolCalls, steps: StepBoundaries) {
+  constructor(sink: ResponseSink, messageId: string, calls: ToolCalls, steps: StepBoundaries) {
+    this.sink = sink;
     this.#messageId = messageId;
     this.#calls = calls;
     this.#steps = steps;
@@ -60,59 +68,55 @@ export class MessageReader {
     return this.#blocks.size > 0;
   }
 
-  push(chunk: Chunk): Chunk[] {
+  push(chunk: Chunk): void {
     const isHeld = this.#isStepHeld;
     this.#isStepHeld = chunk.type === 'start-step';
-    switch (chunk.type) {
-      case 'start-step':
-        // The step around an approval request is dropped: the helper of the AI SDK looks for the call in the last step.
-        return isHeld ? this.#pass(chunk) : [];
-      case 'finish-step':
-        return [];
-      case 'tool-approval-request':
-        return this.#calls.get(chunk.toolCallId) ? this.#pass(chunk) : [];
-      default:
-        return [...(isHeld ? this.#pass({ type: 'start-step' }) : []), ...this.#complete(chunk)];
-    }
-  }
-
-  /** Ends the response: ends the blocks that started in it. */
-  end(): Chunk[] {
-    const ends = [...this.#blocks].map(([id, kind]): Chunk => ({ type: `${kind}-end`, id }));
-    this.#blocks.clear();
-    return ends;
-  }
-
-  #complete(chunk: Chunk): Chunk[] {
+    // The step around an approval request is dropped: the helper of the AI SDK looks for the call in the last step.
+    if (isHeld && chunk.type !== 'finish-step' && chunk.type !== 'tool-approval-request')
+      this.#pass({ type: 'start-step' });
     const blocks = this.#blocks;
     switch (chunk.type) {
+      case 'start-step':
+      case 'finish-step':
+        return;
       case 'text-start':
       case 'reasoning-start': {
         const isOpen = blocks.has(chunk.id);
         blocks.set(chunk.id, chunk.type === 'text-start' ? 'text' : 'reasoning');
-        return isOpen ? [] : this.#pass(chunk);
+        if (!isOpen) this.#pass(chunk);
+        return;
       }
       case 'text-delta':
       case 'reasoning-delta': {
         if (blocks.has(chunk.id)) return this.#pass(chunk);
         const kind = chunk.type === 'text-delta' ? 'text' : 'reasoning';
         blocks.set(chunk.id, kind);
-        return [...this.#pass({ type: `${kind}-start`, id: chunk.id }), ...this.#pass(chunk)];
+        this.#pass({ type: `${kind}-start`, id: chunk.id });
+        return this.#pass(chunk);
       }
       case 'text-end':
       case 'reasoning-end':
-        return blocks.delete(chunk.id) ? this.#pass(chunk) : [];
+        if (blocks.delete(chunk.id)) this.#pass(chunk);
+        return;
+      case 'tool-approval-request':
       case 'tool-output-available':
       case 'tool-output-error':
       case 'tool-output-denied':
-        return this.#calls.get(chunk.toolCallId) ? this.#pass(chunk) : [];
+        if (this.#calls.get(chunk.toolCallId)) this.#pass(chunk);
+        return;
       default:
-        return this.#pass(chunk);
+        this.#pass(chunk);
     }
   }
 
-  #pass(chunk: Chunk): Chunk[] {
-    const isBoundary = this.#steps.isBefore(chunk, this.#messageId);
-    return isBoundary ? [...this.#pass({ type: 'start-step' }), chunk] : [chunk];
+  /** Ends the response, and the blocks that started in it. */
+  end(): void {
+    for (const [id, kind] of this.#blocks) this.sink.write({ type: `${kind}-end`, id });
+    this.sink.end();
+  }
+
+  #pass(chunk: Chunk): void {
+    if (this.#steps.isBefore(chunk, this.#messageId)) this.#pass({ type: 'start-step' });
+    this.sink.write(chunk);
   }
 }

@@ -1,11 +1,11 @@
 import type { UIMessage } from 'ai';
 import type { Chunk } from '../../protocol/chunks.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { StepBoundaries } from './message-reader.ts';
-import { type ResponseOutput, StreamedMessage, toResponse } from './streamed-message.ts';
+import { type ResponseSink, StepBoundaries } from './message-reader.ts';
+import { type Pending, StreamedMessage } from './streamed-message.ts';
 
-/** What a response is opened for. */
-interface OpenOptions {
+/** How a response reads a message. */
+export interface ReadOptions {
   /** Whether the page sends an answer to a call of the message, so that more chunks follow. */
   expects?: boolean;
   /** Approved browser calls that the page has to run: they are announced again. */
@@ -15,7 +15,7 @@ interface OpenOptions {
 /**
  * Sorts the chunks of a connection into responses. A response is a message or a part of one: it ends with the turn, or at a pause, when
  * every call without an outcome waits for the user or for a browser tool that the transport does not run. Chunks of a message without a
- * reader are buffered. Nothing here does I/O: methods return what should happen to the responses, which have numbers.
+ * reader are buffered. Nothing here waits or has a clock: chunks go straight to the sink of their response.
  */
 export class Responses {
   readonly #calls: ToolCalls;
@@ -23,7 +23,7 @@ export class Responses {
   readonly #shows: (messageId: string) => boolean;
   readonly #messages = new Map<string, StreamedMessage>();
   /** Responses to requests that the server has not accepted yet, by request id. */
-  readonly #expected = new Map<string, number>();
+  readonly #expected = new Map<string, ResponseSink>();
   /** The message that chunks belong to. */
   #current: StreamedMessage | null = null;
 
@@ -35,59 +35,62 @@ export class Responses {
   }
 
   /** Lets a response wait for the message that will answer a request. */
-  expect(response: number, requestId: string): void {
-    this.#expected.set(requestId, response);
+  expect(sink: ResponseSink, requestId: string): void {
+    this.#expected.set(requestId, sink);
   }
 
   /** The server accepted the request, and that message will answer it. */
-  accept(requestId: string, messageId: string): ResponseOutput[] {
-    const response = this.#expected.get(requestId);
-    if (response === undefined) return [];
+  accept(requestId: string, messageId: string): void {
+    const sink = this.#expected.get(requestId);
+    if (!sink) return;
     this.#expected.delete(requestId);
     const known = this.#messages.get(messageId);
-    if (known) return [...known.close(), ...known.read(response, false)];
-    this.#find(messageId, (message) => message.expect(response));
-    return [];
+    known?.close();
+    if (known) known.read(sink, false);
+    else this.#find(messageId).expect(sink);
   }
 
   /** Lets a response read a message from here on. */
-  open(response: number, messageId: string, options: OpenOptions = {}): ResponseOutput[] {
-    const { expects = false, repeats = [] } = options;
+  read(sink: ResponseSink, messageId: string, { expects = false, repeats = [] }: ReadOptions = {}): void {
     const message = this.#find(messageId);
-    const again = repeats.flatMap((id) => this.#calls.announcementOf(id) ?? []);
-    const head = toResponse(response, [{ type: 'start', messageId }, ...again]);
-    return [...message.close(), ...head, ...message.read(response, expects)];
+    message.close();
+    sink.write({ type: 'start', messageId });
+    for (const chunk of repeats.flatMap((id) => this.#calls.announcementOf(id) ?? [])) sink.write(chunk);
+    message.read(sink, expects);
   }
 
   /** Receives a chunk. `isReplay`: the server repeats it for pages that do not have it. */
-  receive(chunk: Chunk, isReplay = false): ResponseOutput[] {
+  receive(chunk: Chunk, isReplay = false): void {
     if ('transient' in chunk && chunk.transient) return this.#receiveTransient(chunk);
     if (chunk.type === 'start' && chunk.messageId !== undefined) {
-      // The message may have started long before this connection.
-      const isShown = !isReplay && this.#shows(chunk.messageId);
-      this.#current = this.#find(chunk.messageId, (message) => (isShown ? message.show() : message.expect()));
+      const { messageId } = chunk;
+      const isNew = !this.#messages.has(messageId);
+      this.#current = this.#find(messageId);
+      // A message that the page shows may have started long before this connection.
+      if (isNew && !isReplay && this.#shows(messageId)) this.#current.show();
+      else if (isNew) this.#current.expect();
       this.#current.start();
     }
-    return this.#current?.receive(chunk, isReplay) ?? [];
+    this.#current?.receive(chunk, isReplay);
   }
 
   /** A turn ended. */
-  endTurn(): ResponseOutput[] {
-    return this.#current?.endTurn() ?? [];
+  endTurn(): void {
+    this.#current?.endTurn();
   }
 
-  /** All chunks of a frame have been received. */
-  endFrame(): ResponseOutput[] {
+  /** All chunks of a frame have been received. Returns the messages of which new chunks wait for a reader. */
+  endFrame(): Pending[] {
     // A new message may be the answer to a request that is not accepted yet: then that response reads it.
     return this.#all.flatMap((message) =>
-      message.isUnread && this.#expected.size > 0 ? [] : message.endFrame(),
+      message.isUnread && this.#expected.size > 0 ? [] : (message.endFrame() ?? []),
     );
   }
 
   /** The reader of a response left; `isRejected`: because the server rejected its request. */
-  leave(response: number, isRejected = false): void {
-    for (const [id, waiting] of this.#expected) if (waiting === response) this.#expected.delete(id);
-    this.#all.find((message) => message.response === response)?.leave(isRejected);
+  leave(sink: ResponseSink, isRejected = false): void {
+    for (const [id, waiting] of this.#expected) if (waiting === sink) this.#expected.delete(id);
+    this.#all.find((message) => message.sink === sink)?.leave(isRejected);
   }
 
   /** The page shows a message that it has from elsewhere: replays of it are dropped. A message that it read here is known already. */
@@ -106,37 +109,37 @@ export class Responses {
   }
 
   /** The page gets the whole conversation anew. Responses to messages that have not started keep waiting. */
-  reset(messages: readonly UIMessage[]): ResponseOutput[] {
+  reset(messages: readonly UIMessage[]): void {
     const known = new Set(messages.map(({ id }) => id));
-    const out = this.#all.flatMap((message) => {
-      if (message.isExpected && !known.has(message.id)) return [];
+    for (const message of this.#all) {
+      if (message.isExpected && !known.has(message.id)) continue;
       if (!known.has(message.id)) this.#messages.delete(message.id);
-      return message.reset();
-    });
+      message.reset();
+    }
     this.#current = null;
     for (const message of messages) {
       this.#find(message.id);
       this.#calls.adopt(message, 'reset');
     }
-    return out;
   }
 
   /** Another conversation starts: every response ends. */
-  end(): ResponseOutput[] {
-    const ends = [...this.#expected.values()].map((response): ResponseOutput => ({ type: 'end', response }));
+  end(): void {
+    for (const message of this.#all) message.reset();
+    for (const sink of this.#expected.values()) sink.end();
     this.#expected.clear();
-    const read = this.#all.flatMap((message) => message.reset());
     this.#messages.clear();
     this.#current = null;
-    return [...read, ...ends];
   }
 
   /** Takes the buffered chunks of a message, for a page that shows them without a response. */
   takeBuffered(messageId: string): Chunk[] {
     const message = this.#messages.get(messageId);
     if (message?.is !== 'buffered') return [];
-    const out = [...message.read(0, false), ...message.close()];
-    return out.flatMap((output) => (output.type === 'chunk' ? [output.chunk] : []));
+    const chunks: Chunk[] = [];
+    message.read({ write: (chunk) => chunks.push(chunk), end: () => undefined }, false);
+    message.close();
+    return chunks;
   }
 
   /** The oldest message that is buffered from its first chunk on. */
@@ -145,7 +148,7 @@ export class Responses {
   }
 
   /** The messages with buffered chunks, oldest first. */
-  get buffered(): { messageId: string; isNew: boolean }[] {
+  get buffered(): Pending[] {
     return this.#all.flatMap(({ is, id: messageId, isUnread: isNew }) =>
       is === 'buffered' ? { messageId, isNew } : [],
     );
@@ -176,22 +179,17 @@ export class Responses {
   }
 
   /** A transient chunk belongs to no message: the response that is being read gets it, else one that waits. */
-  #receiveTransient(chunk: Chunk): ResponseOutput[] {
+  #receiveTransient(chunk: Chunk): void {
     this.#calls.observe(chunk, this.#current?.id ?? '');
     const reader = [this.#current, ...this.#all.reverse()].find((message) => message?.is === 'read');
-    const response = reader?.response ?? this.#expected.values().next().value;
-    const passed = response === undefined ? [] : toResponse(response, [chunk]);
-    if (chunk.type !== 'data-settled') return passed;
-    return [...passed, ...(this.#messages.get(chunk.data.messageId)?.callSettled() ?? [])];
+    const sink = reader?.sink ?? this.#expected.values().next().value;
+    sink?.write(chunk);
+    if (chunk.type === 'data-settled') this.#messages.get(chunk.data.messageId)?.callSettled();
   }
 
-  /** The message with that id; a new one is set up first. */
-  #find(id: string, setUp: (message: StreamedMessage) => void = () => undefined): StreamedMessage {
-    const known = this.#messages.get(id);
-    if (known) return known;
-    const message = new StreamedMessage(id, this.#calls, this.#steps);
+  #find(id: string): StreamedMessage {
+    const message = this.#messages.get(id) ?? new StreamedMessage(id, this.#calls, this.#steps);
     this.#messages.set(id, message);
-    setUp(message);
     return message;
   }
 }

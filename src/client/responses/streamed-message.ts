@@ -1,13 +1,13 @@
 import type { Chunk } from '../../protocol/chunks.ts';
 import { settledCall, type ToolCalls } from '../tool-calls.ts';
-import { MessageReader, type StepBoundaries } from './message-reader.ts';
+import { MessageReader, type ResponseSink, type StepBoundaries } from './message-reader.ts';
 import { DeltaMerger } from './response-stream.ts';
 
-/** An effect on the responses: a chunk for one, its end, or the news that chunks of a message wait for a reader. */
-export type ResponseOutput =
-  | { type: 'chunk'; response: number; chunk: Chunk }
-  | { type: 'end'; response: number }
-  | { type: 'pending'; messageId: string; isNew: boolean };
+/** Chunks arrived for a message that no response reads. `isNew`: the page has not seen the message before. */
+export interface Pending {
+  messageId: string;
+  isNew: boolean;
+}
 
 /** Chunks of a message that wait for a reader. Deltas are joined, so that the buffer grows only with the text. */
 class ChunkBuffer {
@@ -45,7 +45,7 @@ type State =
   /** Chunks wait for a reader. `isNew`: from the first one on. `isReported`: the page knows. `isOver`: no more follow. */
   | { is: 'buffered'; buffer: ChunkBuffer; isNew: boolean; isReported: boolean; isOver: boolean }
   /** A response gets the chunks as they arrive. */
-  | { is: 'read'; response: number; reader: MessageReader }
+  | { is: 'read'; reader: MessageReader }
   /** It has no reader, and more chunks follow, by themselves or after an answer. */
   | { is: 'paused' }
   /** The AI SDK stopped reading at an error chunk. Chunks after it are dropped. */
@@ -83,8 +83,8 @@ export class StreamedMessage {
   }
 
   /** The response that reads it. */
-  get response(): number | undefined {
-    return this.#state.is === 'read' ? this.#state.response : undefined;
+  get sink(): ResponseSink | undefined {
+    return this.#state.is === 'read' ? this.#state.reader.sink : undefined;
   }
 
   /** Whether it is buffered from its first chunk on. */
@@ -109,11 +109,10 @@ export class StreamedMessage {
   }
 
   /** Expects its first chunk: for a response, or to be buffered. */
-  expect(response?: number): void {
-    this.#state =
-      response === undefined
-        ? { is: 'buffered', buffer: new ChunkBuffer(), isNew: true, isReported: true, isOver: false }
-        : { is: 'read', response, reader: this.#newReader() };
+  expect(sink?: ResponseSink): void {
+    this.#state = sink
+      ? this.#readBy(sink)
+      : { is: 'buffered', buffer: new ChunkBuffer(), isNew: true, isReported: true, isOver: false };
   }
 
   /** A `start` chunk of it arrived: it starts, or continues, also after a failure. */
@@ -135,61 +134,56 @@ export class StreamedMessage {
   }
 
   /** Lets a response read it: the buffered chunks, and those that follow. `expects`: the page sent an answer, so more follow. */
-  read(response: number, expects: boolean): ResponseOutput[] {
+  read(sink: ResponseSink, expects: boolean): void {
     const before = this.#state;
     const isOver = !expects && (before.is === 'buffered' ? before.isOver : this.isIdle);
-    if (isOver && before.is !== 'buffered') return [{ type: 'end', response }];
-    this.#state = { is: 'read', response, reader: this.#newReader() };
+    if (isOver && before.is !== 'buffered') return sink.end();
+    this.#state = this.#readBy(sink);
     const buffered = before.is === 'buffered' ? before.buffer.read(this.#isShown) : [];
-    const out = buffered.flatMap((chunk) => this.#deliver(expects ? withoutFinish(chunk) : chunk));
-    if (isOver) return [...out, ...this.close('over')];
-    return this.#isPaused ? [...out, ...this.close()] : out;
+    for (const chunk of buffered) this.#deliver(expects ? withoutFinish(chunk) : chunk);
+    if (isOver) this.close('over');
+    else if (this.#isPaused) this.close();
   }
 
   /** Receives a chunk of it. */
-  receive(chunk: Chunk, isReplay: boolean): ResponseOutput[] {
-    if (this.is === 'failed') return [];
+  receive(chunk: Chunk, isReplay: boolean): void {
+    if (this.is === 'failed') return;
     this.#hasStarted = true;
     const isRepeated = chunk.type === 'tool-input-available' && this.#isDecided(chunk.toolCallId);
     this.#calls.observe(chunk, this.id);
     // The page may show an output of the call by now, which this chunk would remove.
-    if (isRepeated) return [];
+    if (isRepeated) return;
     if (this.is === 'over') this.#state = { is: 'paused' };
     const isInStep = chunk.type === 'start-step' || chunk.type === 'tool-approval-request';
     this.#isAsking = isInStep && (this.#isAsking || chunk.type === 'start-step');
-    if (this.is !== 'read') {
-      this.#buffer(chunk, isReplay);
-      return [];
-    }
+    if (this.is !== 'read') return this.#buffer(chunk, isReplay);
     const isSeen = isReplay && this.#isShown && settledCall(chunk) === null;
-    return isSeen ? [] : this.#deliver(chunk);
+    if (!isSeen) this.#deliver(chunk);
   }
 
   /** Its turn ended. */
-  endTurn(): ResponseOutput[] {
+  endTurn(): void {
     const state = this.#state;
     // An answer and the end of the turn may cross on the wire: then more follows.
     this.#isDone = state.is !== 'failed' && this.#hasAnsweredCall;
-    if (this.#isDone) return [];
+    if (this.#isDone) return;
     if (state.is === 'buffered') state.isOver = true;
-    else if (state.is === 'read') return this.close('over');
+    else if (state.is === 'read') this.close('over');
     else this.#state = { is: 'over' };
-    return [];
   }
 
   /** A call of it got its outcome outside the message. If its turn has ended, no more follow. */
-  callSettled(): ResponseOutput[] {
-    return this.#isDone ? this.endTurn() : [];
+  callSettled(): void {
+    if (this.#isDone) this.endTurn();
   }
 
-  /** All chunks of a frame have arrived: a pause ends the response, and buffered chunks are reported. */
-  endFrame(): ResponseOutput[] {
-    const { id: messageId } = this;
+  /** All chunks of a frame have arrived: a pause ends the response, and new buffered chunks are reported. */
+  endFrame(): Pending | null {
     const state = this.#state;
-    if (this.#isPaused) return this.close();
-    if (state.is !== 'buffered' || state.isReported) return [];
+    if (this.#isPaused) this.close();
+    if (state.is !== 'buffered' || state.isReported) return null;
     state.isReported = true;
-    return [{ type: 'pending', messageId, isNew: state.isNew }];
+    return { messageId: this.id, isNew: state.isNew };
   }
 
   /** Its reader left; `isRejected`: because the server rejected the request for it. */
@@ -198,20 +192,19 @@ export class StreamedMessage {
   }
 
   /** The page gets it anew in a reset. */
-  reset(): ResponseOutput[] {
-    const out = this.close();
+  reset(): void {
+    this.close();
     this.#state = { is: 'over' };
     this.#isShown = false;
     this.#isAsking = false;
-    return out;
   }
 
   /** Ends the response that reads it. */
-  close(is: 'paused' | 'over' | 'failed' = 'paused'): ResponseOutput[] {
-    if (this.#state.is !== 'read') return [];
-    const { response, reader } = this.#state;
+  close(is: 'paused' | 'over' | 'failed' = 'paused'): void {
+    if (this.#state.is !== 'read') return;
+    const { reader } = this.#state;
     this.#state = { is };
-    return [...toResponse(response, reader.end()), { type: 'end', response }];
+    reader.end();
   }
 
   #buffer(chunk: Chunk, isReplay: boolean): void {
@@ -226,15 +219,15 @@ export class StreamedMessage {
     if (chunk.type !== 'start' && chunk.type !== 'start-step') this.#state.isReported = false;
   }
 
-  #deliver(chunk: Chunk): ResponseOutput[] {
+  #deliver(chunk: Chunk): void {
     const state = this.#state;
-    if (state.is !== 'read') return [];
-    const passed = toResponse(state.response, state.reader.push(chunk));
-    return chunk.type === 'error' ? [...passed, ...this.close('failed')] : passed;
+    if (state.is !== 'read') return;
+    state.reader.push(chunk);
+    if (chunk.type === 'error') this.close('failed');
   }
 
-  #newReader(): MessageReader {
-    return new MessageReader(this.id, this.#calls, this.#steps);
+  #readBy(sink: ResponseSink): State {
+    return { is: 'read', reader: new MessageReader(sink, this.id, this.#calls, this.#steps) };
   }
 
   /** Whether a response reads it, and no chunks follow before the page answers a call. */
@@ -265,11 +258,6 @@ export class StreamedMessage {
     const call = this.#calls.get(toolCallId);
     return call?.state === 'approval-responded' && this.#calls.waitsForPage(call);
   }
-}
-
-/** Addresses chunks to a response. */
-export function toResponse(response: number, chunks: Chunk[]): ResponseOutput[] {
-  return chunks.map((chunk) => ({ type: 'chunk', response, chunk }));
 }
 
 /** The `finish` of an earlier part of the message is not the end of the part that the page expects: only its metadata counts. */
