@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Connection, OutgoingFrame } from '../../../src/client/link/index.ts';
-import { OutgoingSpeech } from '../../../src/client/voice/outgoing-speech.ts';
+import { SpeechSender } from '../../../src/client/voice/user-speech.ts';
 
 /** The end of a wire that writes down what is sent: control by name, sound by its first sample. */
 function wire() {
@@ -28,10 +28,10 @@ const sound = (value: number) => [1, 16_000, value];
 describe('what the person says aloud', () => {
   test('[B4] [B29] goes up between its two ends, and nothing does outside of them', () => {
     const { connection, sent } = wire();
-    const speech = new OutgoingSpeech(false);
+    const speech = new SpeechSender(false);
     speech.connect(connection);
     speech.push(piece(1));
-    speech.begin();
+    speech.start();
     speech.push(piece(2));
     speech.push(piece(3));
     speech.end();
@@ -41,18 +41,18 @@ describe('what the person says aloud', () => {
 
   test('[B9] is text without the subprotocol', () => {
     const { connection, sent } = wire();
-    const speech = new OutgoingSpeech(true);
+    const speech = new SpeechSender(true);
     speech.connect(connection);
-    speech.begin();
+    speech.start();
     speech.push(Int16Array.of(1, -1));
     expect(sent).toEqual([START, ['audio_chunk', btoa('\x01\x00\xff\xff'), 16_000, 1, 16]]);
   });
 
   test('waits while there is no connection, and goes on where it was when it is back', () => {
     const { connection, sent, state } = wire();
-    const speech = new OutgoingSpeech(false);
+    const speech = new SpeechSender(false);
     speech.connect(connection);
-    speech.begin();
+    speech.start();
     speech.push(piece(1));
     state.status = 'reconnecting';
     speech.push(piece(2));
@@ -66,10 +66,10 @@ describe('what the person says aloud', () => {
 
   test('that ended while there was no connection is said when it is back, and half a minute of it at most', () => {
     const { connection, sent, state } = wire();
-    const speech = new OutgoingSpeech(false);
+    const speech = new SpeechSender(false);
     state.status = 'offline';
     speech.connect(connection);
-    speech.begin();
+    speech.start();
     const second = (value: number) => new Int16Array(16_000).fill(value);
     for (let i = 1; i <= 40; i++) speech.push(second(i));
     speech.end();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Connection, OutgoingFrame } from '../../../src/client/link/index.ts';
-import { PersonSpeech } from '../../../src/client/voice/person-speech.ts';
-import type { DetectSpeech } from '../../../src/client/voice/speech-detector.ts';
+import { UserSpeech } from '../../../src/client/voice/user-speech.ts';
+import type { DetectSpeech } from '../../../src/protocol/speech-detector.ts';
 
 /** Somebody before a microphone, and what the server gets of it: `start`, `stop`, and sound by its first sample. */
 function person(options: { detect?: DetectSpeech } = {}) {
@@ -17,7 +17,7 @@ function person(options: { detect?: DetectSpeech } = {}) {
     },
   } as unknown as Connection;
   const told: (boolean | 'heard')[] = [];
-  const speech = new PersonSpeech(
+  const speech = new UserSpeech(
     options,
     (isSpeech) => told.push(isSpeech),
     () => told.push('heard'),
@@ -35,7 +35,7 @@ describe('what the person says aloud', () => {
   test('[B29] goes along with half a second from before its beginning was noticed', () => {
     const { speech, sent, push } = person();
     push(1, 40);
-    speech.begin(false);
+    speech.start(false);
     push(41, 42);
     speech.end();
     push(43, 50);
@@ -44,13 +44,13 @@ describe('what the person says aloud', () => {
 
   test('[B29] leaves after 300 ms while something is held, and a word that is shorter leaves when that is let go', () => {
     const { speech, sent, told, push } = person();
-    speech.begin(true);
+    speech.start(true);
     push(1, 14);
-    expect([sent, speech.isTalking, speech.isHeard]).toEqual([[], true, false]);
+    expect([sent, speech.isTalking, speech.isSending]).toEqual([[], true, false]);
     push(15, 16);
-    expect([sent, told, speech.isHeard]).toEqual([['start', ...numbers(1, 16)], ['heard'], true]);
+    expect([sent, told, speech.isSending]).toEqual([['start', ...numbers(1, 16)], ['heard'], true]);
     speech.end();
-    speech.begin(true);
+    speech.start(true);
     push(17, 18);
     speech.end();
     expect(sent.slice(17)).toEqual(['stop', 'start', 17, 18, 'stop']);
@@ -58,12 +58,12 @@ describe('what the person says aloud', () => {
 
   test('[B29] is nothing when it was a tap; what was heard during it belongs to what is said next', () => {
     const { speech, sent, told, push } = person();
-    speech.begin(true);
+    speech.start(true);
     push(1, 3);
     speech.cancel();
     push(4, 5);
     expect([sent, told, speech.isTalking]).toEqual([[], [], false]);
-    speech.begin(false);
+    speech.start(false);
     speech.end();
     expect(sent).toEqual(['start', ...numbers(1, 5), 'stop']);
   });
@@ -77,8 +77,8 @@ describe('what the person says aloud', () => {
       };
     };
     const { speech } = person({ detect: detector('first') });
-    speech.detect();
-    speech.begin(false);
+    speech.startDetector();
+    speech.start(false);
     speech.detectWith(detector('second'));
     expect(made).toEqual(['first']);
     speech.end();

@@ -1,14 +1,14 @@
-import { energyGate } from 'duologue/client/voice';
+import { energyDetector } from 'duologue/client/voice';
 import { describe, expect, test } from 'vitest';
 import { clips, samplesOf } from '../../demo/voice/support/clips.ts';
 import { findsSpeech, foundIn, NOISES } from '../../support/detection.ts';
 import { silence, whiteNoise } from '../../support/noises.ts';
 
 const QUIET_MS = 700;
-const find = (sounds: Int16Array[], options?: Parameters<typeof energyGate>[0]) =>
-  foundIn(energyGate(options), sounds);
+const find = (sounds: Int16Array[], options?: Parameters<typeof energyDetector>[0]) =>
+  foundIn(energyDetector(options), sounds);
 
-describe('the energy gate', () => {
+describe('the energy detector', () => {
   test.each(clips())('hears within $file where speech begins and where it ends', async (clip) => {
     await findsSpeech(find, clip, { earlyMs: 20, pauseMs: QUIET_MS });
   });
