@@ -94,21 +94,17 @@ export class BrowserTools {
     if (due.length === 0) return;
     if (this.#kind.batchesAnswers) return void this.#sendOutputs(due);
     for (const call of due) {
-      void this.#runner.run(call).then((result) => {
-        if (!result) return;
-        const fields = 'output' in result ? { result: result.output } : { error: result.errorText };
-        this.answer(call.id, asPart(result), fields);
-      });
+      void this.#runner.run(call).then((result) => result && this.answer(call.id, asPart(result)));
     }
   }
 
-  /** Sends one answer, also while a response is read. `fields`: the answer as a `tool_result` frame has it. */
-  answer(toolCallId: string, answer: Omit<ToolPart, 'type' | 'toolCallId'>, fields: object): void {
+  /** Sends one answer, also while a response is read. */
+  answer(toolCallId: string, answer: Omit<ToolPart, 'type' | 'toolCallId'>): void {
     const call = this.#calls.get(toolCallId);
     const part = { type: `tool-${call?.toolName}`, toolCallId, ...answer };
     this.#calls.markSent([part]);
     if (call) this.claim(call.messageId, [part]);
-    if (!this.#kind.batchesAnswers) return this.#requests.sendResult(part, fields);
+    if (!this.#kind.batchesAnswers) return this.#requests.sendResult(part);
     void this.#withOutput(part).then((whole) => this.#send(call?.messageId, [whole], {}));
   }
 

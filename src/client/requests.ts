@@ -1,5 +1,6 @@
 import type { UIMessage } from 'ai';
 import type { DataParts } from '../protocol/chunks.ts';
+import type { FrameData } from '../protocol/frames.ts';
 import type { Connection, OutgoingFrame, Played, RequestExtras } from './link/index.ts';
 import type { AnswerPart, ToolPart } from './tool-calls.ts';
 
@@ -75,10 +76,17 @@ export class Requests {
     this.#post({ requestId, answers, response }, { type: 'message', data, extras });
   }
 
-  /** Sends one answer in a frame of its own. `fields`: the answer as that frame has it. */
-  sendResult(part: AnswerPart, fields: object): void {
+  /** Sends one answer in a `tool_result` frame. */
+  sendResult(part: ToolPart): void {
+    const { toolCallId, state, output, errorText, approval } = part;
     const requestId = this.newId();
-    const data = { toolCallId: part.toolCallId, ...fields, requestId };
+    const data: FrameData['tool_result'] = { toolCallId, requestId };
+    if (state === 'output-available') data.result = output;
+    else if (state === 'output-error') data.error = errorText;
+    else {
+      data.status = approval?.approved ? 'approved' : 'rejected';
+      if (approval?.reason !== undefined) data.reason = approval.reason;
+    }
     this.#post({ requestId, answers: [part] }, { type: 'tool_result', data });
   }
 

@@ -151,21 +151,19 @@ export class DuologueTransport<M extends UIMessage = UIMessage> implements ChatT
 
   /** Sends the output of a browser tool, or `{confirmed}` for a confirmation. */
   sendToolResult(toolCallId: string, result: unknown): void {
-    const output = result ?? null;
-    this.#tools.answer(toolCallId, { state: 'output-available', output }, { result: output });
+    this.#tools.answer(toolCallId, { state: 'output-available', output: result ?? null });
   }
 
   /** Sends the failure of a browser tool. */
   sendToolError(toolCallId: string, errorText: string): void {
-    this.#tools.answer(toolCallId, { state: 'output-error', errorText }, { error: errorText });
+    this.#tools.answer(toolCallId, { state: 'output-error', errorText });
   }
 
   /** Sends a decision at once, also while a response is read. */
   sendDecision(toolCallId: string, approved: boolean, reason?: string): void {
-    const why = reason === undefined ? {} : { reason };
-    const approval = { id: this.#calls.get(toolCallId)?.approvalId ?? '', approved, ...why };
-    const status = approved ? ('approved' as const) : ('rejected' as const);
-    this.#tools.answer(toolCallId, { state: 'approval-responded', approval }, { status, ...why });
+    const id = this.#calls.get(toolCallId)?.approvalId ?? '';
+    const approval = { id, approved, ...(reason === undefined ? {} : { reason }) };
+    this.#tools.answer(toolCallId, { state: 'approval-responded', approval });
     this.#tools.runDue();
   }
 

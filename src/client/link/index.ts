@@ -2,17 +2,9 @@
  * The link layer: sends frames to a session and receives decoded chunks, over whichever wire. `link.ts` has the interface, one file each
  * has an implementation, and `Connection` owns what outlives a link: state, position, requests without an answer, heartbeat.
  */
-export { Connection, type ConnectionOptions, type Played, type SoundPlayer } from './connection.ts';
+export * from './connection.ts';
 export { type ConnectionState, endOf } from './connection-state.ts';
 export { httpLinks } from './http-link.ts';
-export type {
-  Link,
-  LinkEvents,
-  LinkKind,
-  LinkTarget,
-  OutgoingFrame,
-  ReceivedChunk,
-  RequestExtras,
-} from './link.ts';
+export type * from './link.ts';
 export type { ConnectionEvent } from './position.ts';
-export { type WebSocketLike, type WebSocketLinkOptions, webSocketLinks } from './web-socket-link.ts';
+export * from './web-socket-link.ts';

@@ -1,45 +1,18 @@
 import type { Chunk } from '../../protocol/chunks.ts';
 import type { ToolCalls } from '../tool-calls.ts';
 
-/**
- * Decides where a step ends for the page. The wire has no step boundary between tool calls and the text after them; but the tool-calls
- * helper of the AI SDK looks at the last step, and would send its settled calls again after every response.
- */
-export class StepBoundaries {
-  readonly #calls: ToolCalls;
-  /** Messages with a step boundary after all of their calls. */
-  readonly #ended = new Set<string>();
-
-  constructor(calls: ToolCalls) {
-    this.#calls = calls;
-  }
-
-  /** Whether a step boundary belongs before the chunk. A call without an outcome stays in the last step, where the helpers look for it. */
-  isBefore(chunk: Chunk, messageId: string): boolean {
-    switch (chunk.type) {
-      case 'start-step':
-        this.#ended.add(messageId);
-        return false;
-      case 'tool-input-start':
-      case 'tool-input-available':
-        this.#ended.delete(messageId);
-        return false;
-      case 'text-start':
-      case 'reasoning-start':
-      case 'finish':
-        if (this.#ended.has(messageId) || !this.#calls.areSettled(messageId)) return false;
-        this.#ended.add(messageId);
-        return true;
-      default:
-        return false;
-    }
-  }
-}
-
 /** Where the chunks of a response go. */
 export interface ResponseSink {
   write(chunk: Chunk): void;
   end(): void;
+}
+
+/** What the readers of a message share. */
+export interface ReaderContext {
+  messageId: string;
+  calls: ToolCalls;
+  /** Whether the page has a step boundary after all calls of the message. */
+  isStepEnded: boolean;
 }
 
 /**
@@ -48,19 +21,15 @@ export interface ResponseSink {
  */
 export class MessageReader {
   readonly sink: ResponseSink;
-  readonly #messageId: string;
-  readonly #calls: ToolCalls;
-  readonly #steps: StepBoundaries;
+  readonly #context: ReaderContext;
   /** Text and reasoning blocks that started in this response and have not ended. */
   readonly #blocks = new Map<string, 'text' | 'reasoning'>();
   /** Whether the last chunk was a step boundary, which is passed on only when no approval request follows it. */
   #isStepHeld = false;
 
-  constructor(sink: ResponseSink, messageId: string, calls: ToolCalls, steps: StepBoundaries) {
+  constructor(sink: ResponseSink, context: ReaderContext) {
     this.sink = sink;
-    this.#messageId = messageId;
-    this.#calls = calls;
-    this.#steps = steps;
+    this.#context = context;
   }
 
   /** Whether a block has started and not ended: the response does not end inside a block. */
@@ -102,7 +71,7 @@ export class MessageReader {
       case 'tool-output-available':
       case 'tool-output-error':
       case 'tool-output-denied':
-        if (this.#calls.get(chunk.toolCallId)) this.#pass(chunk);
+        if (this.#context.calls.get(chunk.toolCallId)) this.#pass(chunk);
         return;
       default:
         this.#pass(chunk);
@@ -116,7 +85,31 @@ export class MessageReader {
   }
 
   #pass(chunk: Chunk): void {
-    if (this.#steps.isBefore(chunk, this.#messageId)) this.#pass({ type: 'start-step' });
+    if (this.#isStepOver(chunk)) this.#pass({ type: 'start-step' });
     this.sink.write(chunk);
+  }
+
+  /**
+   * Whether a step boundary belongs before the chunk. The wire has none between tool calls and the text after them; but the tool-calls
+   * helper of the AI SDK looks at the last step, and would send its settled calls again after every response. A call without an outcome
+   * stays in the last step, where the helpers look for it.
+   */
+  #isStepOver(chunk: Chunk): boolean {
+    const context = this.#context;
+    switch (chunk.type) {
+      case 'start-step':
+        context.isStepEnded = true;
+        return false;
+      case 'tool-input-start':
+      case 'tool-input-available':
+        context.isStepEnded = false;
+        return false;
+      case 'text-start':
+      case 'reasoning-start':
+      case 'finish':
+        return !context.isStepEnded && context.calls.areSettled(context.messageId);
+      default:
+        return false;
+    }
   }
 }

@@ -1,7 +1,7 @@
 import type { UIMessage } from 'ai';
 import type { Chunk } from '../../protocol/chunks.ts';
 import type { ToolCalls } from '../tool-calls.ts';
-import { type ResponseSink, StepBoundaries } from './message-reader.ts';
+import type { ResponseSink } from './message-reader.ts';
 import { type Pending, StreamedMessage } from './streamed-message.ts';
 
 /** How a response reads a message. */
@@ -19,7 +19,6 @@ export interface ReadOptions {
  */
 export class Responses {
   readonly #calls: ToolCalls;
-  readonly #steps: StepBoundaries;
   readonly #shows: (messageId: string) => boolean;
   readonly #messages = new Map<string, StreamedMessage>();
   /** Responses to requests that the server has not accepted yet, by request id. */
@@ -31,7 +30,6 @@ export class Responses {
   constructor(calls: ToolCalls, shows: (messageId: string) => boolean = () => false) {
     this.#calls = calls;
     this.#shows = shows;
-    this.#steps = new StepBoundaries(calls);
   }
 
   /** Lets a response wait for the message that will answer a request. */
@@ -188,7 +186,7 @@ export class Responses {
   }
 
   #find(id: string): StreamedMessage {
-    const message = this.#messages.get(id) ?? new StreamedMessage(id, this.#calls, this.#steps);
+    const message = this.#messages.get(id) ?? new StreamedMessage(id, this.#calls);
     this.#messages.set(id, message);
     return message;
   }

@@ -1,6 +1,6 @@
 import type { Chunk } from '../../protocol/chunks.ts';
 import { settledCall, type ToolCalls } from '../tool-calls.ts';
-import { MessageReader, type ResponseSink, type StepBoundaries } from './message-reader.ts';
+import { MessageReader, type ReaderContext, type ResponseSink } from './message-reader.ts';
 import { DeltaMerger } from './response-stream.ts';
 
 /** Chunks arrived for a message that no response reads. `isNew`: the page has not seen the message before. */
@@ -57,7 +57,7 @@ type State =
 export class StreamedMessage {
   readonly id: string;
   readonly #calls: ToolCalls;
-  readonly #steps: StepBoundaries;
+  readonly #readerContext: ReaderContext;
   #state: State = { is: 'over' };
   /** Whether the page has the message from elsewhere: replays of it are dropped. */
   #isShown = false;
@@ -67,10 +67,10 @@ export class StreamedMessage {
   #isDone = false;
   #hasStarted = false;
 
-  constructor(id: string, calls: ToolCalls, steps: StepBoundaries) {
+  constructor(id: string, calls: ToolCalls) {
     this.id = id;
     this.#calls = calls;
-    this.#steps = steps;
+    this.#readerContext = { messageId: id, calls, isStepEnded: false };
   }
 
   get is(): State['is'] {
@@ -227,7 +227,7 @@ export class StreamedMessage {
   }
 
   #readBy(sink: ResponseSink): State {
-    return { is: 'read', reader: new MessageReader(sink, this.id, this.#calls, this.#steps) };
+    return { is: 'read', reader: new MessageReader(sink, this.#readerContext) };
   }
 
   /** Whether a response reads it, and no chunks follow before the page answers a call. */
