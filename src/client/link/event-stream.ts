@@ -20,12 +20,25 @@ export async function readChunks(
   }
 }
 
-/** A stream of chunks that a tab can open, and the receiver of its chunks. */
+/** The chunks of a session over HTTP, and their receiver. */
 export interface StreamSource {
-  /** Requests the chunks after one. */
+  /** Requests the chunks after one, as an endless SSE response. */
   open: (last: string | null) => Promise<Response>;
   receive: (chunks: ReceivedChunk[]) => void;
+  /** Aborted when the link closes. */
   signal: AbortSignal;
+  /** The name under which tabs of this browser share the stream; null when they may not. */
+  sharedName: string | null;
+}
+
+/** Reads the chunks of a session after one, in one stream, which tabs may share. Resolves when the stream has ended. */
+export async function readStream(source: StreamSource, last: string | null): Promise<void> {
+  const { sharedName } = source;
+  if (sharedName !== null) return new SharedStream(sharedName, last, source).read();
+  await readChunks(await source.open(last), (chunks) => {
+    source.receive(chunks);
+    return true;
+  });
 }
 
 /** What the tab that reads the stream sends to the others: chunks, and the id of the chunk before them. */
@@ -40,7 +53,7 @@ interface Shared {
  * next one continues after the last chunk that it received. A new tab, and a tab that missed a chunk, catches up with a request of its
  * own.
  */
-export class SharedStream {
+class SharedStream {
   readonly #channel: BroadcastChannel;
   readonly #source: StreamSource;
   #last: string | null;

@@ -2,7 +2,7 @@ import type { Chunk } from '../../protocol/chunks.ts';
 import { ERRORS, ProtocolError } from '../../protocol/errors.ts';
 import { DuologueHttp, type HttpOptions, pathOf } from '../http.ts';
 import { systemTimers, type Timers } from '../platform.ts';
-import { readChunks, SharedStream, type StreamSource } from './event-stream.ts';
+import { readChunks, readStream, type StreamSource } from './event-stream.ts';
 import {
   type Link,
   type LinkEvents,
@@ -16,15 +16,21 @@ import {
 /** A stream that is silent for longer than this is late with its keep-alive comment. */
 const SILENCE_MS = 3_500;
 
-/** Links over HTTP: each request is a post, and all chunks arrive in one SSE stream, which also shows what other pages do. */
-export function httpLinks(options: HttpOptions & { timers?: Timers | undefined }): LinkKind {
+/**
+ * Links over HTTP: each request is a post, and all chunks arrive in a stream of their own, which also shows what other pages do. `read`
+ * reads that stream; a link that polls passes its own.
+ */
+export function httpLinks(
+  options: HttpOptions & { timers?: Timers | undefined },
+  read: typeof readStream = readStream,
+): LinkKind {
   const http = new DuologueHttp(options);
   const timers = options.timers ?? systemTimers;
   return {
     canBeActive: false,
     batchesAnswers: true,
     pausesWhenHidden: true,
-    open: (target, events) => new HttpLink(http, timers, target, events),
+    open: (target, events) => new HttpLink(http, timers, read, target, events),
     async findCause() {
       const error = await http.findCause();
       // This answer is for WebSockets: the server is there.
@@ -43,12 +49,18 @@ class HttpLink implements Link {
   #posted: Promise<void> = Promise.resolve();
   #lastChunkAt = 0;
 
-  constructor(http: DuologueHttp, timers: Timers, target: LinkTarget, events: LinkEvents) {
+  constructor(
+    http: DuologueHttp,
+    timers: Timers,
+    read: typeof readStream,
+    target: LinkTarget,
+    events: LinkEvents,
+  ) {
     this.#http = http;
     this.#timers = timers;
     this.#events = events;
     this.#sessionId = String(target.sessionId);
-    void this.#watch(target.last);
+    void this.#watch(read, target.last);
   }
 
   send({ type, data, extras }: OutgoingFrame): number {
@@ -79,7 +91,7 @@ class HttpLink implements Link {
     this.#controller.abort();
   }
 
-  async #watch(last: string | null): Promise<void> {
+  async #watch(read: typeof readStream, last: string | null): Promise<void> {
     const { signal } = this.#controller;
     const path = `${pathOf(this.#sessionId)}/watch`;
     const source: StreamSource = {
@@ -93,16 +105,10 @@ class HttpLink implements Link {
         this.#events.onChunks(chunks);
       },
       signal,
+      sharedName: this.#http.sharedName(path),
     };
     try {
-      const name = this.#http.sharedName(path);
-      if (name !== null) await new SharedStream(name, last, source).read();
-      else {
-        await readChunks(await source.open(last), (chunks) => {
-          source.receive(chunks);
-          return true;
-        });
-      }
+      await read(source, last);
       this.#end(LOST);
     } catch (error) {
       if (!(error instanceof ProtocolError)) return this.#end(LOST);
