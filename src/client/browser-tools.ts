@@ -172,14 +172,11 @@ export class BrowserTools {
   }
 
   async #sendOutputs(due: TrackedCall[]): Promise<void> {
-    const parts = await Promise.all(
-      due.map(async (call): Promise<ToolPart[]> => {
-        const { id: toolCallId, toolName, input } = call;
-        const result = await this.#runner.run(call);
-        return result ? [{ type: `tool-${toolName}`, toolCallId, input, ...asPart(result) }] : [];
-      }),
-    );
-    const answers = parts.flat();
+    const results = await Promise.all(due.map((call) => this.#runner.run(call)));
+    const answers = due.flatMap(({ id: toolCallId, toolName, input }, index): ToolPart[] => {
+      const result = results[index];
+      return result ? [{ type: `tool-${toolName}`, toolCallId, input, ...asPart(result) }] : [];
+    });
     if (answers.length > 0) this.#send(due[0]?.messageId, answers, {});
   }
 

@@ -58,11 +58,15 @@ export class ToolRunner {
     const controller = new AbortController();
     this.#running.set(id, controller);
     const { signal } = controller;
-    const result = await Promise.race([
-      execute(executor, input, { toolCallId: id, signal }),
-      new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null))),
-      this.#timeout(toolName, signal),
-    ]);
+    const result = await new Promise<ExecutorResult | null>((resolve) => {
+      const onTimeout = () => resolve({ errorText: outputTimedOut(toolName) });
+      const cancelTimeout = this.#timers.after(this.#timeoutMs, onTimeout);
+      signal.addEventListener('abort', () => {
+        cancelTimeout();
+        resolve(null);
+      });
+      void execute(executor, input, { toolCallId: id, signal }).then(resolve);
+    });
     const isCancelled = signal.aborted;
     this.#running.delete(id);
     controller.abort();
@@ -76,15 +80,6 @@ export class ToolRunner {
 
   cancelAll(): void {
     for (const controller of this.#running.values()) controller.abort();
-  }
-
-  #timeout(toolName: string, signal: AbortSignal): Promise<ExecutorResult> {
-    return new Promise((resolve) => {
-      const cancel = this.#timers.after(this.#timeoutMs, () =>
-        resolve({ errorText: outputTimedOut(toolName) }),
-      );
-      signal.addEventListener('abort', cancel);
-    });
   }
 }
 

@@ -6,7 +6,7 @@ export type Key = string | (() => string | Promise<string>);
 
 /** Where the server is, and how to send requests to it. */
 export interface HttpOptions {
-  /** Where the server is mounted: an http(s) address, or a path of this page's host. */
+  /** Where the server is mounted: an http(s) or ws(s) address, or a path of this page's host. */
   url: string;
   /** The server's key, for pages that may know it; others log in for a cookie. */
   key?: Key | undefined;

@@ -1,4 +1,4 @@
-import type { ConnectionState, Executors, HttpOptions, WebSocketLike } from '../client/index.ts';
+import type { ConnectionState, DuologueTransportOptions, Executors, HttpOptions } from '../client/index.ts';
 import type { Chunk, Message } from '../protocol/chunks.ts';
 
 /** How a conversation is carried: `sse` posts each request over HTTP, `bidi` uses one WebSocket for everything, sound included. */
@@ -8,7 +8,9 @@ export type Mode = 'sse' | 'bidi';
 export type TransientData = Extract<Chunk, { type: `data-${string}` }>;
 
 /** Options of a conversation. */
-export interface ConversationOptions extends HttpOptions {
+export interface ConversationOptions
+  extends HttpOptions,
+    Pick<DuologueTransportOptions, 'WebSocket' | 'onFrame'> {
   mode: Mode;
   sessionId: string;
   /** The browser tools of the page. Their names are fixed from the first call on; the functions may change. */
@@ -17,14 +19,10 @@ export interface ConversationOptions extends HttpOptions {
   messages?: Message[] | undefined;
   /** How many milliseconds a browser tool may run. */
   toolTimeoutMs?: number | undefined;
-  /** Replaces the global `WebSocket`, for runtimes without one. */
-  WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
   /** Gets data that is in no message. */
   onData?: ((data: TransientData) => void) | undefined;
   onError?: ((error: Error) => void) | undefined;
   onFinish?: ((result: { message: Message; messages: Message[] }) => void) | undefined;
-  /** Gets every frame of the WebSocket as it is sent and received. */
-  onFrame?: ((direction: 'in' | 'out', data: string | Uint8Array) => void) | undefined;
 }
 
 /** What a page shows beside the messages. */

@@ -14,7 +14,7 @@ export interface AudioPlayerOptions {
   /** How many seconds of sound may wait. More drops the oldest. Default: 180. */
   maxSeconds?: number;
   /** The URL of `pcm-player-processor.js` of this package. */
-  workletUrl?: string | URL;
+  workletUrl?: string | URL | undefined;
 }
 
 /** A piece of the agent's sound. */

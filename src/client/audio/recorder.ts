@@ -12,15 +12,15 @@ export interface AudioRecorderOptions {
   /** Gets the sound of the microphone piece by piece: 16 kHz, mono, 16 bits. */
   onChunk: (pcm: Int16Array<ArrayBuffer>) => void;
   /** The microphone was unplugged or switched off. */
-  onLost?: (error: AudioError) => void;
+  onLost?: ((error: AudioError) => void) | undefined;
   /** The microphone. Default: the one that the browser prefers. */
-  deviceId?: string;
+  deviceId?: string | undefined;
   /** Milliseconds of a piece. Default: 20. */
-  pieceMs?: number;
+  pieceMs?: number | undefined;
   /** Constraints beyond mono sound with echo cancellation, noise suppression and gain control. */
-  constraints?: MediaTrackConstraints;
+  constraints?: MediaTrackConstraints | undefined;
   /** The URL of `pcm-recorder-processor.js` of this package. */
-  workletUrl?: string | URL;
+  workletUrl?: string | URL | undefined;
 }
 
 interface Recording {
@@ -94,7 +94,7 @@ export class AudioRecorder {
         echoCancellation: true,
         noiseSuppression: true,
         autoGainControl: true,
-        ...(deviceId === undefined ? {} : { deviceId: { exact: deviceId } }),
+        ...(deviceId && { deviceId: { exact: deviceId } }),
         ...constraints,
       },
     });

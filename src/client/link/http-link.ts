@@ -25,18 +25,25 @@ export function httpLinks(
   read: typeof readStream = readStream,
 ): LinkKind {
   const http = new DuologueHttp(options);
-  const timers = options.timers ?? systemTimers;
+  const context = { http, read, timers: options.timers ?? systemTimers };
   return {
     canBeActive: false,
     batchesAnswers: true,
     pausesWhenHidden: true,
-    open: (target, events) => new HttpLink(http, timers, read, target, events),
+    open: (target, events) => new HttpLink(context, target, events),
     async findCause() {
       const error = await http.findCause();
       // This answer is for WebSockets: the server is there.
       return error?.code === 'upgrade_required' ? null : error;
     },
   };
+}
+
+/** What the links of one kind share. */
+interface HttpContext {
+  http: DuologueHttp;
+  timers: Timers;
+  read: typeof readStream;
 }
 
 class HttpLink implements Link {
@@ -49,13 +56,7 @@ class HttpLink implements Link {
   #posted: Promise<void> = Promise.resolve();
   #lastChunkAt = 0;
 
-  constructor(
-    http: DuologueHttp,
-    timers: Timers,
-    read: typeof readStream,
-    target: LinkTarget,
-    events: LinkEvents,
-  ) {
+  constructor({ http, timers, read }: HttpContext, target: LinkTarget, events: LinkEvents) {
     this.#http = http;
     this.#timers = timers;
     this.#events = events;

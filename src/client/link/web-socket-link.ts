@@ -1,7 +1,7 @@
 import { decodeBinary, KEY_SUBPROTOCOL, SUBPROTOCOL, WATCHING_SUBPROTOCOL } from '../../protocol/codec.ts';
 import { encodeFrame } from '../../protocol/encode-frame.ts';
 import { ERRORS, ProtocolError } from '../../protocol/errors.ts';
-import { DuologueHttp, type Key } from '../http.ts';
+import { DuologueHttp, type HttpOptions } from '../http.ts';
 import { systemTimers, type Timers } from '../platform.ts';
 import {
   ChunkDecoder,
@@ -25,13 +25,7 @@ export interface WebSocketLike {
 }
 
 /** Where the server is, and how to open a WebSocket to it. */
-export interface WebSocketLinkOptions {
-  /** Where the server is mounted: an http(s) or ws(s) address, or a path of this page's host. */
-  url: string;
-  /** The server's key, for pages that may know it; others log in for a cookie. */
-  key?: Key | undefined;
-  /** Replaces the global `fetch` for the request that asks why no WebSocket opens. */
-  fetch?: typeof fetch | undefined;
+export interface WebSocketLinkOptions extends Pick<HttpOptions, 'url' | 'key' | 'fetch'> {
   /** Replaces the global `WebSocket`, for runtimes without one. */
   WebSocket?: (new (url: string, protocols: string[]) => WebSocketLike) | undefined;
   /** Whether the page keeps watching when another connection becomes the active one. By default the server closes it. */

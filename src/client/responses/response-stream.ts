@@ -3,32 +3,15 @@ import type { Timers } from '../platform.ts';
 
 type Delta = Extract<Chunk, { type: 'text-delta' | 'reasoning-delta' }>;
 
-/** Joins neighbouring deltas of one block. `push` holds a delta back until something else follows, or `end` is called. */
-export class DeltaMerger {
-  #held: Delta | null = null;
-
-  push(chunk: Chunk): Chunk[] {
-    if (!isDelta(chunk)) return [...this.end(), chunk];
-    const held = this.#held;
-    if (held?.type === chunk.type && held.id === chunk.id) {
-      this.#held = { ...held, delta: held.delta + chunk.delta };
-      return [];
-    }
-    const out = this.end();
-    this.#held = chunk;
-    return out;
-  }
-
-  /** Releases the delta that is held back. */
-  end(): Chunk[] {
-    const held = this.#held;
-    this.#held = null;
-    return held === null ? [] : [held];
-  }
-}
-
 function isDelta(chunk: Chunk): chunk is Delta {
   return (chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && !chunk.providerMetadata;
+}
+
+/** Two neighbouring deltas of one block as one; null when the chunks are no such deltas. */
+export function joinDeltas(first: Chunk | null | undefined, second: Chunk): Delta | null {
+  if (!first || !isDelta(first) || !isDelta(second)) return null;
+  const isSameBlock = first.type === second.type && first.id === second.id;
+  return isSameBlock ? { ...first, delta: first.delta + second.delta } : null;
 }
 
 /** A long text takes longer to draw: with every so many characters the window grows by itself, up to a limit. */
@@ -45,7 +28,8 @@ const FLOOD_FACTOR = 6;
  */
 export class ResponseStream {
   readonly readable: ReadableStream<Chunk>;
-  readonly #merger = new DeltaMerger();
+  /** Deltas of the window, joined. */
+  #held: Delta | null = null;
   readonly #timers: Timers;
   readonly #windowMs: number;
   #controller: ReadableStreamDefaultController<Chunk> | null = null;
@@ -80,17 +64,19 @@ export class ResponseStream {
   }
 
   write(chunk: Chunk): void {
-    this.#enqueue(this.#merger.push(chunk));
-    if (!isDelta(chunk)) return;
+    const joined = joinDeltas(this.#held, chunk);
+    if (!joined) this.#flush();
+    if (!isDelta(chunk)) return this.#enqueue(chunk);
+    this.#held = joined ?? chunk;
     this.#length += chunk.delta.length;
     if (this.#closeWindow) return;
-    this.#enqueue(this.#merger.end());
+    this.#flush();
     this.#openWindow();
   }
 
   /** Ends the stream. `onRead` is called when the reader has processed all chunks or has left: then the chat no longer writes. */
   end(onRead?: () => void): void {
-    this.#enqueue(this.#merger.end());
+    this.#flush();
     this.#ending = this.#controller;
     this.#onRead = onRead;
     this.#detach();
@@ -99,7 +85,7 @@ export class ResponseStream {
 
   /** Ends the stream with an error. */
   fail(error: Error): void {
-    this.#enqueue(this.#merger.end());
+    this.#flush();
     const controller = this.#controller;
     this.#detach();
     // A stream that fails drops its queue: give the reader time to read it.
@@ -112,18 +98,22 @@ export class ResponseStream {
     const ms = this.#windowMs * steps * factor;
     this.#closeWindow = this.#timers.after(ms, () => {
       this.#closeWindow = null;
-      const merged = this.#merger.end();
-      this.#enqueue(merged);
       const isFlood = this.#length - before > FLOOD * ms;
-      if (merged.length > 0) this.#openWindow(isFlood ? FLOOD_FACTOR : 1);
+      if (this.#flush()) this.#openWindow(isFlood ? FLOOD_FACTOR : 1);
     });
   }
 
-  #enqueue(chunks: Chunk[]): void {
-    for (const chunk of chunks) {
-      this.#isRead = false;
-      this.#controller?.enqueue(chunk);
-    }
+  /** Passes the held delta on. Returns whether there was one. */
+  #flush(): boolean {
+    const held = this.#held;
+    this.#held = null;
+    if (held) this.#enqueue(held);
+    return held !== null;
+  }
+
+  #enqueue(chunk: Chunk): void {
+    this.#isRead = false;
+    this.#controller?.enqueue(chunk);
   }
 
   #wasRead(): void {

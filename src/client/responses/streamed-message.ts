@@ -1,7 +1,7 @@
 import type { Chunk } from '../../protocol/chunks.ts';
 import { settledCall, type ToolCalls } from '../tool-calls.ts';
 import { MessageReader, type ReaderContext, type ResponseSink } from './message-reader.ts';
-import { DeltaMerger } from './response-stream.ts';
+import { joinDeltas } from './response-stream.ts';
 
 /** Chunks arrived for a message that no response reads. `isNew`: the page has not seen the message before. */
 export interface Pending {
@@ -11,31 +11,25 @@ export interface Pending {
 
 /** Chunks of a message that wait for a reader. Deltas are joined, so that the buffer grows only with the text. */
 class ChunkBuffer {
-  readonly #chunks: Chunk[] = [];
-  readonly #merger = new DeltaMerger();
-  /** How many chunks are replays; 'all' while no other chunk has arrived. */
-  #replayed: number | 'all' = 'all';
+  readonly #chunks: { chunk: Chunk; isReplay: boolean }[] = [];
 
   push(chunk: Chunk, isReplay: boolean): void {
-    if (this.#replayed === 'all' && !isReplay) {
-      this.#chunks.push(...this.#merger.end());
-      this.#replayed = this.#chunks.length;
-    }
-    this.#chunks.push(...this.#merger.push(chunk));
+    const last = this.#chunks.at(-1);
+    const joined = last?.isReplay === isReplay ? joinDeltas(last.chunk, chunk) : null;
+    if (last && joined) last.chunk = joined;
+    else this.#chunks.push({ chunk, isReplay });
   }
 
   /** Whether it holds only a `start`, and that is no replay. */
   get isBare(): boolean {
-    return this.#replayed === 0 && this.#chunks.length === 1 && this.#chunks[0]?.type === 'start';
+    const [first, second] = this.#chunks;
+    return first?.chunk.type === 'start' && !first.isReplay && !second;
   }
 
   /** All chunks; for a page that already shows the message, of the replayed ones only the outcomes of calls. */
   read(isShown: boolean): Chunk[] {
-    const all = [...this.#chunks, ...this.#merger.end()];
-    if (!isShown) return all;
-    const replayed = this.#replayed;
-    return all.filter(
-      (chunk, index) => (replayed !== 'all' && index >= replayed) || settledCall(chunk) !== null,
+    return this.#chunks.flatMap(({ chunk, isReplay }) =>
+      isShown && isReplay && settledCall(chunk) === null ? [] : chunk,
     );
   }
 }

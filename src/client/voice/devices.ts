@@ -59,8 +59,7 @@ export class Devices {
     try {
       await next.start();
     } catch (error) {
-      if (microphone === undefined) delete options.microphone;
-      else options.microphone = microphone;
+      options.microphone = microphone;
       throw error;
     }
     // The microphone was switched off, or switched again, meanwhile.
@@ -80,10 +79,7 @@ export class Devices {
     if (this.#player) return this.#player;
     const { options, onPlayerChange } = this.#context;
     const { loudspeaker, workletUrls } = options;
-    const player = new AudioPlayer({
-      onPlaying: onPlayerChange,
-      ...(workletUrls?.player ? { workletUrl: workletUrls.player } : {}),
-    });
+    const player = new AudioPlayer({ onPlaying: onPlayerChange, workletUrl: workletUrls?.player });
     if (loudspeaker) void player.setOutput(loudspeaker).catch(() => undefined);
     this.#meter = new AnalyserNode(player.output.context, { fftSize: 512 });
     player.output.connect(this.#meter);
@@ -146,9 +142,9 @@ export class Devices {
       onLost: (error) => {
         if (recorder === this.#recorder) onLost(error);
       },
-      ...(microphone ? { deviceId: microphone } : {}),
-      ...(constraints ? { constraints } : {}),
-      ...(workletUrls?.recorder ? { workletUrl: workletUrls.recorder } : {}),
+      deviceId: microphone,
+      constraints,
+      workletUrl: workletUrls?.recorder,
     });
     return recorder;
   }

@@ -42,8 +42,8 @@ export interface VoiceOptions {
   /** Constraints beyond mono sound with echo cancellation, noise suppression and gain control. */
   constraints?: MediaTrackConstraints;
   /** Device ids. Default: the devices that the browser prefers. */
-  microphone?: string;
-  loudspeaker?: string;
+  microphone?: string | undefined;
+  loudspeaker?: string | undefined;
   /** How sound is sent: in binary frames (default), or as text for servers without our subprotocols. */
   wire?: 'binary' | 'text';
   /** The URLs of the audio worklets of this package. */

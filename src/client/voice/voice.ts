@@ -73,7 +73,7 @@ export class Voice {
       onConnection: (connection) => this.#user.connect(connection),
       onInactive: () => {
         this.#agent?.silence();
-        if (this.#microphone.status !== 'off') this.#fail(new AudioError('elsewhere'));
+        if (this.#how) this.#fail(new AudioError('elsewhere'));
       },
     });
   }
@@ -127,8 +127,7 @@ export class Voice {
   readonly release = async (): Promise<void> => {
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    const microphone = this.#microphone;
-    if (microphone.status !== 'off' && microphone.how === 'hold') await this.#close(null);
+    if (this.#how === 'hold') await this.#close(null);
     else this.#stopTalking();
   };
 
@@ -191,8 +190,7 @@ export class Voice {
       await Promise.all([this.#devices.record(), isAudible]);
       if (attempt !== this.#attempt) return;
       // `start()` may have made a tap of the hold meanwhile.
-      const microphone = this.#microphone as Microphone;
-      const now = microphone.status === 'off' ? how : microphone.how;
+      const now = this.#how ?? how;
       if (now === 'hands-free') this.#user.startDetector();
       document.addEventListener('visibilitychange', this.#settle);
       this.#setMicrophone({ status: 'listening', how: now });
@@ -201,8 +199,7 @@ export class Voice {
       this.#settle();
     } catch (cause) {
       // Also after a release: the user may have released the button to answer the browser's permission question.
-      const isOff = (this.#microphone as Microphone).status === 'off';
-      if (attempt === this.#attempt || isOff) this.#fail(AudioError.from(cause));
+      if (attempt === this.#attempt || !this.#how) this.#fail(AudioError.from(cause));
     }
   }
 
@@ -243,10 +240,9 @@ export class Voice {
   }
 
   #startTalking(): void {
-    const microphone = this.#microphone;
     if (this.#user.isTalking) return;
     this.#interrupt();
-    this.#user.start(microphone.status !== 'off' && microphone.how === 'hold');
+    this.#user.start(this.#how === 'hold');
     this.#settle();
   }
 
@@ -268,6 +264,11 @@ export class Voice {
       const data = { ...played, reason: 'speech', requestId };
       this.#connection.connection?.post({ requestId, frame: { type: 'interrupt', data } });
     }
+  }
+
+  /** How the microphone was switched on; null while it is off. */
+  get #how(): Speaking | null {
+    return this.#microphone.status === 'off' ? null : this.#microphone.how;
   }
 
   get #isPaused(): boolean {
