@@ -253,6 +253,14 @@ describe('a connection', () => {
     expect(w.connection.state.status).toBe('reconnecting');
   });
 
+  test('stays open while the page is hidden: only a link that a browser allows few of pauses', async () => {
+    const w = await live();
+    w.connection.setAtRest(true);
+    w.network.hidden = true;
+    w.timers.advance(60_000);
+    expect([w.connection.state.status, w.server.sockets.length]).toEqual(['live', 1]);
+  });
+
   test('waits longer for the answer while a large frame leaves', async () => {
     const w = await live();
     w.server.answersPings = false;
