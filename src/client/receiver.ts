@@ -6,13 +6,7 @@ import { toError } from './http.ts';
 import { type Connection, type ConnectionEvent, endOf } from './link/index.ts';
 import { systemTimers, type Timers } from './platform.ts';
 import type { Requests } from './requests.ts';
-import {
-  type Pending,
-  type ReadOptions,
-  type ResponseSink,
-  ResponseStream,
-  type Responses,
-} from './responses/index.ts';
+import { type Pending, type ReadOptions, ResponseStream, type Responses } from './responses/index.ts';
 import type { ToolCalls } from './tool-calls.ts';
 
 /** What a page wants to know of a conversation beside the responses that it reads. */
@@ -47,12 +41,6 @@ interface ReceiverContext {
   responses: Responses;
 }
 
-/** A response that the chat reads. */
-interface Reading {
-  stream: ResponseStream;
-  sink: ResponseSink;
-}
-
 const MERGE_MS = 16;
 
 /** Receives the events of a connection: it passes chunks to the responses that the chat reads, and tells each request its fate. */
@@ -64,13 +52,11 @@ export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #timers: Timers;
   readonly #responses: Responses;
-  /** The responses that the chat reads, by number. */
-  readonly #readings = new Map<number, Reading>();
+  /** The responses that the chat reads, and those that have ended and are not read to their end, by number. */
+  readonly #streams = new Map<number, ResponseStream>();
   #count = 0;
   #isRunning = false;
   #isOutOfOrder = false;
-  /** How many responses have ended and are not read to their end. */
-  #unread = 0;
   /** The messages of a reset, until the chat can show them. */
   #reset: { messages: Message[]; older: string | undefined } | null = null;
 
@@ -99,18 +85,19 @@ export class Receiver {
 
   /** Whether the chat reads a response, or that one. */
   isRead(number?: number): boolean {
-    return number === undefined ? this.#readings.size > 0 : this.#readings.has(number);
+    if (number === undefined) return [...this.#streams.values()].some(({ isEnded }) => !isEnded);
+    return this.#streams.get(number)?.isEnded === false;
   }
 
   /** Opens a response for the message that will answer a request. */
   expect(requestId: string): OpenResponse {
     this.#isOutOfOrder ||= this.#responses.buffered.length > 0;
-    return this.#open((sink) => this.#responses.expect(sink, requestId));
+    return this.#open((stream) => this.#responses.expect(stream, requestId));
   }
 
   /** Opens a response that reads a message from here on. */
   read(messageId: string, options?: ReadOptions): OpenResponse {
-    return this.#open((sink) => this.#responses.read(sink, messageId, options));
+    return this.#open((stream) => this.#responses.read(stream, messageId, options));
   }
 
   /** The chat stops reading a response. Returns whether it was reading it. */
@@ -222,17 +209,17 @@ export class Receiver {
 
   #startReset({ messages, older }: DataParts['reset']): void {
     this.#reset = { messages: this.#requests.appendTo(messages as UIMessage[]) as Message[], older };
-    this.#unread++;
     this.#responses.reset(messages);
-    this.#wasRead();
+    this.#reportReset();
   }
 
-  /** Reports a reset once the chat has processed every response: until then it would overwrite the messages. */
-  #wasRead(): void {
-    if (--this.#unread > 0 || !this.#reset) return;
-    const { messages, older } = this.#reset;
+  /** Reports a reset once the chat has processed every response that has ended: until then it would overwrite the messages. */
+  #reportReset(): void {
+    const unread = [...this.#streams.values()].find(({ isEnded, isFinished }) => isEnded && !isFinished);
+    if (unread) return unread.whenFinished(() => this.#reportReset());
+    const reset = this.#reset;
     this.#reset = null;
-    this.#options.onReset?.(messages, older);
+    if (reset) this.#options.onReset?.(reset.messages, reset.older);
   }
 
   #report({ messageId, isNew }: Pending): void {
@@ -242,31 +229,24 @@ export class Receiver {
     });
   }
 
-  #open(start: (sink: ResponseSink) => void): OpenResponse {
+  #open(start: (stream: ResponseStream) => void): OpenResponse {
+    for (const [number, { isFinished }] of this.#streams) if (isFinished) this.#streams.delete(number);
     const number = ++this.#count;
     const { mergeMs = MERGE_MS } = this.#options;
     const stream = new ResponseStream(this.#timers, mergeMs, () => this.#leave(number, false));
-    const sink: ResponseSink = {
-      write: (chunk) => stream.write(chunk),
-      end: () => {
-        if (!this.#readings.delete(number)) return;
-        this.#unread++;
-        stream.end(() => this.#wasRead());
-      },
-    };
-    this.#readings.set(number, { stream, sink });
-    start(sink);
+    this.#streams.set(number, stream);
+    start(stream);
     this.#updateRest();
     return { number, readable: stream.readable as ReadableStream<UIMessageChunk> };
   }
 
   #leave(number: number, isRejected: boolean): ResponseStream | undefined {
-    const reading = this.#readings.get(number);
-    if (!reading) return undefined;
-    this.#readings.delete(number);
-    this.#responses.leave(reading.sink, isRejected);
+    const stream = this.#streams.get(number);
+    if (!stream || stream.isEnded) return undefined;
+    this.#streams.delete(number);
+    this.#responses.leave(stream, isRejected);
     this.#updateRest();
-    return reading.stream;
+    return stream;
   }
 
   #fail(number: number, error: Error): void {
@@ -276,14 +256,14 @@ export class Receiver {
   }
 
   #updateRest(): void {
-    this.#connection.setAtRest(this.#readings.size === 0 && this.#responses.isAtRest);
+    this.#connection.setAtRest(!this.isRead() && this.#responses.isAtRest);
   }
 
   /** A connection that does not reconnect by itself fails the responses that are being read. */
   #onState(): void {
     const error = endOf(this.#connection.state);
     if (!error) return;
-    for (const number of [...this.#readings.keys()]) this.#fail(number, error);
+    for (const number of [...this.#streams.keys()]) this.#fail(number, error);
     this.#requests.takeAll();
     this.#tools.cancelAll();
   }

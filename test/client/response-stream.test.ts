@@ -61,8 +61,10 @@ describe('a response stream', () => {
     const slow = stream.readable.getReader();
     stream.write(delta('One '));
     left.write(delta('One '));
-    stream.end(() => said.push('read'));
-    left.end(() => said.push('left'));
+    stream.whenFinished(() => said.push('read'));
+    left.whenFinished(() => said.push('left'));
+    stream.end();
+    left.end();
     expect([await slow.read(), said]).toEqual([{ value: delta('One '), done: false }, []]);
     expect([await slow.read(), said]).toEqual([{ value: undefined, done: true }, ['read']]);
     await left.readable.cancel();

@@ -36,8 +36,10 @@ export class ResponseStream {
   #closeWindow: (() => void) | null = null;
   /** Whether the reader has processed all chunks and asks for more. */
   #isRead = false;
-  #onRead: (() => void) | undefined;
   #ending: ReadableStreamDefaultController<Chunk> | null = null;
+  #isEnded = false;
+  #isFinished = false;
+  #onFinished: (() => void) | null = null;
   /** How many characters have arrived in deltas. */
   #length = 0;
 
@@ -55,12 +57,27 @@ export class ResponseStream {
           this.#detach();
           this.#ending = null;
           onCancel();
-          this.#wasRead();
+          this.#finish();
         },
       },
       // No read-ahead: a reader that pulls has processed all that it had.
       { highWaterMark: 0 },
     );
+  }
+
+  /** Whether `end` or `fail` was called. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Whether the stream has ended and its reader has processed all chunks or has left: then the chat no longer writes. */
+  get isFinished(): boolean {
+    return this.#isFinished;
+  }
+
+  /** Calls back once when the stream is finished. */
+  whenFinished(work: () => void): void {
+    this.#onFinished = work;
   }
 
   write(chunk: Chunk): void {
@@ -74,11 +91,11 @@ export class ResponseStream {
     this.#openWindow();
   }
 
-  /** Ends the stream. `onRead` is called when the reader has processed all chunks or has left: then the chat no longer writes. */
-  end(onRead?: () => void): void {
+  /** Ends the stream, after the chunks that are not read yet. */
+  end(): void {
     this.#flush();
-    this.#ending = this.#controller;
-    this.#onRead = onRead;
+    this.#ending ??= this.#controller;
+    this.#isEnded = true;
     this.#detach();
     if (this.#isRead) this.#wasRead();
   }
@@ -87,6 +104,7 @@ export class ResponseStream {
   fail(error: Error): void {
     this.#flush();
     const controller = this.#controller;
+    this.#isEnded = true;
     this.#detach();
     // A stream that fails drops its queue: give the reader time to read it.
     this.#timers.after(0, () => controller?.error(error));
@@ -118,10 +136,15 @@ export class ResponseStream {
 
   #wasRead(): void {
     this.#isRead = true;
-    this.#ending?.close();
+    if (!this.#ending) return;
+    this.#ending.close();
     this.#ending = null;
-    this.#onRead?.();
-    this.#onRead = undefined;
+    this.#finish();
+  }
+
+  #finish(): void {
+    this.#isFinished = true;
+    this.#onFinished?.();
   }
 
   #detach(): void {
