@@ -475,6 +475,7 @@ describe('the transport over HTTP', () => {
 
   test.each([
     ['fails on its way', () => Promise.reject(new TypeError('fetch failed'))],
+    ['gets no answer', () => new Response('')],
     ['finds the server closing', () => Response.json({ error: { code: 'shutting_down' } }, { status: 503 })],
   ])('a post that %s is sent again, under its name', async (_how, refuse) => {
     const w = world(sdk);
