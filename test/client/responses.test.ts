@@ -280,6 +280,27 @@ describe('responses', () => {
     expect([calls.isOpen('c1'), calls.isOpen('c2')]).toEqual([true, false]);
   });
 
+  test('a decision counts as sent in a message of the server, and not in one that only the page shows', () => {
+    const part = {
+      type: 'tool-pay' as const,
+      toolCallId: 'c1',
+      state: 'approval-responded' as const,
+      input: {},
+      approval: { id: 'a1', approved: true },
+    };
+    const message: Message = { id: 'm1', role: 'assistant', parts: [part] };
+    const wasSent = (from: 'reset' | 'server' | 'page') => {
+      const calls = new ToolCalls([]);
+      calls.adopt(message, from);
+      return [calls.wasSent('c1', 'decision'), calls.get('c1')?.state];
+    };
+    expect([wasSent('page'), wasSent('server'), wasSent('reset')]).toEqual([
+      [false, 'approval-responded'],
+      [true, 'approval-responded'],
+      [true, 'approval-responded'],
+    ]);
+  });
+
   test('all is at rest when nothing is kept, and nothing comes before someone answers', () => {
     const { responses } = machine();
     const seen = [responses.isAtRest];
