@@ -1,8 +1,8 @@
-import { energyDetector } from 'duologue/client/voice';
 import { describe, expect, test } from 'vitest';
-import { clips, samplesOf } from '../../demo/voice/support/clips.ts';
-import { findsSpeech, foundIn, NOISES } from '../../support/detection.ts';
-import { silence, whiteNoise } from '../../support/noises.ts';
+import { energyDetector } from '../../src/protocol/speech-detector.ts';
+import { clips, samplesOf } from '../demo/voice/support/clips.ts';
+import { findsSpeech, foundIn, NOISES } from '../support/detection.ts';
+import { silence, whiteNoise } from '../support/noises.ts';
 
 const QUIET_MS = 700;
 const find = (sounds: Int16Array[], options?: Parameters<typeof energyDetector>[0]) =>
